@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -10,15 +9,23 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
-	"github.com/agentruntime/agentruntime/service"
 )
+
+// chatHead begins completions and their chunks.
+type chatHead struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	Model   string `json:"model"`
+}
+
+func (a *answer) chatHead(object string) chatHead {
+	return chatHead{answerID(a.turn.ID, a.want), object, a.turn.CreatedAt.Unix(), a.label}
+}
 
 // chatCompletion is an answer in one piece.
 type chatCompletion struct {
-	ID      string       `json:"id"`
-	Object  string       `json:"object"`
-	Created int64        `json:"created"`
-	Model   string       `json:"model"`
+	chatHead
 	Choices []chatChoice `json:"choices"`
 	Usage   chatUsage    `json:"usage"`
 }
@@ -56,95 +63,50 @@ func chatUsageOf(u event.Usage) chatUsage {
 	return v
 }
 
-// null is a field without a value.
-var null = json.RawMessage("null")
-
-// createChat begins a run, or continues the one that waits for the functions whose results
-// the messages end with.
-func (c *call) createChat() error {
+// createChat starts a run, or gives a waiting run the function results at the end of the messages.
+func (c *call) createChat() (any, error) {
 	var r chatRequest
 	body, err := c.readBody(&r, chatParameters)
 	if err != nil {
-		return err
-	}
-	if err := r.check(); err != nil {
-		return err
+		return nil, err
 	}
 	asked, err := r.toTurn()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a, err := c.continueChat(&r)
-	if a == nil && err == nil {
-		a, err = c.beginAlone(asked, chatPrefix, body)
-	}
+	a, err := c.resumeOrBegin(asked, chatPrefix, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.abandons = true
-	if r.streams() {
-		a.stream(c, newChatStream(a, r.StreamOptions != nil && r.StreamOptions.IncludeUsage))
-		return nil
+	if isSet(r.Stream) {
+		a.stream(newChatStream(a, r.StreamOptions != nil && r.StreamOptions.IncludeUsage))
+		return nil, nil //nolint:nilnil // it is written
 	}
-	e, err := a.wait(c.r.Context())
+	err = a.wait()
+	reason, failed := "", (*server.Refusal)(nil)
+	if err == nil {
+		if reason, failed = a.over().chatFinish(); failed != nil {
+			err = failed
+		}
+	}
 	if err != nil {
-		return c.afterBegin(err)
+		return nil, c.afterBegin(err)
 	}
-	return a.writeChat(c, e)
+	return a.toCompletion(reason), nil
 }
 
-// beginAlone begins a turn in a session of its own.
-func (c *call) beginAlone(asked *turnRequest, prefix string, body []byte) (*answer, error) {
-	turn, err := c.composeTurn(asked, "")
-	if err != nil {
-		return nil, err
-	}
-	key, err := surfacekit.ReadKey(c.r, ownLabel, c.r.URL.Path)
-	if err != nil {
-		return nil, badField("", "%s", err)
-	}
-	in := service.CreateSession{AgentID: asked.agent, Labels: map[string]string{ownLabel: strings.Trim(prefix, "-_")}}
-	if key != "" {
-		turn.IdempotencyKey, turn.IdempotencyBody = key, body
-		in.IdempotencyKey, in.IdempotencyBody = key, body
-	}
-	turn.ID = prefix + c.settings.Service.NewID()
-	made, err := surfacekit.BeginAlone(c.r.Context(), c.settings.Service, c.caller, turn, in)
-	if err != nil {
-		return nil, err
-	}
-	return c.newAnswer(made, asked.record, 0), nil
-}
-
-// continueChat continues the run that waits for the functions whose results the messages
-// end with; nil without one.
-func (c *call) continueChat(r *chatRequest) (*answer, error) {
-	outputs, said, err := r.results()
-	if err != nil || len(outputs) == 0 {
-		return nil, err
-	}
-	a, err := c.resume(chatPrefix, r.Model, outputs, said)
-	if errors.As(err, new(*service.StateError)) {
-		return nil, nil //nolint:nilnil // it does not wait any more, and another one begins with the history
-	}
-	return a, err
-}
-
-// writeChat writes the completion.
-func (a *answer) writeChat(c *call, e *ending) error {
-	reason, failed := e.chatFinish()
-	if failed != nil {
-		return failed
-	}
-	message := chatAnswer{Role: "assistant"}
+// toCompletion returns the segment, which has ended, in one piece.
+func (a *answer) toCompletion(reason string) *chatCompletion {
+	e, message := a.over(), chatAnswer{Role: surfacekit.RoleAssistant}
 	var texts, thoughts []string
 	for _, i := range e.items {
 		switch {
-		case i.kind == itemFunction:
-			message.ToolCalls = append(message.ToolCalls, chatCall{i.callID, "function", chatFunction{i.name, i.arguments}})
-		case i.kind == itemThought:
+		case i.Type == itemFunction:
+			message.ToolCalls = append(message.ToolCalls, chatCall{ID: i.CallID, Type: "function", Function: chatFunction{i.Name, *i.Arguments}})
+		case i.Type == itemThought:
 			thoughts = append(thoughts, string(i.text))
-		case i.status == stateCompleted || e.finish != nil && i == e.items[len(e.items)-1]:
+		case i.Status == stateCompleted || e.finish != nil && i == e.items[len(e.items)-1]:
 			texts = append(texts, string(i.text))
 		}
 	}
@@ -152,14 +114,13 @@ func (a *answer) writeChat(c *call, e *ending) error {
 	if text := strings.Join(texts, "\n\n"); text != "" || len(message.ToolCalls) == 0 {
 		message.Content = &text
 	}
-	return server.WriteJSON(c.w, http.StatusOK, chatCompletion{
-		ID: answerID(a.turn.ID, a.want), Object: "chat.completion", Created: a.turn.CreatedAt.Unix(), Model: a.label,
-		Choices: []chatChoice{{Message: message, FinishReason: reason, Logprobs: null}}, Usage: chatUsageOf(e.usage),
-	})
+	return &chatCompletion{
+		chatHead: a.chatHead("chat.completion"), Choices: []chatChoice{{Message: message, FinishReason: reason, Logprobs: null}}, Usage: chatUsageOf(e.usage),
+	}
 }
 
 // chatFinish returns why the answer ended, or the error of a run that failed.
-func (e *ending) chatFinish() (string, *requestError) {
+func (e *ending) chatFinish() (string, *server.Refusal) {
 	if e.finish == nil {
 		return "tool_calls", nil
 	}
@@ -178,15 +139,111 @@ func (e *ending) chatFinish() (string, *requestError) {
 	}
 }
 
-// runError returns the error of a run that did not succeed. A repeated request would begin
-// another run.
-func runError(why *event.Termination) *requestError {
-	failed := &requestError{status: http.StatusInternalServerError, code: why.Code, message: surfacekit.StatusMessage(why, false), final: true}
+// runError returns the error of a run that did not succeed.
+func runError(why *event.Termination) *server.Refusal {
+	failed := &server.Refusal{Status: http.StatusInternalServerError, Code: why.Code, Message: surfacekit.StatusMessage(why, false)}
 	switch why.Code {
 	case string(model.RateLimited), string(model.Overloaded):
-		failed.status = http.StatusTooManyRequests
+		failed.Status = http.StatusTooManyRequests
 	case string(model.InvalidRequest), string(model.ContextOverflow), string(model.InvalidOutput):
-		failed.status = http.StatusBadRequest
+		failed.Status = http.StatusBadRequest
 	}
 	return failed
 }
+
+// chatStream writes a completion as chunks.
+type chatStream struct {
+	answer  *answer
+	head    chatChunk
+	usage   bool
+	calls   int
+	spoken  bool
+	between bool
+}
+
+// chatChunk is a chunk of a completion.
+type chatChunk struct {
+	chatHead
+	Choices []chatChunkChoice `json:"choices"`
+	Usage   any               `json:"usage,omitempty"`
+}
+
+type chatChunkChoice struct {
+	Index        int             `json:"index"`
+	Delta        chatDelta       `json:"delta"`
+	FinishReason *string         `json:"finish_reason"`
+	Logprobs     json.RawMessage `json:"logprobs"`
+}
+
+type chatDelta struct {
+	Role      string     `json:"role,omitempty"`
+	Content   *string    `json:"content,omitempty"`
+	Reasoning string     `json:"reasoning_content,omitempty"`
+	ToolCalls []chatCall `json:"tool_calls,omitempty"`
+}
+
+func newChatStream(a *answer, usage bool) *chatStream {
+	s := &chatStream{answer: a, usage: usage, head: chatChunk{chatHead: a.chatHead("chat.completion.chunk")}}
+	if usage {
+		s.head.Usage = null
+	}
+	return s
+}
+
+func (s *chatStream) frame(v any) { surfacekit.WriteFrame(s.answer.Out, v) }
+
+func (s *chatStream) delta(d chatDelta) { s.chunk(chatChunkChoice{Delta: d}) }
+
+func (s *chatStream) chunk(c chatChunkChoice) {
+	chunk := s.head
+	c.Logprobs = null
+	chunk.Choices = []chatChunkChoice{c}
+	s.frame(&chunk)
+}
+
+func (s *chatStream) begin() {
+	s.delta(chatDelta{Role: surfacekit.RoleAssistant, Content: new(string)})
+}
+
+func (s *chatStream) add(i *item) {
+	switch i.Type {
+	case itemMessage:
+		s.between = s.spoken
+	case itemFunction:
+		index := s.calls
+		s.delta(chatDelta{ToolCalls: []chatCall{{Index: &index, ID: i.CallID, Type: "function", Function: chatFunction{Name: i.Name}}}})
+		s.delta(chatDelta{ToolCalls: []chatCall{{Index: &index, Function: chatFunction{Arguments: *i.Arguments}}}})
+		s.calls++
+	}
+}
+
+func (s *chatStream) text(i *item, delta string) {
+	if i.Type == itemThought {
+		s.delta(chatDelta{Reasoning: delta})
+		return
+	}
+	if s.between {
+		delta = "\n\n" + delta
+	}
+	s.between, s.spoken = false, true
+	s.delta(chatDelta{Content: &delta})
+}
+
+func (*chatStream) done(*item) {}
+
+func (s *chatStream) end(e *ending) {
+	reason, failed := e.chatFinish()
+	if failed != nil {
+		s.fail(server.Classify(s.answer.call.Context(), failed))
+		return
+	}
+	s.chunk(chatChunkChoice{FinishReason: &reason})
+	if s.usage {
+		chunk := s.head
+		chunk.Choices, chunk.Usage = []chatChunkChoice{}, chatUsageOf(e.usage)
+		s.frame(&chunk)
+	}
+	s.answer.Out.WriteString("data: [DONE]\n\n")
+}
+
+func (s *chatStream) fail(f *server.Failure) { s.frame(newErrorBody(f)) }

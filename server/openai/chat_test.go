@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"io"
 	"net/http"
 	"strings"
@@ -24,8 +25,8 @@ func said(text string) string { return fmt.Sprintf(`{"role":"user","content":%q}
 func TestModelsAreTheAgentsOfTheKey(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	golden(t, "models.json", w.ask("alice", "GET /v1/models", "", http.StatusOK))
-	if list := string(w.ask("ann", "GET /v1/models", "", http.StatusOK)); strings.Contains(list, "clerk") || !strings.Contains(list, "plain") {
+	surfacetest.Golden(t, "models.json", w.Ask("alice", "GET /v1/models", "", http.StatusOK))
+	if list := string(w.Ask("ann", "GET /v1/models", "", http.StatusOK)); strings.Contains(list, "clerk") || !strings.Contains(list, "plain") {
 		t.Errorf("ann sees %s", list)
 	}
 	if one := get[modelView](w, "GET /v1/models/clerk", ""); one.ID != "clerk" || one.Object != "model" {
@@ -55,14 +56,14 @@ func TestChatCompletions(t *testing.T) {
 		"refused":   chatBody(said("pay"), ""),
 		"librechat": chatBody(said("hi"), `,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"user":"u1","stream":false,"chat_id":"x"`),
 	} {
-		golden(t, "chat-"+name+".json", w.ask("alice", "POST /v1/chat/completions", body, http.StatusOK))
+		surfacetest.Golden(t, "chat-"+name+".json", w.Ask("alice", "POST /v1/chat/completions", body, http.StatusOK))
 		stream := strings.Replace(strings.Replace(body, `,"stream":false`, "", 1), `"model"`, `"stream":true,"stream_options":{"include_usage":true},"model"`, 1)
-		golden(t, "chat-"+name+".sse", w.ask("alice", "POST /v1/chat/completions", stream, http.StatusOK))
+		surfacetest.Golden(t, "chat-"+name+".sse", w.Ask("alice", "POST /v1/chat/completions", stream, http.StatusOK))
 	}
-	if w.pay.count() != 0 {
+	if w.Pay.Count() != 0 {
 		t.Error("a tool that needs approval was called")
 	}
-	if plain := string(w.ask("alice", "POST /v1/chat/completions", chatBody(said("hi"), `,"stream":true`), http.StatusOK)); strings.Contains(plain, "usage") || strings.Contains(plain, `"choices":[]`) {
+	if plain := string(w.Ask("alice", "POST /v1/chat/completions", chatBody(said("hi"), `,"stream":true`), http.StatusOK)); strings.Contains(plain, "usage") || strings.Contains(plain, `"choices":[]`) {
 		t.Errorf("nobody asked for the usage: %s", plain)
 	}
 }
@@ -111,13 +112,18 @@ func TestARunWaitsForTheFunctionsOfItsClient(t *testing.T) {
 	if turns[1] != turns[0]+"_1" || last != turns[0]+"_2" {
 		t.Errorf("it was another run: %v, then %s", turns, last)
 	}
-	list, err := w.service.ListTurns(t.Context(), service.Caller{Tenant: "acme", Subject: "alice"}, service.TurnQuery{})
+	list, err := w.Service.ListTurns(t.Context(), service.Caller{Tenant: "acme", Subject: "alice"}, service.TurnQuery{})
 	if err != nil || len(list.Turns) != 1 || list.Turns[0].ID != turns[0] || list.Turns[0].Status != service.Succeeded {
 		t.Errorf("%v: the turns are %+v", err, list.Turns)
 	}
-	changed := strings.Replace(history, "sunny 1", "rainy", 1)
-	if got := w.failing("alice", "POST /v1/chat/completions", chatBody(changed, functions), http.StatusBadRequest); got != "answered -" {
-		t.Errorf("another result gives %s", got)
+	for name, changed := range map[string]string{
+		"another result": strings.Replace(history, "sunny 1", "rainy", 1), "an earlier result": strings.Replace(history, "sunny 0", "rainy", 1),
+		"another beginning": said("one") + `,{"role":"assistant","content":"two"},` + history,
+	} {
+		got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(changed, functions))
+		if core, _ := splitItemID("x_" + coreOf(got.ID)); core == coreOf(turns[0]) {
+			t.Errorf("%s gives the run %s again", name, got.ID)
+		}
 	}
 }
 
@@ -148,7 +154,7 @@ func TestParallelCallsHaveOneAnswer(t *testing.T) {
 	}
 	// For another key the run looks unknown: it begins one with the history.
 	var other chatCompletion
-	if err := json.Unmarshal(w.ask("bob", "POST /v1/chat/completions", chatBody(begun+second+","+first, functions), http.StatusOK), &other); err != nil || coreOf(other.ID) == coreOf(got.ID) {
+	if err := json.Unmarshal(w.Ask("bob", "POST /v1/chat/completions", chatBody(begun+second+","+first, functions), http.StatusOK), &other); err != nil || coreOf(other.ID) == coreOf(got.ID) {
 		t.Errorf("%v: bob's run is %s", err, other.ID)
 	}
 }
@@ -165,18 +171,32 @@ func TestChatRefusesWhatItCannotHonor(t *testing.T) {
 		chatBody(said("hi"), `,"logprobs":true`):       "unsupported_parameter logprobs",
 		chatBody(said("hi"), `,"functions":[]`):        "unsupported_parameter functions",
 		chatBody(said("hi"), `,"tool_choice":"maybe"`): "unsupported_parameter tool_choice",
-		chatBody(said("hi"), `,"tool_choice":{"type":"function","function":{"name":"x"}}`):       "invalid_value tool_choice",
-		chatBody(said("hi"), `,"tools":[{"type":"custom","custom":{"name":"x"}}]`):               "invalid_value tools[0].type",
-		chatBody(said("hi"), `,"tools":[{"type":"function","function":{"name":"look"}}]`):        "invalid_value tools",
-		chatBody(said("hi"), `,"tools":[`+weatherTool+`,`+weatherTool+`]`):                       "invalid_value tools[1].function.name",
-		chatBody(said("hi"), `,"stream_options":{"include_usage":true}`):                         "invalid_value stream_options",
-		chatBody(said("hi"), `,"response_format":{"type":"json_schema"}`):                        "invalid_value response_format",
-		chatBody(said("hi"), `,"max_tokens":0`):                                                  "invalid_value max_completion_tokens",
-		chatBody(said("hi"), `,"reasoning_effort":"huge"`):                                       "invalid_value reasoning_effort",
-		chatBody(said("hi")+`,{"role":"assistant","content":"x"}`, ""):                           "invalid_value messages",
-		chatBody(`{"role":"wizard","content":"x"}`, ""):                                          "invalid_value messages[0].role",
-		chatBody(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}`, ""): "invalid_value messages[0].content[0]",
-		chatBody(`{"role":"user","content":[{"type":"video"}]}`, ""):                             "invalid_value messages[0].content[0]",
+		chatBody(said("hi"), `,"tool_choice":{"type":"function","function":{"name":"x"}}`):         "invalid_value tool_choice",
+		chatBody(said("hi"), `,"tools":[{"type":"custom","custom":{"name":"x"}}]`):                 "invalid_value tools[0].type",
+		chatBody(said("hi"), `,"tools":[{"type":"function","function":{"name":"look"}}]`):          "invalid_value tools",
+		chatBody(said("hi"), `,"tools":[`+weatherTool+`,`+weatherTool+`]`):                         "invalid_value tools[1].function.name",
+		chatBody(said("hi"), `,"stream_options":{"include_usage":true}`):                           "invalid_value stream_options",
+		chatBody(said("hi"), `,"response_format":{"type":"json_schema"}`):                          "invalid_value response_format",
+		chatBody(said("hi"), `,"max_tokens":0`):                                                    "invalid_value max_tokens",
+		chatBody(said("hi"), `,"reasoning_effort":"huge"`):                                         "invalid_value reasoning_effort",
+		chatBody(said("hi")+`,{"role":"assistant","content":"x"}`, ""):                             "invalid_value messages",
+		chatBody(said("hi"), `,"max_completion_tokens":0,"max_tokens":5`):                          "invalid_value max_completion_tokens",
+		chatBody(said("hi"), `,"verbosity":"chatty"`):                                              "invalid_value verbosity",
+		chatBody(said("hi"), `,"temperature":2.5`):                                                 "invalid_value temperature",
+		chatBody(said("hi"), `,"top_p":-0.1`):                                                      "invalid_value top_p",
+		chatBody(said("hi"), `,"stop":5`):                                                          "invalid_value stop",
+		chatBody(said("hi"), `,"tool_choice":{"type":"allowed_tools"}`):                            "invalid_value tool_choice",
+		chatBody(said("hi"), `,"tools":[{"type":"function"}]`):                                     "invalid_value tools[0].function.name",
+		chatBody(said("hi"), functionWith(`{"type":"string"}`)):                                    "invalid_value tools[0].function.parameters",
+		chatBody(said("hi"), functionWith(`[]`)):                                                   "invalid_value tools[0].function.parameters",
+		chatBody(said("hi"), functionWith(`{"properties":{"a":{"$ref":"http://x/y"}}}`)):           "invalid_value tools[0].function.parameters",
+		chatBody(said("hi"), formatWith(`null`)):                                                   "invalid_value response_format",
+		chatBody(said("hi"), formatWith(`[]`)):                                                     "invalid_value response_format",
+		chatBody(said("hi"), formatWith(`{"$ref":"http://x/y"}`)):                                  "invalid_value response_format",
+		chatBody(said("hi")+`,{"role":"assistant","tool_calls":[{"id":"c","type":"custom"}]}`, ""): "invalid_value messages[1].tool_calls[0].type",
+		chatBody(`{"role":"wizard","content":"x"}`, ""):                                            "invalid_value messages[0].role",
+		chatBody(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}`, ""):   "invalid_value messages[0].content[0]",
+		chatBody(`{"role":"user","content":[{"type":"video"}]}`, ""):                               "invalid_value messages[0].content[0]",
 	} {
 		if got := w.failing("alice", "POST /v1/chat/completions", body, http.StatusBadRequest); got != want {
 			t.Errorf("%s gives %s and should give %s", body, got, want)
@@ -189,10 +209,18 @@ func TestChatRefusesWhatItCannotHonor(t *testing.T) {
 	}
 }
 
+func functionWith(parameters string) string {
+	return `,"tools":[{"type":"function","function":{"name":"f","parameters":` + parameters + `}}]`
+}
+
+func formatWith(schema string) string {
+	return `,"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":` + schema + `}}`
+}
+
 func TestAFailedRunIsAnErrorThatIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	resp, err := w.send(t.Context(), "alice", "POST /v1/chat/completions", chatBody(said("break"), ""))
+	resp, err := w.Send(t.Context(), "alice", "POST /v1/chat/completions", chatBody(said("break"), ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +228,7 @@ func TestAFailedRunIsAnErrorThatIsNotRepeated(t *testing.T) {
 	if resp.StatusCode != http.StatusBadRequest || resp.Header.Get("X-Should-Retry") != "false" {
 		t.Errorf("it is %d %v", resp.StatusCode, resp.Header)
 	}
-	stream := string(w.ask("alice", "POST /v1/chat/completions", chatBody(said("break"), `,"stream":true`), http.StatusOK))
+	stream := string(w.Ask("alice", "POST /v1/chat/completions", chatBody(said("break"), `,"stream":true`), http.StatusOK))
 	if !strings.Contains(stream, `data: {"error":{"message":`) || strings.Contains(stream, "[DONE]") || strings.Contains(stream, `"finish_reason":"`) {
 		t.Errorf("the stream is %s", stream)
 	}
@@ -213,7 +241,7 @@ func TestARunEndsWithItsClient(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			resp, err := w.send(ctx, "alice", "POST /v1/chat/completions", chatBody(said("hang"), stream))
+			resp, err := w.Send(ctx, "alice", "POST /v1/chat/completions", chatBody(said("hang"), stream))
 			if err == nil {
 				<-ctx.Done()
 				resp.Body.Close()
@@ -224,7 +252,7 @@ func TestARunEndsWithItsClient(t *testing.T) {
 		turn := w.turnOf(caller, func(turn *service.Turn) bool { return turn.Status == service.Running && turn.Seq >= 3 })
 		leave()
 		<-done
-		ended, err := w.service.WaitTurn(t.Context(), caller, turn.ID)
+		ended, err := w.Service.WaitTurn(t.Context(), caller, turn.ID)
 		if err != nil || ended.Status != service.Canceled {
 			t.Errorf("%v: the turn is %+v", err, ended)
 		}
@@ -242,7 +270,7 @@ func TestAServerThatShutsDownDoesNotMakeClientsBeginAgain(t *testing.T) {
 		answered := make(chan string, 1)
 		go func() {
 			defer close(answered)
-			resp, err := w.send(t.Context(), "alice", request, body)
+			resp, err := w.Send(t.Context(), "alice", request, body)
 			if err != nil {
 				t.Error(err)
 				return
@@ -255,7 +283,7 @@ func TestAServerThatShutsDownDoesNotMakeClientsBeginAgain(t *testing.T) {
 			answered <- fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("X-Should-Retry"), " ", string(said))
 		}()
 		w.turnOf(caller, func(turn *service.Turn) bool { return turn.Status == service.Running && turn.Seq >= 3 })
-		if err := w.drain(); err != nil {
+		if err := w.Drain(); err != nil {
 			t.Error(err)
 		}
 		got := <-answered
@@ -276,7 +304,7 @@ func TestAServerThatShutsDownDoesNotMakeClientsBeginAgain(t *testing.T) {
 func (w *world) turnOf(caller service.Caller, wanted func(*service.Turn) bool) *service.Turn {
 	w.t.Helper()
 	for {
-		list, err := w.service.ListTurns(w.t.Context(), caller, service.TurnQuery{})
+		list, err := w.Service.ListTurns(w.t.Context(), caller, service.TurnQuery{})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -291,14 +319,14 @@ func TestAnIdempotencyKeyBeginsOneRun(t *testing.T) {
 	w := serving(t)
 	var ids [2]chatCompletion
 	for i := range ids {
-		if err := json.Unmarshal(w.ask("alice", "POST /v1/chat/completions", chatBody(said("hi"), ""), http.StatusOK, "Idempotency-Key", "k"), &ids[i]); err != nil {
+		if err := json.Unmarshal(w.Ask("alice", "POST /v1/chat/completions", chatBody(said("hi"), ""), http.StatusOK, "Idempotency-Key", "k"), &ids[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if ids[0].ID != ids[1].ID {
 		t.Errorf("they are %s and %s", ids[0].ID, ids[1].ID)
 	}
-	w.ask("alice", "POST /v1/chat/completions", chatBody(said("ho"), ""), http.StatusBadRequest, "Idempotency-Key", "k")
+	w.Ask("alice", "POST /v1/chat/completions", chatBody(said("ho"), ""), http.StatusBadRequest, "Idempotency-Key", "k")
 }
 
 func TestToolChoice(t *testing.T) {
@@ -334,7 +362,7 @@ func TestChatWindowsAreServed(t *testing.T) {
 		"LibreChat": `,"stream":true,"temperature":1,"top_p":1,"presence_penalty":0,"frequency_penalty":0,"user":"65f"`,
 	} {
 		body := chatBody(`{"role":"system","content":"Be brief."},`+said("hi"), fields)
-		stream := string(w.ask("alice", "POST /v1/chat/completions", body, http.StatusOK, "X-OpenWebUI-User-Name", "Ann"))
+		stream := string(w.Ask("alice", "POST /v1/chat/completions", body, http.StatusOK, "X-OpenWebUI-User-Name", "Ann"))
 		if !strings.Contains(stream, `"content":"You said hi"`) || !strings.HasSuffix(stream, "data: [DONE]\n\n") {
 			t.Errorf("%s reads %s", name, stream)
 		}

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -20,8 +20,8 @@ const maxItems = 20
 type conversation struct {
 	*service.Session
 	record sessionRecord
-	// turns are those of the session, from the oldest to the newest, of which failed ones
-	// are no part of the conversation.
+	// turns are the turns of the session, oldest first. Failed turns are not part of the
+	// conversation.
 	turns []*conversationTurn
 }
 
@@ -52,32 +52,36 @@ func viewConversation(s *service.Session, record *sessionRecord) conversationVie
 	return v
 }
 
-func (c *call) createConversation() error {
-	var r conversationRequest
-	if _, err := c.readBody(&r, nil); err != nil {
-		return err
+func (c *call) createConversation() (any, error) {
+	r, err := c.readConversationRequest()
+	if err != nil {
+		return nil, err
 	}
-	id := conversationPrefix + c.settings.Service.NewID()
+	id := conversationPrefix + c.Service.NewID()
 	record := sessionRecord{Metadata: r.Metadata}
-	if _, err := c.addStored(id, &record, r.Items); err != nil {
-		return err
-	}
-	if err := (&samplingFields{Metadata: r.Metadata}).apply(new(turnRequest)); err != nil {
-		return err
+	if _, err := addStored(id, &record, r.Items); err != nil {
+		return nil, err
 	}
 	metadata, err := own.Encode(record)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	made, err := c.settings.Service.CreateSession(c.r.Context(), c.caller, service.CreateSession{ID: id, Labels: map[string]string{ownLabel: "conv"}, Metadata: metadata})
+	made, err := c.Service.CreateSession(c.Context(), c.Caller, service.CreateSession{ID: id, Labels: map[string]string{ownLabel: "conv"}, Metadata: metadata})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return server.WriteJSON(c.w, http.StatusOK, viewConversation(made, &record))
+	return viewConversation(made, &record), nil
+}
+
+func (c *call) readConversationRequest() (r conversationRequest, err error) {
+	if _, err = c.readBody(&r, nil); err == nil {
+		err = checkMetadata(r.Metadata)
+	}
+	return r, err
 }
 
 // addStored adds items to those that the session itself keeps, and returns them.
-func (c *call) addStored(sessionID string, record *sessionRecord, items []json.RawMessage) ([]json.RawMessage, error) {
+func addStored(sessionID string, record *sessionRecord, items []json.RawMessage) ([]json.RawMessage, error) {
 	if len(items) > maxItems {
 		return nil, badField("items", "items has %d elements; %d are allowed", len(items), maxItems)
 	}
@@ -91,8 +95,8 @@ func (c *call) addStored(sessionID string, record *sessionRecord, items []json.R
 		if err := in.addItem(&one, path); err != nil {
 			return nil, err
 		}
-		record.Added++
-		view, err := storedView(raw, &one, in, messagePrefix+coreOf(sessionID[len(conversationPrefix):])+"_"+storedMark+strconv.Itoa(record.Added))
+		id := messagePrefix + strings.TrimPrefix(sessionID, conversationPrefix) + "_" + storedMark + strconv.Itoa(len(record.Items)+1)
+		view, err := storedView(raw, &one, in, id)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +126,7 @@ func storedView(raw json.RawMessage, i *inputItem, in *input, id string) (json.R
 func (c *call) findConversation(id string) (*conversation, error) {
 	found := new(conversation)
 	var err error
-	found.Session, err = c.settings.Service.GetSession(c.r.Context(), c.caller, id)
+	found.Session, err = c.Service.GetSession(c.Context(), c.Caller, id)
 	if errors.Is(err, service.ErrNotFound) || err == nil && (found.Labels[ownLabel] != "conv" || found.State == service.SessionArchived) {
 		return nil, notFound("Conversation", id)
 	}
@@ -140,7 +144,7 @@ func (c *call) readTurns(of *conversation, most int) error {
 		q.Page.Limit = most
 	}
 	for {
-		page, err := c.settings.Service.ListTurns(c.r.Context(), c.caller, q)
+		page, err := c.Service.ListTurns(c.Context(), c.Caller, q)
 		if err != nil {
 			return err
 		}
@@ -151,7 +155,11 @@ func (c *call) readTurns(of *conversation, most int) error {
 		}
 		if q.Page.After = page.Next; page.Next == "" || most > 0 {
 			slices.Reverse(of.turns)
-			return nil
+			session, err := c.Service.GetSession(c.Context(), c.Caller, of.ID) // the turns may have taken items that are new
+			if of.record = (sessionRecord{}); err == nil {
+				own.Decode(session.Metadata, &of.record)
+			}
+			return err
 		}
 	}
 }
@@ -168,9 +176,8 @@ func (v *conversation) taken() int {
 	return last.record.TookTo
 }
 
-// beginInConversation begins a turn in a conversation, or gives the one that waits there
-// what it waits for.
-func (c *call) beginInConversation(id string, asked *turnRequest, in *input) (*answer, error) {
+// beginInConversation starts a turn in a conversation, or answers the turn that waits there.
+func (c *call) beginInConversation(id string, asked *turnRequest) (*answer, error) {
 	v, err := c.findConversation(id)
 	if err != nil {
 		return nil, err
@@ -179,36 +186,45 @@ func (c *call) beginInConversation(id string, asked *turnRequest, in *input) (*a
 		return nil, err
 	}
 	if len(v.turns) > 0 && v.turns[0].Status == service.Waiting {
-		last := v.turns[0]
-		f, err := c.foldSoFar(last.Turn, last.record, 0)
+		a, err := c.readAnswer(v.turns[0].Turn, v.turns[0].record, 0)
 		if err != nil {
 			return nil, err
 		}
-		if f.want = len(f.ended) - 1; f.want >= 0 {
-			return c.answerQuestions(last.Turn, f, in.outputs, in.said)
+		if a.want = len(a.ended) - 1; a.want >= 0 {
+			return a.answerRequest(asked)
 		}
 	}
-	if len(in.outputs) > 0 {
-		return nil, badField("input", "No tool call found for function call output with call_id '%s'.", clip.Text(in.outputs[len(in.outputs)-1].callID))
-	}
-	if err := asked.setInput(in); err != nil {
-		return nil, err
-	}
-	earlier := new(input)
+	var earlier input
 	asked.record.TookFrom, asked.record.TookTo = v.taken(), len(v.record.Items)
 	for i, raw := range v.record.Items[asked.record.TookFrom:] {
 		var one inputItem
 		if err := json.Unmarshal(raw, &one); err != nil {
 			return nil, err
 		}
+		if isDeleted(raw) {
+			continue
+		}
 		if err := earlier.addItem(&one, fmt.Sprintf("items[%d]", i)); err != nil {
 			return nil, err
 		}
 	}
-	asked.record.Took = len(earlier.messages)
-	asked.before = append(earlier.messages, asked.before...)
+	asked.earlier, asked.record.Took = earlier.messages, len(earlier.messages)
 	asked.record.Echo.Conversation = &conversationRef{id}
-	return c.beginIn(v.Session, asked, func(turn *service.CreateTurn) { turn.OnBusy = service.RejectBusy })
+	turn := &service.CreateTurn{OnBusy: service.RejectBusy, IdempotencyKey: surfacekit.HashKey(ownLabel, "after "+v.lastTurn()+" of "+id)}
+	turn.IdempotencyBody = strconv.AppendQuote(nil, c.Service.NewID()) // so that one response alone follows the turn that was read
+	a, err := c.beginIn(v.Session, asked, turn)
+	if taken, ok := errors.AsType[*service.KeyConflictError](err); ok {
+		return nil, &service.BusyError{SessionID: id, TurnID: taken.ID}
+	}
+	return a, err
+}
+
+// lastTurn returns the id of the newest turn; empty without one.
+func (v *conversation) lastTurn() string {
+	if len(v.turns) == 0 {
+		return ""
+	}
+	return v.turns[len(v.turns)-1].ID
 }
 
 // listAll returns all items of the conversation, from the oldest to the newest.
@@ -222,12 +238,12 @@ func (c *call) listAll(v *conversation) ([]json.RawMessage, error) {
 			continue
 		}
 		all = append(all, v.record.Items[turn.record.TookFrom:turn.record.TookTo]...)
-		f, err := c.foldSoFar(turn.Turn, turn.record, 0)
+		a, err := c.readAnswer(turn.Turn, turn.record, 0)
 		if err != nil {
 			return nil, err
 		}
-		for segment, e := range f.ended {
-			given, err := c.inputItems(turn.Turn, f, segment)
+		for segment, e := range a.ended {
+			given, err := a.inputItems(segment)
 			if err != nil {
 				return nil, err
 			}
@@ -241,136 +257,92 @@ func (c *call) listAll(v *conversation) ([]json.RawMessage, error) {
 			all = slices.Concat(all, given, made)
 		}
 	}
-	return append(all, v.record.Items[v.taken():]...), nil
+	return slices.DeleteFunc(append(all, v.record.Items[v.taken():]...), isDeleted), nil
 }
 
-func (c *call) pathConversation() (*conversation, error) {
-	return c.findConversation(c.r.PathValue("id"))
+// isDeleted reports whether a client deleted an item that the session keeps.
+func isDeleted(item json.RawMessage) bool { return string(item) == "null" }
+
+// onConversation finds the conversation that the path names.
+func onConversation(answerWith func(*call, *conversation) (any, error)) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		v, err := c.findConversation(c.R.PathValue("id"))
+		if err != nil {
+			return nil, err
+		}
+		return answerWith(c, v)
+	}
 }
 
-func (c *call) readConversation() error {
-	v, err := c.pathConversation()
+func (*call) readConversation(v *conversation) (any, error) {
+	return viewConversation(v.Session, &v.record), nil
+}
+
+func (c *call) updateConversation(v *conversation) (any, error) {
+	r, err := c.readConversationRequest()
 	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, viewConversation(v.Session, &v.record))
-}
-
-func (c *call) updateConversation() error {
-	var r conversationRequest
-	if _, err := c.readBody(&r, nil); err != nil {
-		return err
-	}
-	if err := (&samplingFields{Metadata: r.Metadata}).apply(new(turnRequest)); err != nil {
-		return err
-	}
-	v, err := c.pathConversation()
-	if err != nil {
-		return err
+		return nil, err
 	}
 	v.record.Metadata = r.Metadata
-	if err := c.saveRecord(v); err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, viewConversation(v.Session, &v.record))
-}
-
-func (c *call) saveRecord(v *conversation) error {
-	return c.updateRecord(v.ID, func(r *sessionRecord) { *r = v.record })
+	return viewConversation(v.Session, &v.record), c.updateRecord(v.ID, func(kept *sessionRecord) error {
+		kept.Metadata = r.Metadata
+		return nil
+	})
 }
 
 // deleteConversation makes a conversation unknown. Its responses remain.
-func (c *call) deleteConversation() error {
-	v, err := c.pathConversation()
-	if err != nil {
-		return err
-	}
+func (c *call) deleteConversation(v *conversation) (any, error) {
 	archived := service.SessionArchived
-	if _, err := c.settings.Service.UpdateSession(c.r.Context(), c.caller, v.ID, service.SessionPatch{State: &archived}); err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, deletedView{v.ID, "conversation.deleted", true})
+	_, err := c.Service.UpdateSession(c.Context(), c.Caller, v.ID, service.SessionPatch{State: &archived})
+	return deletedView{v.ID, "conversation.deleted", true}, err
 }
 
-func (c *call) listItems() error {
-	v, err := c.pathConversation()
-	if err != nil {
-		return err
-	}
+func (c *call) listItems(v *conversation) (any, error) {
 	all, err := c.listAll(v)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.writeList(all)
+	return c.listPage(all)
 }
 
-func (c *call) createItems() error {
-	var r conversationRequest
-	if _, err := c.readBody(&r, nil); err != nil {
-		return err
-	}
-	v, err := c.pathConversation()
+func (c *call) createItems(v *conversation) (any, error) {
+	r, err := c.readConversationRequest()
 	if err != nil {
+		return nil, err
+	}
+	var added []json.RawMessage
+	err = c.updateRecord(v.ID, func(kept *sessionRecord) (err error) {
+		added, err = addStored(v.ID, kept, r.Items)
 		return err
-	}
-	added, err := c.addStored(v.ID, &v.record, r.Items)
-	if err == nil {
-		err = c.saveRecord(v)
-	}
-	if err != nil {
-		return err
-	}
-	list := itemList{Object: "list", Data: added}
-	if list.Data == nil {
-		list.Data = []json.RawMessage{}
-	}
-	if n := len(added); n > 0 {
-		first, last := idOf(added[0]), idOf(added[n-1])
-		list.FirstID, list.LastID = &first, &last
-	}
-	return server.WriteJSON(c.w, http.StatusOK, list)
+	})
+	return newItemList(added, maxItems), err
 }
 
-func (c *call) readItem() error {
-	v, err := c.pathConversation()
-	if err != nil {
-		return err
-	}
+func (c *call) readItem(v *conversation) (any, error) {
 	all, err := c.listAll(v)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id := c.r.PathValue("item")
-	for _, raw := range all {
-		if idOf(raw) == id {
-			return server.WriteJSON(c.w, http.StatusOK, raw)
-		}
+	id := c.R.PathValue("item")
+	at := slices.IndexFunc(all, func(raw json.RawMessage) bool { return idOf(raw) == id })
+	if at < 0 {
+		return nil, notFound("Item", id)
 	}
-	return notFound("Item", id)
+	return all[at], nil
 }
 
 // deleteItem deletes an item that no response has read; others are part of the log.
-func (c *call) deleteItem() error {
-	v, err := c.pathConversation()
-	if err != nil {
-		return err
+func (c *call) deleteItem(v *conversation) (any, error) {
+	if _, err := c.readItem(v); err != nil {
+		return nil, err
 	}
-	all, err := c.listAll(v)
-	if err != nil {
-		return err
-	}
-	id := c.r.PathValue("item")
-	isIt := func(raw json.RawMessage) bool { return idOf(raw) == id }
-	if !slices.ContainsFunc(all, isIt) {
-		return notFound("Item", id)
-	}
-	at := slices.IndexFunc(v.record.Items, isIt)
+	id := c.R.PathValue("item")
+	at := slices.IndexFunc(v.record.Items, func(raw json.RawMessage) bool { return idOf(raw) == id })
 	if at < v.taken() {
-		return badField("", "Item '%s' is part of a response and cannot be deleted.", clip.Text(id))
+		return nil, badField("", "Item '%s' is part of a response and cannot be deleted.", clip.Text(id))
 	}
-	v.record.Items = slices.Delete(v.record.Items, at, at+1)
-	if err := c.saveRecord(v); err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, viewConversation(v.Session, &v.record))
+	return viewConversation(v.Session, &v.record), c.updateRecord(v.ID, func(kept *sessionRecord) error {
+		kept.Items[at] = null
+		return nil
+	})
 }

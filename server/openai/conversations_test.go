@@ -3,9 +3,11 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/service"
@@ -23,14 +25,14 @@ func TestConversations(t *testing.T) {
 	if r.text() != "system:Answer.|user:one|assistant:two|user:history" {
 		t.Errorf("the answer is %q", r.text())
 	}
-	w.ask("alice", "POST "+path+"/items", `{"items":[{"type":"message","role":"user","content":"three"}]}`, http.StatusOK)
-	golden(t, "conversation.json", w.ask("alice", "GET "+path+"/items?order=asc", "", http.StatusOK))
+	w.Ask("alice", "POST "+path+"/items", `{"items":[{"type":"message","role":"user","content":"three"}]}`, http.StatusOK)
+	surfacetest.Golden(t, "conversation.json", w.Ask("alice", "GET "+path+"/items?order=asc", "", http.StatusOK))
 	var ids []string
 	for after := ""; ; {
 		page := get[itemList](w, "GET "+path+"/items?limit=1&order=asc&after="+after, "")
 		for _, raw := range page.Data {
 			ids = append(ids, idOf(raw))
-			w.ask("alice", "GET "+path+"/items/"+idOf(raw), "", http.StatusOK)
+			w.Ask("alice", "GET "+path+"/items/"+idOf(raw), "", http.StatusOK)
 		}
 		if !page.HasMore {
 			break
@@ -50,7 +52,7 @@ func TestConversations(t *testing.T) {
 	}
 	w.failing("alice", "DELETE "+path+"/items/"+ids[4], "", http.StatusBadRequest)
 	added := get[itemList](w, "POST "+path+"/items", `{"items":[{"role":"user","content":"four"}]}`)
-	w.ask("alice", "DELETE "+path+"/items/"+*added.FirstID, "", http.StatusOK)
+	w.Ask("alice", "DELETE "+path+"/items/"+*added.FirstID, "", http.StatusOK)
 	w.failing("alice", "GET "+path+"/items/"+*added.FirstID, "", http.StatusNotFound)
 	if changed := get[conversationView](w, "POST "+path, `{"metadata":{"c":"d"}}`); len(changed.Metadata) != 1 || changed.Metadata["c"] != "d" {
 		t.Errorf("changed it is %+v", changed)
@@ -66,6 +68,36 @@ func TestConversations(t *testing.T) {
 	w.failing("alice", "POST /v1/conversations", `{"items":[`+strings.Repeat(`{"role":"user","content":"x"},`, 20)+`{"role":"user","content":"x"}]}`, http.StatusBadRequest)
 }
 
+func TestItemsAddedAtTheSameTimeAreAllKept(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	v := get[conversationView](w, "POST /v1/conversations", `{}`)
+	path := "/v1/conversations/" + v.ID
+	var adding sync.WaitGroup
+	for i := range 10 {
+		adding.Go(func() {
+			w.Ask("alice", "POST "+path+"/items", fmt.Sprintf(`{"items":[{"role":"user","content":"item %d"}]}`, i), http.StatusOK)
+			w.Ask("alice", "POST "+path, `{"metadata":{"a":"b"}}`, http.StatusOK)
+		})
+	}
+	adding.Wait()
+	list := get[itemList](w, "GET "+path+"/items?limit=100", "")
+	ids := map[string]bool{}
+	for _, raw := range list.Data {
+		ids[idOf(raw)] = true
+	}
+	if len(ids) != 10 {
+		t.Errorf("there are %d items: %s", len(ids), list.Data)
+	}
+	for id := range ids {
+		adding.Go(func() { w.Ask("alice", "DELETE "+path+"/items/"+id, "", http.StatusOK) })
+	}
+	adding.Wait()
+	if list := get[itemList](w, "GET "+path+"/items?limit=100", ""); len(list.Data) > 0 {
+		t.Errorf("there are the items %s", list.Data)
+	}
+}
+
 func TestAConversationWaitsForFunctionsAndIsNotSharedByResponses(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
@@ -73,19 +105,23 @@ func TestAConversationWaitsForFunctionsAndIsNotSharedByResponses(t *testing.T) {
 	in := `,"tools":[` + weatherFunction + `],"conversation":"` + v.ID + `"`
 	r := get[result](w, "POST /v1/responses", respond(`"weather"`, in))
 	w.failing("alice", "POST /v1/responses", respond(`"never mind"`, in), http.StatusBadRequest)
+	other := strings.Replace(respond(`[`+output(r.Output[0].CallID, "sunny")+`]`, in), "clerk", "plain", 1)
+	if got := w.failing("alice", "POST /v1/responses", other, http.StatusBadRequest); got != "invalid_value model" {
+		t.Errorf("another model gives %s", got)
+	}
 	done := get[result](w, "POST /v1/responses", respond(`[`+output(r.Output[0].CallID, "sunny")+`]`, in))
 	if done.text() != "It is sunny." {
 		t.Errorf("the answer is %+v", done)
 	}
-	golden(t, "conversation-function.json", w.ask("alice", "GET /v1/conversations/"+v.ID+"/items?order=asc", "", http.StatusOK))
+	surfacetest.Golden(t, "conversation-function.json", w.Ask("alice", "GET /v1/conversations/"+v.ID+"/items?order=asc", "", http.StatusOK))
 	get[result](w, "POST /v1/responses", respond(`"hang"`, in+`,"background":true`))
 	w.turnOf(service.Caller{Tenant: "acme", Subject: "alice"}, func(turn *service.Turn) bool { return turn.Status == service.Running })
 	if got := w.failing("alice", "POST /v1/responses", respond(`"x"`, in), http.StatusConflict); got != "busy -" {
 		t.Errorf("a second response gives %s", got)
 	}
 	for _, request := range []string{"GET /v1/conversations/ID", "POST /v1/conversations/ID", "DELETE /v1/conversations/ID", "GET /v1/conversations/ID/items", "POST /v1/conversations/ID/items", "GET /v1/conversations/ID/items/x", "DELETE /v1/conversations/ID/items/x"} {
-		foreign := string(w.ask("bob", strings.Replace(request, "ID", v.ID, 1), "{}", http.StatusNotFound))
-		unknown := string(w.ask("bob", strings.Replace(request, "ID", "conv_x", 1), "{}", http.StatusNotFound))
+		foreign := string(w.Ask("bob", strings.Replace(request, "ID", v.ID, 1), "{}", http.StatusNotFound))
+		unknown := string(w.Ask("bob", strings.Replace(request, "ID", "conv_x", 1), "{}", http.StatusNotFound))
 		if strings.ReplaceAll(foreign, v.ID, "conv_x") != unknown {
 			t.Errorf("%s: %s, and an unknown one %s", request, foreign, unknown)
 		}

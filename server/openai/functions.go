@@ -3,48 +3,31 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
 // function is a function that the client runs.
-type function struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`
-	Strict      *bool           `json:"strict,omitempty"`
-}
+type function = surfacekit.Function
 
-// maxFunctions is how many a request may bring along, and perGroup how many each of its
-// groups has.
-const (
-	maxFunctions = 128
-	perGroup     = 64
-)
-
-var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
-// checkFunctions checks the functions of a request.
-func checkFunctions(list []function, path func(i int) string) error {
-	if len(list) > maxFunctions {
-		return badField("tools", "tools has %d elements; %d are allowed", len(list), maxFunctions)
-	}
-	seen := make(map[string]bool, len(list))
-	for i := range list {
-		name := list[i].Name
-		if !functionName.MatchString(name) {
-			return badField(path(i)+".name", "%s.name %q must be 1 to 64 letters, digits, '_' or '-'", path(i), clip.Text(name))
+// setFunctions sets the functions that the model may call. suffix ends the path of one.
+func (r *turnRequest) setFunctions(tools []responseTool, suffix string, choice json.RawMessage) error {
+	list := make([]function, len(tools))
+	for i := range tools {
+		if tools[i].Type != "function" {
+			field := fmt.Sprintf("tools[%d].type", i)
+			return badField(field, "%s %q must be function: the agent has the tools of the server", field, clip.Text(tools[i].Type))
 		}
-		if seen[name] {
-			return badField(path(i)+".name", "%s.name %q is used twice", path(i), name)
-		}
-		seen[name] = true
+		list[i] = tools[i].function
 	}
-	return nil
+	if err := surfacekit.CheckFunctions(list, func(i int) string { return fmt.Sprintf("tools[%d]%s", i, suffix) }); err != nil {
+		return asBadField(err)
+	}
+	r.functions = list
+	return r.chooseFunctions(choice)
 }
 
 // toolChoice is whether the model may or must call functions: a word or an object, of
@@ -58,17 +41,21 @@ type toolChoice struct {
 	Allowed  *toolChoice  `json:"allowed_tools"`
 }
 
-func (t *toolChoice) functionName() string {
+// functionName returns the name of one of the functions.
+func (t *toolChoice) functionName(list []function) (string, error) {
+	name := t.Name
 	if t.Function != nil {
-		return t.Function.Name
+		name = t.Function.Name
 	}
-	return t.Name
+	if slices.ContainsFunc(list, func(f function) bool { return f.Name == name }) {
+		return name, nil
+	}
+	return "", badField("tool_choice", "tool_choice names %q, which is not among tools", clip.Text(name))
 }
 
-// chooseFunctions sets the functions that the model may call, and whether its first answer
-// must call one.
-func (r *turnRequest) chooseFunctions(list []function, raw json.RawMessage) error {
-	r.functions = list
+// chooseFunctions restricts the functions that the model may call, and sets whether its first
+// answer must call one.
+func (r *turnRequest) chooseFunctions(raw json.RawMessage) (err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
@@ -80,28 +67,26 @@ func (r *turnRequest) chooseFunctions(list []function, raw json.RawMessage) erro
 		choice.Allowed.Type = choice.Type
 		choice = *choice.Allowed
 	}
-	known := func(name string) error {
-		if slices.ContainsFunc(list, func(f function) bool { return f.Name == name }) {
-			return nil
-		}
-		return badField("tool_choice", "tool_choice names %q, which is not among tools", clip.Text(name))
-	}
+	unsupported := rejectParameter("tool_choice", "allowed: none, auto, required, function or allowed_tools")
 	switch choice.Type {
 	case "":
 	case "function":
-		r.choice = &model.ToolChoice{Mode: model.ToolsNamed, Name: choice.functionName()}
-		return known(r.choice.Name)
+		r.choice = &model.ToolChoice{Mode: model.ToolsNamed}
+		r.choice.Name, err = choice.functionName(r.functions)
+		return err
 	case "allowed_tools":
+		if len(choice.Tools) == 0 {
+			return badField("tool_choice", "tool_choice must name the tools that are allowed")
+		}
 		allowed := make([]string, len(choice.Tools))
 		for i := range choice.Tools {
-			allowed[i] = choice.Tools[i].functionName()
-			if err := known(allowed[i]); err != nil {
+			if allowed[i], err = choice.Tools[i].functionName(r.functions); err != nil {
 				return err
 			}
 		}
-		r.functions = slices.DeleteFunc(slices.Clone(list), func(f function) bool { return !slices.Contains(allowed, f.Name) })
+		r.functions = slices.DeleteFunc(r.functions, func(f function) bool { return !slices.Contains(allowed, f.Name) })
 	default:
-		return rejectParameter("tool_choice", "allowed: none, auto, required, function or allowed_tools")
+		return unsupported
 	}
 	switch choice.Mode {
 	case "", "auto":
@@ -110,31 +95,7 @@ func (r *turnRequest) chooseFunctions(list []function, raw json.RawMessage) erro
 	case "required":
 		r.choice = &model.ToolChoice{Mode: model.ToolsRequired}
 	default:
-		return rejectParameter("tool_choice", "allowed: none, auto, required, function or allowed_tools")
+		return unsupported
 	}
 	return nil
-}
-
-// functionTools returns the functions as tools that a turn brings along, in the form of
-// package agentruns, whose TurnTools makes them.
-func functionTools(list []function) ([]service.EphemeralTool, error) {
-	const kind = "mcp_local"
-	type tool struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		InputSchema json.RawMessage `json:"inputSchema,omitempty"`
-	}
-	var made []service.EphemeralTool
-	for first := 0; first < len(list); first += perGroup {
-		var group []tool
-		for _, f := range list[first:min(first+perGroup, len(list))] {
-			group = append(group, tool{f.Name, f.Description, f.Parameters})
-		}
-		config, err := json.Marshal(map[string]any{"kind": kind, "name": fmt.Sprintf("openai_%d", first), "tools": group})
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, service.EphemeralTool{Kind: kind, Config: config})
-	}
-	return made, nil
 }

@@ -20,7 +20,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		check := func(err error) {
-			refused, invalid := new(requestError), new(service.InvalidError)
+			refused, invalid := new(server.Refusal), new(service.InvalidError)
 			if err != nil && !errors.As(err, &refused) && !errors.As(err, &invalid) {
 				t.Errorf("%s gives %v", body, err)
 			}
@@ -29,8 +29,6 @@ func FuzzRequests(f *testing.F) {
 		err := server.DecodeJSON(body, &chat, false)
 		if check(err); err == nil {
 			_, err = chat.toTurn()
-			check(err)
-			_, _, err = chat.results()
 			check(err)
 		}
 		var r responseRequest
@@ -42,7 +40,8 @@ func FuzzRequests(f *testing.F) {
 		check(err)
 		in, err := new(call).readInput(r.Input)
 		if check(err); err == nil {
-			check(new(turnRequest).setInput(in))
+			_, _, err = (&turnRequest{input: in, field: "input"}).splitInput()
+			check(err)
 		}
 	})
 }

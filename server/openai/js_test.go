@@ -16,5 +16,5 @@ func TestTheJavaScriptSDK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodeenv.Install(t, manifests).Run(t, program, serving(t).url)
+	nodeenv.Install(t, manifests).Run(t, program, serving(t).URL)
 }

@@ -13,10 +13,10 @@ import (
 
 var pageProgram = regexp.MustCompile("(?s)```(python|js)\n(?:#|//) client: (?:python|node)\n(.*?)```")
 
-// TestTheProgramsOfThePage runs the programs of docs/clients.md.
+// TestTheProgramsOfThePage runs the programs of docs/protocols/clients.md.
 func TestTheProgramsOfThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/clients.md")
+	page, err := os.ReadFile("../../docs/protocols/clients.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,9 +31,9 @@ func TestTheProgramsOfThePage(t *testing.T) {
 	}
 	node := nodeenv.Install(t, manifests)
 	for _, found := range programs {
-		head := "base, key = '" + w.url + "/v1', 'alice'\n"
+		head := "base, key = '" + w.URL + "/v1', 'alice'\n"
 		if string(found[1]) == "js" {
-			node.Run(t, append([]byte("const base = '"+w.url+"/v1', key = 'alice'\n"), found[2]...))
+			node.Run(t, append([]byte("const base = '"+w.URL+"/v1', key = 'alice'\n"), found[2]...))
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "program.py")

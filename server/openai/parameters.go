@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/server"
 )
 
 // Use is what becomes of a parameter.
@@ -94,6 +98,25 @@ var responseParameters = append([]Parameter{
 	{Name: "context_management", Use: Rejected}, {Name: "image", Use: Rejected}, {Name: "access_programs", Use: Rejected}, {Name: "background_options", Use: Rejected},
 }, sampling...)
 
+// readBody reads a body into a request, and checks its other parameters.
+func (c *call) readBody(into any, table []Parameter) ([]byte, error) {
+	data, err := io.ReadAll(c.R.Body)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		data = []byte("{}")
+	}
+	if err := server.DecodeJSON(data, into, false); err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, badField("", "The body is not a JSON object.")
+	}
+	return data, checkParameters(all, table)
+}
+
 // checkParameters reports the first parameter of a body that is rejected.
 func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 	for i := range table {
@@ -105,7 +128,7 @@ func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 		switch {
 		case p.Use == Rejected:
 			return rejectParameter(p.Name, p.Note)
-		case p.Use == Checked && p.allows != nil && !slices.Contains(p.allows, compactJSON(value)):
+		case p.Use == Checked && p.allows != nil && !slices.Contains(p.allows, rawjson.CompactText(value)):
 			return rejectParameter(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
 		}
 	}
@@ -118,14 +141,5 @@ func rejectParameter(param, note string) error {
 	if note != "" {
 		text += "; " + note
 	}
-	return &requestError{status: http.StatusBadRequest, param: param, code: codeUnsupported, message: text + "."}
-}
-
-// compactJSON returns valid JSON without blanks.
-func compactJSON(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
+	return newRefusal(http.StatusBadRequest, "unsupported_parameter", param, "%s.", text)
 }

@@ -18,7 +18,7 @@ func (w *world) runPython(requirements, program string) {
 		w.t.Fatal(err)
 	}
 	cmd := exec.CommandContext(w.t.Context(), pyenv.Interpreter(w.t, list), "-B", "testdata/"+program)
-	cmd.Env = append(os.Environ(), "URL="+w.url, "CHAT="+parameterNames(chatParameters), "RESPONSES="+parameterNames(responseParameters))
+	cmd.Env = append(os.Environ(), "URL="+w.URL, "CHAT="+parameterNames(chatParameters), "RESPONSES="+parameterNames(responseParameters))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Errorf("%v:\n%s", err, out)
 	}

@@ -5,11 +5,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// response is an answer of the Responses API.
 type response struct {
 	ID          string             `json:"id"`
 	Object      string             `json:"object"`
@@ -19,12 +19,12 @@ type response struct {
 	Error       *responseError     `json:"error"`
 	Incomplete  *incompleteDetails `json:"incomplete_details"`
 	Model       string             `json:"model"`
-	Output      []json.RawMessage  `json:"output"`
+	Output      []*item            `json:"output"`
 	Usage       *responseUsage     `json:"usage"`
 	echo
 }
 
-// echo is what a response repeats of its request.
+// echo has the fields of a request that its response repeats.
 type echo struct {
 	Background         bool              `json:"background"`
 	Store              bool              `json:"store"`
@@ -103,7 +103,7 @@ func responseUsageOf(u event.Usage) *responseUsage {
 }
 
 // response returns the segment as it is now.
-func (a *answer) response() (*response, error) {
+func (a *answer) response() *response {
 	r := a.begunResponse()
 	e, items := a.over(), a.items
 	switch {
@@ -112,24 +112,18 @@ func (a *answer) response() (*response, error) {
 		r.setEnd(e)
 	case a.turn.Status == service.Pending && a.turn.StartedAt.IsZero():
 		r.Status = stateQueued
-	case a.segment != a.want:
+	case a.Segment != a.want:
 		items = nil
 	}
-	for _, i := range items {
-		data, err := json.Marshal(i)
-		if err != nil {
-			return nil, err
-		}
-		r.Output = append(r.Output, data)
-	}
-	return r, nil
+	r.Output = append(r.Output, items...)
+	return r
 }
 
 // begunResponse returns the segment as it begins.
 func (a *answer) begunResponse() *response {
 	r := &response{
 		ID: answerID(a.turn.ID, a.want), Object: "response", CreatedAt: a.turn.CreatedAt.Unix(), Status: stateRunning, Model: a.label,
-		Output: []json.RawMessage{},
+		Output: []*item{},
 	}
 	if a.Echo != nil {
 		r.echo = *a.Echo
@@ -170,7 +164,7 @@ func (r *response) setEnd(e *ending) {
 	}
 }
 
-// responseErrorOf returns why a response failed. The codes are those of the vendor.
+// responseErrorOf returns the error of a failed response, with the vendor's codes.
 func responseErrorOf(why *event.Termination) *responseError {
 	e := &responseError{Code: "server_error", Type: typeServer, Message: surfacekit.StatusMessage(why, false)}
 	switch why.Code {
@@ -180,4 +174,108 @@ func responseErrorOf(why *event.Termination) *responseError {
 		e.Code, e.Type = "invalid_prompt", typeInvalid
 	}
 	return e
+}
+
+// responseStream writes a response as events, each with its number in the life of the
+// response.
+type responseStream struct {
+	answer *answer
+	// next is the number of the next event, and after the number of the client's last event; -1
+	// for none.
+	next, after int
+}
+
+func newResponseStream(a *answer, after int) *responseStream {
+	return &responseStream{answer: a, after: after}
+}
+
+// object is an event without its type and number.
+type object map[string]any
+
+// event writes an event, unless the client has it.
+func (s *responseStream) event(kind string, fields object) {
+	number := s.next
+	s.next++
+	if number <= s.after {
+		return
+	}
+	fields["sequence_number"] = number
+	s.answer.Out.WriteString("event: " + kind + "\n")
+	s.answer.WriteEvent(kind, fields)
+}
+
+// of writes an event about an item.
+func (s *responseStream) of(i *item, kind string, fields object) {
+	fields["item_id"], fields["output_index"] = i.ID, i.index
+	s.event(kind, fields)
+}
+
+func (s *responseStream) begin() {
+	r := s.answer.begunResponse()
+	if r.Background {
+		r.Status = stateQueued
+	}
+	s.event("response.created", object{"response": r})
+	if r.Background {
+		s.event("response.queued", object{"response": r})
+	}
+	begun := *r
+	begun.Status = stateRunning
+	s.event("response.in_progress", object{"response": &begun})
+}
+
+func (s *responseStream) add(i *item) {
+	s.event("response.output_item.added", object{"output_index": i.index, "item": i.view(false)})
+	switch i.Type {
+	case itemMessage:
+		s.of(i, "response.content_part.added", object{"content_index": 0, "part": outputText("")})
+	case itemThought:
+		s.of(i, "response.reasoning_summary_part.added", object{"summary_index": 0, "part": summaryText("")})
+	case itemTool:
+		s.of(i, "response.mcp_call.in_progress", object{})
+	}
+}
+
+func (s *responseStream) text(i *item, delta string) {
+	if i.Type == itemThought {
+		s.of(i, "response.reasoning_summary_text.delta", object{"summary_index": 0, "delta": delta})
+		return
+	}
+	s.of(i, "response.output_text.delta", object{"content_index": 0, "delta": delta, "logprobs": []string{}})
+}
+
+func (s *responseStream) done(i *item) {
+	text := string(i.text)
+	switch i.Type {
+	case itemMessage:
+		s.of(i, "response.output_text.done", object{"content_index": 0, "text": text, "logprobs": []string{}})
+		s.of(i, "response.content_part.done", object{"content_index": 0, "part": outputText(text)})
+	case itemThought:
+		s.of(i, "response.reasoning_summary_text.done", object{"summary_index": 0, "text": text})
+		s.of(i, "response.reasoning_summary_part.done", object{"summary_index": 0, "part": summaryText(text)})
+	case itemFunction:
+		s.of(i, "response.function_call_arguments.delta", object{"delta": i.Arguments})
+		s.of(i, "response.function_call_arguments.done", object{"arguments": i.Arguments, "name": i.Name})
+	case itemTool:
+		s.of(i, "response.mcp_call_arguments.delta", object{"delta": i.Arguments})
+		s.of(i, "response.mcp_call_arguments.done", object{"arguments": i.Arguments})
+		s.of(i, "response.mcp_call."+i.Status, object{})
+	}
+	s.event("response.output_item.done", object{"output_index": i.index, "item": i})
+}
+
+func (s *responseStream) end(*ending) {
+	r := s.answer.response()
+	kind := "response." + r.Status
+	if r.Status == stateCanceled { // which has no event
+		kind = "response.incomplete"
+	}
+	s.event(kind, object{"response": r})
+}
+
+// fail writes an error in the form that all clients take for one.
+func (s *responseStream) fail(f *server.Failure) {
+	d := newErrorBody(f).Error
+	s.after = -1
+	s.event("error", object{"code": d.Code, "message": d.Message, "param": d.Param, "error": d})
 }

@@ -1,13 +1,17 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // responseRequest is the body of a request for a response, as far as it is honored.
@@ -37,30 +41,16 @@ type responseRequest struct {
 
 func isSet(b *bool) bool { return b != nil && *b }
 
-// check reports required fields that are missing, and options that exclude each other.
-func (r *responseRequest) check() error {
-	switch {
-	case r.Model == "":
-		return missingField("model")
-	case isSet(r.Background) && r.Store != nil && !*r.Store:
-		return badField("background", "background responses must be stored: store cannot be false")
-	case r.PreviousResponseID != nil && r.hasConversation():
-		return badField("previous_response_id", "previous_response_id and conversation exclude each other")
-	default:
-		return nil
-	}
-}
-
 func (r *responseRequest) hasConversation() bool {
 	return len(r.Conversation) > 0 && string(r.Conversation) != "null"
 }
 
 // conversationID returns the conversation that the request names; empty for none.
 func (r *responseRequest) conversationID() (string, error) {
+	var ref conversationRef
 	if !r.hasConversation() {
 		return "", nil
 	}
-	var ref conversationRef
 	if json.Unmarshal(r.Conversation, &ref.ID) != nil && json.Unmarshal(r.Conversation, &ref) != nil || ref.ID == "" {
 		return "", badField("conversation", "conversation must be an id, or an object with an id")
 	}
@@ -68,17 +58,21 @@ func (r *responseRequest) conversationID() (string, error) {
 }
 
 // toTurn returns the turn that the request asks for, without its messages.
-func (r *responseRequest) toTurn() (t *turnRequest, err error) {
+func (r *responseRequest) toTurn() (*turnRequest, error) {
+	switch {
+	case r.Model == "":
+		return nil, missingField("model")
+	case isSet(r.Background) && r.Store != nil && !*r.Store:
+		return nil, badField("background", "background responses must be stored: store cannot be false")
+	case r.PreviousResponseID != nil && r.hasConversation():
+		return nil, badField("previous_response_id", "previous_response_id and conversation exclude each other")
+	}
 	shown := &echo{
 		Background: isSet(r.Background), Store: r.Store == nil || *r.Store, Instructions: r.Instructions, MaxOutputTokens: r.MaxOutputTokens,
 		ParallelToolCalls: r.Parallel == nil || *r.Parallel, PreviousResponseID: r.PreviousResponseID, ServiceTier: "default", Temperature: r.Temperature, TopP: r.TopP,
 		Text: textOptions{Format: responseFormat{Type: "text"}}, ToolChoice: r.ToolChoice, Tools: r.Tools, Truncation: "disabled", User: r.User, Metadata: r.Metadata,
 	}
-	t = &turnRequest{agent: r.Model, record: turnRecord{Echo: shown, Unstored: !shown.Store}}
-	if err = r.apply(t); err != nil {
-		return nil, err
-	}
-	if len(r.ToolChoice) == 0 {
+	if len(r.ToolChoice) == 0 || string(r.ToolChoice) == "null" {
 		shown.ToolChoice = json.RawMessage(`"auto"`)
 	}
 	if shown.Tools == nil {
@@ -90,183 +84,121 @@ func (r *responseRequest) toTurn() (t *turnRequest, err error) {
 	if r.Truncation != nil {
 		shown.Truncation = *r.Truncation
 	}
+	t := &turnRequest{agent: r.Model, field: "input", record: turnRecord{Echo: shown, Unstored: !shown.Store}}
 	if r.Instructions != nil {
 		t.instructions = *r.Instructions
 	}
-	if t.params.MaxOutputTokens, err = readLimit("max_output_tokens", r.MaxOutputTokens); err != nil {
-		return nil, err
-	}
-	if err = r.readOptions(t, shown); err != nil {
-		return nil, err
-	}
-	list, err := r.readFunctions()
-	if err == nil {
-		err = t.chooseFunctions(list, r.ToolChoice)
-	}
-	return t, err
+	return t, cmp.Or(r.apply(t), t.setLimit("max_output_tokens", r.MaxOutputTokens), r.applyOptions(t), t.setFunctions(r.Tools, "", r.ToolChoice))
 }
 
-// readOptions reads the options of reasoning and text.
-func (r *responseRequest) readOptions(t *turnRequest, shown *echo) (err error) {
+// applyOptions reads the options of reasoning and text.
+func (r *responseRequest) applyOptions(t *turnRequest) error {
+	shown := t.record.Echo
 	if o := r.Reasoning; o != nil {
 		shown.Reasoning = reasoningOptions{o.Effort, o.Summary}
 		t.record.Thoughts = o.Summary != nil
 		if o.Summary != nil && !slices.Contains([]string{"auto", "concise", "detailed"}, *o.Summary) {
 			return badField("reasoning.summary", "reasoning.summary must be auto, concise or detailed")
 		}
-		if t.params.ReasoningEffort, err = readEffort("reasoning.effort", o.Effort); err != nil {
+		if err := t.setEffort("reasoning.effort", o.Effort); err != nil {
 			return err
 		}
 	}
 	if r.Text == nil {
 		return nil
 	}
-	if r.Text.Verbosity != nil {
-		t.params.Verbosity = *r.Text.Verbosity
-		shown.Text.Verbosity = r.Text.Verbosity
+	shown.Text.Verbosity = r.Text.Verbosity
+	if err := t.setVerbosity("text.verbosity", r.Text.Verbosity); err != nil {
+		return err
 	}
-	if form := r.Text.Format; form != nil {
-		shown.Text.Format = *form
-		t.output, err = readForm("text.format", form.Type, &formSchema{form.Name, form.Schema})
-		t.record.Form = t.output != nil
+	if r.Text.Format == nil {
+		return nil
 	}
-	return err
-}
-
-func (r *responseRequest) readFunctions() ([]function, error) {
-	path := func(i int) string { return fmt.Sprintf("tools[%d]", i) }
-	list := make([]function, 0, len(r.Tools))
-	for i := range r.Tools {
-		if r.Tools[i].Type != "function" {
-			return nil, badField(path(i)+".type", "%s.type %q must be function: the agent has the tools of the server", path(i), clip.Text(r.Tools[i].Type))
-		}
-		list = append(list, r.Tools[i].function)
-	}
-	return list, checkFunctions(list, path)
-}
-
-// inputItem is an item of the input, of any type.
-type inputItem struct {
-	Type      string          `json:"type"`
-	ID        string          `json:"id"`
-	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"`
-	CallID    string          `json:"call_id"`
-	Name      string          `json:"name"`
-	Arguments string          `json:"arguments"`
-	Output    json.RawMessage `json:"output"`
-	RequestID string          `json:"approval_request_id"`
-	Approve   *bool           `json:"approve"`
-	Reason    string          `json:"reason"`
-}
-
-// input is what the items of a request say.
-type input struct {
-	messages []model.Message
-	// outputs are the outputs of functions and the approvals after the last message of the
-	// assistant, and said is what the user says after them, or without any.
-	outputs []functionOutput
-	said    []model.Part
+	shown.Text.Format = *r.Text.Format
+	return t.setForm("text.format", r.Text.Format)
 }
 
 // readInput reads the input, with the items that it refers to.
-func (c *call) readInput(raw json.RawMessage) (*input, error) {
-	in := new(input)
+func (c *call) readInput(raw json.RawMessage) (in input, err error) {
 	var text string
 	if len(raw) == 0 || string(raw) == "null" {
 		return in, nil
 	}
 	if json.Unmarshal(raw, &text) == nil {
-		in.addMessage(model.User(text))
+		in.addMessage("", model.User(text))
 		return in, nil
 	}
 	var items []inputItem
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, badField("input", "input must be a string or a list of items")
+		return in, badField("input", "input must be a string or a list of items")
 	}
-	return in, c.addItems(in, items, "input")
-}
-
-// addItems adds items to the input.
-func (c *call) addItems(in *input, items []inputItem, field string) error {
-	known := newItemReader(c)
+	known, references := map[string]*answer{}, 0
 	for i := range items {
-		path := fmt.Sprintf("%s[%d]", field, i)
+		path := fmt.Sprintf("input[%d]", i)
 		if items[i].Type == "item_reference" {
-			found, err := known.find(items[i].ID)
-			if err != nil {
-				return err
+			if references++; references > maxReferences {
+				return in, badField(path, "input has more than %d references to items", maxReferences)
 			}
-			if found == nil {
-				return badField(path, "Item with id '%s' not found.", clip.Text(items[i].ID))
-			}
-			for _, m := range found {
-				in.addMessage(m)
-			}
-			continue
+			err = c.addReference(&in, known, items[i].ID, path)
+		} else {
+			err = in.addItem(&items[i], path)
 		}
-		if err := in.addItem(&items[i], path); err != nil {
+		if err != nil {
+			return in, err
+		}
+	}
+	return in, in.checkCalls()
+}
+
+// maxReferences limits the references to items in a request.
+const maxReferences = 2000
+
+// addReference adds the messages of an item of a response. known are the responses that were read
+// before; nil for unknown ones.
+func (c *call) addReference(in *input, known map[string]*answer, id, path string) error {
+	core, _ := splitItemID(id)
+	a, ok := known[core]
+	if !ok {
+		turn, record, err := c.findTurn(responsePrefix + core)
+		if err == nil {
+			a, err = c.readAnswer(turn, record, 0)
+		}
+		if err != nil && !errors.Is(err, service.ErrNotFound) {
 			return err
 		}
+		known[core] = a
+	}
+	var found []model.Message
+	if a != nil {
+		var err error
+		if found, err = a.messagesOf(id); err != nil && !errors.Is(err, service.ErrNotFound) {
+			return err
+		}
+	}
+	if found == nil {
+		return badField(path, "Item with id '%s' not found.", clip.Text(id))
+	}
+	in.noteCall(core, true)
+	for _, m := range found {
+		in.addMessage(core, m)
 	}
 	return nil
 }
 
-func (in *input) addMessage(m model.Message) {
-	switch m.Role {
-	case model.RoleAssistant:
-		in.outputs, in.said = nil, nil
-	case model.RoleUser:
-		in.said = append(in.said, m.Parts...)
+// messagesOf returns the messages of an item of the turn for the model; nil for an unknown one.
+func (a *answer) messagesOf(id string) ([]model.Message, error) {
+	_, number := splitItemID(id)
+	if number, ok := strings.CutPrefix(number, inputMark); ok {
+		list, err := a.call.Service.TurnInput(a.call.Context(), a.call.Caller, a.turn.ID)
+		if n, bad := strconv.Atoi(number); err == nil && bad == nil && n >= 0 && n < len(list) {
+			return list[n : n+1], nil
+		}
+		return nil, err
 	}
-	in.messages = append(in.messages, m)
-}
-
-// add adds a text that the model reads in place of an item.
-func (in *input) add(role model.Role, parts ...model.Part) {
-	in.messages = append(in.messages, model.Message{Role: role, Parts: parts})
-}
-
-func (in *input) addItem(i *inputItem, path string) error {
-	switch i.Type {
-	case "", itemMessage:
-		role, ok := surfacekit.Role(i.Role)
-		if !ok || i.Role == surfacekit.RoleTool {
-			return badField(path+".role", "%s.role %q must be user, assistant, system or developer", path, clip.Text(i.Role))
+	for _, e := range a.ended {
+		if at := slices.IndexFunc(e.items, func(i *item) bool { return i.ID == id }); at >= 0 {
+			return e.items[at].toModel(), nil
 		}
-		parts, err := readContent(i.Content, path+".content")
-		if err != nil {
-			return err
-		}
-		if len(parts) == 0 {
-			parts = []model.Part{model.Text("")}
-		}
-		in.addMessage(model.Message{Role: role, Parts: parts})
-	case itemFunction:
-		in.add(model.RoleAssistant, surfacekit.CallText(i.CallID, i.Name, i.Arguments))
-	case "function_call_output":
-		parts, err := readContent(i.Output, path+".output")
-		if err != nil {
-			return err
-		}
-		output := model.PartsText(parts)
-		in.outputs, in.said = append(in.outputs, functionOutput{callID: i.CallID, output: output}), nil
-		in.add(model.RoleUser, surfacekit.ResultText(i.CallID, 0, output))
-	case "mcp_approval_response":
-		if i.Approve == nil {
-			return missingField(path + ".approve")
-		}
-		in.outputs, in.said = append(in.outputs, functionOutput{callID: i.RequestID, approve: i.Approve, reason: i.Reason}), nil
-		in.add(model.RoleUser, model.Text(fmt.Sprintf("[approval of %s: %t]", clip.Text(i.RequestID), *i.Approve)))
-	case itemTool:
-		parts, err := readContent(i.Output, path+".output")
-		if err != nil {
-			return err
-		}
-		in.add(model.RoleAssistant, surfacekit.CallText(i.ID, i.Name, i.Arguments), surfacekit.ResultText(i.ID, 0, model.PartsText(parts)))
-	case itemThought, itemApproval, "mcp_list_tools":
-	default:
-		return badField(path, "%s: items of type %q are not supported", path, clip.Text(i.Type))
 	}
-	return nil
+	return nil, nil
 }

@@ -4,102 +4,78 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// createResponse begins a run, or continues the one that waits for what the input has.
-func (c *call) createResponse() error {
+// createResponse starts a run, or continues the run that waits for the input.
+func (c *call) createResponse() (any, error) {
 	var r responseRequest
 	body, err := c.readBody(&r, responseParameters)
 	if err != nil {
-		return err
-	}
-	if err := r.check(); err != nil {
-		return err
+		return nil, err
 	}
 	asked, err := r.toTurn()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	in, err := c.readInput(r.Input)
-	if err != nil {
-		return err
+	if asked.input, err = c.readInput(r.Input); err != nil {
+		return nil, err
 	}
-	a, err := c.beginResponse(&r, asked, in, body)
+	a, err := c.beginResponse(&r, asked, body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	background := isSet(r.Background)
 	a.abandons = !background
 	if isSet(r.Stream) {
-		a.stream(c, newResponseStream(a, -1))
-		return nil
+		a.stream(newResponseStream(a, -1))
+		return nil, nil //nolint:nilnil // it is written
 	}
 	if !background {
-		_, err := a.wait(c.r.Context())
-		if err != nil && (a.Unstored || !errors.Is(context.Cause(c.r.Context()), server.ErrDraining)) {
-			return c.afterBegin(err)
+		err := a.wait()
+		if err != nil && (a.Unstored || !errors.Is(context.Cause(c.Context()), server.ErrDraining)) {
+			return nil, c.afterBegin(err)
+		}
+		if err != nil { // the turn continues elsewhere
+			if now, err := c.Service.GetTurn(context.WithoutCancel(c.Context()), c.Caller, a.turn.ID); err == nil {
+				a.turn = now
+			}
 		}
 	}
-	return a.writeResponse(c)
-}
-
-func (a *answer) writeResponse(c *call) error {
-	shown, err := a.response()
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, shown)
+	return a.response(), nil
 }
 
 // beginResponse begins a turn, or continues one.
-func (c *call) beginResponse(r *responseRequest, asked *turnRequest, in *input, body []byte) (*answer, error) {
+func (c *call) beginResponse(r *responseRequest, asked *turnRequest, body []byte) (*answer, error) {
 	if r.PreviousResponseID != nil {
-		return c.continueFrom(*r.PreviousResponseID, asked, in)
+		return c.continueFrom(*r.PreviousResponseID, asked)
 	}
-	if id, err := r.conversationID(); id != "" || err != nil {
-		if err != nil {
-			return nil, err
-		}
-		return c.beginInConversation(id, asked, in)
-	}
-	if len(in.outputs) > 0 {
-		if a, err := c.resume(responsePrefix, r.Model, in.outputs, in.said); a != nil || err != nil {
-			return a, err
-		}
-	}
-	if err := asked.setInput(in); err != nil {
+	id, err := r.conversationID()
+	if err != nil {
 		return nil, err
 	}
-	return c.beginAlone(asked, responsePrefix, body)
+	if id != "" {
+		return c.beginInConversation(id, asked)
+	}
+	return c.resumeOrBegin(asked, responsePrefix, body)
 }
 
-// setInput sets the messages of the turn.
-func (t *turnRequest) setInput(in *input) error {
-	if len(in.messages) == 0 {
-		return missingField("input")
-	}
-	var ok bool
-	if t.before, t.input, ok = surfacekit.SplitInput(in.messages); !ok {
-		return badField("input", "input must not end with a message of the assistant")
-	}
-	return nil
-}
-
-// continueFrom continues the conversation of a response: it gives the turn what it waits
-// for, or begins another turn after it.
-func (c *call) continueFrom(id string, asked *turnRequest, in *input) (*answer, error) {
+// continueFrom continues the conversation of a response: it answers the waiting turn, or starts
+// another turn after it.
+func (c *call) continueFrom(id string, asked *turnRequest) (*answer, error) {
 	previous, err := c.findResponse(id)
 	if errors.Is(err, service.ErrNotFound) {
-		return nil, &requestError{status: http.StatusBadRequest, param: "previous_response_id", code: codeNoPrevious, message: fmt.Sprintf("Previous response with id '%s' not found.", clip.Text(id))}
+		return nil, newRefusal(http.StatusBadRequest, "previous_response_not_found", "previous_response_id", "Previous response with id '%s' not found.", clip.Text(id))
 	}
 	if err != nil {
 		return nil, err
@@ -109,39 +85,15 @@ func (c *call) continueFrom(id string, asked *turnRequest, in *input) (*answer, 
 	case e == nil:
 		return nil, badField("previous_response_id", "Response '%s' has not ended yet.", clip.Text(id))
 	case e.finish == nil:
-		return c.answerQuestions(previous.turn, previous.fold, in.outputs, in.said)
+		return previous.answerRequest(asked)
 	case previous.turn.Status != service.Succeeded:
 		return nil, badField("previous_response_id", "Response '%s' did not complete and cannot be continued.", clip.Text(id))
-	case len(in.outputs) > 0:
-		return nil, badField("input", "No tool call found for function call output with call_id '%s'.", clip.Text(in.outputs[0].callID))
 	}
-	if err := asked.setInput(in); err != nil {
-		return nil, err
-	}
-	session, err := c.settings.Service.GetSession(c.r.Context(), c.caller, previous.turn.SessionID)
+	session, err := c.Service.GetSession(c.Context(), c.Caller, previous.turn.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	return c.beginIn(session, asked, func(turn *service.CreateTurn) { turn.SnapshotID = previous.turn.SnapshotID })
-}
-
-// beginIn begins a turn in a session.
-func (c *call) beginIn(session *service.Session, asked *turnRequest, set func(*service.CreateTurn)) (*answer, error) {
-	current, err := c.settings.Service.CurrentAgent(c.r.Context(), session, asked.agent)
-	if err != nil {
-		return nil, err
-	}
-	turn, err := c.composeTurn(asked, current)
-	if err != nil {
-		return nil, err
-	}
-	turn.ID, turn.SessionID = responsePrefix+c.settings.Service.NewID(), session.ID
-	set(turn)
-	made, err := c.settings.Service.CreateTurn(c.r.Context(), c.caller, *turn)
-	if err != nil {
-		return nil, err
-	}
-	return c.newAnswer(made, asked.record, 0), nil
+	return c.beginIn(session, asked, &service.CreateTurn{SnapshotID: previous.turn.SnapshotID})
 }
 
 // findResponse returns a stored response of the caller as far as it is now. The error is
@@ -166,72 +118,67 @@ func (c *call) findResponse(id string) (*answer, error) {
 	if slices.Contains(kept.Deleted, id) {
 		return nil, missing
 	}
-	a := c.newAnswer(turn, record, segment)
-	if a.fold, err = c.foldSoFar(turn, record, segment); err != nil {
+	a, err := c.readAnswer(turn, record, segment)
+	if err != nil {
 		return nil, err
 	}
 	if segment > 0 && (segment > len(a.ended) || segment == len(a.ended) && (a.ended[segment-1].finish != nil || turn.Status == service.Waiting && !a.begun)) {
 		return nil, missing
 	}
 	if a.over() == nil && turn.Outcome != nil {
-		a.finish(turn.Outcome.RunFinish()) // the log is not kept to its end
+		a.Finish(turn.Outcome.RunFinish()) // the log is not kept to its end
 	}
 	return a, nil
 }
 
-// pathResponse returns the response that the path names.
-func (c *call) pathResponse() (*answer, error) {
-	id := c.r.PathValue("id")
-	a, err := c.findResponse(id)
-	if errors.Is(err, service.ErrNotFound) {
-		return nil, notFound("Response", id)
+// onResponse finds the response that the path names.
+func onResponse(answerWith func(*call, *answer) (any, error)) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		id := c.R.PathValue("id")
+		a, err := c.findResponse(id)
+		if errors.Is(err, service.ErrNotFound) {
+			return nil, notFound("Response", id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return answerWith(c, a)
 	}
-	return a, err
 }
 
 // readResponse answers with a response as it is, or with its events after one.
-func (c *call) readResponse() error {
-	a, err := c.pathResponse()
-	if err != nil {
-		return err
-	}
-	q := c.r.URL.Query()
-	after := -1
+func (c *call) readResponse(a *answer) (any, error) {
+	q, after := c.R.URL.Query(), -1
 	if text := q.Get("starting_after"); text != "" {
+		var err error
 		if after, err = strconv.Atoi(text); err != nil || after < 0 {
-			return badField("starting_after", "starting_after must be a number from 0 on")
+			return nil, badField("starting_after", "starting_after must be a number from 0 on")
 		}
 	}
 	if stream, err := strconv.ParseBool(q.Get("stream")); err == nil && stream {
 		again := c.newAnswer(a.turn, a.turnRecord, a.want)
-		again.stream(c, newResponseStream(again, after))
+		again.stream(newResponseStream(again, after))
+		return nil, nil //nolint:nilnil // it is written
+	}
+	return a.response(), nil
+}
+
+// cancelResponse cancels a running response; an ended response stays as it is.
+func (c *call) cancelResponse(a *answer) (any, error) {
+	if err := a.cancelTurn("the client canceled the response"); err != nil {
+		return nil, err
+	}
+	return onResponse(func(_ *call, a *answer) (any, error) { return a.response(), nil })(c)
+}
+
+// cancelTurn cancels the turn if it still works on the response, or waits for the answers to its calls.
+func (a *answer) cancelTurn(reason string) error {
+	e := a.over()
+	if e != nil && (e.finish != nil || a.turn.Status != service.Waiting || a.want != len(a.ended)-1) {
 		return nil
 	}
-	return a.writeResponse(c)
-}
-
-// cancelResponse ends a response that is under way; one that has ended stays as it is.
-func (c *call) cancelResponse() error {
-	a, err := c.pathResponse()
-	if err != nil {
-		return err
-	}
-	if a.isOpen() {
-		if _, err := c.settings.Service.CancelTurn(c.r.Context(), c.caller, a.turn.ID, "the client canceled the response"); err != nil {
-			return err
-		}
-		if a, err = c.pathResponse(); err != nil {
-			return err
-		}
-	}
-	return a.writeResponse(c)
-}
-
-// isOpen reports whether the turn still works on the response, or waits for the answers to
-// its calls.
-func (a *answer) isOpen() bool {
-	e := a.over()
-	return e == nil || e.finish == nil && a.turn.Status == service.Waiting && a.want == len(a.ended)-1
+	_, err := a.call.Service.CancelTurn(a.call.Context(), a.call.Caller, a.turn.ID, reason)
+	return err
 }
 
 // deletedView is the answer to the deletion of something.
@@ -242,68 +189,112 @@ type deletedView struct {
 }
 
 // deleteResponse makes a response unknown. Its turn remains, for those who read the log.
-func (c *call) deleteResponse() error {
-	a, err := c.pathResponse()
-	if err != nil {
-		return err
-	}
-	if a.isOpen() {
-		if _, err := c.settings.Service.CancelTurn(c.r.Context(), c.caller, a.turn.ID, "the client deleted the response"); err != nil {
-			return err
-		}
+func (c *call) deleteResponse(a *answer) (any, error) {
+	if err := a.cancelTurn("the client deleted the response"); err != nil {
+		return nil, err
 	}
 	id := answerID(a.turn.ID, a.want)
-	if err := c.updateRecord(a.turn.SessionID, func(r *sessionRecord) { r.Deleted = append(r.Deleted, id) }); err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, deletedView{id, "response", true})
+	return deletedView{id, "response", true}, c.updateRecord(a.turn.SessionID, func(r *sessionRecord) error {
+		r.Deleted = append(r.Deleted, id)
+		return nil
+	})
 }
 
 // listInput answers with the input of a response.
-func (c *call) listInput() error {
-	a, err := c.pathResponse()
+func (c *call) listInput(a *answer) (any, error) {
+	items, err := a.inputItems(a.want)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	items, err := c.inputItems(a.turn, a.fold, a.want)
-	if err != nil {
-		return err
-	}
-	return c.writeList(items)
+	return c.listPage(items)
 }
 
-// sessionRecord is what a session keeps for the surface.
+// inputMark begins the numbers of items of the input.
+const inputMark = "i"
+
+// inputItems returns the input of a segment of a turn: the messages of the turn, or the
+// answers that the segment began with.
+func (a *answer) inputItems(segment int) ([]json.RawMessage, error) {
+	ctx, c := a.call.Context(), a.call
+	var list []itemView
+	if segment == 0 {
+		messages, err := c.Service.TurnInput(ctx, c.Caller, a.turn.ID)
+		if err != nil {
+			return nil, err
+		}
+		for i := range messages {
+			list = append(list, viewMessage(messagePrefix+a.core+"_"+inputMark+strconv.Itoa(i), &messages[i]))
+		}
+		return encodeAll(list)
+	}
+	answered, err := c.Service.ListInteractions(ctx, c.Caller, service.InteractionQuery{TurnID: a.turn.ID})
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range a.ended[segment-1].questions {
+		for _, i := range answered {
+			if i.ID == q.InteractionRequest.ID {
+				list = append(list, viewAnswer(a.asked[q], i))
+			}
+		}
+	}
+	return encodeAll(list)
+}
+
+// viewAnswer shows the answer to a question.
+func viewAnswer(asked *item, i *service.Interaction) itemView {
+	var given interaction.Answer
+	_ = json.Unmarshal(i.Answer, &given) // nothing is answered then
+	_, rest, _ := strings.Cut(asked.ID, "_")
+	v := itemView{ID: outputPrefix + rest, Status: stateCompleted}
+	switch asked.Type {
+	case itemFunction:
+		var output clienttool.Answer
+		_ = json.Unmarshal(given.Result, &output) // as above
+		v.Type, v.CallID, v.Output = itemOutput, asked.CallID, new(string)
+		if output.Result != nil {
+			v.Output = output.Result
+		}
+	case itemApproval:
+		approved := given.Action == interaction.Resume
+		v.Type, v.Status, v.RequestID, v.Approve, v.Reason = itemDecision, "", asked.ID, &approved, given.Reason
+	default:
+		text := string(given.Result)
+		_ = json.Unmarshal(given.Result, &text) // otherwise it is JSON
+		v.Type, v.Role, v.Content = itemMessage, surfacekit.RoleUser, &[]contentView{{Type: "input_text", Text: &text}}
+	}
+	return v
+}
+
+// sessionRecord is the data that a session stores for the surface.
 type sessionRecord struct {
 	// Deleted are the responses that were deleted.
 	Deleted []string `json:"deleted,omitempty"`
-	// Metadata is that of a conversation, Items are those that clients added to it, and
-	// Added counts them, with those that were deleted.
+	// Metadata is the metadata of a conversation. Items are the items that clients added to it;
+	// a deleted one is null, because turns count them.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	Items    []json.RawMessage `json:"items,omitempty"`
-	Added    int               `json:"added,omitempty"`
 }
 
 func (c *call) sessionRecord(id string) (r sessionRecord, err error) {
-	session, err := c.settings.Service.GetSession(c.r.Context(), c.caller, id)
+	session, err := c.Service.GetSession(c.Context(), c.Caller, id)
 	if err == nil {
 		own.Decode(session.Metadata, &r) // a session without a record has the empty one
 	}
 	return r, err
 }
 
-// updateRecord changes the record of a session.
-func (c *call) updateRecord(id string, change func(*sessionRecord)) error {
-	r, err := c.sessionRecord(id)
-	if err != nil {
-		return err
-	}
-	change(&r)
-	metadata, err := own.Encode(r)
-	if err != nil {
-		return err
-	}
-	_, err = c.settings.Service.UpdateSession(c.r.Context(), c.caller, id, service.SessionPatch{Metadata: &metadata})
-	return err
+// updateRecord changes the record of a session with a function, which is called again if
+// another request changes the record at the same time.
+func (c *call) updateRecord(id string, change func(*sessionRecord) error) error {
+	return c.Service.ChangeSessionMetadata(c.Context(), c.Caller, id, func(metadata json.RawMessage) (json.RawMessage, error) {
+		var r sessionRecord
+		own.Decode(metadata, &r) // a session without a record has the empty one
+		if err := change(&r); err != nil {
+			return nil, err
+		}
+		return own.Encode(r)
+	})
 }
 
 // itemList is a page of a list.
@@ -320,15 +311,13 @@ const (
 	maxPage     = 100
 )
 
-// writeList writes the page of a list, from the oldest to the newest, that the query asks
-// for.
-func (c *call) writeList(items []json.RawMessage) error {
-	q := c.r.URL.Query()
-	limit := defaultPage
+// listPage returns the page of a list, from the oldest to the newest, that the query asks for.
+func (c *call) listPage(items []json.RawMessage) (any, error) {
+	q, limit := c.R.URL.Query(), defaultPage
 	if text := q.Get("limit"); text != "" {
 		var err error
 		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxPage {
-			return badField("limit", "limit must be a number from 1 to %d", maxPage)
+			return nil, badField("limit", "limit must be a number from 1 to %d", maxPage)
 		}
 	}
 	switch q.Get("order") {
@@ -336,23 +325,26 @@ func (c *call) writeList(items []json.RawMessage) error {
 	case "", "desc":
 		slices.Reverse(items)
 	default:
-		return badField("order", "order must be asc or desc")
+		return nil, badField("order", "order must be asc or desc")
 	}
 	if after := q.Get("after"); after != "" {
 		at := slices.IndexFunc(items, func(raw json.RawMessage) bool { return idOf(raw) == after })
 		if at < 0 {
-			return badField("after", "Item with id '%s' not found.", clip.Text(after))
+			return nil, badField("after", "Item with id '%s' not found.", clip.Text(after))
 		}
 		items = items[at+1:]
 	}
-	page := itemList{Object: "list", Data: items[:min(limit, len(items))], HasMore: len(items) > limit}
-	if n := len(page.Data); n > 0 {
-		first, last := idOf(page.Data[0]), idOf(page.Data[n-1])
+	return newItemList(items, limit), nil
+}
+
+// newItemList returns the first items of a list.
+func newItemList(items []json.RawMessage, limit int) itemList {
+	page := itemList{Object: "list", Data: []json.RawMessage{}, HasMore: len(items) > limit}
+	if page.Data = append(page.Data, items[:min(limit, len(items))]...); len(page.Data) > 0 {
+		first, last := idOf(page.Data[0]), idOf(page.Data[len(page.Data)-1])
 		page.FirstID, page.LastID = &first, &last
-	} else {
-		page.Data = []json.RawMessage{}
 	}
-	return server.WriteJSON(c.w, http.StatusOK, page)
+	return page
 }
 
 func idOf(raw json.RawMessage) string {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,15 +62,15 @@ func TestResponses(t *testing.T) {
 		"question":     respond(`"ask"`, ""),
 		"failure":      respond(`"break"`, ""),
 	} {
-		whole := w.ask("alice", "POST /v1/responses", body, http.StatusOK)
-		golden(t, "response-"+name+".json", whole)
-		stream := w.ask("alice", "POST /v1/responses", strings.Replace(body, `"model"`, `"stream":true,"model"`, 1), http.StatusOK)
-		golden(t, "response-"+name+".sse", stream)
+		whole := w.Ask("alice", "POST /v1/responses", body, http.StatusOK)
+		surfacetest.Golden(t, "response-"+name+".json", whole)
+		stream := w.Ask("alice", "POST /v1/responses", strings.Replace(body, `"model"`, `"stream":true,"model"`, 1), http.StatusOK)
+		surfacetest.Golden(t, "response-"+name+".sse", stream)
 		var r result
 		if err := json.Unmarshal(whole, &r); err != nil {
 			t.Fatal(err)
 		}
-		if again := w.ask("alice", "GET /v1/responses/"+r.ID, "", http.StatusOK); !bytes.Equal(again, whole) {
+		if again := w.Ask("alice", "GET /v1/responses/"+r.ID, "", http.StatusOK); !bytes.Equal(again, whole) {
 			t.Errorf("%s is read as %s, and was %s", name, again, whole)
 		}
 		last := lastEvent(t, stream)
@@ -78,18 +79,18 @@ func TestResponses(t *testing.T) {
 			t.Fatalf("%v: %s", err, last)
 		}
 		id := end.Response.ID
-		if again := w.ask("alice", "GET /v1/responses/"+id+"?stream=true", "", http.StatusOK); !bytes.Equal(again, stream) {
+		if again := w.Ask("alice", "GET /v1/responses/"+id+"?stream=true", "", http.StatusOK); !bytes.Equal(again, stream) {
 			t.Errorf("%s is streamed again as %s", name, again)
 		}
 		events := bytes.SplitAfter(stream, []byte("\n\n"))
 		for after := range len(events) - 1 {
-			again := w.ask("alice", fmt.Sprintf("GET /v1/responses/%s?stream=true&starting_after=%d&include[]=x", id, after), "", http.StatusOK)
+			again := w.Ask("alice", fmt.Sprintf("GET /v1/responses/%s?stream=true&starting_after=%d&include[]=x", id, after), "", http.StatusOK)
 			if !bytes.Equal(again, bytes.Join(events[after+1:], nil)) {
 				t.Errorf("%s after %d is %s", name, after, again)
 			}
 		}
 	}
-	if w.pay.count() != 0 {
+	if w.Pay.Count() != 0 {
 		t.Error("a tool was called that needs approval")
 	}
 }
@@ -173,7 +174,7 @@ func TestAResponseWaitsForFunctions(t *testing.T) {
 			if next.Previous != last.ID {
 				t.Errorf("it follows %s", next.Previous)
 			}
-			if input := string(w.ask("alice", "GET /v1/responses/"+next.ID+"/input_items", "", http.StatusOK)); !strings.Contains(input, fmt.Sprintf(`"output":"sunny %d"`, round)) {
+			if input := string(w.Ask("alice", "GET /v1/responses/"+next.ID+"/input_items", "", http.StatusOK)); !strings.Contains(input, fmt.Sprintf(`"output":"sunny %d"`, round)) {
 				t.Errorf("its input is %s", input)
 			}
 			last = next
@@ -182,7 +183,19 @@ func TestAResponseWaitsForFunctions(t *testing.T) {
 			t.Errorf("it ends as %+v", last)
 		}
 	}
+	whole := get[result](w, "POST /v1/responses", respond(`[`+said("weather")+`]`, functions))
+	call := whole.Output[0]
+	rest := fmt.Sprintf(`{"type":"function_call","call_id":%q,"name":"get_weather","arguments":"{}"},%s`, call.CallID, output(call.CallID, "sunny"))
+	first := get[result](w, "POST /v1/responses", respond(`[`+said("weather")+`,`+rest+`]`, functions))
+	edited := get[result](w, "POST /v1/responses", respond(`[`+said("hail")+`,`+rest+`]`, functions))
+	if first.ID != whole.ID+"_1" || strings.HasPrefix(edited.ID, whole.ID) {
+		t.Errorf("%s gives %s, and edited %s", whole.ID, first.ID, edited.ID)
+	}
 	begun := get[result](w, "POST /v1/responses", respond(`"weather twice"`, functions))
+	other := strings.Replace(respond(`[`+output(begun.Output[0].CallID, "sunny")+`]`, `,"previous_response_id":"`+begun.ID+`"`), "clerk", "plain", 1)
+	if got := w.failing("alice", "POST /v1/responses", other, http.StatusBadRequest); got != "invalid_value model" {
+		t.Errorf("another model gives %s", got)
+	}
 	one := output(begun.Output[0].CallID, "sunny")
 	for name, input := range map[string]string{"one of two": one, "the same twice": one + "," + one, "an unknown one": output("call_x", "?"), "a message": said("never mind")} {
 		w.failing("alice", "POST /v1/responses", respond(`[`+input+`]`, `,"previous_response_id":"`+begun.ID+`"`), http.StatusBadRequest)
@@ -198,18 +211,36 @@ func TestAResponseWaitsForFunctions(t *testing.T) {
 	}
 }
 
+func TestDeletingARunningResponseCancelsIt(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	r := get[result](w, "POST /v1/responses", respond(`"hang"`, `,"background":true`))
+	caller := service.Caller{Tenant: "acme", Subject: "alice"}
+	turn := w.turnOf(caller, func(turn *service.Turn) bool { return turn.Status == service.Running && turn.Seq >= 3 })
+	if d := get[deletedView](w, "DELETE /v1/responses/"+r.ID, ""); !d.Deleted {
+		t.Errorf("deleted it is %+v", d)
+	}
+	ended, err := w.Service.WaitTurn(t.Context(), caller, turn.ID)
+	if err != nil || ended.Status != service.Canceled {
+		t.Errorf("%v: the turn is %+v", err, ended)
+	}
+	for _, request := range []string{"GET /v1/responses/ID", "GET /v1/responses/ID?stream=true", "POST /v1/responses/ID/cancel", "DELETE /v1/responses/ID", "GET /v1/responses/ID/input_items"} {
+		w.failing("alice", strings.Replace(request, "ID", r.ID, 1), "", http.StatusNotFound)
+	}
+}
+
 // TestACanceledOrDeletedResponseIsNotApproved ends responses that wait for an approval.
 func TestACanceledOrDeletedResponseIsNotApproved(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	before := w.pay.count()
+	before := w.Pay.Count()
 	for _, end := range []string{"POST /v1/responses/%s/cancel", "DELETE /v1/responses/%s"} {
 		asked := get[result](w, "POST /v1/responses", respond(`"pay"`, ""))
-		w.ask("alice", fmt.Sprintf(end, asked.ID), "", http.StatusOK)
+		w.Ask("alice", fmt.Sprintf(end, asked.ID), "", http.StatusOK)
 		approval := fmt.Sprintf(`[{"type":"mcp_approval_response","approval_request_id":%q,"approve":true}]`, asked.Output[0].ID)
 		w.failing("alice", "POST /v1/responses", respond(approval, ""), http.StatusBadRequest)
 	}
-	if n := w.pay.count(); n != before {
+	if n := w.Pay.Count(); n != before {
 		t.Errorf("the tool ran %d times", n-before)
 	}
 }
@@ -230,9 +261,9 @@ func TestApprovalsAndQuestionsAreItems(t *testing.T) {
 		if request.Type != "mcp_approval_request" || request.Name != "pay" || asked.Status != "completed" {
 			t.Fatalf("it is %+v", asked)
 		}
-		before := w.pay.count()
+		before := w.Pay.Count()
 		done := get[result](w, "POST /v1/responses", respond(answer(request.ID, true), fields))
-		if w.pay.count() != before+1 || done.Output[0].Type != "mcp_call" || done.Output[0].Request != request.ID || done.text() != "It is pay done." {
+		if w.Pay.Count() != before+1 || done.Output[0].Type != "mcp_call" || done.Output[0].Request != request.ID || done.text() != "It is pay done." {
 			t.Errorf("approved it is %+v", done)
 		}
 		w.failing("alice", "POST /v1/responses", respond(answer(request.ID, false), fields), http.StatusBadRequest)
@@ -241,7 +272,7 @@ func TestApprovalsAndQuestionsAreItems(t *testing.T) {
 			fields = `,"previous_response_id":"` + asked.ID + `"`
 		}
 		refused := get[result](w, "POST /v1/responses", respond(answer(asked.Output[0].ID, false), fields))
-		if w.pay.count() != before+1 || !strings.Contains(refused.text(), "too much") {
+		if w.Pay.Count() != before+1 || !strings.Contains(refused.text(), "too much") {
 			t.Errorf("refused it is %+v", refused)
 		}
 	}
@@ -275,7 +306,7 @@ func TestBackgroundResponses(t *testing.T) {
 			t.Errorf("canceled it is %+v", r)
 		}
 	}
-	stream := w.ask("alice", "GET /v1/responses/"+long.ID+"?stream=true", "", http.StatusOK)
+	stream := w.Ask("alice", "GET /v1/responses/"+long.ID+"?stream=true", "", http.StatusOK)
 	if last := string(lastEvent(t, stream)); !strings.Contains(last, `"type":"response.incomplete"`) || !strings.Contains(last, `"status":"cancelled"`) {
 		t.Errorf("the stream ends with %s", last)
 	}
@@ -292,7 +323,7 @@ func TestTheInputOfAResponseIsAList(t *testing.T) {
 	const picture = "data:image/png;base64,iVBORw0KGgo="
 	r := get[result](w, "POST /v1/responses", respond(`[{"role":"developer","content":"Be brief."},{"role":"user","content":[{"type":"input_text","text":"see"},`+
 		`{"type":"input_image","image_url":"`+picture+`"},{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}]}]`, ""))
-	golden(t, "input.json", w.ask("alice", "GET /v1/responses/"+r.ID+"/input_items?order=asc", "", http.StatusOK))
+	surfacetest.Golden(t, "input.json", w.Ask("alice", "GET /v1/responses/"+r.ID+"/input_items?order=asc", "", http.StatusOK))
 	page := get[itemList](w, "GET /v1/responses/"+r.ID+"/input_items?limit=1", "")
 	if len(page.Data) != 1 || !page.HasMore || page.LastID == nil {
 		t.Fatalf("the page is %+v", page)
@@ -328,6 +359,7 @@ func TestResponsesRefuseWhatTheyCannotHonor(t *testing.T) {
 		respond(`"hi"`, `,"conversation":7`):                           "invalid_value conversation",
 		respond(`[{"type":"computer_call"}]`, ""):                      "invalid_value input[0]",
 		respond(`[{"role":"tool","content":"x"}]`, ""):                 "invalid_value input[0].role",
+		respond(`"hi"`, `,"text":{"verbosity":"chatty"}`):              "invalid_value text.verbosity",
 		respond(`[{"type":"item_reference","id":"msg_x_1"}]`, ""):      "invalid_value input[0]",
 		respond(`[{"type":"mcp_approval_response"}]`, ""):              "missing_required_parameter input[0].approve",
 		respond(`[{"role":"assistant","content":"x"}]`, ""):            "invalid_value input",
@@ -345,8 +377,8 @@ func TestEveryRouteHidesWhatBelongsToAnotherKey(t *testing.T) {
 	r := get[result](w, "POST /v1/responses", respond(`"hi"`, ""))
 	for _, request := range []string{"GET /v1/responses/ID", "GET /v1/responses/ID?stream=true", "POST /v1/responses/ID/cancel", "DELETE /v1/responses/ID", "GET /v1/responses/ID/input_items"} {
 		for _, key := range []string{"bob", "ann"} {
-			foreign := string(w.ask(key, strings.Replace(request, "ID", r.ID, 1), "", http.StatusNotFound))
-			unknown := string(w.ask(key, strings.Replace(request, "ID", "resp_x", 1), "", http.StatusNotFound))
+			foreign := string(w.Ask(key, strings.Replace(request, "ID", r.ID, 1), "", http.StatusNotFound))
+			unknown := string(w.Ask(key, strings.Replace(request, "ID", "resp_x", 1), "", http.StatusNotFound))
 			if strings.ReplaceAll(foreign, r.ID, "resp_x") != unknown {
 				t.Errorf("%s: %s, and an unknown one %s", request, foreign, unknown)
 			}
@@ -360,7 +392,7 @@ func TestEveryRouteHidesWhatBelongsToAnotherKey(t *testing.T) {
 func TestAResponseOutlivesItsLog(t *testing.T) {
 	t.Parallel()
 	f := newFold("resp_x", "clerk", turnRecord{Echo: new(echo)}, 0)
-	f.finish(&event.RunFinish{Termination: event.Termination{Type: event.NaturalEnd}, Result: &event.Output{Response: "Yes."}})
+	f.Finish(&event.RunFinish{Termination: event.Termination{Type: event.NaturalEnd}, Result: &event.Output{Response: "Yes."}})
 	if e := f.over(); e == nil || len(e.items) != 1 || string(e.items[0].text) != "Yes." {
 		t.Errorf("it ends as %+v", e)
 	}

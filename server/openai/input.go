@@ -1,0 +1,264 @@
+package openai
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+)
+
+// input is the messages of a request.
+type input struct {
+	messages []model.Message
+	// cores are the cores of the items or calls that the messages repeat.
+	cores []string
+	// outputs are the function outputs and approvals after the assistant's last message, and said
+	// are the user's messages after them.
+	outputs []functionOutput
+	said    []model.Part
+	// calls are the calls and requests for approval among the items, and the cores of the items
+	// that references name, and whether each is settled.
+	calls map[string]bool
+}
+
+// noteCall notes a call among the items, or its output.
+func (in *input) noteCall(id string, settled bool) {
+	if in.calls == nil {
+		in.calls = map[string]bool{}
+	}
+	in.calls[id] = settled
+}
+
+// checkCalls reports a call among the items without an output.
+func (in *input) checkCalls() error {
+	for _, id := range slices.Sorted(maps.Keys(in.calls)) {
+		if !in.calls[id] {
+			return badField("input", "No tool output found for function call '%s'.", clip.Text(id))
+		}
+	}
+	return nil
+}
+
+// checkOutputs reports an output whose call is neither among the items nor in a response that they
+// refer to.
+func (in *input) checkOutputs() error {
+	for _, o := range in.outputs {
+		core, _ := splitItemID(o.callID)
+		_, called := in.calls[o.callID]
+		if _, referred := in.calls[core]; !called && !referred {
+			return unknownCall(o.callID)
+		}
+	}
+	return nil
+}
+
+func unknownCall(id string) error {
+	return badField("input", "No tool call found for function call output with call_id '%s'.", clip.Text(id))
+}
+
+// appendMessage appends a message. Without parts its text is empty.
+func (in *input) appendMessage(core string, role model.Role, parts ...model.Part) {
+	if len(parts) == 0 {
+		parts = []model.Part{model.Text("")}
+	}
+	in.messages, in.cores = append(in.messages, model.Message{Role: role, Parts: parts}), append(in.cores, core)
+}
+
+// addMessage adds a message of the user or the assistant.
+func (in *input) addMessage(core string, m model.Message) {
+	switch m.Role {
+	case model.RoleAssistant:
+		in.outputs, in.said = nil, nil
+	case model.RoleUser:
+		in.said = append(in.said, m.Parts...)
+	}
+	in.appendMessage(core, m.Role, m.Parts...)
+	in.messages[len(in.messages)-1].ID = m.ID
+}
+
+// hashMessages identifies messages.
+func hashMessages(list []model.Message) string {
+	data, err := json.Marshal(list)
+	if err != nil {
+		return "" // not reached: messages are texts and data
+	}
+	return surfacekit.HashKey(ownLabel, string(data))
+}
+
+// isEdited reports whether the messages before the items of a turn differ from those that the turn
+// began with.
+func (in *input) isEdited(core string, record *turnRecord) bool {
+	n := slices.Index(in.cores, core)
+	return n > 0 && record.Asked != "" && record.Asked != hashMessages(in.messages[:n])
+}
+
+// inputItem is an item of the input, of any type.
+type inputItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Output    json.RawMessage `json:"output"`
+	RequestID string          `json:"approval_request_id"`
+	Approve   *bool           `json:"approve"`
+	Reason    string          `json:"reason"`
+}
+
+func (in *input) addItem(i *inputItem, path string) error {
+	core, _ := splitItemID(cmp.Or(i.CallID, i.ID))
+	var parts []model.Part
+	var err error
+	switch i.Type {
+	case "", itemMessage:
+		parts, err = readContent(i.Content, path+".content")
+	case itemOutput, itemTool:
+		parts, err = readContent(i.Output, path+".output")
+	}
+	if err != nil {
+		return err
+	}
+	output := surfacekit.OutputText(parts)
+	switch i.Type {
+	case "", itemMessage:
+		role, ok := surfacekit.Role(i.Role)
+		if !ok || i.Role == surfacekit.RoleTool {
+			return badField(path+".role", "%s.role %q must be user, assistant, system or developer", path, clip.Text(i.Role))
+		}
+		in.addMessage(core, model.Message{Role: role, Parts: parts})
+	case itemFunction:
+		in.noteCall(i.CallID, false)
+		in.appendMessage(core, model.RoleAssistant, surfacekit.CallText(i.CallID, i.Name, i.Arguments))
+	case itemOutput:
+		if _, ok := in.calls[i.CallID]; ok {
+			in.noteCall(i.CallID, true)
+		}
+		in.outputs, in.said = append(in.outputs, functionOutput{callID: i.CallID, output: output}), nil
+		in.appendMessage(core, model.RoleUser, surfacekit.ResultText(i.CallID, 0, output))
+	case itemDecision:
+		if i.Approve == nil {
+			return missingField(path + ".approve")
+		}
+		in.outputs, in.said = append(in.outputs, functionOutput{callID: i.RequestID, approve: i.Approve, reason: i.Reason}), nil
+		in.appendMessage(core, model.RoleUser, model.Text(fmt.Sprintf("[approval of %s: %t]", clip.Text(i.RequestID), *i.Approve)))
+	case itemTool:
+		in.appendMessage(core, model.RoleAssistant, surfacekit.CallText(i.ID, i.Name, i.Arguments), surfacekit.ResultText(i.ID, 0, output))
+	case itemApproval:
+		in.noteCall(i.ID, true)
+	case itemThought, "mcp_list_tools":
+	default:
+		return badField(path, "%s: items of type %q are not supported", path, clip.Text(i.Type))
+	}
+	return nil
+}
+
+// contentPart is a part of a message, of either protocol. Its fields depend on its type.
+type contentPart struct {
+	Type string `json:"type"`
+	Text string `json:"text,omitempty"`
+	// Refusal is the text of a refusal.
+	Refusal string `json:"refusal,omitempty"`
+	// ImageURL is an object in chat completions and a text in responses.
+	ImageURL   json.RawMessage `json:"image_url,omitempty"`
+	InputAudio *struct {
+		Data   string `json:"data"`
+		Format string `json:"format"`
+	} `json:"input_audio,omitempty"`
+	File     *filePart `json:"file,omitempty"`
+	FileID   string    `json:"file_id,omitempty"`
+	FileData string    `json:"file_data,omitempty"`
+	FileURL  string    `json:"file_url,omitempty"`
+	Filename string    `json:"filename,omitempty"`
+}
+
+type filePart struct {
+	FileID   string `json:"file_id,omitempty"`
+	FileData string `json:"file_data,omitempty"`
+	Filename string `json:"filename,omitempty"`
+}
+
+// readContent returns the parts of a message, whose content is a text or a list.
+func readContent(raw json.RawMessage, path string) ([]model.Part, error) {
+	var text string
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if json.Unmarshal(raw, &text) == nil {
+		return []model.Part{model.Text(text)}, nil
+	}
+	var list []contentPart
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, badField(path, "%s must be a string or a list of content parts", path)
+	}
+	parts := make([]model.Part, 0, len(list))
+	for i := range list {
+		part, err := list[i].toModel(fmt.Sprintf("%s[%d]", path, i))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+func (p *contentPart) toModel(path string) (model.Part, error) {
+	switch p.Type {
+	case "text", "input_text", "output_text":
+		return model.Text(p.Text), nil
+	case "refusal":
+		return model.Text(p.Refusal), nil
+	case "image_url", "input_image":
+		address := p.imageAddress()
+		if address == "" {
+			return model.Part{}, badField(path, "%s needs image_url; uploaded files are not supported", path)
+		}
+		return blobPart(model.PartImage, address, "", path)
+	case "input_audio":
+		if p.InputAudio == nil {
+			return model.Part{}, badField(path, "%s needs input_audio", path)
+		}
+		return blobPart(model.PartFile, "data:audio/"+p.InputAudio.Format+";base64,"+p.InputAudio.Data, "", path)
+	case "file", "input_file":
+		f := filePart{p.FileID, p.FileData, p.Filename}
+		if p.File != nil {
+			f = *p.File
+		}
+		switch {
+		case p.FileURL != "":
+			return blobPart(model.PartFile, p.FileURL, f.Filename, path)
+		case f.FileData == "":
+			return model.Part{}, badField(path, "%s needs file_data or file_url; uploaded files are not supported", path)
+		case !strings.HasPrefix(f.FileData, "data:"):
+			f.FileData = "data:;base64," + f.FileData
+		}
+		return blobPart(model.PartFile, f.FileData, f.Filename, path)
+	default:
+		return model.Part{}, badField(path, "%s: content parts of type %q are not supported", path, clip.Text(p.Type))
+	}
+}
+
+func (p *contentPart) imageAddress() string {
+	var address string
+	if json.Unmarshal(p.ImageURL, &address) == nil {
+		return address
+	}
+	var image struct {
+		URL string `json:"url"`
+	}
+	_ = json.Unmarshal(p.ImageURL, &image) // the address is empty then
+	return image.URL
+}
+
+// blobPart returns an image or a file with a data URL or an address of the web.
+func blobPart(kind model.PartType, address, name, path string) (model.Part, error) {
+	part, err := surfacekit.BlobPart(kind, model.Blob{URI: address, Name: name}, path)
+	return part, asBadField(err)
+}
