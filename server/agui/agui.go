@@ -1,0 +1,103 @@
+// Package agui serves agents to clients of AG-UI, such as CopilotKit. A run is a turn, or the
+// part of a turn between two answers of its client, and a thread is a session. The surface keeps
+// no state: it reads the log of the turn.
+package agui
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/component"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct{ *surfacekit.Base }
+
+var (
+	_ server.Surface           = (*Surface)(nil)
+	_ server.DeferredDescriber = (*Surface)(nil)
+	_ server.ErrorWriter       = (*Surface)(nil)
+	_ server.FailureWriter     = (*Surface)(nil)
+)
+
+// New returns the surface. It fails without a service that has a runtime.
+func New(s server.SurfaceSettings) (*Surface, error) {
+	base, err := surfacekit.NewBase(s)
+	return &Surface{base}, err
+}
+
+// Component returns the protocol as a component of a program. The tools of its clients need the turn tools of
+// package shipped or server/agentruns.
+func Component() component.Surface {
+	return component.Surface{Name: settings.SurfaceAGUI, Roots: []string{"/agui/"}, Errors: (*Surface)(nil), New: newComponent}
+}
+
+// newComponent returns nil if the configuration switches the protocol off.
+func newComponent(s component.Settings) (server.Surface, error) {
+	if !s.File.Server.ServesAGUI() {
+		return nil, nil //nolint:nilnil // it is switched off
+	}
+	return New(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
+}
+
+// own is the member of the metadata of turns that belongs to the surface.
+const own surfacekit.Own = "agui"
+
+// call is a request and its caller.
+type call struct{ *surfacekit.Request }
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	run := server.Typed[runInput, surfacekit.None](s.newRoute("POST /agui/{agent}", (*call).startRun))
+	run.Begins, run.Stream, run.Audit = true, true, server.AuditCreateTurn
+	stop := server.Typed[surfacekit.None, surfacekit.Stopped](s.newRoute("POST /agui/{agent}/{thread}/stop", (*call).stopThread))
+	stop.Audit = server.AuditCancelTurn
+	return []server.Route{run, stop}
+}
+
+func (s *Surface) newRoute(pattern string, answer func(*call) (any, error)) server.Route {
+	return s.NewRoute(pattern, settings.ScopeRunsWrite, func(r *surfacekit.Request) (any, error) { return answer(&call{r}) })
+}
+
+// OpenAPI describes the routes.
+func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[errorBody]("AG-UI", s.Routes()) }
+
+// stopThread cancels the run of a thread.
+func (c *call) stopThread() (any, error) {
+	return c.newThreads().Stop(c.Context(), c.R.PathValue("thread"))
+}
+
+func (c *call) newThreads() *surfacekit.Threads { return c.NewThreads(string(own), "thread") }
+
+// errorBody is the body of an error.
+type errorBody struct {
+	Error   string `json:"error"`
+	Message string `json:"message"`
+}
+
+// WriteError answers with an error of the router.
+func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
+	_ = server.WriteJSON(w, e.Status, errorBody{e.Code, e.Message}) // the client may be gone
+}
+
+// WriteFailure answers with an error of a handler.
+func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
+	f := describeFailure(s.Base, r, err)
+	surfacekit.WriteHead(w, r, f)
+	_ = server.WriteJSON(w, f.Status, errorBody{f.Code, f.Message}) // the client may be gone
+}
+
+// describeFailure returns an error as clients see it.
+func describeFailure(s *surfacekit.Base, r *http.Request, err error) *server.Failure {
+	f := s.Describe(r, err)
+	if f.Class == server.ClassBusy {
+		f.Code = "thread_busy"
+	}
+	if errors.Is(err, surfacekit.ErrThread) {
+		f.Status, f.Code, f.Message = http.StatusBadRequest, "invalid_request", "threadId: "+err.Error()
+	}
+	return f
+}
