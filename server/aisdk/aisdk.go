@@ -1,0 +1,108 @@
+// Package aisdk serves agents to chats of the AI SDK, such as useChat of React. A chat is a
+// session, and an answer of the assistant is a turn. The surface keeps no state: it reads the log
+// of the turn.
+package aisdk
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/component"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct{ *surfacekit.Base }
+
+var (
+	_ server.Surface           = (*Surface)(nil)
+	_ server.DeferredDescriber = (*Surface)(nil)
+	_ server.ErrorWriter       = (*Surface)(nil)
+	_ server.FailureWriter     = (*Surface)(nil)
+)
+
+// New returns the surface. It fails without a service that has a runtime.
+func New(s server.SurfaceSettings) (*Surface, error) {
+	base, err := surfacekit.NewBase(s)
+	return &Surface{base}, err
+}
+
+// Component returns the protocol as a component of a program. The tools of its pages need the turn tools of
+// package shipped or server/agentruns.
+func Component() component.Surface {
+	return component.Surface{Name: settings.SurfaceAISDK, Roots: []string{"/aisdk/"}, Errors: (*Surface)(nil), New: newComponent}
+}
+
+// newComponent returns nil if the configuration switches the protocol off.
+func newComponent(s component.Settings) (server.Surface, error) {
+	if !s.File.Server.ServesAISDK() {
+		return nil, nil //nolint:nilnil // it is switched off
+	}
+	return New(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
+}
+
+// own is the member of the metadata of turns that belongs to the surface.
+const own surfacekit.Own = "aisdk"
+
+// call is a request and its caller.
+type call struct{ *surfacekit.Request }
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	send := server.Typed[chatRequest, surfacekit.None](s.newRoute("POST /aisdk/{agent}", settings.ScopeRunsWrite, (*call).answerMessage))
+	send.Begins, send.Stream, send.Audit = true, true, server.AuditCreateTurn
+	stream := s.newRoute("GET /aisdk/{agent}/{chat}/stream", settings.ScopeRunsRead, (*call).resumeStream)
+	stream.Stream, stream.Idle = true, true
+	stop := server.Typed[surfacekit.None, surfacekit.Stopped](s.newRoute("POST /aisdk/{agent}/{chat}/stop", settings.ScopeRunsWrite, (*call).stopChat))
+	stop.Audit = server.AuditCancelTurn
+	return []server.Route{
+		send, stream, stop,
+		server.Typed[surfacekit.None, chatView](s.newRoute("GET /aisdk/{agent}/{chat}", settings.ScopeRunsRead, (*call).readChat)),
+	}
+}
+
+func (s *Surface) newRoute(pattern, scope string, answer func(*call) (any, error)) server.Route {
+	return s.NewRoute(pattern, scope, func(r *surfacekit.Request) (any, error) { return answer(&call{r}) })
+}
+
+// OpenAPI describes the routes.
+func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[string]("AI SDK", s.Routes()) }
+
+// stopChat cancels the turn of a chat.
+func (c *call) stopChat() (any, error) { return c.newChats().Stop(c.Context(), c.R.PathValue("chat")) }
+
+func (c *call) newChats() *surfacekit.Threads { return c.NewThreads(string(own), "chat") }
+
+// writeText writes an error as text, which clients show to their users.
+func writeText(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // the client may be gone
+}
+
+// WriteError answers with an error of the router.
+func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
+	writeText(w, e.Status, e.Message)
+}
+
+// WriteFailure answers with an error of a handler.
+func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
+	f := describeFailure(s.Base, r, err)
+	surfacekit.WriteHead(w, r, f)
+	writeText(w, f.Status, f.Message)
+}
+
+// describeFailure returns an error as clients see it.
+func describeFailure(s *surfacekit.Base, r *http.Request, err error) *server.Failure {
+	f := s.Describe(r, err)
+	if errors.Is(err, surfacekit.ErrThread) {
+		f.Status, f.Code, f.Message = http.StatusBadRequest, "invalid_request", "id: "+err.Error()
+	}
+	return f
+}

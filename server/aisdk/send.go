@@ -1,0 +1,209 @@
+package aisdk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
+
+// turnRecord is stored with a turn for the surface.
+type turnRecord struct {
+	// Functions are the names of the tools that the page runs.
+	Functions []string `json:"functions,omitempty"`
+}
+
+// answerMessage answers the last message, or continues the turn that the last message of the
+// assistant answers.
+func (c *call) answerMessage() (any, error) {
+	in, err := c.readRequest()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Service.Catalog(c.Context(), c.Caller).Agent(c.R.PathValue("agent")); err != nil {
+		return nil, err
+	}
+	history, err := in.history()
+	if err != nil {
+		return nil, err
+	}
+	session, err := c.newChats().Find(c.Context(), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if in.last().Role == surfacekit.RoleAssistant {
+		return nil, c.continueTurn(in, session)
+	}
+	if session != nil {
+		if err := c.endWaiting(session); err != nil {
+			return nil, err
+		}
+	}
+	return nil, c.beginTurn(in, history)
+}
+
+// endWaiting cancels a turn that waits for answers when the user says something else.
+func (c *call) endWaiting(session *service.Session) error {
+	latest, err := surfacekit.LatestTurn(c.Context(), c.Service, c.Caller, session.ID)
+	if err != nil || latest == nil || latest.Status != service.Waiting {
+		return err
+	}
+	_, err = c.Service.CancelTurn(c.Context(), c.Caller, latest.ID, "the user said something else")
+	return err
+}
+
+// beginTurn begins a turn.
+func (c *call) beginTurn(in *chatRequest, history []model.Message) error {
+	session, err := c.newChats().Open(c.Context(), in.ID)
+	if err != nil {
+		return err
+	}
+	turn, err := c.ContinueHistory(session, history)
+	if errors.Is(err, surfacekit.ErrNoInput) {
+		return badField("messages", "%s", err)
+	}
+	if err != nil {
+		return err
+	}
+	turn.ID = c.Service.NewID()
+	if in.Trigger != triggerRegenerate && in.MessageID == nil && in.last().ID != "" { // the page may send it twice
+		body, err := json.Marshal(in.last())
+		if err != nil {
+			return err
+		}
+		turn.IdempotencyKey, turn.IdempotencyBody = surfacekit.HashKey(string(own), string(body)), body
+	}
+	record := turnRecord{}
+	for _, f := range in.Tools {
+		record.Functions = append(record.Functions, f.Name)
+	}
+	if turn.Metadata, err = own.Encode(record); err != nil {
+		return err
+	}
+	brought := surfacekit.Brought{Surface: string(own), Functions: in.Tools}
+	if err := brought.AddTo(c.Context(), c.Service, session, turn, in.Variables); err != nil {
+		return err
+	}
+	made, err := c.Service.CreateTurn(c.Context(), c.Caller, *turn)
+	if err != nil {
+		return err
+	}
+	return c.streamTurn(made, 0, 0, false)
+}
+
+// continueTurn gives a turn the outputs and decisions in its message, and streams what
+// follows. Decisions that were made before stand.
+func (c *call) continueTurn(in *chatRequest, session *service.Session) error {
+	ctx, s := c.Context(), c.Service
+	message := in.last()
+	var turn *service.Turn
+	var err error
+	if session != nil {
+		turn, err = c.FindTurn(session, message.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if turn == nil {
+		return badField("messages", "the last message %q is not part of this chat", clip.Text(message.ID))
+	}
+	n, err := c.ReadTurn(turn.ID)
+	if err != nil {
+		return err
+	}
+	asked := n.Segment - 1
+	if asked < 0 {
+		return badField("messages", "the last message must be one of the user")
+	}
+	answers, err := answersIn(ctx, message, n, asked)
+	if err != nil {
+		return err
+	}
+	for _, a := range answers {
+		_, err := s.AnswerInteraction(ctx, c.Caller, turn.ID, a)
+		if errors.As(err, new(*service.ConflictError)) {
+			continue // another page was first
+		}
+		if err != nil {
+			return err
+		}
+	}
+	again, err := s.GetTurn(ctx, c.Caller, turn.ID)
+	if err != nil {
+		return err
+	}
+	return c.streamTurn(again, asked+1, asked+1, false)
+}
+
+// answersIn returns the answers of a message to the open questions of an answer.
+func answersIn(ctx context.Context, message *uiMessage, n *surfacekit.Narrator, asked int) ([]interaction.Answer, error) {
+	given := map[string]*part{}
+	for i := range message.Parts {
+		p := &message.Parts[i]
+		if !p.isCall() {
+			continue
+		}
+		if given[p.ToolCallID] != nil {
+			return nil, badField("messages", "the last message has the call %q twice", clip.Text(p.ToolCallID))
+		}
+		given[p.ToolCallID] = p
+	}
+	var answers []interaction.Answer
+	for _, q := range n.Questions {
+		if q.Answered || q.Segment != asked {
+			continue
+		}
+		var p *part
+		if q.Call != nil {
+			p = given[q.Call.ID]
+		}
+		var a interaction.Answer
+		var err error
+		switch {
+		case p != nil && q.RunsAtClient() && (p.State == stateOutput || p.State == stateError):
+			text := p.outputText()
+			output := clienttool.Answer{Result: &text}
+			if p.State == stateError {
+				output = clienttool.Answer{Error: &text}
+			}
+			a, err = surfacekit.AnswerCall(q.InteractionRequest, output)
+		case p != nil && !q.RunsAtClient() && !q.IsWords() && p.Approval != nil && p.Approval.ID == q.ID && p.Approval.Approved != nil:
+			a, err = surfacekit.AnswerApproval(ctx, q.InteractionRequest, *p.Approval.Approved, p.Approval.Reason)
+		default:
+			err = badField("messages", "the call %q has no answer", clip.Text(q.CallID))
+		}
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
+// resumeStream streams the answer that a chat is given now, from its beginning; 204 for none.
+func (c *call) resumeStream() (any, error) {
+	session, err := c.newChats().Find(c.Context(), c.R.PathValue("chat"))
+	var latest *service.Turn
+	if session != nil && err == nil {
+		latest, err = surfacekit.LatestTurn(c.Context(), c.Service, c.Caller, session.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if latest == nil || !latest.Status.Live() || latest.Status == service.Waiting {
+		c.W.WriteHeader(http.StatusNoContent)
+		return nil, nil
+	}
+	n, err := c.ReadTurn(latest.ID)
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.streamTurn(latest, 0, n.Segment, true)
+}
