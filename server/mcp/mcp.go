@@ -1,0 +1,169 @@
+// Package mcp serves agents as tools of the Model Context Protocol, over streamable HTTP
+// and over stdio. A tool call is a turn; the conversation is a session of the runtime. An
+// MCP session only carries messages, lives in the memory of one process and belongs to the
+// key that opened it.
+package mcp
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"go.uber.org/zap"
+)
+
+// Settings configures the surface. The Service is required, and must have a runtime.
+type Settings struct {
+	Service *service.Service
+	// PublicURL returns the URL of the server as clients see it; nil over stdio.
+	PublicURL func() string
+	// Origins are other sites whose pages may use the server; * allows all.
+	Origins []string
+	// Issuer returns the authorization server of OAuth clients; nil or empty for none.
+	Issuer func() string
+	// Draining reports whether the server is shutting down; nil means never.
+	Draining func() bool
+	// Prompts and Resources are offered to all clients.
+	Prompts   []settings.MCPPrompt
+	Resources []settings.MCPResource
+	// Version is the version of the program that clients see.
+	Version string
+	// KeepAlive is how often an idle stream sends a comment; the default is
+	// server.DefaultKeepAlive.
+	KeepAlive time.Duration
+	// Logger logs internal errors; nil drops them.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+const (
+	// sessionIdle is how long an MCP session without requests stays open.
+	sessionIdle = 30 * time.Minute
+	// maxSessions bounds the MCP sessions of one key.
+	maxSessions = 256
+	// replayBytes bounds the messages that are kept for resumed streams.
+	replayBytes = 10 << 20
+)
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct {
+	settings Settings
+	server   *mcp.Server
+	// stateful speaks the versions with a handshake, stateless the later ones.
+	stateful, stateless http.Handler
+	// taskAfter is how long a call takes before it becomes a task.
+	taskAfter time.Duration
+
+	mu sync.Mutex
+	// owners maps the ids of open MCP sessions to the keys that opened them.
+	owners  map[string]string
+	closed  bool
+	waiting sync.WaitGroup
+}
+
+var (
+	_ server.Surface           = (*Surface)(nil)
+	_ server.DeferredDescriber = (*Surface)(nil)
+	_ server.ErrorWriter       = (*Surface)(nil)
+)
+
+// New returns the surface. It fails without a service that has a runtime.
+func New(s Settings) (*Surface, error) {
+	if err := surfacekit.CheckService(s.Service); err != nil {
+		return nil, err
+	}
+	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	if s.Draining == nil {
+		s.Draining = func() bool { return false }
+	}
+	made := &Surface{settings: s, owners: map[string]string{}, taskAfter: defaultTaskAfter}
+	made.server = made.newServer()
+	if err := addTaskMethods(made.server); err != nil {
+		return nil, err
+	}
+	store := mcp.NewMemoryEventStore(nil)
+	store.SetMaxBytes(replayBytes)
+	serverFor := func(*http.Request) *mcp.Server { return made.server }
+	// allowsOrigin replaces the SDK's check of the Host, and the router limits bodies.
+	made.stateful = asUser(mcp.NewStreamableHTTPHandler(serverFor, &mcp.StreamableHTTPOptions{
+		EventStore: store, SessionTimeout: sessionIdle, DisableLocalhostProtection: true, MaxRequestBodyBytes: -1,
+	}))
+	made.stateless = asUser(mcp.NewStreamableHTTPHandler(serverFor, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: -1,
+	}))
+	return made, nil
+}
+
+// newServer returns the SDK's server with what all clients share. The tools depend on the
+// caller of each request.
+func (s *Surface) newServer() *mcp.Server {
+	made := mcp.NewServer(
+		&mcp.Implementation{Name: "agentruntime", Title: "Agents", Version: cmp.Or(s.settings.Version, "devel")},
+		&mcp.ServerOptions{
+			Logger: slog.New(slog.DiscardHandler), SetCacheable: cachePrivately,
+			Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}, Extensions: map[string]any{tasksExtension: struct{}{}}}, //nolint:staticcheck // versions up to 2025-11-25 have it
+		},
+	)
+	made.AddTool(&mcp.Tool{Name: agentTool, InputSchema: messageSchema}, s.callAgent)
+	s.addPrompts(made)
+	s.addResources(made)
+	made.AddReceivingMiddleware(s.recoverPanics, s.trackSessions, s.replaceTools)
+	return made
+}
+
+// Close ends all MCP sessions and waits for them. Their turns continue.
+func (s *Surface) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	for session := range s.server.Sessions() {
+		_ = session.Close() // the client may be gone
+	}
+	s.waiting.Wait()
+}
+
+// isClosed reports whether Close was called.
+func (s *Surface) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	var routes []server.Route
+	for _, path := range []string{"/mcp", "/mcp/{agent}"} {
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+			route := server.Answer(method+" "+path, settings.ScopeRunsWrite, s.serveMessage)
+			route.Stream = method != http.MethodDelete
+			if method == http.MethodPost {
+				route.Audit = server.AuditCreateTurn
+			}
+			routes = append(routes, route)
+		}
+	}
+	for _, path := range []string{"", "/mcp", "/mcp/{agent}"} {
+		routes = append(routes, server.Typed[struct{}, oauthex.ProtectedResourceMetadata](server.Route{
+			Pattern: "GET " + metadataPath + path, Handler: http.HandlerFunc(s.serveMetadata), Public: true, Quiet: true,
+		}))
+	}
+	return routes
+}
+
+// OpenAPI describes the routes.
+func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[rpcError]("MCP", s.Routes()) }
+
+// DeferDescription does nothing: tests hold the description against the routes.
+func (*Surface) DeferDescription() {}

@@ -1,0 +1,45 @@
+package mcp
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/settings"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+)
+
+// metadataPath precedes the path of a resource in the address of its metadata, by RFC 9728.
+const metadataPath = "/.well-known/oauth-protected-resource"
+
+func (s *Surface) issuer() string {
+	if s.settings.Issuer == nil {
+		return ""
+	}
+	return s.settings.Issuer()
+}
+
+// publicURL returns the address of the server without a slash at its end.
+func (s *Surface) publicURL() string {
+	if s.settings.PublicURL == nil {
+		return ""
+	}
+	return strings.TrimSuffix(s.settings.PublicURL(), "/")
+}
+
+// serveMetadata tells clients which authorization server issues the tokens.
+func (s *Surface) serveMetadata(w http.ResponseWriter, r *http.Request) {
+	issuer := s.issuer()
+	if issuer == "" {
+		http.Error(w, "this server accepts no tokens of an authorization server", http.StatusNotFound)
+		return
+	}
+	path := strings.TrimPrefix(r.URL.EscapedPath(), metadataPath)
+	if path == "" {
+		path = "/mcp"
+	}
+	auth.ProtectedResourceMetadataHandler(&oauthex.ProtectedResourceMetadata{
+		Resource: s.publicURL() + path, AuthorizationServers: []string{issuer}, ScopesSupported: []string{settings.ScopeRunsWrite},
+		BearerMethodsSupported: []string{"header"}, ResourceName: "Agents",
+	}).ServeHTTP(w, r)
+}

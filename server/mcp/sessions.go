@@ -1,0 +1,77 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
+)
+
+// errInternal is what clients see of an internal error, whose cause is logged.
+var errInternal = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+
+// recoverPanics turns a panic of a handler into an error: the SDK would end the process.
+func (s *Surface) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		defer panics.Handle(func(p *panics.Error) {
+			s.settings.Logger.Error("an MCP handler panicked", zap.String("method", method), zap.Any("panic", p.Value), zap.ByteString("stack", p.Stack))
+			result, err = nil, errInternal
+		})
+		return next(ctx, method, req)
+	}
+}
+
+// trackSessions records who opens a session, which is then answered for the same key only.
+func (s *Surface) trackSessions(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		session, ok := req.GetSession().(*mcp.ServerSession)
+		u := userOf(req.GetExtra())
+		if method != methodInitialize || !ok || u == nil || session.ID() == "" {
+			return next(ctx, method, req)
+		}
+		if err := s.openSession(session, u.owner); err != nil {
+			return nil, err
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// openSession records the owner of a session until it ends.
+func (s *Surface) openSession(session *mcp.ServerSession, owner string) error {
+	id := session.ID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.owners[id]; known {
+		return nil // the SDK rejects a second handshake
+	}
+	open := 0
+	for _, other := range s.owners {
+		if other == owner {
+			open++
+		}
+	}
+	switch {
+	case s.closed:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is shutting down"}
+	case open >= maxSessions:
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("this key has %d open sessions: delete some of them", open)}
+	}
+	s.owners[id] = owner
+	s.waiting.Go(func() { // ends with the session, which Close ends
+		_ = session.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.owners, id)
+	})
+	return nil
+}
+
+// ownsSession reports whether a key opened a session that is still open.
+func (s *Surface) ownsSession(id, owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owners[id] == owner
+}

@@ -1,0 +1,279 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// agentTool is the one tool that the SDK knows. replaceTools directs the calls of all
+	// agents to it, and clients never see it.
+	agentTool = "agent"
+	// toolPage is how many tools a page of the list has.
+	toolPage = 200
+	// maxToolName bounds the name of a tool, in bytes.
+	maxToolName = 128
+)
+
+// messageSchema is the input of an agent without variables.
+var messageSchema = json.RawMessage(`{"type":"object","properties":{` + messageProperties + `},"required":["message"],"additionalProperties":false}`)
+
+const messageProperties = `"message":{"type":"string","minLength":1,"description":"What to ask the agent."},` +
+	`"session_id":{"type":"string","description":"Continues an earlier conversation: the session_id in its result. Without it a new one begins."}`
+
+// view is the part of the configuration that a caller may see.
+type view struct {
+	caller service.Caller
+	// only is the one agent that the path names; empty for all of them.
+	only string
+	set  *registry.Set
+}
+
+// newView returns the view of the sender of a request. Over stdio the context decides.
+func (s *Surface) newView(ctx context.Context, extra *mcp.RequestExtra) (*view, error) {
+	v := &view{}
+	if u := userOf(extra); u != nil {
+		v.caller, v.only = u.caller, u.only
+	} else if caller, ok := ctx.Value(localKey{}).(service.Caller); ok {
+		v.caller = caller
+	} else {
+		return nil, errInternal
+	}
+	v.set = s.settings.Service.SetFor(ctx, v.caller.Tenant)
+	return v, nil
+}
+
+// replaceTools answers requests about tools with the agents of the caller.
+func (s *Surface) replaceTools(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch r := req.(type) {
+		case *mcp.ListToolsRequest:
+			cursor := ""
+			if r.Params != nil {
+				cursor = r.Params.Cursor
+			}
+			result, err := next(ctx, method, &mcp.ListToolsRequest{Session: r.Session, Params: &mcp.ListToolsParams{}, Extra: r.Extra})
+			if err != nil {
+				return nil, err
+			}
+			v, err := s.newView(ctx, r.Extra)
+			if err != nil {
+				return nil, err
+			}
+			list := result.(*mcp.ListToolsResult)
+			if err := v.listTools(list, cursor); err != nil {
+				return nil, err
+			}
+			return allowTasks(list, r.ProtocolVersion()), nil
+		case *mcp.CallToolRequest:
+			v, err := s.newView(ctx, r.Extra)
+			if err != nil {
+				return nil, err
+			}
+			id, ok := v.findTool(r.Params.Name)
+			if !ok {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q", r.Params.Name)}
+			}
+			params := *r.Params
+			params.Name = agentTool
+			return s.callTool(ctx, &called{view: v, id: id}, &mcp.CallToolRequest{Session: r.Session, Params: &params, Extra: r.Extra}, next)
+		case *mcp.ServerRequest[*taskParams]:
+			return s.serveTask(ctx, method, r)
+		default:
+			result, err := next(ctx, method, req)
+			return offerTasks(result), err
+		}
+	}
+}
+
+// callTool calls an agent. The result is a task if the call becomes one.
+func (s *Surface) callTool(ctx context.Context, to *called, r *mcp.CallToolRequest, next mcp.MethodHandler) (mcp.Result, error) {
+	result, err := next(context.WithValue(ctx, calledKey{}, to), methodCall, r)
+	if err != nil {
+		return nil, err
+	}
+	if to.task != nil {
+		return to.task.createTask(ctx)
+	}
+	if failed, ok := result.(*mcp.CallToolResult); ok && wantsTask(r) {
+		return nil, taskError(failed)
+	}
+	return result, nil
+}
+
+// listTools sets a page of the tools, which begins after the tool that the cursor names.
+func (v *view) listTools(into *mcp.ListToolsResult, cursor string) error {
+	into.Tools, into.NextCursor = []*mcp.Tool{}, ""
+	skip := cursor != ""
+	for id, agent := range service.NewCatalog(v.set, v.caller).Agents() {
+		name := toolName(id)
+		switch {
+		case v.only != "" && id != v.only:
+		case skip:
+			skip = name != cursor
+		case len(into.Tools) == toolPage:
+			into.NextCursor = into.Tools[toolPage-1].Name
+			return nil
+		default:
+			into.Tools = append(into.Tools, v.describeTool(id, name, agent))
+		}
+	}
+	if skip {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid cursor"}
+	}
+	return nil
+}
+
+// findTool returns the agent of a tool, if the caller may use it.
+func (v *view) findTool(name string) (id string, ok bool) {
+	catalog := service.NewCatalog(v.set, v.caller)
+	if _, err := catalog.Agent(name); err == nil && toolName(name) == name {
+		id = name
+	} else {
+		for other := range catalog.Agents() {
+			if toolName(other) == name {
+				id = other
+				break
+			}
+		}
+	}
+	return id, id != "" && (v.only == "" || id == v.only)
+}
+
+var notInToolNames = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
+
+// toolName returns the tool of an agent. An id that is not a valid name gets a suffix, so
+// that different agents have different tools.
+func toolName(id string) string {
+	name := notInToolNames.ReplaceAllString(id, "_")
+	if name == id && len(name) <= maxToolName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(id))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	return name[:min(len(name), maxToolName-len(suffix))] + suffix
+}
+
+// describeTool returns the tool of an agent.
+func (v *view) describeTool(id, name string, agent *spec.Agent) *mcp.Tool {
+	effective, _ := v.set.Defaults.Apply(agent)
+	openWorld := true
+	tool := &mcp.Tool{
+		Name: name, Title: id, Description: agent.Description, InputSchema: inputSchema(effective),
+		Annotations: &mcp.ToolAnnotations{Title: id, OpenWorldHint: &openWorld},
+	}
+	if tool.Description == "" {
+		tool.Description = "The agent " + id + "."
+	}
+	if out := outputSchema(effective); out != nil {
+		tool.OutputSchema = out
+	}
+	return tool
+}
+
+// inputSchema returns the arguments of an agent: a message, and the variables that it
+// declares.
+func inputSchema(agent *spec.Agent) json.RawMessage {
+	if len(agent.Variables) == 0 {
+		return messageSchema
+	}
+	variables := agent.Variables
+	if hasReferences(variables) { // which would point elsewhere inside of another schema
+		variables = json.RawMessage(`{"type":"object"}`)
+	}
+	return json.RawMessage(`{"type":"object","properties":{` + messageProperties + `,"variables":` + string(variables) + `},"required":["message"],"additionalProperties":false}`)
+}
+
+func hasReferences(schema json.RawMessage) bool {
+	return strings.Contains(string(schema), `"$ref"`) || strings.Contains(string(schema), `"$dynamicRef"`)
+}
+
+// outputSchema returns the form of structured results, which are objects; nil if results
+// may have no form: clients reject a result that does not fit.
+func outputSchema(agent *spec.Agent) json.RawMessage {
+	if !hasForm(agent) {
+		return nil
+	}
+	if isObjectSchema(agent.OutputSchema.Schema) {
+		return agent.OutputSchema.Schema
+	}
+	inner := agent.OutputSchema.Schema
+	if hasReferences(inner) {
+		inner = json.RawMessage(`{}`)
+	}
+	return json.RawMessage(`{"type":"object","properties":{"result":` + string(inner) + `},"required":["result"]}`)
+}
+
+// hasForm reports whether every answer of an agent fits its output schema.
+func hasForm(agent *spec.Agent) bool {
+	return agent.OutputSchema != nil && agent.OutputSchema.OnMismatch != spec.MismatchAccepted && len(agent.Handoffs) == 0
+}
+
+// isObjectSchema reports whether a schema allows objects only.
+func isObjectSchema(schema json.RawMessage) bool {
+	var root struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(schema, &root) == nil && root.Type == "object"
+}
+
+// cachePrivately tells clients that answers depend on the caller.
+func cachePrivately(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }
+
+// addPrompts adds the prompts of the configuration.
+func (s *Surface) addPrompts(to *mcp.Server) {
+	for _, p := range s.settings.Prompts {
+		made := &mcp.Prompt{Name: p.Name, Description: p.Description}
+		for _, a := range p.Arguments {
+			made.Arguments = append(made.Arguments, &mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+		}
+		to.AddPrompt(made, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			text, err := fillPrompt(&p, req.Params.Arguments)
+			if err != nil {
+				return nil, err
+			}
+			return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text}}}}, nil
+		})
+	}
+}
+
+// fillPrompt returns the text of a prompt with its arguments.
+func fillPrompt(p *settings.MCPPrompt, arguments map[string]string) (string, error) {
+	var pairs []string
+	for _, a := range p.Arguments {
+		value, given := arguments[a.Name]
+		if !given && a.Required {
+			return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("the argument %q is required", a.Name)}
+		}
+		pairs = append(pairs, "{{"+a.Name+"}}", value)
+	}
+	for name := range arguments {
+		if !slices.ContainsFunc(p.Arguments, func(a settings.MCPArgument) bool { return a.Name == name }) {
+			return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown argument %q", name)}
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(p.Text), nil
+}
+
+// addResources adds the resources of the configuration.
+func (s *Surface) addResources(to *mcp.Server) {
+	for _, r := range s.settings.Resources {
+		made := &mcp.Resource{URI: r.URI, Name: r.Name, Description: r.Description, MIMEType: r.MIMEType, Size: int64(len(r.Text))}
+		to.AddResource(made, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.URI, MIMEType: r.MIMEType, Text: r.Text}}}, nil
+		})
+	}
+}
