@@ -1,0 +1,4 @@
+declare const htm: {
+  bind<T>(h: (type: any, props: Record<string, any> | null, ...children: any[]) => T): (strings: TemplateStringsArray, ...values: any[]) => T;
+};
+export default htm;
