@@ -1,0 +1,20 @@
+package console
+
+import (
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/component"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// Component returns the protocol as a component of a program.
+func Component() component.Surface {
+	return component.Surface{Name: settings.SurfaceConsole, New: newComponent}
+}
+
+// newComponent returns nil where the configuration does not serve the console.
+func newComponent(s component.Settings) (server.Surface, error) {
+	if !s.File.Server.ServesConsole() {
+		return nil, nil //nolint:nilnil // it is switched off
+	}
+	return New(), nil
+}

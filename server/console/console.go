@@ -1,0 +1,159 @@
+// Package console serves a web page that shows agents, turns and what waits for a person.
+// The page is static: it uses the HTTP API of the server with the key that its user enters.
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// Prefix is the path of the page.
+const Prefix = "/console"
+
+// policy lets the page load its own files only and talk to its own server only.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+//go:embed app/index.html app/*.css app/*.js app/pages/*.js app/vendor/*.js app/vendor/LICENSES.txt
+var files embed.FS
+
+// asset is a file of the page.
+type asset struct {
+	mediaType, tag string
+	plain, zipped  []byte
+}
+
+// loadAssets compresses the files once.
+var loadAssets = sync.OnceValues(func() (map[string]*asset, error) {
+	assets := map[string]*asset{}
+	err := fs.WalkDir(files, "app", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		a, err := newAsset(name, data)
+		assets[strings.TrimPrefix(name, "app/")] = a
+		return err
+	})
+	return assets, err
+})
+
+func newAsset(name string, data []byte) (*asset, error) {
+	var zipped bytes.Buffer
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	return &asset{
+		mediaType: mediaTypeOf(name), tag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
+		plain: data, zipped: zipped.Bytes(),
+	}, nil
+}
+
+// mediaTypeOf does not ask the system, whose table may name other types for scripts.
+func mediaTypeOf(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".txt":
+		return "text/plain; charset=utf-8"
+	default:
+		return "text/html; charset=utf-8"
+	}
+}
+
+// Surface serves the page. It is safe for concurrent use.
+type Surface struct{}
+
+var (
+	_ server.Surface           = Surface{}
+	_ server.DeferredDescriber = Surface{}
+)
+
+//go:embed openapi.yaml
+var description []byte
+
+// OpenAPI describes the routes of the page.
+func (Surface) OpenAPI() []byte { return description }
+
+// DeferDescription does nothing: tests hold the description against the routes.
+func (Surface) DeferDescription() {}
+
+// New returns the surface.
+func New() Surface { return Surface{} }
+
+// Routes returns the routes of the page. They are public: the page contains no data.
+func (Surface) Routes() []server.Route {
+	return []server.Route{
+		{Pattern: "GET " + Prefix, Public: true, Handler: http.HandlerFunc(redirectToPage)},
+		{Pattern: "GET " + Prefix + "/{file...}", Public: true, Quiet: true, Handler: http.HandlerFunc(serveFile)},
+	}
+}
+
+// redirectToPage adds the slash that relative links need. The location is relative, because
+// a proxy may have removed the beginning of the path.
+func redirectToPage(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Location", "./"+path.Base(Prefix)+"/")
+	w.WriteHeader(http.StatusPermanentRedirect)
+}
+
+func serveFile(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	assets, err := loadAssets()
+	if err != nil {
+		http.Error(w, "the console cannot be read", http.StatusInternalServerError)
+		return
+	}
+	name := r.PathValue("file")
+	if name == "" {
+		name = "index.html"
+	}
+	a, ok := assets[name]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	header.Set("Cache-Control", "no-cache")
+	header.Set("ETag", a.tag)
+	header.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("If-None-Match"), a.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	header.Set("Content-Type", a.mediaType)
+	body := a.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		header.Set("Content-Encoding", "gzip")
+		body = a.zipped
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // the client is gone
+}
