@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/interaction"
@@ -12,7 +13,7 @@ import (
 // The answers to requests other than for events: each reads the request, calls the
 // caller's Local, and writes the result.
 
-// writeReply writes what a request comes to, or returns why it comes to nothing.
+// writeReply writes the result of a request, or returns its error.
 func (c *call) writeReply(status int, body any, err error) error {
 	if err != nil {
 		return err
@@ -54,8 +55,8 @@ func (c *call) exportSession() error {
 	return server.WriteJSON(c.w, http.StatusOK, export)
 }
 
-// importSession takes an export as it is: what a later version added to it is
-// passed over.
+// importSession imports an export; it ignores unknown fields, which a later version may have
+// added.
 func (c *call) importSession() error {
 	q := queryOf(c.r, queryID, queryAgent)
 	if q.err != nil {
@@ -104,6 +105,19 @@ func (c *call) cancelTurn() error {
 
 func (c *call) listInteractions() error {
 	list, err := c.ListInteractions(c.r.Context(), c.r.PathValue("turn"))
+	return c.writeReply(http.StatusOK, interactionList{list}, err)
+}
+
+// defaultPending is how many pending interactions a list has.
+const defaultPending = 100
+
+func (c *call) listPendingInteractions() error {
+	q := queryOf(c.r, queryLimit)
+	limit := cmp.Or(q.pageLimit(service.MaxPage), defaultPending)
+	if q.err != nil {
+		return q.err
+	}
+	list, err := c.ListPendingInteractions(c.r.Context(), limit)
 	return c.writeReply(http.StatusOK, interactionList{list}, err)
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/telemetry"
@@ -31,14 +32,14 @@ const (
 	DefaultSilence = 3 * server.DefaultKeepAlive
 )
 
-// The bounds of what a client reads, in bytes.
+// Limits of the client's reads, in bytes.
 const (
 	maxAnswer = 32 << 20
 	maxExport = 256 << 20
 	maxError  = 64 << 10
 )
 
-// ClientSettings is what a client is made of. The URL is required.
+// ClientSettings configures a client. The URL is required.
 type ClientSettings struct {
 	// URL is where the server is, with the path that a proxy adds, if any.
 	URL string
@@ -59,12 +60,10 @@ type ClientSettings struct {
 // Client asks a server for sessions, turns and events. It is safe for concurrent
 // use.
 //
-// A server that cannot be reached, or is too busy, is asked again for as long as
-// the Patience lasts, if it has answered the client before; one that never has is
-// given up at once. Requests that make something have a key, so that none is
-// carried out twice. The errors are an *Error for what a server answers, which
-// holds the error of its service where there is one, and otherwise those of
-// net/http and of ctx.
+// If a server that has answered before is unreachable or too busy, requests are retried until the
+// Patience runs out; a server that never answered is not retried. Creating requests have a key,
+// so that none is executed twice. The errors are an *Error for a server's answer, wrapping the
+// service's error if there is one, and errors of net/http and ctx.
 type Client struct {
 	base      *url.URL
 	key       string
@@ -124,7 +123,7 @@ func (c *Client) Close() {
 	}
 }
 
-// request is what is asked of the server.
+// request is a request to the server.
 type request struct {
 	method string
 	// path are its segments, as they are before they are escaped.
@@ -281,25 +280,18 @@ func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 	if !isTemporary(err) || !p.client.reached.Load() {
 		return err
 	}
-	wait := p.waits.NextBackOff()
-	if wait == backoff.Stop {
+	pause := p.waits.NextBackOff()
+	if pause == backoff.Stop {
 		return err
 	}
 	if refused, ok := errors.AsType[*Error](err); ok {
-		wait = max(wait, min(refused.retryAfter, p.client.patience))
+		pause = max(pause, min(refused.retryAfter, p.client.patience))
 	}
 	if !p.told {
 		p.told = true
 		p.client.broken(err)
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return wait.For(ctx, pause)
 }
 
 // connectionError returns the error of a connection that broke.

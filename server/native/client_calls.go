@@ -48,16 +48,15 @@ func (c *Client) CreateSession(ctx context.Context, req CreateSession) (*Session
 	return sendFor[Session](ctx, c, r, err)
 }
 
-// ExportSession returns a session with everything that its tip is made of, but for
-// the values of headers in its metadata.
+// ExportSession returns a session with everything its tip consists of, except the values of
+// headers in its metadata.
 func (c *Client) ExportSession(ctx context.Context, id string) (*service.SessionExport, error) {
 	r := newGet(nil, "sessions", id, "export")
 	r.most = maxExport
 	return sendFor[service.SessionExport](ctx, c, r, errMissingID("session", id))
 }
 
-// ImportSession makes a session of an export. Labels and metadata are those of the
-// export.
+// ImportSession creates a session from an export, with the export's labels and metadata.
 func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
 	r, err := newPost(req.IdempotencyKey, export, "sessions", "import")
 	if err == nil {
@@ -68,12 +67,12 @@ func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *s
 	return sendFor[Session](ctx, c, r, err)
 }
 
-// ListTurns returns a page of turns, with what they wait for.
+// ListTurns returns a page of turns, with their pending interactions.
 func (c *Client) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
 	return sendFor[TurnList](ctx, c, newGet(q.toValues(), "turns"), nil)
 }
 
-// GetTurn returns a turn, with what it waits for.
+// GetTurn returns a turn, with its pending interactions.
 func (c *Client) GetTurn(ctx context.Context, id string) (*Turn, error) {
 	return sendFor[Turn](ctx, c, newGet(nil, "turns", id), errMissingID("turn", id))
 }
@@ -84,7 +83,7 @@ func (c *Client) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) 
 	return sendFor[Turn](ctx, c, r, err)
 }
 
-// CancelTurn ends a turn, wherever it runs. One that has ended stays as it is.
+// CancelTurn ends a turn, wherever it runs. It does not change a turn that has ended.
 func (c *Client) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
 	if err := errMissingID("turn", id); err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func (c *Client) CancelTurn(ctx context.Context, id, reason string) (*Turn, erro
 	return sendFor[Turn](ctx, c, r, err)
 }
 
-// ListInteractions returns what a turn asked for, the oldest first.
+// ListInteractions returns the interactions of a turn, oldest first.
 func (c *Client) ListInteractions(ctx context.Context, turnID string) ([]Interaction, error) {
 	list, err := sendFor[interactionList](ctx, c, newGet(nil, "turns", turnID, "interactions"), errMissingID("turn", turnID))
 	if err != nil {
@@ -102,7 +101,7 @@ func (c *Client) ListInteractions(ctx context.Context, turnID string) ([]Interac
 	return list.Interactions, nil
 }
 
-// AnswerInteraction answers what a turn waits for.
+// AnswerInteraction answers an interaction of a turn.
 func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interaction.Answer) (*Interaction, error) {
 	if err := errMissingID("turn", turnID); err != nil {
 		return nil, err

@@ -13,17 +13,17 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// Error is what a server answered in place of what it was asked for. It wraps the
-// error of the server's service, if it is one of those.
+// Error is an error response of a server. It wraps the error of the server's service, if it
+// represents one.
 type Error struct {
-	// Method and URL are those of the request, without its query.
+	// Method and URL belong to the request, without its query.
 	Method, URL string
-	// Status is that of the answer.
+	// Status is the HTTP status.
 	Status int
-	// Code is a word for programs, and Message a sentence for people. Code is empty
-	// where the answer was not that of a server of this kind.
+	// Code is for programs, and Message a sentence for people. Code is empty if the response is
+	// not from a server of this kind.
 	Code, Message string
-	// RequestID is what the server's log calls the request.
+	// RequestID identifies the request in the server's log.
 	RequestID string
 	// Details are the fields of the error.
 	Details server.Details
@@ -69,7 +69,7 @@ func (e *brokenError) Unwrap() error { return e.err }
 // describeStranger describes an answer that does not come from a server of this kind.
 // Plain text in it is repeated: it may be that the server speaks TLS.
 func describeStranger(mediaType string, data []byte) string {
-	const text = "this is no answer of a runtime: is the URL right?"
+	const text = "the response is not from a runtime server: is the URL right?"
 	says := strings.TrimSpace(string(data))
 	if says == "" || mediaType != "" && mediaType != "text/plain" {
 		return text

@@ -19,10 +19,9 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Events returns the events of a turn with a seq greater than after: those there
-// are, and then those that come, up to the terminal one. A stream that breaks is
-// taken up again where it was, and no event comes twice. What a stream has no room
-// for is read by itself. An error ends the sequence.
+// Events returns the events of a turn with a seq greater than after, past and future, up to the
+// terminal event. It resumes an interrupted stream without repeating events, and fetches events
+// that are too large for the stream separately. An error ends the sequence.
 func (c *Client) Events(ctx context.Context, turnID string, after uint64, filter ...service.EventFilter) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		if err := errMissingID("turn", turnID); err != nil {
@@ -58,7 +57,7 @@ type follower struct {
 	client *Client
 	turnID string
 	filter []service.EventFilter
-	// seq is that of the latest event that was handed on.
+	// seq is the seq of the latest yielded event.
 	seq uint64
 	// last is set when the turn had ended before the stream was opened, so that an
 	// orderly end of the stream is the end of the turn.
@@ -116,8 +115,8 @@ func (f *follower) readStream(ctx context.Context, yield func(event.Record, erro
 	}
 }
 
-// completeEvent returns an event as it is: one that was cut off to be sent in a stream is
-// read by itself.
+// completeEvent returns the complete event: it fetches an event that was shortened for the
+// stream.
 func (f *follower) completeEvent(ctx context.Context, record *event.Record) (*event.Record, error) {
 	var said struct {
 		Truncated bool `json:"truncated"` // jsonfit.Marker
@@ -135,9 +134,9 @@ func (f *follower) completeEvent(ctx context.Context, record *event.Record) (*ev
 	return &list[0], nil
 }
 
-// hasEnded reports whether there is nothing more to come after a stream that ended in
-// good order. The terminal event may be hidden, or not kept any more; but the end
-// may also be the doing of a proxy, and what it cut off is then still to come.
+// hasEnded reports whether no more events will follow a stream that ended cleanly. The terminal
+// event may be hidden or pruned; but a proxy may also have ended the stream early, and then more
+// events follow.
 func (f *follower) hasEnded(ctx context.Context, yield func(event.Record, error) bool) bool {
 	if f.last {
 		return true
@@ -168,9 +167,8 @@ func newEventReader(r io.Reader, alive func()) *eventReader {
 	return &eventReader{in: bufio.NewReader(r), alive: alive}
 }
 
-// next returns the next event. The error is io.EOF at the end, io.ErrUnexpectedEOF
-// in the middle of an event, errStream for what is no event, and otherwise that of
-// the reader.
+// next returns the next event. The error is io.EOF at the end, io.ErrUnexpectedEOF within an
+// event, errStream for an invalid event, and otherwise an error of the reader.
 func (e *eventReader) next() (*event.Record, error) {
 	var data []byte
 	var id string

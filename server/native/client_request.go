@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// Request is a request that has no method of its own.
+// Request is a request without a dedicated method.
 type Request struct {
 	Method string
 	// Prefix is the path of the protocol, without an ending slash; empty is Prefix of this

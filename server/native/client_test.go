@@ -256,7 +256,7 @@ func TestAServerThatNeverAnsweredIsGivenUpAtOnce(t *testing.T) {
 // A URL of another kind of server gives an error that explains it.
 func TestAnAnswerOfSomethingElseIsNamedAsSuch(t *testing.T) {
 	t.Parallel()
-	const strange = "this is no answer of a runtime: is the URL right?"
+	const strange = "the response is not from a runtime server: is the URL right?"
 	for _, tt := range []struct{ mediaType, body, want string }{
 		{"text/html", "<h1>Not here</h1>", strange},
 		{"application/json", `{"message":"no such thing"}`, strange},

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The codes of requests that are refused. Each stands for an error of the service,
-// which a Client gives its caller again.
+// The error codes of rejected requests. Each represents an error of the service, which a Client
+// returns to its caller.
 const (
 	codeNotFound      = "not_found"
 	codeAgentNotFound = "agent_not_found"
@@ -23,8 +23,7 @@ const (
 	codeUnfit         = "unfit_answer"
 )
 
-// causeOf returns the error that a refusal stands for; nil for one that stands for
-// none.
+// causeOf returns the service error that a code represents; nil if none exists.
 func causeOf(code string, d *server.Details) error {
 	switch {
 	case code == codeNotFound && d.Kind != "":

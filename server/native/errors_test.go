@@ -51,7 +51,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 		t.Errorf("no input gives %v", err)
 	}
 	input := []model.Message{{Role: model.RoleUser, Parts: []model.Part{{Type: model.PartToolResult}}}}
-	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID, Input: input}); err == nil || err.Error() != `input[0].parts[0].type: "tool_result" is none of text, image, file` {
+	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID, Input: input}); err == nil || err.Error() != `input[0].parts[0].type: "tool_result" must be text, image or file` {
 		t.Errorf("input of a tool gives %v", err)
 	}
 	if _, err := c.CancelTurn(ctx, live.ID, strings.Repeat("x", maxReason+1)); !errors.As(err, new(*service.InvalidError)) {

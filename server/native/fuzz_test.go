@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -121,6 +122,8 @@ func TestPropertyQueriesCrossTheWire(t *testing.T) {
 		turns := TurnQuery{
 			SessionID: text.Draw(t, "session"), AgentID: text.Draw(t, "agent"), Page: page.Draw(t, "page"),
 			Statuses: rapid.SliceOf(rapid.SampledFrom([]store.Status{store.Pending, store.Running, store.Waiting, store.Canceled})).Draw(t, "statuses"),
+			Tenant:   text.Draw(t, "tenant"), Text: text.Draw(t, "text"), Labels: rapid.MapOf(rapid.StringMatching(`[a-z&ü ]{1,4}`), text).Draw(t, "labels of turns"),
+			MinCost: rapid.Float64Range(0, 1e9).Draw(t, "cost"), MinDuration: time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "ms")) * time.Millisecond,
 		}
 		list, err := turnQuery(request(turns.toValues()))
 		if diff := cmp.Diff(turns, list, cmpopts.EquateEmpty()); err != nil || diff != "" {

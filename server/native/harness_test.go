@@ -128,7 +128,7 @@ type setting func(*service.Settings, *Settings)
 // serving returns a world that lives as long as the test.
 func serving(t testing.TB, set ...setting) *world {
 	t.Helper()
-	rt, err := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5"}).
+	rt, err := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5", Pricing: &spec.Pricing{InputPerMillion: 100, OutputPerMillion: 200}}).
 		WithAvailablePlugin("permission", permission.New()).WithTool("pay", pay{}).
 		WithAgentSpec(spec.Agent{
 			ID: "clerk", ModelID: "fast", PluginIDs: []string{"permission"},

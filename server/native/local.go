@@ -2,17 +2,18 @@ package native
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Local answers what one caller asks for from a service in this process. It does
-// what a Client does that has the caller's credential, and gives the same errors.
-// It is safe for concurrent use.
+// Local serves one caller from a service in this process. It behaves like a Client with the
+// caller's credential, and returns the same errors. It is safe for concurrent use.
 type Local struct {
 	Service *service.Service
 	Caller  service.Caller
@@ -53,7 +54,7 @@ func shownSession(s *service.Session, err error) (*Session, error) {
 	return &shown, nil
 }
 
-// CreateSession makes a session. The errors are those of the service.
+// CreateSession creates a session. It returns errors of the service.
 func (l *Local) CreateSession(ctx context.Context, req CreateSession) (*Session, error) {
 	return shownSession(l.Service.CreateSession(ctx, l.Caller, req.toRequest()))
 }
@@ -63,8 +64,8 @@ func (l *Local) ExportSession(ctx context.Context, id string) (*service.SessionE
 	return service.FindOwn(l.Caller, id, func(id string) (*service.SessionExport, error) { return l.Service.ExportSession(ctx, l.Caller, id) })
 }
 
-// ImportSession creates a session from an export. The errors are those of the service,
-// and a *service.InvalidError for invalid messages.
+// ImportSession creates a session from an export. It returns errors of the service, and a
+// *service.InvalidError for invalid messages.
 func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
 	if err := checkExport(export); err != nil {
 		return nil, err
@@ -72,8 +73,8 @@ func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *se
 	return shownSession(l.Service.ImportSession(ctx, l.Caller, req.toRequest(), export))
 }
 
-// ListTurns returns a page of turns, with what they wait for. It has fewer than
-// there is room for where some of them belong to agents that the caller may not use.
+// ListTurns returns a page of turns, with their pending interactions. The page may be short, and
+// have a Next, if some turns belong to agents that the caller may not use or do not match.
 func (l *Local) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
 	session := q.SessionID
 	if session != "" {
@@ -81,22 +82,41 @@ func (l *Local) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
 			session = found.ID
 		}
 	}
-	page, err := l.Service.ListTurns(ctx, l.Caller, service.TurnQuery{SessionID: session, AgentID: q.AgentID, Statuses: q.Statuses, Page: q.Page})
-	if err != nil {
-		return nil, err
-	}
-	list := &TurnList{Turns: make([]Turn, 0, len(page.Turns)), Next: page.Next}
-	for _, t := range page.Turns {
+	asked := service.TurnQuery{Tenant: q.Tenant, SessionID: session, AgentID: q.AgentID, Statuses: q.Statuses, Labels: q.Labels, Page: q.Page}
+	list, text := &TurnList{Turns: []Turn{}}, strings.ToLower(q.Text)
+	add := func(t *service.Turn) (bool, error) {
+		if !q.matchesTurn(t) {
+			return false, nil
+		}
 		shown, err := l.shownTurn(ctx, t, nil)
+		if err != nil || text != "" && !shown.containsText(text) {
+			return false, err
+		}
+		list.Turns = append(list.Turns, *shown)
+		return true, nil
+	}
+	if q.isSearch() {
+		page, err := l.Service.FindTurns(ctx, l.Caller, asked, add)
 		if err != nil {
 			return nil, err
 		}
-		list.Turns = append(list.Turns, *shown)
+		list.Next = page.Next
+		return list, nil
+	}
+	page, err := l.Service.ListTurns(ctx, l.Caller, asked)
+	if err != nil {
+		return nil, err
+	}
+	list.Next = page.Next
+	for _, t := range page.Turns {
+		if _, err := add(t); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
 }
 
-// GetTurn returns a turn, with its input and what it waits for.
+// GetTurn returns a turn, with its input and pending interactions.
 func (l *Local) GetTurn(ctx context.Context, id string) (*Turn, error) {
 	t, err := l.findTurn(ctx, id)
 	shown, err := l.shownTurn(ctx, t, err)
@@ -106,7 +126,7 @@ func (l *Local) GetTurn(ctx context.Context, id string) (*Turn, error) {
 	return shown, err
 }
 
-// shownTurn returns a turn with what it waits for.
+// shownTurn returns a turn with its pending interactions.
 func (l *Local) shownTurn(ctx context.Context, t *service.Turn, err error) (*Turn, error) {
 	if err != nil {
 		return nil, err
@@ -125,9 +145,8 @@ func (l *Local) shownTurn(ctx context.Context, t *service.Turn, err error) (*Tur
 	return &shown, nil
 }
 
-// CreateTurn stores a turn and returns at once. The errors are those of the
-// service, and a *service.InvalidError for input that is not text, images and
-// files.
+// CreateTurn stores a turn and returns at once. It returns errors of the service, and a
+// *service.InvalidError for input other than text, images and files.
 func (l *Local) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 	if err := checkInput(req.Input); err != nil {
 		return nil, err
@@ -143,16 +162,16 @@ func (l *Local) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 // maxReason bounds why a turn is ended, in bytes.
 const maxReason = 4 << 10
 
-// CancelTurn ends a turn, wherever it runs. One that has ended stays as it is.
+// CancelTurn ends a turn, wherever it runs. It does not change a turn that has ended.
 func (l *Local) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
 	if len(reason) > maxReason {
-		return nil, &service.InvalidError{Field: "reason", Problem: fmt.Sprintf("it has %d bytes; %d are allowed", len(reason), maxReason)}
+		return nil, &service.InvalidError{Field: "reason", Problem: fmt.Sprintf("has %d bytes; %d are allowed", len(reason), maxReason)}
 	}
 	t, err := service.FindOwn(l.Caller, id, func(id string) (*service.Turn, error) { return l.Service.CancelTurn(ctx, l.Caller, id, reason) })
 	return l.shownTurn(ctx, t, err)
 }
 
-// ListInteractions returns what a turn asked for, the oldest first.
+// ListInteractions returns the interactions of a turn, oldest first.
 func (l *Local) ListInteractions(ctx context.Context, turnID string) ([]Interaction, error) {
 	found, err := service.FindOwn(l.Caller, turnID, func(id string) ([]*service.Interaction, error) {
 		return l.Service.ListInteractions(ctx, l.Caller, service.InteractionQuery{TurnID: id})
@@ -167,8 +186,36 @@ func (l *Local) ListInteractions(ctx context.Context, turnID string) ([]Interact
 	return list, nil
 }
 
-// AnswerInteraction answers what a turn waits for. The errors are those of the
-// service.
+// ListPendingInteractions returns up to limit pending interactions of all turns, oldest first.
+func (l *Local) ListPendingInteractions(ctx context.Context, limit int) ([]Interaction, error) {
+	query := service.InteractionQuery{State: service.InteractionPending, Limit: limit}
+	if l.Caller.Agents != nil {
+		query.Limit = service.MaxPage // the service leaves out those of other agents afterwards
+	}
+	found, err := l.Service.ListInteractions(ctx, l.Caller, query)
+	if err != nil {
+		return nil, err
+	}
+	list, agents := []Interaction{}, map[string]string{}
+	for _, i := range found[:min(limit, len(found))] {
+		if _, ok := agents[i.TurnID]; !ok {
+			t, err := l.Service.GetTurn(ctx, l.Caller, i.TurnID)
+			if errors.As(err, new(*service.NotFoundError)) {
+				continue // it was deleted meanwhile
+			}
+			if err != nil {
+				return nil, err
+			}
+			agents[i.TurnID] = t.AgentID
+		}
+		shown := interactionOf(i)
+		shown.AgentID = agents[i.TurnID]
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+// AnswerInteraction answers an interaction of a turn. It returns errors of the service.
 func (l *Local) AnswerInteraction(ctx context.Context, turnID string, r interaction.Answer) (*Interaction, error) {
 	i, err := service.FindOwn(l.Caller, turnID, func(id string) (*service.Interaction, error) {
 		return l.Service.AnswerInteraction(ctx, l.Caller, id, r)

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// checkInput reports an input with parts that callers cannot give: those of models and
-// tools, or no parts at all. The service checks the roles.
+// checkInput rejects input with parts that callers cannot supply: parts of models and tools, or
+// no parts at all. The service checks the roles.
 func checkInput(input []model.Message) error {
 	for i := range input {
 		for n := range input[i].Parts {
@@ -17,7 +17,7 @@ func checkInput(input []model.Message) error {
 			switch part.Type {
 			case model.PartText, model.PartImage, model.PartFile:
 			default:
-				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d].type", i, n), Problem: fmt.Sprintf("%q is none of text, image, file", part.Type)}
+				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d].type", i, n), Problem: fmt.Sprintf("%q must be text, image or file", part.Type)}
 			}
 			if !isComplete(part) {
 				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d]", i, n), Problem: fmt.Sprintf("a part of type %s needs its content", part.Type)}
@@ -37,7 +37,7 @@ func checkExport(export *service.SessionExport) error {
 		for n, raw := range export.Snapshots[i].Messages {
 			var m model.Message
 			if err := json.Unmarshal(raw, &m); err != nil {
-				return &service.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d]", i, n), Problem: "it is no message"}
+				return &service.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d]", i, n), Problem: "not a message"}
 			}
 			for k := range m.Parts {
 				if !isComplete(&m.Parts[k]) {
@@ -49,8 +49,8 @@ func checkExport(export *service.SessionExport) error {
 	return nil
 }
 
-// foreignField returns the field of a part from a caller that belongs to another type of
-// part; empty if there is none.
+// foreignField returns a field of a caller's part that belongs to another part type; empty if all
+// fields fit.
 func foreignField(p *model.Part) string {
 	switch {
 	case p.Text != "" && p.Type != model.PartText:

@@ -8,10 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// withoutHeaders returns metadata with the values of headers hidden, wherever in
-// it they are: protocols keep there what a client asked for, and the headers with
-// which its tools are called are secrets. Metadata without any is returned as it
-// is.
+// withoutHeaders hides the values of all headers within metadata: protocols store client requests
+// there, and headers for calling the client's tools are secrets. Metadata without headers is
+// returned unchanged.
 func withoutHeaders(metadata json.RawMessage) json.RawMessage {
 	metadata = service.PublicMetadata(metadata)
 	text := strings.ToLower(string(metadata))

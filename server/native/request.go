@@ -2,11 +2,13 @@ package native
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
@@ -25,6 +27,13 @@ const (
 	queryLimit   = "limit"
 	// queryDelegates asks for the events of delegates as well: true or false.
 	queryDelegates = "delegates"
+	// querySearch is a text that agents or turns contain.
+	querySearch = "q"
+	// queryIDs are the ids of agents. It may be given more than once.
+	queryIDs = "ids"
+	// queryMinCost and queryMinDuration are the least cost and milliseconds of turns.
+	queryMinCost     = "min_cost"
+	queryMinDuration = "min_duration_ms"
 )
 
 // readBody reads the body of a request, which has no fields but those that are known,
@@ -43,7 +52,7 @@ type query struct {
 func queryOf(r *http.Request, known ...string) *query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &query{err: &service.InvalidError{Field: "query", Problem: "it cannot be read"}}
+		return &query{err: &service.InvalidError{Field: "query", Problem: "cannot be read"}}
 	}
 	q := &query{values: values}
 	names := make([]string, 0, len(values))
@@ -54,9 +63,9 @@ func queryOf(r *http.Request, known ...string) *query {
 	for _, name := range names {
 		switch {
 		case !slices.Contains(known, name):
-			q.noteProblem(clip.Text(name), "there is no such parameter")
-		case len(values[name]) > 1 && name != queryLabel && name != queryStatus:
-			q.noteProblem(name, "it is given more than once")
+			q.noteProblem(clip.Text(name), "unknown parameter")
+		case len(values[name]) > 1 && name != queryLabel && name != queryStatus && name != queryIDs && name != queryGroupBy:
+			q.noteProblem(name, "is given more than once")
 		}
 	}
 	return q
@@ -69,6 +78,19 @@ func (q *query) noteProblem(field, problem string) {
 	}
 }
 
+// readTime reads a time; zero when it is absent.
+func (q *query) readTime(name string) time.Time {
+	text := q.readText(name)
+	if text == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		q.noteProblem(name, "must be a time such as 2026-01-02T15:04:05Z")
+	}
+	return at
+}
+
 func (q *query) readText(name string) string { return q.values.Get(name) }
 
 // readNumber reads a number that is not negative; 0 when it is absent.
@@ -79,7 +101,7 @@ func (q *query) readNumber(name string) uint64 {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		q.noteProblem(name, fmt.Sprintf("%q is no number from 0 on", clip.Text(text)))
+		q.noteProblem(name, fmt.Sprintf("%q must be a number, 0 or more", clip.Text(text)))
 	}
 	return n
 }
@@ -91,7 +113,7 @@ func (q *query) eventFilter() service.EventFilter {
 		return service.WithDelegates
 	case "", "false":
 	default:
-		q.noteProblem(queryDelegates, fmt.Sprintf("it must be true or false, not %q", clip.Text(text)))
+		q.noteProblem(queryDelegates, fmt.Sprintf("must be true or false, not %q", clip.Text(text)))
 	}
 	return service.OwnEvents
 }
@@ -103,24 +125,24 @@ func setDelegates(v url.Values, filter []service.EventFilter) {
 	}
 }
 
-// pageLimit reads how many records a page may have; 0 when it is absent.
-func (q *query) pageLimit() int {
+// pageLimit reads how many records a page may have, up to most; 0 when it is absent.
+func (q *query) pageLimit(most uint64) int {
 	n := q.readNumber(queryLimit)
-	if n > service.MaxPage || n == 0 && q.values.Has(queryLimit) {
-		q.noteProblem(queryLimit, fmt.Sprintf("it must be from 1 to %d", service.MaxPage))
+	if n > most || n == 0 && q.values.Has(queryLimit) {
+		q.noteProblem(queryLimit, fmt.Sprintf("must be from 1 to %d", most))
 		return 0
 	}
 	return int(n) //nolint:gosec // it was checked
 }
 
 func (q *query) readPage() service.Page {
-	return service.Page{After: q.readText(queryAfter), Limit: q.pageLimit()}
+	return service.Page{After: q.readText(queryAfter), Limit: q.pageLimit(service.MaxPage)}
 }
 
 // oneOf reads a word of a list; empty when it is absent.
 func oneOf[T ~string](q *query, name, text string, words ...T) T {
 	if text != "" && !slices.Contains(words, T(text)) {
-		q.noteProblem(name, fmt.Sprintf("%q is none of %v", clip.Text(text), words))
+		q.noteProblem(name, fmt.Sprintf("%q must be one of %v", clip.Text(text), words))
 	}
 	return T(text)
 }
@@ -132,17 +154,44 @@ func sessionQuery(r *http.Request) (SessionQuery, error) {
 		State:   oneOf(q, queryState, q.readText(queryState), service.SessionActive, service.SessionArchived),
 		AgentID: q.readText(queryAgent), Page: q.readPage(),
 	}
+	list.Labels = q.readLabels()
+	return list, q.err
+}
+
+// readLabels reads labels; nil when they are absent.
+func (q *query) readLabels() (labels map[string]string) {
 	for _, label := range q.values[queryLabel] {
 		name, value, ok := strings.Cut(label, "=")
 		if !ok || name == "" {
-			q.noteProblem(queryLabel, "it must be name=value")
+			q.noteProblem(queryLabel, "must be name=value")
 		}
-		if list.Labels == nil {
-			list.Labels = map[string]string{}
+		if labels == nil {
+			labels = map[string]string{}
 		}
-		list.Labels[name] = value
+		labels[name] = value
 	}
-	return list, q.err
+	return labels
+}
+
+// setLabels writes labels as readLabels reads them.
+func setLabels(v url.Values, labels map[string]string) {
+	for name, value := range labels {
+		v.Add(queryLabel, name+"="+value)
+	}
+	slices.Sort(v[queryLabel])
+}
+
+// readDecimal reads a number; 0 when it is absent.
+func (q *query) readDecimal(name string) float64 {
+	text := q.readText(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		q.noteProblem(name, "must be a number, not "+strconv.Quote(clip.Text(text)))
+	}
+	return n
 }
 
 // toValues writes the query as sessionQuery reads it.
@@ -150,17 +199,25 @@ func (s *SessionQuery) toValues() url.Values {
 	v := pageValues(s.Page)
 	setText(v, queryState, string(s.State))
 	setText(v, queryAgent, s.AgentID)
-	for name, value := range s.Labels {
-		v.Add(queryLabel, name+"="+value)
-	}
-	slices.Sort(v[queryLabel])
+	setLabels(v, s.Labels)
 	return v
 }
 
 // turnQuery reads the query of a list of turns.
 func turnQuery(r *http.Request) (TurnQuery, error) {
-	q := queryOf(r, querySession, queryAgent, queryStatus, queryAfter, queryLimit)
-	list := TurnQuery{SessionID: q.readText(querySession), AgentID: q.readText(queryAgent), Page: q.readPage()}
+	q := queryOf(r, queryTenant, querySession, queryAgent, queryStatus, queryLabel, querySearch, queryMinCost, queryMinDuration, queryAfter, queryLimit)
+	list := TurnQuery{
+		Tenant: q.readText(queryTenant), SessionID: q.readText(querySession), AgentID: q.readText(queryAgent), Labels: q.readLabels(),
+		Text: q.readText(querySearch), MinCost: q.readDecimal(queryMinCost), Page: q.readPage(),
+	}
+	if list.MinCost < 0 {
+		q.noteProblem(queryMinCost, "must not be negative")
+	}
+	ms := q.readNumber(queryMinDuration)
+	if ms > maxMilliseconds {
+		q.noteProblem(queryMinDuration, fmt.Sprintf("must be at most %d", maxMilliseconds))
+	}
+	list.MinDuration = time.Duration(min(ms, maxMilliseconds)) * time.Millisecond //nolint:gosec // it is bounded
 	for _, status := range q.values[queryStatus] {
 		list.Statuses = append(list.Statuses, oneOf(q, queryStatus, status,
 			service.Pending, service.Running, service.Waiting, service.Succeeded, service.Failed, service.Canceled))
@@ -168,9 +225,21 @@ func turnQuery(r *http.Request) (TurnQuery, error) {
 	return list, q.err
 }
 
-// toValues writes the query as turnQuery reads it.
+// maxMilliseconds is the longest duration in milliseconds that a time.Duration holds.
+const maxMilliseconds = uint64(math.MaxInt64 / time.Millisecond)
+
+// toValues writes the query as turnQuery reads it. The duration is rounded up to milliseconds.
 func (t *TurnQuery) toValues() url.Values {
 	v := pageValues(t.Page)
+	setText(v, queryTenant, t.Tenant)
+	setLabels(v, t.Labels)
+	setText(v, querySearch, t.Text)
+	if t.MinCost != 0 {
+		v.Set(queryMinCost, strconv.FormatFloat(t.MinCost, 'g', -1, 64))
+	}
+	if t.MinDuration != 0 {
+		v.Set(queryMinDuration, strconv.FormatInt(int64((t.MinDuration+time.Millisecond-1)/time.Millisecond), 10))
+	}
 	setText(v, querySession, t.SessionID)
 	setText(v, queryAgent, t.AgentID)
 	for _, status := range t.Statuses {

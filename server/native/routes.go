@@ -30,9 +30,17 @@ func (s *Surface) Routes() []server.Route {
 		create,
 		s.newRoute("GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
 		s.newRoute("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
+		s.newRoute("GET "+Prefix+"/interactions", settings.ScopeRunsRead, (*call).listPendingInteractions),
 		s.newRoute("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
 		s.newRoute("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
 		events,
+		s.newRoute("GET "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsRead, (*call).listTurnFeedback),
+		s.newRoute("POST "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsWrite, (*call).saveFeedback),
+		s.newRoute("GET "+Prefix+"/feedback", settings.ScopeRunsRead, (*call).listFeedback),
+		s.newRoute("GET "+Prefix+"/usage", settings.ScopeMetricsRead, (*call).readUsage),
+		s.newRoute("GET "+Prefix+"/queue", settings.ScopeMetricsRead, (*call).readQueue),
+		{Pattern: "GET " + Prefix + "/caller", Public: true, Handler: http.HandlerFunc(serveCaller)},
+		s.newRoute("GET "+Prefix+"/fleet", settings.ScopeModelsRead, (*call).listFleet),
 	})
 }
 

@@ -22,7 +22,7 @@ type Session struct {
 	Labels         map[string]string     `json:"labels,omitempty"`
 	// Metadata is what its owner keeps with it, without the values of headers.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// SnapshotID is what its next turn goes on from; empty before there is one.
+	// SnapshotID is the snapshot that its next turn continues from; empty before the first turn.
 	SnapshotID string    `json:"snapshot_id,omitempty"`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
@@ -75,10 +75,10 @@ func (c *CreateSession) toRequest() service.CreateSession {
 
 // ImportSession asks for a session that is made of an export.
 type ImportSession struct {
-	// ID is the session's id; empty makes a new one. AgentID is its agent; empty is
-	// that of the export.
+	// ID is the session's id; empty for a new one. AgentID is its agent; empty for the export's
+	// agent.
 	ID, AgentID string
-	// IdempotencyKey makes the request repeatable, as that of CreateSession does.
+	// IdempotencyKey makes the request repeatable, as for CreateSession.
 	IdempotencyKey string
 }
 

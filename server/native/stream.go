@@ -24,7 +24,7 @@ const (
 	resumeHeader = "Last-Event-ID"
 	// maxRead is how large the events of a page become before it ends, in bytes.
 	maxRead = 4 << 20
-	// frameOverhead is what an event has around its data, at most.
+	// frameOverhead is the maximum size of an event without its data.
 	frameOverhead = 4 << 10
 )
 
@@ -32,11 +32,11 @@ const (
 // of those and of those that come.
 func (c *call) serveEvents() error {
 	q := queryOf(c.r, queryAfter, queryLimit, queryDelegates)
-	after, limit, filter := q.readNumber(queryAfter), q.pageLimit(), q.eventFilter()
+	after, limit, filter := q.readNumber(queryAfter), q.pageLimit(service.MaxPage), q.eventFilter()
 	if seen := c.r.Header.Get(resumeHeader); seen != "" {
 		n, err := strconv.ParseUint(seen, 10, 64)
 		if err != nil {
-			q.noteProblem(resumeHeader, "\""+clip.Text(seen)+"\" is no number from 0 on")
+			q.noteProblem(resumeHeader, "\""+clip.Text(seen)+"\" must be a number, 0 or more")
 		}
 		after = n // a client that comes back knows better than the query it began with
 	}
@@ -74,9 +74,8 @@ func (c *call) eventPage(id string, after uint64, limit int, filter service.Even
 	return server.WriteJSON(c.w, http.StatusOK, eventList{records})
 }
 
-// streamEvents answers with the events of a turn as server-sent events, up to the
-// terminal one. A stream that ends before is cut off: clients take an orderly end
-// for that of the turn.
+// streamEvents streams the events of a turn as server-sent events, up to the terminal event. A
+// stream that fails earlier is cut off, because clients take a clean end for the turn's end.
 func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.EventFilter) {
 	logger, id := c.settings.Logger, turn.ID // the turn itself and the call may be large, and are not kept
 	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive, filter)
@@ -87,8 +86,8 @@ func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.Eve
 	})
 }
 
-// shortenEvent encodes an event that is too large for a stream: what it says is cut off,
-// and said to be.
+// shortenEvent encodes an event that is too large for a stream: it shortens the data and marks it
+// as shortened.
 func shortenEvent(r *event.Record, size int) ([]byte, error) {
 	whole, err := json.Marshal(r.Data) // of as many bytes as within the event
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package native is the runtime's own protocol over HTTP: sessions, turns, what
-// turns wait for, and their events, as they are kept. It has a Surface for the
-// server, and a Client for programs in Go; Local does what a Client does in the
-// process of the service.
+// Package native is the runtime's own HTTP protocol: sessions, turns, interactions, and events as
+// stored. It has a Surface for the server, a Client for Go programs, and Local, which is like a
+// Client within the service's process.
 package native
 
 import (
@@ -16,10 +15,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// Prefix is what the paths of the protocol begin with.
+// Prefix is the prefix of the protocol's paths.
 const Prefix = "/runtime/v1"
 
-// Settings is what the surface is made of. The Service is required.
+// Settings configures the surface. The Service is required.
 type Settings struct {
 	Service *service.Service
 	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is

@@ -38,13 +38,13 @@ type Turn struct {
 	FinishedAt time.Time       `json:"finished_at,omitzero"`
 	// Input are the messages that the turn was given; GetTurn alone returns them.
 	Input []model.Message `json:"input,omitempty"`
-	// WaitsFor is what a turn that waits is asking for.
+	// WaitsFor lists the questions of a waiting turn.
 	WaitsFor []Question `json:"waits_for,omitempty"`
-	// Outcome is what the turn came to; nil while it is live.
+	// Outcome is the outcome of the turn; nil while it is live.
 	Outcome *event.Outcome `json:"outcome,omitempty"`
 }
 
-// Question is what a turn waits for, in short.
+// Question is the short form of an interaction.
 type Question struct {
 	ID      string `json:"id"`
 	Action  string `json:"action,omitempty"`
@@ -58,13 +58,21 @@ type TurnList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// TurnQuery asks for a page of turns, the newest first. SessionID, AgentID and
-// Statuses restrict them where they are set.
+// TurnQuery asks for a page of turns, the newest first. Fields that are not empty restrict it.
 type TurnQuery struct {
+	Tenant    string
 	SessionID string
 	AgentID   string
 	Statuses  []service.Status
-	Page      service.Page
+	// Labels are labels of the turns' sessions.
+	Labels map[string]string
+	// Text is a part of a turn's id, agent, metadata, answer, error or question, in any case.
+	Text string
+	// MinCost is a price in the currency of the turn's model.
+	MinCost float64
+	// MinDuration is how long turns have run at least.
+	MinDuration time.Duration
+	Page        service.Page
 }
 
 // CreateTurn asks for a turn.
@@ -76,20 +84,18 @@ type CreateTurn struct {
 	// AgentID is the agent that works on it, and has the conversation from then on; empty
 	// is the agent that has the conversation.
 	AgentID string `json:"agent_id,omitempty"`
-	// Input is what the turn works on: at least one message, of a user or the
-	// system.
+	// Input is the input of the turn: at least one user or system message.
 	Input []model.Message `json:"input"`
-	// ModelID is the model or pool of the turn, in place of that of its agent, which must
-	// run at the server.
+	// ModelID is the model or pool to use instead of the agent's, which must run at the server.
 	ModelID string `json:"model_id,omitempty"`
 	// ToolIDs are all tools that the turn may call, each of which its agent must have; nil
 	// is all tools of the agent.
 	ToolIDs []string `json:"tool_ids,omitzero"`
-	// Variables are what the prompts of the turn's agents refer to as ${turn.NAME}.
+	// Variables are the values for ${turn.NAME} in the prompts of the turn's agents.
 	Variables json.RawMessage `json:"variables,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	// SnapshotID makes the turn go on from an earlier snapshot of the session, and
-	// FromStart from nothing.
+	// SnapshotID makes the turn continue from an earlier snapshot of the session; FromStart makes
+	// it start without history.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 	FromStart  bool   `json:"from_start,omitempty"`
 	// OnBusy is what happens to the turn when the session has a live one.
@@ -112,11 +118,13 @@ func (c *CreateTurn) toRequest() service.CreateTurn {
 
 // Interaction is a wait of a turn for something outside.
 type Interaction struct {
-	ID        string                   `json:"id"`
-	TurnID    string                   `json:"turn_id"`
-	SessionID string                   `json:"session_id"`
-	State     service.InteractionState `json:"state"`
-	// Request is what is asked.
+	ID        string `json:"id"`
+	TurnID    string `json:"turn_id"`
+	SessionID string `json:"session_id"`
+	// AgentID is the agent of the turn. Only the list of all pending interactions has it.
+	AgentID string                   `json:"agent_id,omitempty"`
+	State   service.InteractionState `json:"state"`
+	// Request is the question or approval.
 	Request interaction.Request `json:"ticket"`
 	// Answer is the answer, and AnsweredBy the subject that gave it; empty for
 	// the runtime itself.
@@ -128,7 +136,7 @@ type Interaction struct {
 	AnsweredAt time.Time `json:"resolved_at,omitzero"`
 }
 
-// interactionList is what a turn asked for.
+// interactionList lists interactions.
 type interactionList struct {
 	Interactions []Interaction `json:"interactions"`
 }
