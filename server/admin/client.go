@@ -18,11 +18,11 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Client reads and changes the configuration of a server. Its errors are those of a
+// Client reads and changes the configuration of a server. It returns the same errors as a
 // native.Client.
 type Client struct {
 	native *native.Client
-	// at is what the paths of requests begin with.
+	// at is the start of request paths.
 	at []string
 }
 
@@ -62,8 +62,7 @@ func (c *Client) ListRevisions(ctx context.Context, after string, limit int) (*R
 	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions"), Query: pageQuery(after, limit)}, list)
 }
 
-// CurrentHash returns the hash of the revision that was published last; empty if there is
-// none.
+// CurrentHash returns the hash of the latest published revision, or "" before the first.
 func (c *Client) CurrentHash(ctx context.Context) (string, error) {
 	list, err := c.ListRevisions(ctx, "", 1)
 	if err != nil || len(list.Revisions) == 0 {
@@ -111,7 +110,7 @@ func (c *Client) ReadRevision(ctx context.Context, hash string) (*Revision, erro
 	return r, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash)}, r)
 }
 
-// DiffRevision compares a revision with an earlier one; empty is the one that it replaced.
+// DiffRevision compares a revision with an earlier one, by default with its predecessor.
 func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.DiffReport, error) {
 	query := url.Values{}
 	if from != "" {
@@ -121,14 +120,14 @@ func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.
 	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash, "diff"), Query: query}, report)
 }
 
-// Explanation is what an agent resolves to, and where its fields were decided.
+// Explanation is a resolved agent, with the places that decided its fields.
 type Explanation struct {
 	*resolve.Summary
 
 	Decisions []config.Decision `json:"decisions"`
 }
 
-// ExplainAgent returns what an agent resolves to in the revision that the server runs.
+// ExplainAgent returns how an agent resolves in the server's current revision.
 func (c *Client) ExplainAgent(ctx context.Context, agentID string) (*Explanation, error) {
 	var out struct {
 		Explanation *Explanation `json:"explanation"`
@@ -188,7 +187,7 @@ func (c *Client) RollBack(ctx context.Context, hash string, change *Change) (*Pu
 	return c.publish(ctx, change, noteRequest{change.Note}, "revisions", hash, "rollback")
 }
 
-// Compare returns what a document would change, and its findings.
+// Compare returns the changes that a document would make, and its findings.
 func (c *Client) Compare(ctx context.Context, document json.RawMessage) (*Proof, error) {
 	p := new(Proof)
 	return p, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: c.path("validate"), Body: documentRequest{document}}, p)
@@ -206,7 +205,7 @@ func (c *Client) SetTenantVariable(ctx context.Context, tenant, name, value stri
 	return set, c.native.Do(ctx, &native.Request{Method: http.MethodPut, Path: []string{"tenants", tenant, "variables", name}, Body: VariableRequest{&value}}, set)
 }
 
-// DeleteTenantVariable deletes what a tenant has set.
+// DeleteTenantVariable deletes a tenant's value of a variable.
 func (c *Client) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
 	deleted := new(DeletedVariable)
 	return c.native.Do(ctx, &native.Request{Method: http.MethodDelete, Path: []string{"tenants", tenant, "variables", name}}, deleted)

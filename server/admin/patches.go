@@ -82,7 +82,7 @@ func (s *Surface) readPatch(ctx context.Context, caller service.Caller, r *http.
 
 func (s *Surface) putPatch(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest, report func(done, total int)) (*Published, error) {
 	if len(in.Value) == 0 || in.Value[0] != '{' && string(in.Value) != "null" {
-		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object, or null to remove the entry"}
+		return nil, &service.InvalidError{Field: "value", Problem: "must be an object, or null to remove the entry"}
 	}
 	return s.changePatch(ctx, caller, r, &in, report)
 }

@@ -76,7 +76,7 @@ func pageOf(r *http.Request) (fleet.Page, error) {
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxPage {
-			return page, &service.InvalidError{Field: "limit", Problem: "it must be a number from 1 to " + strconv.Itoa(maxPage)}
+			return page, &service.InvalidError{Field: "limit", Problem: "must be a number from 1 to " + strconv.Itoa(maxPage)}
 		}
 		page.Limit = n
 	}
@@ -134,7 +134,7 @@ func (e entries) read(ctx context.Context, caller service.Caller, r *http.Reques
 	return &entryAnswer{refOf(revision), entryOf(&found)}, nil
 }
 
-// explanation is what an agent resolves to, as "runtime explain --format json" has it.
+// explanation is a resolved agent, in the form of "runtime explain --format json".
 type explanation struct {
 	Explanation any `json:"explanation"`
 }
@@ -155,7 +155,41 @@ func (s *Surface) explainAgent(ctx context.Context, caller service.Caller, r *ht
 	return &explanation{summary}, nil
 }
 
-// findingList is what is known to be wrong or suspicious.
+// callRequest is a call that an agent might make.
+type callRequest struct {
+	Tool string `json:"tool"`
+	// Arguments are an empty object by default.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// callAnswer describes what would happen to the call: a fleet.CallCheck.
+type callAnswer struct {
+	Call json.RawMessage `json:"call"`
+}
+
+func (s *Surface) checkCall(ctx context.Context, caller service.Caller, r *http.Request, in callRequest) (*callAnswer, error) {
+	id := r.PathValue("id")
+	if !caller.Agents.Has(id) {
+		return nil, &service.NotFoundError{Kind: "agents", ID: id}
+	}
+	of, err := s.configurationOf(caller, r)
+	if err != nil {
+		return nil, err
+	}
+	if in.Tool == "" {
+		return nil, &service.InvalidError{Field: "tool", Problem: "is required"}
+	}
+	if len(in.Arguments) == 0 {
+		in.Arguments = json.RawMessage("{}")
+	}
+	check, err := of.ExplainCall(ctx, id, in.Tool, in.Arguments)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return &callAnswer{check}, nil
+}
+
+// findingList lists errors and warnings.
 type findingList struct {
 	Findings []diag.Diagnostic `json:"findings"`
 }
@@ -174,7 +208,7 @@ type documentRequest struct {
 	Document json.RawMessage `json:"document"`
 }
 
-// Proof is what the dry run of a document found.
+// Proof is the result of a dry run of a document.
 type Proof struct {
 	Valid    bool                `json:"valid"`
 	Findings []diag.Diagnostic   `json:"findings"`
@@ -183,7 +217,7 @@ type Proof struct {
 
 func (s *Surface) validateDocument(ctx context.Context, caller service.Caller, r *http.Request, in documentRequest) (*Proof, error) {
 	if len(in.Document) == 0 {
-		return nil, &service.InvalidError{Field: "document", Problem: "it is missing"}
+		return nil, &service.InvalidError{Field: "document", Problem: "is required"}
 	}
 	of, err := s.configurationOf(caller, r)
 	if err != nil {
@@ -204,9 +238,9 @@ type Revision struct {
 	Author    string    `json:"author"`
 	Note      string    `json:"note,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	// Current is set for the one that this process runs, or that is current for a tenant.
+	// Current is set for the revision that this process runs, or that is current for a tenant.
 	Current bool `json:"current"`
-	// Findings and Document are those of a revision that is read by itself.
+	// Findings and Document are set when a single revision is read.
 	Findings any `json:"findings,omitempty"`
 	Document any `json:"document,omitempty"`
 }
@@ -277,8 +311,8 @@ func (s *Surface) wholeRevision(found *fleet.Revision, current uint64) *Revision
 	return &out
 }
 
-// diffRevision compares a revision with the one that from names, by default the one that
-// it replaced. The first one of a tenant replaced the base.
+// diffRevision compares a revision with the one in from, by default its predecessor. The
+// predecessor of a tenant's first revision is the base.
 func (s *Surface) diffRevision(ctx context.Context, caller service.Caller, r *http.Request, _ none) (*resolve.DiffReport, error) {
 	of, err := s.configurationOf(caller, r)
 	if err != nil {
@@ -292,7 +326,7 @@ func (s *Surface) diffRevision(ctx context.Context, caller service.Caller, r *ht
 			return nil, refuse(err)
 		}
 		if from = found.Parent; from == "" && r.PathValue("tenant") == "" {
-			return nil, &service.InvalidError{Field: "from", Problem: "it is missing, and the first revision replaced none"}
+			return nil, &service.InvalidError{Field: "from", Problem: "is required: the first revision replaced none"}
 		}
 	}
 	report, err := of.Diff(ctx, from, to)

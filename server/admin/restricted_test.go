@@ -25,6 +25,8 @@ var readable = map[string][]string{
 	"GET /runtime/v1/agents":                                   {"GET /agents"},
 	"GET /runtime/v1/agents/{id}":                              {"GET /agents/other"},
 	"GET /runtime/v1/agents/{id}/explain":                      {"GET /agents/other/explain"},
+	"POST /runtime/v1/agents/{id}/check-call":                  {"POST /agents/other/check-call\n" + `{"tool":"echo"}`},
+	"POST /runtime/v1/tenants/{tenant}/agents/{id}/check-call": {"POST /tenants/acme/agents/other/check-call\n" + `{"tool":"echo"}`},
 	"GET /runtime/v1/diagnostics":                              {"GET /diagnostics"},
 	"GET /runtime/v1/patches":                                  {"GET /patches"},
 	"GET /runtime/v1/patches/{registry}/{id}":                  {"GET /patches/agents/other"},

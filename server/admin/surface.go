@@ -1,6 +1,6 @@
-// Package admin is the protocol over HTTP that reads and changes the configuration of a
-// running server: what its agents are made of, which revisions there were, and what is
-// known to be wrong. The scopes config:read and config:write have to be named by a credential.
+// Package admin is the HTTP protocol for reading and changing the configuration of a running
+// server: its parts, its revisions and its known problems. A credential must have the scope
+// config:read or config:write.
 package admin
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// Prefix is what the paths of the protocol begin with.
+// Prefix is the start of the protocol's paths.
 const Prefix = "/runtime/v1"
 
-// Settings is what the surface is made of. All of it is required.
+// Settings configures the surface. All fields are required.
 type Settings struct {
 	Fleet     *fleet.Fleet
 	Variables TenantVariables
@@ -44,7 +44,7 @@ func New(s Settings) (*Surface, error) {
 	return &Surface{fleet: s.Fleet, variables: s.Variables}, nil
 }
 
-// paths are those of the registries of a document.
+// paths are the paths of a document's registries.
 var paths = map[string]string{
 	"agents": "agents", "models": "models", "model_pools": "pools", "tools": "tools", "providers": "providers", "plugins": "plugins",
 	"agent_providers": "agent_providers", "workflows": "workflows",
@@ -73,6 +73,7 @@ func (s *Surface) Routes() []server.Route {
 func (s *Surface) historyRoutes(at, read, write string) []server.Route {
 	return append(s.patchRoutes(at, read, write),
 		server.Handle("GET "+at+"/agents/{id}/explain", read, s.explainAgent),
+		server.Handle("POST "+at+"/agents/{id}/check-call", read, s.checkCall),
 		server.Handle("GET "+at+"/diagnostics", read, s.listDiagnostics),
 		server.Handle("POST "+at+"/validate", read, forAllAgents(s.validateDocument)),
 		server.Handle("GET "+at+"/revisions", read, forAllAgents(s.listRevisions)).WithQuery(pageQueryNames...),
@@ -90,7 +91,7 @@ func (s *Surface) OpenAPI() []byte { return server.Describe("Admin", s.Routes())
 // DeferDescription does nothing: tests hold the description against the routes.
 func (*Surface) DeferDescription() {}
 
-// The codes of requests that are refused, besides those of the server.
+// Codes of rejected requests, in addition to the server's.
 const (
 	codeConflict   = "revision_conflict"
 	codeInUse      = "in_use"

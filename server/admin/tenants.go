@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -28,6 +29,7 @@ type configuration interface {
 	Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error)
 	Diagnostics(ctx context.Context) (diag.List, error)
 	Explain(ctx context.Context, agentID string) (json.RawMessage, error)
+	ExplainCall(ctx context.Context, agentID, tool string, arguments json.RawMessage) (json.RawMessage, error)
 }
 
 var (
@@ -46,12 +48,12 @@ func (s *Surface) tenantRoutes() []server.Route {
 	return append(routes, s.historyRoutes(at+"/{tenant}", read, write)...)
 }
 
-// tenantOf returns the tenant that a request is about. One that is not the caller's looks
-// as if it did not exist, unless the caller may see all of them.
+// tenantOf returns the tenant in a request's path. Another tenant than the caller's looks
+// unknown, unless the caller may see all of them.
 func (s *Surface) tenantOf(caller service.Caller, r *http.Request) (*fleet.Tenant, error) {
 	name := r.PathValue("tenant")
 	wide := settings.ScopeConfigRead
-	if r.Method != http.MethodGet && r.Pattern != "POST "+Prefix+"/tenants/{tenant}/validate" {
+	if r.Method != http.MethodGet && !strings.HasSuffix(r.Pattern, "/validate") && !strings.HasSuffix(r.Pattern, "/check-call") {
 		wide = settings.ScopeConfigWrite
 	}
 	if name != caller.Tenant && !caller.HasScope(wide) {
@@ -60,8 +62,8 @@ func (s *Surface) tenantOf(caller service.Caller, r *http.Request) (*fleet.Tenan
 	return s.fleet.Tenant(name), nil
 }
 
-// configurationOf returns what a request is about: the overlay of a tenant if its path
-// names one, or else the base.
+// configurationOf returns the configuration in a request's path: a tenant's overlay, or else the
+// base.
 func (s *Surface) configurationOf(caller service.Caller, r *http.Request) (configuration, error) {
 	if r.PathValue("tenant") == "" {
 		return s.fleet, nil

@@ -82,7 +82,7 @@ func TestTenantsAreStrangersToEachOther(t *testing.T) {
 	hash := at(s.as(acmeKey, http.StatusOK, "POST /tenants/acme/revisions\n"+acmeOverlay, "none"), "hash")
 	requests := []string{
 		"GET /tenants/acme", "GET /tenants/acme/revisions", "GET /tenants/acme/revisions/" + hash, "GET /tenants/acme/revisions/" + hash + "/diff",
-		"GET /tenants/acme/attempts", "GET /tenants/acme/diagnostics", "GET /tenants/acme/agents/clerk/explain", "GET /tenants/acme/patches",
+		"GET /tenants/acme/attempts", "GET /tenants/acme/diagnostics", "GET /tenants/acme/agents/clerk/explain", "GET /tenants/acme/patches", "POST /tenants/acme/agents/clerk/check-call\n" + `{"tool":"echo"}`,
 		"GET /tenants/acme/patches/agents/clerk", "POST /tenants/acme/validate\n" + acmeOverlay, "POST /tenants/acme/revisions\n" + acmeOverlay,
 		"POST /tenants/acme/revisions/" + hash + "/rollback\n{}", "PUT /tenants/acme/patches/agents/clerk\n{\"value\":{}}", "DELETE /tenants/acme/patches/agents/clerk",
 	}

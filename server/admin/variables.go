@@ -60,7 +60,7 @@ func (s *Surface) setVariable(ctx context.Context, caller service.Caller, r *htt
 		return nil, err
 	}
 	if in.Value == nil {
-		return nil, &service.InvalidError{Field: "value", Problem: "it is missing"}
+		return nil, &service.InvalidError{Field: "value", Problem: "is required"}
 	}
 	set, err := s.variables.SetTenantVariable(ctx, service.SetTenantVariable{
 		Tenant: t.Name(), Name: r.PathValue("name"), Value: *in.Value, Author: caller.Tenant + "/" + caller.Subject,

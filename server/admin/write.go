@@ -66,7 +66,7 @@ func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Chang
 	c := &fleet.Change{Author: caller.Tenant + "/" + caller.Subject, Note: note}
 	match := strings.Trim(strings.TrimPrefix(r.Header.Get("If-Match"), "W/"), `"`)
 	if match == "" {
-		return nil, &service.InvalidError{Field: "If-Match", Problem: "it is missing: name the hash of the revision that you change, or " + noRevision}
+		return nil, &service.InvalidError{Field: "If-Match", Problem: "is required: the hash of the revision that you change, or " + noRevision}
 	}
 	if match != noRevision {
 		c.Expected = match
@@ -77,35 +77,35 @@ func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Chang
 	case "true":
 		c.DryRun = true
 	default:
-		return nil, &service.InvalidError{Field: "dry_run", Problem: "it must be true or false"}
+		return nil, &service.InvalidError{Field: "dry_run", Problem: "must be true or false"}
 	}
 	switch c.FailOn = fleet.FailOn(query.Get("fail_on")); c.FailOn {
 	case "", fleet.FailOnWidened, fleet.FailOnLost:
 	default:
-		return nil, &service.InvalidError{Field: "fail_on", Problem: "it must be widened or lost"}
+		return nil, &service.InvalidError{Field: "fail_on", Problem: "must be widened or lost"}
 	}
 	switch query.Get("tenants") {
 	case "", "all":
 	case "except-broken":
 		c.ExceptBroken = true
 	default:
-		return nil, &service.InvalidError{Field: "tenants", Problem: "it must be all or except-broken"}
+		return nil, &service.InvalidError{Field: "tenants", Problem: "must be all or except-broken"}
 	}
 	return c, nil
 }
 
-// checkWhole refuses callers that may use some agents only: what they change could
-// concern others.
+// checkWhole rejects callers that are limited to some agents, because their changes could affect
+// others.
 func checkWhole(caller service.Caller) error {
 	if caller.Agents != nil {
-		return &service.InvalidError{Field: "credential", Problem: "it may use some agents only, and the change may concern others"}
+		return &service.InvalidError{Field: "credential", Problem: "may use some agents only, and the change may concern others"}
 	}
 	return nil
 }
 
 func (e entries) put(ctx context.Context, caller service.Caller, r *http.Request, in entryRequest, report func(done, total int)) (*Published, error) {
 	if len(in.Value) == 0 || in.Value[0] != '{' {
-		return nil, &service.InvalidError{Field: "value", Problem: "it must be an object"}
+		return nil, &service.InvalidError{Field: "value", Problem: "must be an object"}
 	}
 	return e.change(ctx, caller, r, &in, report)
 }
@@ -134,7 +134,7 @@ func (e entries) change(ctx context.Context, caller service.Caller, r *http.Requ
 
 func (s *Surface) publishDocument(ctx context.Context, caller service.Caller, r *http.Request, in PublishRequest, report func(done, total int)) (*Published, error) {
 	if len(in.Document) == 0 || in.Document[0] != '{' {
-		return nil, &service.InvalidError{Field: "document", Problem: "it must be an object"}
+		return nil, &service.InvalidError{Field: "document", Problem: "must be an object"}
 	}
 	if err := checkWhole(caller); err != nil {
 		return nil, err

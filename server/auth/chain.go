@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// Chain asks several authenticators in their order. The first one that
-// knows the credential decides: one that it finds bad is not shown to the next.
+// Chain asks several authenticators in order. The first one that recognizes the credential
+// decides, even if it rejects it.
 type Chain []server.Authenticator
 
 var _ server.Authenticator = (Chain)(nil)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// keysFresh is how long the keys of an issuer are taken as they are. One that
-	// does not answer then has the keys that it had.
+	// keysFresh is how long an issuer's keys are used without a refresh. If the issuer does not
+	// answer, the old keys stay.
 	keysFresh = 5 * time.Minute
 	// keysPause is the least time between two requests to the issuer: tokens with
 	// unknown keys must not make this server flood it.
@@ -89,8 +89,8 @@ type RemoteKeys struct {
 
 var _ KeySource = (*RemoteKeys)(nil)
 
-// NewRemoteKeys returns the keys at a URL. A nil client is one that follows no
-// redirects, and a nil clock is time.Now.
+// NewRemoteKeys returns the keys at a URL. A nil client means one that follows no redirects, and
+// a nil clock means time.Now.
 func NewRemoteKeys(url string, client *http.Client, clock func() time.Time) *RemoteKeys {
 	if client == nil {
 		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -57,8 +57,8 @@ type KeySource interface {
 	Find(ctx context.Context, keyID string) ([]jose.JSONWebKey, error)
 }
 
-// JWT is the Authenticator of the access tokens of an external issuer: signed
-// JSON Web Tokens. What is no such token it does not know.
+// JWT is the Authenticator for access tokens of an external issuer, which are signed JSON Web
+// Tokens. It does not recognize anything else.
 type JWT struct {
 	settings   JWTSettings
 	algorithms []jose.SignatureAlgorithm
@@ -96,7 +96,7 @@ func (j *JWT) Authenticate(r *http.Request) (*server.Principal, error) {
 		return nil, err
 	}
 	if !isCompactToken(shown) {
-		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is no signed token"}
+		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is not a signed token"}
 	}
 	if len(shown) > maxToken {
 		return nil, badToken("it is too long")
@@ -143,8 +143,7 @@ func badToken(problem string) error {
 	return &server.CredentialError{Problem: "the token is not good: " + problem}
 }
 
-// principalOf checks what a token says whose signature is good, and returns whom it
-// means.
+// principalOf checks the claims of a token with a valid signature, and returns its principal.
 func (j *JWT) principalOf(claims *jwt.Claims, all map[string]json.RawMessage) (*server.Principal, error) {
 	if claims.Expiry == nil {
 		return nil, badToken("it never expires")

@@ -108,8 +108,8 @@ func (k *Keys) Authenticate(r *http.Request) (*server.Principal, error) {
 	return key.Principal, nil
 }
 
-// credentialFrom returns the key or token that a request shows. One that shows two
-// is refused, because others on its way may have looked at the other one.
+// credentialFrom returns the key or token of a request. It rejects a request with two, because a
+// proxy may have checked the other one.
 func credentialFrom(h http.Header) (string, error) {
 	bearer, keys := h.Values("Authorization"), h.Values("X-Api-Key")
 	switch {
@@ -122,7 +122,7 @@ func credentialFrom(h http.Header) (string, error) {
 	}
 	scheme, token, _ := strings.Cut(bearer[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", &server.CredentialError{Problem: "the credential is no bearer token"}
+		return "", &server.CredentialError{Problem: "the credential is not a bearer token"}
 	}
 	return strings.TrimSpace(token), nil
 }

@@ -27,7 +27,7 @@ const (
 
 // Client is a program that exchanges its secret for access tokens.
 type Client struct {
-	// Secret is the hash of what the client shows.
+	// Secret is the hash of the client's secret.
 	Secret KeyHash
 	// Principal is who shows a token of the client; its KeyID is the client's id,
 	// and its Scopes, which are not nil, are what tokens may have at most.
@@ -39,14 +39,13 @@ type Client struct {
 
 // OAuthSettings is what tokens are issued with.
 type OAuthSettings struct {
-	// Key is what the key that signs the tokens is derived from: all processes with
-	// the same key and clients take each other's tokens. It is required.
+	// Key is the key from which the signing key is derived: processes with the same key and
+	// clients accept each other's tokens. It is required.
 	Key []byte
 	// TokenTTL is how long an access token is good. It is required.
 	TokenTTL time.Duration
 	Clients  []Client
-	// TokenPrefix is what all tokens begin with, so that those of different issuers
-	// are told apart; it may be empty.
+	// TokenPrefix is the prefix of all tokens, which distinguishes issuers; it may be empty.
 	TokenPrefix string
 	// Enter counts a request of a client against its rate, as Server.Enter does;
 	// nil does not count.
@@ -61,12 +60,10 @@ type OAuthSettings struct {
 	_ struct{} // keyed literals only
 }
 
-// OAuth issues access tokens to clients, and is the Authenticator of these. A
-// token holds what it says, signed; nothing of it is stored, so that any process
-// takes the tokens of another one. What a client may do is looked up when a token
-// is shown: a client that is gone, or has another secret, has no tokens any more.
-// Tokens that are revoked before their time are stored, and known to all processes
-// that use the store.
+// OAuth issues access tokens to clients, and authenticates them. Tokens are signed and not
+// stored, so every process accepts them. A client's rights are looked up when a token is used: if
+// the client is removed or gets a new secret, its tokens become invalid. Revocations are stored,
+// and known to all processes that use the store.
 type OAuth struct {
 	key     []byte
 	access  string // the prefix of access tokens
@@ -121,7 +118,7 @@ func (o *OAuth) Configure(ttl time.Duration, clients []Client) {
 	o.ttl, o.clients = ttl, byID
 }
 
-// grant is what a token says.
+// grant is the content of a token.
 type grant struct {
 	ID      string   `json:"i"`
 	Client  string   `json:"c"`
@@ -139,7 +136,7 @@ func (o *OAuth) Authenticate(r *http.Request) (*server.Principal, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(shown, o.access) {
-		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is no access token"}
+		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is not an access token"}
 	}
 	g, client, err := o.openToken(o.access, shown)
 	if err != nil {
@@ -184,8 +181,8 @@ func intersectScopes(a, b []string) []string {
 	return slices.DeleteFunc(append([]string{}, a...), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// signToken returns the signature of what a token of a client says. Neither a token of
-// another kind nor one from before the client had its secret has it.
+// signToken returns the signature of a client's token. It differs by the kind of token and by the
+// client's secret.
 func (o *OAuth) signToken(prefix, payload string, client *Client) []byte {
 	mac := hmac.New(sha256.New, o.key)
 	for _, part := range []string{prefix, payload, client.Secret.String()} {

@@ -38,7 +38,7 @@ func (o *OAuth) OpenAPI() []byte {
 // DeferDescription does nothing: tests hold the description against the routes.
 func (*OAuth) DeferDescription() {}
 
-// WriteError writes what the router refuses in the shape of OAuth.
+// WriteError writes the router's errors in the form of OAuth.
 func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
 	writeOAuth(w, e.Status, oauthError{e.Code, e.Message})
 }
@@ -81,7 +81,7 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 		}
 		scopes, g.Refresh, end = intersectScopes(kept.Scopes, scopes), kept.ID, min(end, kept.Expires)
 	case "":
-		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "grant_type is missing"})
+		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "grant_type is required"})
 		return
 	default:
 		writeOAuth(w, http.StatusBadRequest, oauthError{"unsupported_grant_type", "grant_type is client_credentials or refresh_token"})
@@ -103,8 +103,7 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 	writeOAuth(w, http.StatusOK, issued{token, "Bearer", end - now, refresh, strings.Join(scopes, " ")})
 }
 
-// serveRevoke ends a token of a client. What is no token of it is as good as
-// revoked.
+// serveRevoke revokes a token of a client. An invalid token counts as revoked.
 func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
 	client, form, leave := o.beginRequest(w, r)
 	if client == nil {
@@ -128,12 +127,12 @@ func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
 	writeOAuth(w, http.StatusOK, struct{}{})
 }
 
-// beginRequest reads the form of a request and finds out which client sends it. When the
-// request is refused, which is answered, there is no client.
+// beginRequest reads the form of a request and authenticates its client. It returns nil after
+// answering a rejected request.
 func (o *OAuth) beginRequest(w http.ResponseWriter, r *http.Request) (client *Client, form url.Values, leave func()) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(media), "application/x-www-form-urlencoded") || r.ParseForm() != nil {
-		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "the body is no form"})
+		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "the body is not a form"})
 		return nil, nil, nil
 	}
 	form = r.PostForm
@@ -168,8 +167,8 @@ func (o *OAuth) beginRequest(w http.ResponseWriter, r *http.Request) (client *Cl
 	return client, form, leave
 }
 
-// unescapeHeader reads a part of the header as OAuth has clients write it; one that is
-// not written so is taken as it is.
+// unescapeHeader decodes a part of the header as OAuth specifies; text that is not encoded stays
+// as it is.
 func unescapeHeader(text string) string {
 	if plain, err := url.QueryUnescape(text); err == nil {
 		return plain

@@ -15,15 +15,14 @@ type Replaceable struct {
 
 var _ server.Authenticator = (*Replaceable)(nil)
 
-// NewReplaceable returns an authenticator that does what the first one does.
+// NewReplaceable returns an authenticator that delegates to first.
 func NewReplaceable(first server.Authenticator) *Replaceable {
 	r := new(Replaceable)
 	r.Replace(first)
 	return r
 }
 
-// Replace puts another authenticator in the place of the one before. Requests
-// that are under way keep what they were told.
+// Replace replaces the authenticator. Requests in progress keep their result.
 func (r *Replaceable) Replace(next server.Authenticator) { r.current.Store(&next) }
 
 // Authenticate asks the current authenticator.

@@ -87,7 +87,7 @@ func newRevocations(s Revocations, clock func() time.Time) *revocations {
 	return &revocations{store: s, clock: clock, ends: map[string]map[string]time.Time{}}
 }
 
-// isRevoked reports whether a token was revoked, or the one that it was made of.
+// isRevoked reports whether a token, or the token from which it was issued, was revoked.
 func (v *revocations) isRevoked(g *grant) bool {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -156,8 +156,8 @@ func (v *revocations) putAll(list []service.Revocation) {
 	}
 }
 
-// readNew reads what any process has stored since the last time. What it has read
-// before an error counts. One goroutine at a time calls it.
+// readNew reads the revocations that any process stored since the last call. Those read before an
+// error count. Only one goroutine may call it at a time.
 func (v *revocations) readNew(ctx context.Context) error {
 	if v.store == nil {
 		return nil
