@@ -14,17 +14,16 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The keys of the data part with which a question is asked, and of one that
-// answers a certain question.
+// Keys of the data part of a question, and of an answer that names its question.
 const (
 	keyInteraction = "interaction_id"
 	keyTruncated   = "truncated"
 	keyResponse    = "response"
 )
 
-// answerFor returns the answer that a message gives: to the interaction that it
-// names, or else to the oldest that is open, which is the one that was asked. It
-// has the id of the message, by which it is known when it is given again.
+// answerFor returns a message's answer: to the interaction that it names, or else to the oldest
+// open one, which is the one shown. The answer has the message's id, which identifies
+// repetitions.
 func answerFor(ctx context.Context, open []*service.Interaction, message *a2a.Message) (*interaction.Answer, error) {
 	target, said := open[0], contentOf(message)
 	if id, response, ok := parseAddressedAnswer(said.data); ok {
@@ -55,7 +54,7 @@ func answerFor(ctx context.Context, open []*service.Interaction, message *a2a.Me
 	return nil, newInvalidParams("the answer does not fit: %s. Asked is: %s", text, questionText(target))
 }
 
-// messageContent is what a message says.
+// messageContent is the content of a message.
 type messageContent struct {
 	text string
 	// data is the first part with structured data; nil if the answer has none.
@@ -84,8 +83,8 @@ func parseAddressedAnswer(data json.RawMessage) (id string, response json.RawMes
 	return id, fields[keyResponse], id != ""
 }
 
-// answerForms returns what the message may mean, in the order in which that is tried:
-// its data, or what its text may stand for.
+// answerForms returns possible meanings of the message, in the order to try them: its data, or
+// values that its text may mean.
 func (s messageContent) answerForms(schema json.RawMessage) []json.RawMessage {
 	if s.data != nil {
 		return []json.RawMessage{s.data}
@@ -93,7 +92,7 @@ func (s messageContent) answerForms(schema json.RawMessage) []json.RawMessage {
 	return interaction.AnswerForms(s.text, schema)
 }
 
-// questionText returns what a person is asked.
+// questionText returns the text of a question to a person.
 func questionText(i *service.Interaction) string {
-	return cmp.Or(i.Request.Message, "an answer is needed to go on with "+i.Request.Tool)
+	return cmp.Or(i.Request.Message, "an answer is required to continue with "+i.Request.Tool)
 }

@@ -21,8 +21,8 @@ const (
 	maxChunk = 1<<20 - 4<<10
 )
 
-// listArtifacts returns what a task made: its answer, once it has ended, and what
-// the turn keeps. What there is no room for is left out.
+// listArtifacts returns the artifacts of a task: its answer, once it has ended, and the turn's
+// artifacts, as far as there is room.
 func (c *call) listArtifacts(ctx context.Context, turn *service.Turn, room *int) ([]*a2a.Artifact, error) {
 	var list []*a2a.Artifact
 	if o := turn.Outcome; o != nil && o.Response != "" && len(o.Response) <= *room {
@@ -54,9 +54,8 @@ func responseArtifact(parts ...*a2a.Part) *a2a.Artifact {
 	return &a2a.Artifact{ID: responseID, Name: responseID, Parts: parts}
 }
 
-// keptArtifact returns an artifact of a turn with a part of its content: the
-// bytes as they are, whatever they are, so that their name and media type are
-// those of a file.
+// keptArtifact returns an artifact of a turn with a part of its content, always as raw bytes, so
+// that the name and media type describe a file.
 func keptArtifact(a *service.Artifact, data []byte) *a2a.Artifact {
 	part := a2a.NewRawPart(data)
 	part.MediaType = a.MediaType
@@ -70,9 +69,8 @@ func keptArtifact(a *service.Artifact, data []byte) *a2a.Artifact {
 // maxAddress bounds the addresses that are sent as such, in bytes.
 const maxAddress = 8 << 10
 
-// addressOf returns the one address that an artifact of the media type
-// text/uri-list consists of, "" for all others, and the media type of what is there,
-// which the parameter type says.
+// addressOf returns the address in an artifact of media type text/uri-list with a single one,
+// otherwise "", and the media type of its target from the parameter type.
 func addressOf(a *service.Artifact) (found, media string) {
 	list, params, err := mime.ParseMediaType(a.MediaType)
 	if err != nil || list != "text/uri-list" || len(a.Data) > maxAddress {

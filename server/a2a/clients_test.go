@@ -52,7 +52,11 @@ func TestAnErrorInPlaceOfAStreamOfJSONRPCIsPlain(t *testing.T) {
 			}
 		}
 	}
-	resp, text := w.post("/a2a/clerk", asJSON, rpc("SendStreamingMessage", hello), "A2A-Version", "1.0")
+	resp, text := w.post("/a2a/clerk", asJSON, rpc("SubscribeToTask", `{"id":"nothing"}`), "A2A-Version", "1.0", "Accept", "text/event-stream")
+	if data, ok := strings.CutPrefix(text[strings.Index(text, "data:"):], "data:"); !ok || resp.Header.Get("Content-Type") != "text/event-stream" || codeOf(t, data) != -32001 {
+		t.Errorf("a client that accepts only events is answered %s %s", resp.Header.Get("Content-Type"), text)
+	}
+	resp, text = w.post("/a2a/clerk", asJSON, rpc("SendStreamingMessage", hello), "A2A-Version", "1.0")
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") || !strings.Contains(text, "TASK_STATE_COMPLETED") {
 		t.Errorf("the stream is %s %s", resp.Header.Get("Content-Type"), text)
 	}

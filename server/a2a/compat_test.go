@@ -1,8 +1,11 @@
 package a2a_test
 
 import (
+	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/a2apb"
@@ -10,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
+	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -53,8 +57,62 @@ func TestVersion03IsSpokenWhereItIsWanted(t *testing.T) {
 		if _, err := c.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "nothing"}); !errors.Is(err, a2a.ErrTaskNotFound) {
 			t.Errorf("%s: an unknown task gives %v", over, err)
 		}
-		if _, err := c.GetExtendedAgentCard(t.Context(), &a2a.GetExtendedAgentCardRequest{}); err != nil {
-			t.Errorf("%s: the extended card gives %v", over, err)
+		card, err := c.GetExtendedAgentCard(t.Context(), &a2a.GetExtendedAgentCardRequest{})
+		if err != nil || len(card.SupportedInterfaces) == 0 {
+			t.Fatalf("%s: the extended card is %+v, %v", over, card, err)
+		}
+		for _, i := range card.SupportedInterfaces {
+			if i.ProtocolVersion != a2av0.Version {
+				t.Errorf("%s: the extended card has the interface %+v", over, i)
+			}
+		}
+	}
+}
+
+func TestTheExtendedCardOfVersion03DescribesVersion03(t *testing.T) {
+	w := open(t, speaksBoth, func(s *setup) {
+		s.settings.Credentials = func() a2aserver.Credentials { return a2aserver.Credentials{Keys: true} }
+	})
+	_, plain := w.do(http.MethodGet, "/a2a/clerk/v0.3/v1/card", "")
+	_, rpcAnswer := w.post("/a2a/clerk/v0.3", asJSON, rpc("agent/getAuthenticatedExtendedCard", `{}`))
+	var answer struct {
+		ID     int             `json:"id"`
+		Result json.RawMessage `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(rpcAnswer), &answer); err != nil || answer.ID != 7 {
+		t.Fatalf("JSON-RPC answers %s", rpcAnswer)
+	}
+	for over, body := range map[string][]byte{"REST": []byte(plain), "JSON-RPC": answer.Result} {
+		var card struct {
+			URL                  string `json:"url"`
+			PreferredTransport   string `json:"preferredTransport"`
+			ProtocolVersion      string `json:"protocolVersion"`
+			Extended             bool   `json:"supportsAuthenticatedExtendedCard"`
+			AdditionalInterfaces []struct {
+				URL string `json:"url"`
+			} `json:"additionalInterfaces"`
+			SecuritySchemes map[string]struct {
+				Type string `json:"type"`
+			} `json:"securitySchemes"`
+		}
+		if err := json.Unmarshal(body, &card); err != nil {
+			t.Fatalf("%s: the card is %s", over, body)
+		}
+		if card.URL != w.url+"/a2a/clerk/v0.3" || card.PreferredTransport != "JSONRPC" || card.ProtocolVersion != "0.3" || !card.Extended {
+			t.Errorf("%s: the card is %s", over, body)
+		}
+		for _, i := range card.AdditionalInterfaces {
+			if strings.HasPrefix(i.URL, "http") && !strings.HasSuffix(i.URL, "/v0.3") {
+				t.Errorf("%s: the card has the address %s", over, i.URL)
+			}
+		}
+		if len(card.SecuritySchemes) == 0 {
+			t.Errorf("%s: the card has no security schemes: %s", over, body)
+		}
+		for name, scheme := range card.SecuritySchemes {
+			if scheme.Type == "" {
+				t.Errorf("%s: the scheme %s has no type", over, name)
+			}
 		}
 	}
 }

@@ -1,42 +1,39 @@
-// Package a2a is the protocol A2A, by which the agents are peers of others, as a
-// component of a program.
 package a2a
 
 import (
 	"strings"
 
-	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// Surface returns the surface.
-func Surface() app.Surface {
-	return app.Surface{
-		Name: a2a.PushSurface, NewSender: newSender, New: newSurface,
+// Component returns the protocol as a component of a program.
+func Component() component.Surface {
+	return component.Surface{
+		Name: PushSurface, Roots: []string{"/a2a/"}, Errors: (*Server)(nil), NewSender: newSender, New: newComponent,
 		Scopes: []string{settings.ScopeA2AInvoke, settings.ScopeA2ADiscovery},
 	}
 }
 
 // newSender makes what sends the notifications of tasks; nil where the configuration
 // switches them off.
-func newSender(f *config.File) (app.WebhookSender, error) {
+func newSender(f *config.File) (component.WebhookSender, error) {
 	c := &f.Server.A2A
 	if !c.On() || !c.Push.On() {
 		return nil, nil //nolint:nilnil // nobody is notified
 	}
-	return a2a.NewPushSender(a2a.PushSettings{AllowPrivate: c.Push.AllowPrivate, Key: f.Server.EncryptionBytes()})
+	return NewPushSender(PushSettings{AllowPrivate: c.Push.AllowPrivate, Key: f.Server.EncryptionBytes()})
 }
 
-// newSurface returns nil where the configuration switches the protocol off.
-func newSurface(s app.SurfaceSettings) (server.Surface, error) {
+// newComponent returns nil where the configuration switches the protocol off.
+func newComponent(s component.Settings) (server.Surface, error) {
 	c := &s.File.Server.A2A
 	if !c.On() {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
-	made := a2a.Settings{
+	made := Settings{
 		Service: s.Service, PublicURL: s.Server.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03, UniqueMessageIDs: c.UniqueMessageIDs,
 		Scope: settings.ScopeA2AInvoke, Open: !s.File.Server.Authenticated(), NoPush: !c.Push.On(),
 		MaxWait: c.WaitTime(), MaxBody: int64(s.File.Server.Limits.BodyLimit()),
@@ -44,20 +41,20 @@ func newSurface(s app.SurfaceSettings) (server.Surface, error) {
 		GRPC: c.GRPCListen, GRPCTLS: s.Server.TLS(), WriteTimeout: s.Server.Limits().WriteTimeout,
 		Authenticator: s.Server, Enter: s.Server.Enter, Draining: s.Server.Draining, Logger: s.Logger,
 	}
-	made.Credentials = func() a2a.Credentials {
+	made.Credentials = func() Credentials {
 		accepted := s.Accepted()
-		c := a2a.Credentials{Keys: accepted.Keys, Issuer: accepted.Issuer}
+		c := Credentials{Keys: accepted.Keys, Issuer: accepted.Issuer}
 		if accepted.Clients {
 			c.TokenURL = strings.TrimSuffix(s.Server.URL(), "/") + "/api/oauth/token"
 		}
 		return c
 	}
 	if c.SigningKeyFile != "" {
-		signer, err := a2a.LoadSigner(c.SigningKeyFile)
+		signer, err := LoadSigner(c.SigningKeyFile)
 		if err != nil {
 			return nil, err
 		}
 		made.Signer = signer
 	}
-	return a2a.New(made)
+	return New(made)
 }

@@ -2,16 +2,12 @@ package a2a
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -19,55 +15,35 @@ import (
 // the context, where that is not the id of the session.
 const labelContext = "a2a_context"
 
-// sessionFor returns the session of a message. One without a contextId begins one, and
-// so does one with an id that the caller has not used for the agent yet: whatever
-// the id stands for elsewhere, nobody learns of it.
+// sessionFor returns the session of a message. It creates one if the contextId is missing, or not
+// yet used by the caller for the agent; whether others use the id stays hidden.
 func (c *call) sessionFor(ctx context.Context, message *a2a.Message, key string) (*service.Session, error) {
 	if message.ContextID == "" {
 		return c.service.CreateSession(ctx, c.caller, service.CreateSession{AgentID: c.agent, IdempotencyKey: key})
 	}
-	found, err := c.findSession(ctx, message.ContextID)
-	if found != nil || err != nil {
-		return found, err
-	}
-	// The key makes one session of messages that come at the same time.
-	sum := sha256.Sum256([]byte(c.agent + "\x00" + message.ContextID))
-	return c.service.CreateSession(ctx, c.caller, service.CreateSession{
-		AgentID: c.agent, Labels: map[string]string{labelContext: message.ContextID}, IdempotencyKey: "a2a-context:" + hex.EncodeToString(sum[:]),
-	})
+	session, err := c.newThreads().Open(ctx, message.ContextID)
+	return session, contextError(err)
 }
 
-// findSession returns the session that an id of a context stands for; nil when the
-// caller has none of the agent.
+// findSession returns the session for a context's id; nil if the caller has none with the agent.
 func (c *call) findSession(ctx context.Context, contextID string) (*service.Session, error) {
-	if err := checkContext(contextID); err != nil {
-		return nil, err
-	}
-	session, err := service.FindOwn(c.caller, contextID, func(id string) (*service.Session, error) { return c.service.GetSession(ctx, c.caller, id) })
-	if err == nil && (session.AgentID == c.agent || session.AgentID == "") {
-		return session, nil
-	}
-	if err != nil && !errors.Is(err, service.ErrNotFound) {
-		return nil, err
-	}
-	page, err := c.service.ListSessions(ctx, c.caller, service.SessionQuery{
-		AgentID: c.agent, Labels: map[string]string{labelContext: contextID}, Page: service.Page{Limit: 1},
-	})
-	if err != nil || len(page.Sessions) == 0 {
-		return nil, err
-	}
-	return page.Sessions[0], nil
+	session, err := c.newThreads().Find(ctx, contextID)
+	return session, contextError(err)
 }
 
-// checkContext judges an id of a context.
-func checkContext(id string) error {
-	if len(id) > service.MaxLabel || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+func (c *call) newThreads() *surfacekit.Threads {
+	return &surfacekit.Threads{Service: c.service, Caller: c.caller, Agent: c.agent, Key: "a2a-context", Label: labelContext}
+}
+
+// contextError returns an error of an id of a context as one of the protocol.
+func contextError(err error) error {
+	if errors.Is(err, surfacekit.ErrThread) {
 		return newInvalidParams("contextId is text of at most %d bytes", service.MaxLabel)
 	}
-	return nil
+	return err
 }
 
-// contextOf returns what the caller calls the context that a session is.
+// contextOf returns the caller's id for a session's context.
 func (c *call) contextOf(ctx context.Context, sessionID string) (string, error) {
 	if known, ok := c.contexts[sessionID]; ok {
 		return known, nil
@@ -87,7 +63,7 @@ func (c *call) contextOf(ctx context.Context, sessionID string) (string, error) 
 	return name, nil
 }
 
-// infoOf returns what the caller calls a task and its context.
+// infoOf returns the caller's ids for a task and its context.
 func (c *call) infoOf(ctx context.Context, turn *service.Turn) (a2a.TaskInfo, error) {
 	name, err := c.contextOf(ctx, turn.SessionID)
 	return a2a.TaskInfo{TaskID: a2a.TaskID(event.ShownID(turn.ID)), ContextID: name}, err

@@ -11,18 +11,20 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
-// envelope is what a transport knows of a request.
+// envelope is a request's information from the transport.
 type envelope struct {
 	agent string
-	// spoken is the version of the protocol that the endpoint speaks, and asked
-	// the one that the request names.
+	// spoken is the protocol version of the endpoint, and asked the one in the request.
 	spoken, asked version
 	// extended is set when the caller activated the extension.
 	extended bool
-	// query is that of a request over HTTP+JSON.
+	// query is the query of a request over HTTP+JSON.
 	query url.Values
 	// outage is set when the request fails for now.
 	outage atomic.Bool
+	// card is the extended card as clients of version 0.3 read it, in JSON. The SDK would
+	// return one without security schemes.
+	card []byte
 	// rest receives the function that sends a stream after its first event; nil when
 	// the SDK sends all of it.
 	rest *atomic.Pointer[follower]

@@ -16,7 +16,7 @@ var (
 	errReadOnly     = a2a.NewError(a2a.ErrServerError, "the store takes no writes now; ask again")
 	errNoStore      = a2a.NewError(a2a.ErrServerError, "the store cannot be reached; ask again")
 	errNoParams     = a2a.NewError(a2a.ErrInvalidParams, "the request has no parameters")
-	errNoTaskID     = a2a.NewError(a2a.ErrInvalidParams, "the id of the task is missing")
+	errNoTaskID     = a2a.NewError(a2a.ErrInvalidParams, "the id of the task is required")
 	errNotAvailable = a2a.NewError(a2a.ErrServerError, "the agent cannot be run now")
 )
 
@@ -42,13 +42,13 @@ func newUnsupported(format string, args ...any) error {
 // unknownTask is the answer for a task that does not exist or belongs to another
 // caller: the two must look alike.
 func unknownTask(id a2a.TaskID) error {
-	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no task %q", clip.Text(string(id))))
+	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("task %q not found", clip.Text(string(id))))
 }
 
 // unknownAgent is the answer for an agent that does not exist, or that the
 // principal may not use.
 func unknownAgent(id string) error {
-	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no agent %q", clip.Text(id)))
+	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("agent %q not found", clip.Text(id)))
 }
 
 // fixedErrors are the errors of the protocol for failures that are always told alike.
@@ -58,7 +58,7 @@ var fixedErrors = map[server.Class]error{
 	server.ClassDraining:     errDraining,
 	server.ClassReadOnly:     errReadOnly,
 	server.ClassStoreDown:    errNoStore,
-	server.ClassCursor:       newInvalidParams("pageToken is none that was given out"),
+	server.ClassCursor:       newInvalidParams("pageToken is invalid"),
 	server.ClassAnswered:     newUnsupported("the question has another answer already"),
 	server.ClassTooDeep:      newUnsupported("delegates may not be nested as deep as that"),
 }

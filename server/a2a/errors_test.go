@@ -44,10 +44,10 @@ func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
 		want error
 		text string
 	}{
-		"a turn":              {t.Context(), &service.NotFoundError{Kind: "turn", ID: "x"}, a2a.ErrTaskNotFound, `there is no task "x"`},
-		"a field":             {t.Context(), &service.InvalidError{Field: "deadline", Problem: "it is over"}, a2a.ErrInvalidParams, "deadline: it is over"},
+		"a turn":              {t.Context(), &service.NotFoundError{Kind: "turn", ID: "x"}, a2a.ErrTaskNotFound, `task "x" not found`},
+		"a field":             {t.Context(), &service.InvalidError{Field: "deadline", Problem: "already expired"}, a2a.ErrInvalidParams, "deadline: already expired"},
 		"an answer":           {t.Context(), &interaction.AnswerError{Target: "q", Problem: "no"}, a2a.ErrInvalidParams, ""},
-		"a cursor":            {t.Context(), store.ErrCursor, a2a.ErrInvalidParams, "pageToken is none that was given out"},
+		"a cursor":            {t.Context(), store.ErrCursor, a2a.ErrInvalidParams, "pageToken is invalid"},
 		"an archived session": {t.Context(), &store.StateError{Kind: "session", ID: "x", State: "archived"}, a2a.ErrUnsupportedOperation, "the context is archived"},
 		"another answer":      {t.Context(), &store.ConflictError{}, a2a.ErrUnsupportedOperation, ""},
 		"the end":             {draining, context.Canceled, a2a.ErrServerError, "the server is shutting down; ask again"},
@@ -66,13 +66,13 @@ func TestTheEndOfATaskIsToldInPlainWords(t *testing.T) {
 	for want, why := range map[string]event.Termination{
 		"": {Type: event.NaturalEnd},
 		"the agent was stopped before it gave its answer: max_rounds": {Type: event.Stopped, Code: "max_rounds", Detail: "secret"},
-		"the task was canceled":                        {Type: event.Canceled, Detail: "secret"},
-		"the task needed more than it may use: tokens": {Type: event.BudgetExceeded, Code: "tokens"},
-		"the agent may not do what the task needs":     {Type: event.Blocked, Detail: "secret"},
-		"nobody answered in time":                      {Type: event.Failed, Code: service.CodeInteractionTimeout},
-		"the agent cannot be run now":                  {Type: event.Failed, Code: service.CodeUnresolved, Detail: "secret"},
-		"the task failed: rate_limit":                  {Type: event.Failed, Code: "rate_limit", Detail: "secret"},
-		"the task failed":                              {Type: event.Failed, Code: "see /etc/passwd"},
+		"the task was canceled":                            {Type: event.Canceled, Detail: "secret"},
+		"the task needed more than it may use: tokens":     {Type: event.BudgetExceeded, Code: "tokens"},
+		"the agent lacks a permission that the task needs": {Type: event.Blocked, Detail: "secret"},
+		"nobody answered in time":                          {Type: event.Failed, Code: service.CodeInteractionTimeout},
+		"the agent cannot be run now":                      {Type: event.Failed, Code: service.CodeUnresolved, Detail: "secret"},
+		"the task failed: rate_limit":                      {Type: event.Failed, Code: "rate_limit", Detail: "secret"},
+		"the task failed":                                  {Type: event.Failed, Code: "see /etc/passwd"},
 	} {
 		m := endMessage(a2a.TaskInfo{}, &why)
 		text := ""

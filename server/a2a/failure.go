@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// guardMethod is deferred by each method of the handler: it turns a panic, and an
-// error that callers are not to see, into one that they may.
+// guardMethod is deferred by each method of the handler: it replaces panics and internal errors
+// by errors for callers.
 func (s *Server) guardMethod(ctx context.Context, method string, err *error) {
 	s.endMethod(ctx, method, panics.Caught(recover()), err)
 }
@@ -85,7 +85,7 @@ func protocolError(err error) error {
 	return nil
 }
 
-// protocolNoun returns what the protocol calls a kind of record.
+// protocolNoun returns the protocol's name for a kind of record.
 func protocolNoun(kind string) string {
 	switch kind {
 	case "turn":

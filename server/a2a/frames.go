@@ -14,11 +14,12 @@ import (
 type firstFrame struct {
 	http.ResponseWriter
 	phase framePhase
-	// held is what was written of the first frame, or of an error.
+	// held is the buffered first frame or error.
 	held []byte
 	// rpc is set when the frames are answers of JSON-RPC, whose errors have the status
-	// 200.
-	rpc bool
+	// 200. eventsOnly is set when the client accepts only a stream, so that errors are
+	// events, too.
+	rpc, eventsOnly bool
 	// old writes errors as readers of version 0.3 know them, too.
 	old bool
 	// outage is set when the request fails only for now.
@@ -43,7 +44,7 @@ const (
 	frameFresh framePhase = iota
 	// frameHolding: it is a stream whose header was not sent.
 	frameHolding
-	// framePassing: what is written is the response.
+	// framePassing: written data is sent directly.
 	framePassing
 	// frameRefused: the response was an error; the rest is dropped.
 	frameRefused
@@ -106,7 +107,7 @@ func (f *firstFrame) refuseIfError(data []byte) bool {
 			Code int `json:"code"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(data, &frame) != nil || frame.Error == nil || !f.rpc && (frame.Error.Code < http.StatusBadRequest || frame.Error.Code > 599) {
+	if f.eventsOnly || json.Unmarshal(data, &frame) != nil || frame.Error == nil || !f.rpc && (frame.Error.Code < http.StatusBadRequest || frame.Error.Code > 599) {
 		return false
 	}
 	f.phase = frameRefused
@@ -126,7 +127,7 @@ func (f *firstFrame) refuseIfError(data []byte) bool {
 func (f *firstFrame) writeFailure(status int, body []byte) {
 	if !json.Valid(body) { // not a path of the protocol
 		f.ResponseWriter.Header().Del("Content-Length")
-		writeProblem(f.ResponseWriter, status, "METHOD_NOT_FOUND", "there is no such method")
+		writeProblem(f.ResponseWriter, status, "METHOD_NOT_FOUND", "unknown method")
 		return
 	}
 	if f.outage != nil && f.outage.Load() {
@@ -145,7 +146,7 @@ func (f *firstFrame) writeBody(status int, body []byte) {
 	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a client that is gone misses nothing
 }
 
-// markUnavailable returns an error with the code and status of one that is for now.
+// markUnavailable returns an error with the code and status of a temporary failure.
 func markUnavailable(body []byte) []byte {
 	var fields map[string]map[string]any
 	if json.Unmarshal(body, &fields) != nil || fields["error"] == nil {
@@ -159,8 +160,7 @@ func markUnavailable(body []byte) []byte {
 	return data
 }
 
-// oldError adds the fields that an error has in version 0.3, whose codes are
-// those of JSON-RPC.
+// oldError adds the fields of version 0.3, whose error codes are JSON-RPC's.
 func oldError(body []byte) []byte {
 	var e struct {
 		Error struct {
@@ -187,7 +187,7 @@ func oldError(body []byte) []byte {
 	return data
 }
 
-// releaseHeld sends what was held back.
+// releaseHeld sends the buffered data.
 func (f *firstFrame) releaseHeld() error {
 	f.phase = framePassing
 	f.ResponseWriter.WriteHeader(http.StatusOK)
@@ -196,7 +196,7 @@ func (f *firstFrame) releaseHeld() error {
 	return err
 }
 
-// Flush sends what was written, unless it is held back.
+// Flush sends the written data, unless it is being buffered.
 func (f *firstFrame) Flush() {
 	if f.phase != frameHolding && f.phase != frameRefused && f.failed == 0 {
 		_ = http.NewResponseController(f.ResponseWriter).Flush() // an error shows up in the next write
@@ -206,8 +206,8 @@ func (f *firstFrame) Flush() {
 // Unwrap returns the wrapped writer.
 func (f *firstFrame) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
-// finishResponse sends what is left when the handler has returned. A deletion that went
-// well answers with an empty object.
+// finishResponse sends the rest after the handler has returned. A successful deletion responds
+// with an empty object.
 func (f *firstFrame) finishResponse(method string) {
 	if f.phase == frameHolding {
 		_ = f.releaseHeld() // the stream had no frame
@@ -236,20 +236,32 @@ func (k *keptResponse) WriteHeader(status int) { k.status = status }
 // Write keeps a part of the body.
 func (k *keptResponse) Write(p []byte) (int, error) { return k.body.Write(p) }
 
-// writeResult writes the response; one without result and error has the result
-// that stands for nothing.
+// writeResult writes the response. If it has neither result nor error, empty is the result.
 func (k *keptResponse) writeResult(empty string) {
-	body := k.body.Bytes()
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) == nil && fields["error"] == nil && (fields["result"] == nil || string(fields["result"]) == "null") {
-		fields["result"] = json.RawMessage(empty)
-		if data, err := json.Marshal(fields); err == nil {
-			body = data
-		}
+	if json.Unmarshal(k.body.Bytes(), &fields) == nil && (fields["result"] == nil || string(fields["result"]) == "null") {
+		k.setResult(json.RawMessage(empty))
 	}
+	k.writeBody()
+}
+
+// setResult replaces the result, unless the response is an error.
+func (k *keptResponse) setResult(result json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(k.body.Bytes(), &fields) != nil || fields["error"] != nil {
+		return
+	}
+	fields["result"] = result
+	if data, err := json.Marshal(fields); err == nil {
+		k.body = *bytes.NewBuffer(data)
+	}
+}
+
+// writeBody writes the response.
+func (k *keptResponse) writeBody() {
 	k.Header().Set("Content-Type", "application/json")
 	if k.status != 0 {
 		k.ResponseWriter.WriteHeader(k.status)
 	}
-	_, _ = k.ResponseWriter.Write(body) // a client that is gone misses nothing
+	_, _ = k.ResponseWriter.Write(k.body.Bytes()) // a client that is gone misses nothing
 }

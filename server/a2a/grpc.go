@@ -40,7 +40,7 @@ const (
 	grpcRequests  = 256
 )
 
-// grpcServer speaks gRPC at an address of its own.
+// grpcServer serves gRPC at a separate address.
 type grpcServer struct {
 	server   *Server
 	grpc     *grpc.Server
@@ -94,11 +94,10 @@ func (h grpcHandler) GetExtendedAgentCard(ctx context.Context, req *a2a.GetExten
 	return card, nil
 }
 
-// streamRegistrar registers the methods of services with one answer as streams
-// with one answer, which is the same to clients. The handlers of grpc-go receive
-// and decode the whole request of such a method before any interceptor runs; that
-// of a stream receives it once the interceptor has let the caller in. It is marked
-// as a stream of answers because interceptors are left out otherwise.
+// streamRegistrar registers unary methods as streams with one response, which clients cannot tell
+// apart. For a unary method grpc-go decodes the whole request before interceptors run; a stream
+// receives it after they admitted the caller. It is marked as a server stream because
+// interceptors would otherwise be skipped.
 type streamRegistrar struct{ grpc *grpc.Server }
 
 // RegisterService registers a service.
@@ -217,7 +216,7 @@ func (g *grpcServer) recoverPanic(method string, err *error) {
 	}
 }
 
-// beginRequest finds out who asks, and what the request says of itself.
+// beginRequest authenticates the caller and reads the request's metadata.
 func (g *grpcServer) beginRequest(ctx context.Context, x *grpcExchange) (_ context.Context, end func(), err error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	header := headerOf(incoming)

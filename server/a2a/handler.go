@@ -11,8 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// handler is what the requests of all transports come to. Which agent a request
-// is for is in its context.
+// handler handles the requests of all transports. Their agent is in the context.
 type handler struct {
 	server  *Server
 	service *service.Service
@@ -27,15 +26,14 @@ type call struct {
 	*handler
 	agent  string
 	caller service.Caller
-	// extended is set when the caller activated the extension: it sees what a task has
-	// used.
+	// extended is set if the caller activated the extension and so sees a task's usage.
 	extended bool
 	// contexts are the contexts of the sessions that were looked up.
 	contexts map[string]string
 }
 
-// admitRequest lets a request in. It comes before every lookup, so that what a request
-// may not see it cannot ask for.
+// admitRequest admits a request. It runs before every lookup, so that a request cannot find out
+// about records that it may not see.
 func (h *handler) admitRequest(ctx context.Context, tenant string) (*call, error) {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok {

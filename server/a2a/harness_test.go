@@ -175,25 +175,7 @@ func (bearer) After(context.Context, *a2aclient.Response) error { return nil }
 // http returns a client that holds what it sends and gets against the description
 // of the server.
 func (w *world) http() *http.Client {
-	return &http.Client{Transport: framing{openapitest.Transport(w.t, http.DefaultTransport, w.server.OpenAPI)}}
-}
-
-// framing makes an answer that is no stream, where one was asked for, a stream of one
-// event: the SDK's client takes it for a stream of none.
-type framing struct{ http.RoundTripper }
-
-// RoundTrip makes a request.
-func (f framing) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := f.RoundTripper.RoundTrip(req)
-	if err != nil || req.Header.Get("Accept") != "text/event-stream" || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != asJSON {
-		return resp, err
-	}
-	body := resp.Body
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(strings.NewReader("data: "), body, strings.NewReader("\n\n")), body}
-	return resp, nil
+	return &http.Client{Transport: openapitest.Transport(w.t, http.DefaultTransport, w.server.OpenAPI)}
 }
 
 // The transports of the tests.

@@ -48,7 +48,7 @@ func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *a
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
 	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: splitExtensions(r.Header), rest: rest}
-	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: w, envelope: env}
+	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: typeNameWriter{w}, envelope: env}
 	r = r.Clone(ctx)
 	if spoken == v10 {
 		body = e.jsonNames(r, body)
@@ -79,9 +79,13 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 	_ = json.Unmarshal(body, &request) // the handler reports errors
 	w.Header().Set("Content-Type", "application/json")
 	if streamMethods[request.Method] {
-		out := &firstFrame{ResponseWriter: w, rpc: true}
+		out := &firstFrame{ResponseWriter: w, rpc: true, eventsOnly: acceptsOnlyEvents(r.Header)}
 		handler.ServeHTTP(out, r)
 		out.finishResponse(r.Method)
+		return request.ID
+	}
+	if e.isOldCard(r, request.Method) {
+		e.serveOldCard(w, r, handler)
 		return request.ID
 	}
 	empty, ok := emptyResults[request.Method]
@@ -96,7 +100,7 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 }
 
 // streamMethods are the methods of version 1.0 that are answered with a stream, or with
-// a plain error. Clients of 0.3 expect a stream in any case.
+// a plain error if the client accepts JSON. Clients of 0.3 expect a stream in any case.
 var streamMethods = map[string]bool{"SendStreamingMessage": true, "SubscribeToTask": true}
 
 // emptyResults are the results of the methods of which the SDK leaves the result
@@ -125,8 +129,41 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 	if env, ok := r.Context().Value(envelopeKey{}).(*envelope); ok {
 		out.outage, env.query = &env.outage, q
 	}
-	handler.ServeHTTP(out, r)
+	if e.isOldCard(r, "") {
+		e.serveOldCard(out, r, handler)
+	} else {
+		handler.ServeHTTP(out, r)
+	}
 	out.finishResponse(r.Method)
+}
+
+// isOldCard reports whether a request of version 0.3 is for the extended card. In
+// JSON-RPC the method tells.
+func (e *endpoint) isOldCard(r *http.Request, method string) bool {
+	if e.rpc {
+		return method == "agent/getAuthenticatedExtendedCard"
+	}
+	return e.spoken == v03 && restMethod(r) == "GetExtendedAgentCard"
+}
+
+// serveOldCard answers with the extended card of version 0.3.
+func (e *endpoint) serveOldCard(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	kept := &keptResponse{ResponseWriter: w}
+	handler.ServeHTTP(kept, r)
+	if env, ok := r.Context().Value(envelopeKey{}).(*envelope); ok && env.card != nil {
+		if e.rpc {
+			kept.setResult(env.card)
+		} else {
+			kept.body = *bytes.NewBuffer(env.card)
+		}
+	}
+	kept.writeBody()
+}
+
+// acceptsOnlyEvents reports whether a client accepts a stream and no JSON.
+func acceptsOnlyEvents(h http.Header) bool {
+	accept := strings.Join(h.Values("Accept"), ",")
+	return strings.Contains(accept, "text/event-stream") && !strings.Contains(accept, "application/json") && !strings.Contains(accept, "*/*")
 }
 
 // wrapConfig wraps a push configuration of version 0.3 as the SDK expects it.
@@ -157,7 +194,7 @@ func (e *endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		return body, nil
 	}
 	if !e.acceptsContentType(r.Header.Get("Content-Type")) {
-		return nil, &problem{http.StatusUnsupportedMediaType, a2a.ErrUnsupportedContentType, "the request is no application/json"}
+		return nil, &problem{http.StatusUnsupportedMediaType, a2a.ErrUnsupportedContentType, "the Content-Type must be application/json"}
 	}
 	if err := server.CheckJSON(body, maxNesting); err != nil && json.Valid(body) { // the SDK reports invalid JSON
 		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, "the body of the request cannot be used: " + clip.Text(err.Error())}

@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -26,8 +27,7 @@ func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.
 	return c.toTask(ctx, turn, fullView(req.HistoryLength))
 }
 
-// CancelTask ends a task at once, wherever it is worked on. One that was
-// canceled already is returned as it is.
+// CancelTask cancels a task at once, wherever it runs. A canceled task is returned as it is.
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_ *a2a.Task, err error) {
 	defer h.server.guardMethod(ctx, "CancelTask", &err)
 	c, err := h.admitRequest(ctx, req.Tenant)
@@ -49,8 +49,8 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_
 	return c.toTask(ctx, turn, fullView(nil))
 }
 
-// SendMessage begins a task, or answers what one asks, and returns it once it
-// has ended, asks for something, or the time to wait is over.
+// SendMessage starts a task or answers its question, and returns it once it has ended, asks a
+// question, or the maximum wait has passed.
 func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (_ a2a.SendMessageResult, err error) {
 	defer h.server.guardMethod(ctx, "SendMessage", &err)
 	c, err := h.admitRequest(ctx, req.Tenant)
@@ -206,7 +206,17 @@ func (h *handler) GetExtendedAgentCard(ctx context.Context, req *a2a.GetExtended
 	if err != nil {
 		return nil, err
 	}
-	return h.server.extendedCard(ctx, c)
+	card, err := h.server.extendedCard(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := ctx.Value(envelopeKey{}).(*envelope)
+	if !ok || e.spoken != v03 {
+		return card, h.server.settings.Signer.signCard(card)
+	}
+	card.SupportedInterfaces = slices.DeleteFunc(card.SupportedInterfaces, func(i *a2a.AgentInterface) bool { return i.ProtocolVersion != v03 })
+	e.card, err = h.server.encodeUnion(card)
+	return card, err
 }
 
 // admitPushRequest lets in a request that is about the push configurations of a task. A server
@@ -223,8 +233,8 @@ func (h *handler) admitPushRequest(ctx context.Context, tenant string, id a2a.Ta
 	return c, turn, err
 }
 
-// pageOf returns which push configurations are asked for. The SDK does not read the
-// query. In version 0.3 there is no way to the next page, so that it is not read either.
+// pageOf returns the requested page of push configurations. The SDK does not read the query.
+// Version 0.3 has no pages, so its query is ignored.
 func pageOf(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (size int, token string, err error) {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok || e.query == nil || e.spoken == v03 {
@@ -232,7 +242,7 @@ func pageOf(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (size int, 
 	}
 	if text := e.query.Get("pageSize"); text != "" {
 		if size, err = strconv.Atoi(text); err != nil {
-			return 0, "", newInvalidParams("pageSize is no number")
+			return 0, "", newInvalidParams("pageSize is not a number")
 		}
 	}
 	return size, e.query.Get("pageToken"), nil

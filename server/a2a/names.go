@@ -12,9 +12,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The JSON of the protocol is that of its protobuf messages, whose readers take the
-// names of the fields in either form: contextId and context_id. The SDK knows the
-// first alone.
+// The protocol's JSON follows its protobuf messages, whose readers accept two forms of field
+// names: contextId and context_id. The SDK knows only the first.
 
 // requestMessages are the messages of the methods of JSON-RPC.
 var requestMessages = map[string]protoreflect.MessageDescriptor{
@@ -80,8 +79,8 @@ func hasSnakeCase(body []byte) bool {
 	return false
 }
 
-// jsonFields returns a message with the JSON names of its fields. What is not of its
-// form stays as it is, and so does a field that is there in both forms.
+// jsonFields returns a message with the JSON names of its fields. Data of another form does not
+// change, nor does a field present in both forms.
 func jsonFields(data json.RawMessage, message protoreflect.MessageDescriptor) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil {
@@ -115,8 +114,8 @@ func jsonFields(data json.RawMessage, message protoreflect.MessageDescriptor) js
 	return reencode(named, data)
 }
 
-// jsonValue returns the value of a field with the JSON names of the messages in it.
-// What the protocol leaves to its users, metadata and data, stays as it is.
+// jsonValue returns a field's value with JSON names in its messages. User-defined values,
+// metadata and data, do not change.
 func jsonValue(value json.RawMessage, field protoreflect.FieldDescriptor) json.RawMessage {
 	message := field.Message()
 	if message == nil || field.IsMap() || message.ParentFile().Package() == "google.protobuf" {

@@ -37,9 +37,9 @@ func noteOutage(ctx context.Context) {
 	}
 }
 
-// grpcOutage returns the error of a request over gRPC: UNAVAILABLE where it fails for
-// now, and what ended the request where its client did. A stream that its client ended
-// is no success.
+// grpcOutage returns the error of a gRPC request: UNAVAILABLE for a temporary failure, and the
+// context's error if the client ended the request, since a canceled stream must not look
+// successful.
 func grpcOutage(ctx context.Context, err error) error {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	switch {
@@ -72,8 +72,8 @@ func withCode(err error, code codes.Code) error {
 	return status.FromProto(changed).Err()
 }
 
-// outageWriter answers a request that fails for now with a Retry-After, and with the
-// status 503 in place of 500. JSON-RPC keeps its 200: the error is in the body.
+// outageWriter adds a Retry-After to temporary failures and replaces status 500 by 503. JSON-RPC
+// keeps status 200, since its error is in the body.
 type outageWriter struct {
 	http.ResponseWriter
 	envelope *envelope
@@ -107,7 +107,7 @@ func (o *outageWriter) Write(p []byte) (int, error) {
 	return o.ResponseWriter.Write(p)
 }
 
-// Flush sends what was written.
+// Flush sends the written data.
 func (o *outageWriter) Flush() {
 	if !o.begun {
 		o.writeHeaderOnce(http.StatusOK)

@@ -82,7 +82,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	}
 }
 
-// WriteError answers in place of a handler, in the shape of the endpoint.
+// WriteError writes an error of the router in the format of the endpoint.
 func (s *Server) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
 	if !isRPC(r) {
 		writeProblem(w, e.Status, strings.ToUpper(e.Code), e.Message)
@@ -107,6 +107,10 @@ func isRPC(r *http.Request) bool {
 	path, below := strings.CutSuffix(r.Pattern, "/{path...}")
 	if below && r.PathValue("path") != "" || r.Method != http.MethodPost {
 		return false
+	}
+	if r.Pattern == "" { // no route is mounted yet
+		rest, isAgent := strings.CutPrefix(r.URL.Path, "/a2a/")
+		return isAgent && !strings.Contains(strings.TrimSuffix(strings.TrimSuffix(rest, "/"), "/v0.3"), "/")
 	}
 	path = strings.TrimPrefix(path, "POST ")
 	return path == "/a2a/{agent}" || path == "/a2a/{agent}/v0.3"

@@ -47,9 +47,8 @@ func pushSenderOf(s *service.Service) *PushSender {
 	return sender
 }
 
-// createConfig makes a task tell a receiver what becomes of it, and what has become of
-// it so far if that is wanted from the start. One without an id has that of the
-// task, so that the same request again is the same configuration.
+// createConfig subscribes a receiver to a task's updates, and to its current state if requested.
+// A configuration without an id gets the task's, so that repeating the request is harmless.
 func (p *pushConfigs) createConfig(ctx context.Context, caller service.Caller, info a2a.TaskInfo, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
 	if err := p.checkConfig(config); err != nil {
 		return nil, err
@@ -114,8 +113,8 @@ func (p *pushConfigs) listConfigs(ctx context.Context, caller service.Caller, tu
 	return list, nil
 }
 
-// deleteConfig deletes a configuration. One that is not there is as good as deleted,
-// so that the request can be repeated.
+// deleteConfig deletes a configuration. An unknown one counts as deleted, so the request can be
+// repeated.
 func (p *pushConfigs) deleteConfig(ctx context.Context, caller service.Caller, turnID, id string) error {
 	if p.sender == nil {
 		return errNoPush
@@ -134,8 +133,7 @@ func (p *pushConfigs) deleteConfig(ctx context.Context, caller service.Caller, t
 	return err
 }
 
-// fromWebhook returns a configuration as its owner sees it: without what it was given
-// to show to the receiver, which the owner knows.
+// fromWebhook returns a configuration for its owner, without the credentials for the receiver.
 func (p *pushConfigs) fromWebhook(h *service.Webhook) (*a2a.PushConfig, error) {
 	target, err := p.sender.openTarget(h)
 	if err != nil {
@@ -148,8 +146,7 @@ func (p *pushConfigs) fromWebhook(h *service.Webhook) (*a2a.PushConfig, error) {
 	return config, nil
 }
 
-// checkConfig reports what is wrong with a configuration. Where its URL leads is
-// looked at again whenever something is sent.
+// checkConfig checks a configuration. The URL's target is checked again for each notification.
 func (p *pushConfigs) checkConfig(config *a2a.PushConfig) error {
 	switch {
 	case p.sender == nil:
@@ -159,14 +156,14 @@ func (p *pushConfigs) checkConfig(config *a2a.PushConfig) error {
 	case len(config.ID) > service.MaxWebhookID:
 		return newInvalidParams("the id of a push configuration has at most %d bytes", service.MaxWebhookID)
 	case !isHeader(config.Token, maxPushCredential):
-		return newInvalidParams("the token is no value of an HTTP header")
+		return newInvalidParams("the token is not a valid HTTP header value")
 	}
 	if a := config.Auth; a != nil {
 		if a.Scheme == "" || !isWord(a.Scheme) || len(a.Scheme) > maxPushScheme {
-			return newInvalidParams("authentication.scheme is no name of an authentication scheme, such as Bearer")
+			return newInvalidParams("authentication.scheme is not an authentication scheme, such as Bearer")
 		}
 		if !isHeader(a.Credentials, maxPushCredential) {
-			return newInvalidParams("authentication.credentials are no value of an HTTP header")
+			return newInvalidParams("authentication.credentials are not a valid HTTP header value")
 		}
 	}
 	return p.sender.checkURL(config.URL)

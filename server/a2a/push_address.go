@@ -29,7 +29,7 @@ func (s *PushSender) checkURL(text string) error {
 	case text == "":
 		return newInvalidParams("the push configuration has no url")
 	case err != nil || len(text) > maxPushURL || u.Opaque != "" || u.Hostname() == "":
-		return newInvalidParams("the url of the push configuration is no absolute URL of at most %d bytes", maxPushURL)
+		return newInvalidParams("the url of the push configuration must be an absolute URL of at most %d bytes", maxPushURL)
 	case u.User != nil || u.Fragment != "":
 		return newInvalidParams("the url of the push configuration has a password or a fragment: use authentication instead")
 	}
@@ -50,8 +50,7 @@ func (s *PushSender) checkURL(text string) error {
 	return nil
 }
 
-// allowsHost reports whether a host is one that the settings allow, by its name or
-// its address.
+// allowsHost reports whether the settings allow a host, by name or address.
 func (s *PushSender) allowsHost(host string, port uint16) bool {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
@@ -62,8 +61,8 @@ func (s *PushSender) allowsHost(host string, port uint16) bool {
 	return public.Check(host, to) != nil && s.guard.Check(host, to) == nil
 }
 
-// refusesHost reports whether a host is known to be private as it is written. What a
-// name stands for is known when it is looked up.
+// refusesHost reports whether a host is private as written. Names are checked when they are
+// resolved.
 func (s *PushSender) refusesHost(host string, port uint16) bool {
 	addr, err := netip.ParseAddr(host)
 	if name := strings.ToLower(strings.TrimSuffix(host, ".")); err != nil && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {

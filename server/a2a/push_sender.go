@@ -43,7 +43,7 @@ const (
 // connection can be used again.
 const maxPushAnswer = 4 << 10
 
-// PushSettings is what a PushSender is made of.
+// PushSettings configures a PushSender.
 type PushSettings struct {
 	// AllowPrivate are the hosts that notifications may go to although they are
 	// on a private network, as netguard.New takes them. They may be http; all
@@ -54,8 +54,7 @@ type PushSettings struct {
 	Key []byte
 	// Timeout is how long a receiver may take; 0 is DefaultPushTimeout.
 	Timeout time.Duration
-	// RootCAs are the authorities that receivers are certified by; nil are those
-	// of the system.
+	// RootCAs are the accepted certificate authorities of receivers; nil means the system's.
 	RootCAs *x509.CertPool
 
 	_ struct{} // keyed literals only
@@ -142,8 +141,8 @@ func statusAt(r *event.Record, info a2a.TaskInfo) (*a2a.TaskStatus, error) {
 	return status, nil
 }
 
-// encodeNotification returns what is sent, and its content type: the status, or in version 0.3
-// the task with it.
+// encodeNotification returns the body and content type of a notification: the status, or in
+// version 0.3 the task with its status.
 func (s *PushSender) encodeNotification(ctx context.Context, d *webhook.Delivery, target *pushTarget, info a2a.TaskInfo, status *a2a.TaskStatus) ([]byte, string, error) {
 	task := &a2a.Task{ID: info.TaskID, ContextID: info.ContextID}
 	if target.Version != v03 {

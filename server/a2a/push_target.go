@@ -11,15 +11,15 @@ import (
 
 var errPushSealed = errors.New("the push configuration cannot be read: it was made with another encryption key")
 
-// pushTarget is what is kept of a configuration.
+// pushTarget is the stored part of a configuration.
 type pushTarget struct {
 	URL string `json:"url"`
 	// Token and Credentials are shown to the receiver.
 	Token       string `json:"token,omitempty"`
 	Scheme      string `json:"scheme,omitempty"`
 	Credentials string `json:"credentials,omitempty"`
-	// Version is that of the protocol that the configuration was made over, Agent
-	// whose task it is, and Context what its caller calls the context.
+	// Version is the protocol version used to create the configuration, Agent the task's agent,
+	// and Context the caller's id of the context.
 	Version version `json:"version"`
 	Agent   string  `json:"agent"`
 	Context string  `json:"context,omitempty"`
@@ -34,8 +34,8 @@ func (s *PushSender) sealTarget(turnID, id string, t *pushTarget) (json.RawMessa
 	return s.box.Seal(sealed.Place(turnID, id), plain)
 }
 
-// openTarget returns the target of a webhook. One that was kept before there was a key
-// is read as it is.
+// openTarget decrypts the target of a webhook. A target stored before a key was configured is
+// read as plain text.
 func (s *PushSender) openTarget(h *service.Webhook) (*pushTarget, error) {
 	plain, err := s.box.Open(sealed.Place(h.TurnID, h.ID), h.Data)
 	if err != nil {

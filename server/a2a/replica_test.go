@@ -100,7 +100,7 @@ func openReplica(ctx context.Context, dsn string) (_ *replica, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.service = service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: queue, Bell: kept.Bell(), Lease: replicaLease})
+	r.service = service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: queue, Notifier: kept.Notifier(), Lease: replicaLease})
 	r.ends = append(r.ends, func() error { r.service.Close(); return nil })
 	return r, r.answer(ctx)
 }

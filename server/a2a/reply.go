@@ -27,8 +27,8 @@ func (c *call) wantsMessage(ctx context.Context, req *a2a.SendMessageRequest) bo
 	return ok && a.RepliesWithMessage()
 }
 
-// replyMessage returns what a turn came to as a message; nil when it is a task: it goes
-// on, did not succeed, asked something or made artifacts.
+// replyMessage returns a turn's result as a message; nil if it must be a task because it is
+// running, failed, asked a question or has artifacts.
 func (c *call) replyMessage(ctx context.Context, turn *service.Turn) (*a2a.Message, error) {
 	o := turn.Outcome
 	if o == nil || o.Response == "" || len(o.Response) > maxInline || o.Termination.CutShort() || o.Termination.Status() != event.StatusSucceeded {

@@ -9,9 +9,8 @@ import (
 // flushSize is how much text is gathered before it is sent, in bytes.
 const flushSize = 4 << 10
 
-// response gathers the text of the answer and sends it in few pieces, as one
-// artifact. The answer is what the model says last: when it begins anew, what
-// comes next takes the place of what was sent.
+// response collects the text of the answer and sends it in a few pieces, as one artifact. The
+// answer is the model's last message: when a new message starts, its text replaces the sent text.
 type response struct {
 	text []byte
 	// sent is how much of the text was sent, and mark how much is certain: the text
@@ -25,7 +24,7 @@ type response struct {
 	// data makes one part of the whole answer, which is sent when it is complete;
 	// nil for answers in words, which are sent as they come.
 	data func(answer string) *a2a.Part
-	// media is the media type of the text, if it is not that of words.
+	// media is the media type of the text, if it is not plain text.
 	media string
 }
 
@@ -44,7 +43,7 @@ func (r *response) appendText(delta string) {
 // keepText notes that what there is will not be taken back.
 func (r *response) keepText() { r.mark = len(r.text) }
 
-// dropUnsettled drops what is not certain.
+// dropUnsettled drops text that may be withdrawn.
 func (r *response) dropUnsettled() {
 	if r.stale {
 		return
@@ -63,7 +62,7 @@ func (r *response) unsentBytes() int {
 	return len(r.text) - r.sent
 }
 
-// flushText returns the events that send what was not sent yet.
+// flushText returns the events that send the unsent text.
 func (r *response) flushText(info a2a.TaskInfo) []a2a.Event {
 	var events []a2a.Event
 	for r.unsentBytes() > 0 {

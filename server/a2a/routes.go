@@ -14,8 +14,7 @@ type endpoint struct {
 	spoken  version
 	// rpc tells JSON-RPC from HTTP+JSON.
 	rpc bool
-	// old receives the requests that name no version, which stands for 0.3; nil if 0.3
-	// is off.
+	// old receives requests without a version, which means 0.3; nil if 0.3 is off.
 	old http.Handler
 }
 

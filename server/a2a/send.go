@@ -160,8 +160,8 @@ func (c *call) turnFor(message *a2a.Message) (*service.CreateTurn, error) {
 	return create, nil
 }
 
-// idempotencyKey returns what makes a message repeatable: its id and, unless ids stand for one
-// message each, what it asks for. Keys belong to their owner.
+// idempotencyKey returns the key that makes a message repeatable: its id and, unless ids must be
+// unique, a hash of its request. Keys belong to their owner.
 func (c *call) idempotencyKey(message *a2a.Message, create *service.CreateTurn) (string, error) {
 	parts := []byte(c.agent + "\x00" + message.ID)
 	if !c.server.settings.UniqueMessageIDs {
@@ -169,7 +169,7 @@ func (c *call) idempotencyKey(message *a2a.Message, create *service.CreateTurn) 
 		same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
 		content, err := json.Marshal(same)
 		if err != nil {
-			return "", fmt.Errorf("encode what a message asks for: %w", err)
+			return "", fmt.Errorf("encode the request of a message: %w", err)
 		}
 		parts = append(append(parts, 0), content...)
 	}
@@ -177,8 +177,8 @@ func (c *call) idempotencyKey(message *a2a.Message, create *service.CreateTurn) 
 	return "a2a:" + hex.EncodeToString(sum[:]), nil
 }
 
-// answerTask gives a message to the task that it names, which must be asking for
-// something. A receiver of notifications is told of what the answer leads to.
+// answerTask passes a message to the task that it names, which must have an open question. A
+// receiver of notifications is told the result.
 func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.PushConfig) (*service.Turn, error) {
 	turn, err := c.getTurn(ctx, message.TaskID)
 	if err != nil {
@@ -198,7 +198,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 		return nil, usedID(message)
 	}
 	if !turn.Status.Live() {
-		return nil, newUnsupported("the task has ended: send the message without taskId to go on in its context")
+		return nil, newUnsupported("the task has ended: send the message without taskId to continue in its context")
 	}
 	open := pendingInteractions(asked)
 	if len(open) == 0 {
@@ -243,8 +243,7 @@ func answeredBy(asked []*service.Interaction, message *a2a.Message) []*service.I
 	return list
 }
 
-// sameAnswer reports whether a message is what it was when it answered an
-// interaction.
+// sameAnswer reports whether a message equals the one that answered an interaction.
 func sameAnswer(ctx context.Context, i *service.Interaction, message *a2a.Message) bool {
 	answer, err := answerFor(ctx, []*service.Interaction{i}, message)
 	if err != nil {

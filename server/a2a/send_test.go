@@ -231,7 +231,7 @@ func TestACostThatCannotBeMeasuredIsRefused(t *testing.T) {
 	for _, over := range transports {
 		m := user("hello")
 		a2awire.SetGrant(m, &a2awire.Grant{MaxCost: new(1.0)})
-		if _, err := w.client("alice", "clerk", over).SendMessage(t.Context(), request(m)); err == nil || !strings.Contains(err.Error(), "it cannot be measured") {
+		if _, err := w.client("alice", "clerk", over).SendMessage(t.Context(), request(m)); err == nil || !strings.Contains(err.Error(), "cannot be measured") {
 			t.Errorf("%s: %v", over, err)
 		}
 	}

@@ -2,8 +2,8 @@
 // A2A peers. A task is a turn and a context is a session, so that whatever
 // process works on a turn, every replica can show, follow and cancel it.
 //
-// The SDK decodes and encodes the protocol. What a request means is decided
-// here, on top of service.Service.
+// The SDK decodes and encodes the protocol. This package gives requests their meaning, on top of
+// service.Service.
 package a2a
 
 import (
@@ -33,23 +33,22 @@ const (
 	DefaultCardAge = 5 * time.Minute
 )
 
-// Settings is what the surface is made of. Service and PublicURL are required.
+// Settings configures the surface. Service and PublicURL are required.
 type Settings struct {
 	// Service runs the turns, and knows the agents.
 	Service *service.Service
-	// PublicURL is what the addresses in cards begin with: where clients find the
-	// server. It is never guessed from a request.
+	// PublicURL is the server's URL for clients and the prefix of addresses in cards. It is never
+	// derived from a request.
 	PublicURL string
-	// DefaultAgent is the agent whose card stands at the root. Empty is the only
-	// local agent, if there is only one.
+	// DefaultAgent is the agent whose card is at the root. Empty means the only local agent, if
+	// there is exactly one.
 	DefaultAgent string
 	// V03 speaks version 0.3 of the protocol, too.
 	V03 bool
-	// UniqueMessageIDs refuses a message with the id of another one. Otherwise it is
-	// a message of its own.
+	// UniqueMessageIDs rejects a message with the id of an earlier, different one. Otherwise it
+	// is accepted as a new message.
 	UniqueMessageIDs bool
-	// Scope is what a principal needs to have to send requests; empty needs
-	// nothing.
+	// Scope is the scope that requests require; empty requires none.
 	Scope string
 	// Open leaves the security schemes out of the cards: nobody needs a
 	// credential.
@@ -64,9 +63,9 @@ type Settings struct {
 	// NoPush refuses push notifications. So does a service without a PushSender
 	// for PushSurface.
 	NoPush bool
-	// MaxWait is how long a request waits for its task to settle; 0 is
-	// settings.DefaultMaxWait. MaxBody and CardAge have the defaults above, and KeepAlive
-	// that of the server.
+	// MaxWait is how long a request waits for its task to settle; 0 means
+	// settings.DefaultMaxWait. MaxBody and CardAge have the defaults above, and KeepAlive the
+	// server's.
 	MaxWait   time.Duration
 	MaxBody   int64
 	KeepAlive time.Duration
@@ -81,8 +80,7 @@ type Settings struct {
 	// WriteTimeout is how long a client of gRPC may take to take in one message; 0
 	// is settings.DefaultWriteTimeout. For the rest the server has a limit.
 	WriteTimeout time.Duration
-	// Enter begins a request over gRPC, as that of server.Server does; nil lets
-	// everybody make as many as they want.
+	// Enter starts a gRPC request, like server.Server.Enter; nil does not limit requests.
 	Enter func(p *server.Principal) (leave func(), err error)
 	// Draining reports that the server ends: messages that begin a task are refused,
 	// and all else is answered. Nil is never.
@@ -111,7 +109,7 @@ var (
 )
 
 var (
-	errNoAuth = errors.New("gRPC needs an authenticator of its own")
+	errNoAuth = errors.New("gRPC requires a separate authenticator")
 )
 
 // Credentials are what callers may show, as cards say it.
@@ -166,8 +164,7 @@ func New(s Settings) (*Server, error) {
 	return v, nil
 }
 
-// onSDKPanic is asked by the SDK what to answer in place of what panicked outside
-// of the handler, which catches its own.
+// onSDKPanic returns the SDK's error for a panic outside of the handler, which recovers itself.
 func (s *Server) onSDKPanic(cause any) error {
 	s.settings.Logger.Error("the answer to an A2A request panicked", zap.Any("panic", cause))
 	return errInternal
@@ -176,7 +173,7 @@ func (s *Server) onSDKPanic(cause any) error {
 func publicBase(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("the public URL %q is no http or https address without query", text)
+		return "", fmt.Errorf("the public URL %q is not an http or https URL without query", text)
 	}
 	return strings.TrimRight(text, "/"), nil
 }

@@ -101,8 +101,8 @@ func (s *sse) resetKeepAlive() {
 	}
 }
 
-// frames are those of one stream. A handler of the SDK makes them, as the answer to a
-// request for the one event.
+// frames are the frames of one stream. A handler of the SDK creates them, as the response to a
+// request for a single event.
 type frames struct {
 	handler http.Handler
 	spoken  version
@@ -122,7 +122,7 @@ func (f *frames) writeFrame(ctx context.Context, b *bytes.Buffer, ev a2a.Event, 
 // discarded is the log of requests that nobody sent.
 var discarded = slog.New(slog.DiscardHandler)
 
-// The requests that are answered with a stream, but for the body of those over JSON-RPC.
+// The requests with a streamed response, except for the body of JSON-RPC requests.
 var (
 	restStream    = &http.Request{Method: http.MethodGet, URL: &url.URL{Path: streamPath}, Body: http.NoBody}
 	oldRESTStream = &http.Request{Method: http.MethodGet, URL: &url.URL{Path: a2av0.RESTPathPrefix + streamPath}, Body: http.NoBody}

@@ -42,7 +42,7 @@ type follower struct {
 
 	// agent is the one whose form the answer has.
 	agent string
-	// state is the one that was shown last.
+	// state is the state shown last.
 	state  a2a.TaskState
 	answer response
 	// due are the artifacts that were announced and not sent yet.
@@ -68,8 +68,8 @@ func (f *follower) chooseForm(ctx context.Context, agent string) {
 	}
 }
 
-// waitSettled waits until a turn has ended or asks for something, or the time to wait
-// is over, and returns it as it then is.
+// waitSettled waits until a turn has ended or asks a question, or the maximum wait has passed,
+// and returns its current state.
 func (c *call) waitSettled(ctx context.Context, turn *service.Turn) (*service.Turn, error) {
 	if turn.Status != service.Pending && turn.Status != service.Running {
 		return turn, nil
@@ -87,8 +87,8 @@ func (c *call) waitSettled(ctx context.Context, turn *service.Turn) (*service.Tu
 	return c.service.GetTurn(context.WithoutCancel(ctx), c.caller, turn.ID)
 }
 
-// followTask shows the task as it is, and then what happens to it. It goes on after a
-// question unless it is to end there.
+// followTask shows the task's current state and then its updates. It continues after a question
+// unless told to end there.
 func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int, interrupt bool) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		f, err := c.newFollower(ctx, turn)
@@ -188,8 +188,8 @@ func (f *follower) followLog(ctx context.Context, show func(a2a.Event) bool) err
 	return err
 }
 
-// showLog shows what is in the log and what comes. It reports whether the log ended
-// without the end of the turn. An idle stream waits in it: it needs little stack.
+// showLog shows the log, including new entries, and reports whether the log ended without the end
+// of the turn. An idle stream waits in it, so it must use little stack.
 func (f *follower) showLog(ctx context.Context) (more bool, err error) {
 	f.setFlushAlarm()
 	more = true
@@ -220,8 +220,8 @@ func ignoreDisconnect(ctx context.Context, err error) error {
 	return err
 }
 
-// showAll shows what becomes of events of the log, and what is due by the clock. It is
-// false when there is no more to show.
+// showAll shows the updates for events of the log, and those due by the clock. It returns false
+// at the end.
 func (f *follower) showAll(ctx context.Context, records []event.Record) (more bool, err error) {
 	for i := range records {
 		events, err := f.eventsFor(ctx, &records[i])
@@ -248,7 +248,7 @@ func (f *follower) setFlushAlarm() {
 	}
 }
 
-// showEach shows events. It is false when there is no more to show.
+// showEach shows events. It returns false at the end.
 func (f *follower) showEach(events []a2a.Event) bool {
 	for _, ev := range events {
 		if !f.quiet && !f.show(ev) {
@@ -321,8 +321,8 @@ func (f *follower) applyEvent(ctx context.Context, r *event.Record) error {
 	return nil
 }
 
-// artifactEvents returns the events that send the artifacts that are due. One that is not
-// there yet comes with a later step.
+// artifactEvents returns the events that send artifacts that are due. An artifact that does not
+// exist yet comes with a later step.
 func (f *follower) artifactEvents(ctx context.Context) ([]a2a.Event, error) {
 	var events []a2a.Event
 	var later []string
@@ -377,8 +377,8 @@ func (f *follower) eventsForTurnEnd(ctx context.Context, r *event.Record) ([]a2a
 	return f.endEvents(ctx, answer, &finish.Termination, report, r.Time)
 }
 
-// eventsForEndedTurn returns the events that end the task when the log has no terminal
-// event: one that a transform left out, or that retention has deleted.
+// eventsForEndedTurn returns the events that end the task if the log has no terminal event,
+// because a transform removed it or retention deleted it.
 func (f *follower) eventsForEndedTurn(ctx context.Context) ([]a2a.Event, error) {
 	f.done = true
 	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)
@@ -419,7 +419,7 @@ func handOverStream(ctx context.Context, f *follower) bool {
 	return true
 }
 
-// fitsInOneEvent reports whether what a task that has ended made may fit into one event.
+// fitsInOneEvent reports whether the artifacts of a finished task may fit into one event.
 func (f *follower) fitsInOneEvent(ctx context.Context) (bool, error) {
 	size := 0
 	if o := f.turn.Outcome; o != nil {
@@ -432,8 +432,7 @@ func (f *follower) fitsInOneEvent(ctx context.Context) (bool, error) {
 	return size <= maxChunk, err
 }
 
-// replayTask shows a task that has ended as one that is worked on, then what it made, in
-// pieces, and its end.
+// replayTask shows a finished task as running, then its artifacts in pieces, and its end.
 func (f *follower) replayTask(ctx context.Context, history *int, yield func(a2a.Event, error) bool) {
 	events, err := f.replayEvents(ctx, history)
 	if err != nil {

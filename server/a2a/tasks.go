@@ -20,7 +20,7 @@ type view struct {
 	// history is how many of the latest messages there are; all of them when it
 	// is negative.
 	history int
-	// artifacts shows what the task made, as far as there is room in bytes.
+	// artifacts shows the task's artifacts, as far as there is room in bytes.
 	artifacts bool
 	room      *int
 }
@@ -67,8 +67,7 @@ func (c *call) toTask(ctx context.Context, turn *service.Turn, v view) (*a2a.Tas
 	return t, err
 }
 
-// statusOf returns the status of a task. The interactions are those of the turn,
-// for one that waits.
+// statusOf returns the status of a task. asked are the interactions of a waiting turn.
 func statusOf(turn *service.Turn, info a2a.TaskInfo, asked []*service.Interaction) a2a.TaskStatus {
 	at := cmp.Or(turn.ChangedAt, turn.UpdatedAt, turn.CreatedAt)
 	if turn.ChangedAt.IsZero() && !turn.FinishedAt.IsZero() {
@@ -99,9 +98,8 @@ func askState(t *interaction.Request) a2a.TaskState {
 // maxAsked bounds each part of a question, in bytes as they are sent.
 const maxAsked = 128 << 10
 
-// askMessage is what a task asks: the question as text, and as data what a
-// program needs to know to answer it. What is too large is cut off or left out, which
-// the data says.
+// askMessage is the question of a task: its text, and its data for programs. Oversized parts are
+// cut or left out, as noted in the data.
 func askMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 	data := map[string]any{keyInteraction: i.ID, "tool": i.Request.Tool}
 	for name, value := range map[string]json.RawMessage{
@@ -132,9 +130,9 @@ func agentSays(info a2a.TaskInfo, id string, parts ...*a2a.Part) *a2a.Message {
 	return &a2a.Message{ID: string(info.TaskID) + "." + id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: parts}
 }
 
-// endMessage explains why a task did not come to its end, without details of how
-// things are inside; nil when it did. A task that a limit stopped is completed, as
-// the turn succeeded, but its answer is not the agent's last word.
+// endMessage explains why a task did not succeed, without internal details; nil if it did. A task
+// stopped by a limit is completed, because the turn succeeded, but the answer is not the agent's
+// last word.
 func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
 	var text string
 	switch {
@@ -147,7 +145,7 @@ func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
 	case why.Type == event.BudgetExceeded:
 		text = "the task needed more than it may use: " + plainWord(why.Code)
 	case why.Type == event.Blocked:
-		text = "the agent may not do what the task needs"
+		text = "the agent lacks a permission that the task needs"
 	case why.Code == service.CodeInteractionTimeout:
 		text = "nobody answered in time"
 	case why.Code == service.CodeUnresolved:
@@ -171,8 +169,7 @@ func plainWord(code string) string {
 	return code
 }
 
-// listMessages returns the latest messages of a task: what it was given, what it
-// asked and what it was answered.
+// listMessages returns the latest messages of a task: its input, questions and answers.
 func (c *call) listMessages(ctx context.Context, turn *service.Turn, info a2a.TaskInfo, asked []*service.Interaction, limit int) ([]*a2a.Message, error) {
 	input, err := c.service.TurnInput(ctx, c.caller, turn.ID)
 	if err != nil {
@@ -198,7 +195,7 @@ func (c *call) listMessages(ctx context.Context, turn *service.Turn, info a2a.Ta
 	return list, nil
 }
 
-// answerMessage is what an interaction was answered; nil while it was not.
+// answerMessage is the answer to an interaction; nil if it has none.
 func answerMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 	var given interaction.Answer
 	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &given) != nil {
@@ -266,7 +263,7 @@ const (
 	maxPage     = 100
 )
 
-// turnQuery returns what a list of tasks asks the store for.
+// turnQuery returns the store query for a list of tasks.
 func (c *call) turnQuery(req *a2a.ListTasksRequest) (service.TurnQuery, error) {
 	q := service.TurnQuery{SessionID: req.ContextID, AgentID: c.agent, ByChange: true, Count: true, Page: service.Page{After: req.PageToken, Limit: cmp.Or(req.PageSize, defaultPage)}}
 	if q.Page.Limit < 1 || q.Page.Limit > maxPage {
@@ -283,13 +280,13 @@ func (c *call) turnQuery(req *a2a.ListTasksRequest) (service.TurnQuery, error) {
 	}
 	statuses, ok := statusesOf[req.Status]
 	if !ok {
-		return q, newInvalidParams("status %q is none", req.Status)
+		return q, newInvalidParams("unknown status %q", req.Status)
 	}
 	q.Statuses = statuses
 	return q, nil
 }
 
-// statusesOf returns the states of turns that a state of tasks stands for.
+// statusesOf returns the turn statuses for a task state.
 var statusesOf = map[a2a.TaskState][]service.Status{
 	a2a.TaskStateSubmitted:     {service.Pending},
 	a2a.TaskStateWorking:       {service.Running, service.Pending},

@@ -24,8 +24,8 @@ func (e *endpoint) warnUnknownFields(w http.ResponseWriter, r *http.Request, spo
 	}
 }
 
-// shapeOf returns a pointer to a struct with the fields that a body may have; nil
-// when there is no body, or no such method.
+// shapeOf returns a pointer to a struct with the fields of a body; nil if there is no body or no
+// such method.
 func (e *endpoint) shapeOf(r *http.Request, spoken version, body []byte) any {
 	if e.rpc {
 		var request struct {
@@ -125,8 +125,8 @@ var queryNames = map[string][]string{
 	"GetExtendedAgentCard":             {"tenant"},
 }
 
-// oldQueryNames are those of version 0.3 where they differ: its lists of push
-// configurations have one page.
+// oldQueryNames are the names in version 0.3 that differ: its lists of push configurations have
+// one page.
 var oldQueryNames = map[string][]string{
 	"GetTask":                          {"historyLength"},
 	"ListTasks":                        {"contextId", "historyLength", "includeArtifacts", "lastUpdatedAfter", "pageSize", "pageToken", "status"},
@@ -146,7 +146,7 @@ var restShapes = map[string]any{
 	"CreateTaskPushNotificationConfig": new(a2a.PushConfig),
 }
 
-// oldRESTShapes are those of version 0.3.
+// oldRESTShapes are the shapes of version 0.3.
 var oldRESTShapes = map[string]any{
 	"SendMessage":                      new(pbjson.SendMessageRequest),
 	"SendStreamingMessage":             new(pbjson.SendMessageRequest),
@@ -188,8 +188,8 @@ var rpcShapes = map[string]any{
 	"GetExtendedAgentCard":             new(rpcShape[a2a.GetExtendedAgentCardRequest]),
 }
 
-// sendShape has the fields of a message to send. Those of the SDK are completed by
-// the ones of its parts, which decode themselves.
+// sendShape has the fields of a message to send. It adds the fields of parts, which decode
+// themselves, to the SDK's.
 type sendShape struct {
 	a2a.SendMessageRequest
 	Message *messageShape `json:"message"`

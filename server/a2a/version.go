@@ -39,9 +39,9 @@ func askedVersion(r *http.Request) version {
 }
 
 func wrongVersion(asked, spoken version) error {
-	text := "version " + clip.Text(string(asked)) + " of the protocol is not spoken here; it is " + string(spoken)
+	text := "version " + clip.Text(string(asked)) + " of the protocol is not supported; use " + string(spoken)
 	if asked == "" {
-		text = "the request names no version of the protocol (A2A-Version); it is " + string(spoken) + " here"
+		text = "A2A-Version is required; this server supports " + string(spoken)
 	}
 	return a2a.NewError(a2a.ErrVersionNotSupported, text)
 }
