@@ -102,7 +102,7 @@ type a2aPart struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// a2aSend runs an agent with a message and answers with what it says.
+// a2aSend runs an agent with a message and responds with its answer.
 func (c *call) a2aSend() error {
 	agent := c.r.PathValue("agent")
 	if _, err := c.a2aAgent(agent); err != nil {
@@ -140,13 +140,13 @@ func (c *call) a2aAgent(id string) (*spec.Agent, error) {
 // a2aCall carries out a request of JSON-RPC, which it reads into req.
 func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMessage, error) {
 	if !json.Valid(data) {
-		return nil, &rpcError{Code: rpcParse, Message: "the body is no JSON"}
+		return nil, &rpcError{Code: rpcParse, Message: "the body is not JSON"}
 	}
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
 		return nil, &rpcError{Code: rpcRequest, Message: "the body cannot be used: " + clip.Text(err.Error())}
 	}
 	if err := json.Unmarshal(data, req); err != nil || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		return nil, &rpcError{Code: rpcRequest, Message: "the body is no request of JSON-RPC"}
+		return nil, &rpcError{Code: rpcRequest, Message: "the body is not a JSON-RPC request"}
 	}
 	server.WarnUnknownFields(c.w, c.r, c.settings.Logger, server.UnknownFields(data, req))
 	if string(req.Params.Configuration.Blocking) == "false" {
@@ -208,12 +208,12 @@ func (r *rpcRequestBody) messageText() (string, error) {
 func (c *call) a2aSession(contextID string) (*service.Session, error) {
 	session, err := c.settings.Service.GetSession(c.r.Context(), c.caller, contextID)
 	if errors.Is(err, service.ErrNotFound) || err == nil && session.Labels[ownKey] != labelA2A {
-		return nil, &rpcError{Code: rpcParams, Message: fmt.Sprintf("there is no context %q: leave contextId out to begin one", clip.Text(contextID))}
+		return nil, &rpcError{Code: rpcParams, Message: fmt.Sprintf("there is no context %q: omit contextId to start one", clip.Text(contextID))}
 	}
 	return session, err
 }
 
-// a2aAnswer waits for a run and returns what it says.
+// a2aAnswer waits for a run and returns its answer.
 func (c *call) a2aAnswer(turn *service.Turn) (*a2aMessage, error) {
 	ctx := c.r.Context()
 	ended, err := c.settings.Service.WaitTurn(ctx, c.caller, turn.ID)

@@ -21,9 +21,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// composer makes turns of what runs are asked for.
+// composer creates turns from requests for runs.
 type composer struct {
-	// set is what is declared.
+	// set has the declared entries.
 	set *registry.Set
 	// current is the agent that has the conversation of the session; empty for a run
 	// without a session.
@@ -34,6 +34,8 @@ type composer struct {
 	localToolTimeout time.Duration
 	// tools are patterns of declared tools that requests may name; see Settings.
 	tools spec.Names
+	// budgets are how often tools may be called in runs that do not say so.
+	budgets map[string]int
 	// guarded returns the tools that agents guard.
 	guarded func() (map[string]string, error)
 }
@@ -90,7 +92,7 @@ func (c *composer) composeAgent(usable *service.Catalog, r *request) (*spec.Agen
 	}
 	agent, _ := c.set.Defaults.Apply(declared)
 	if agent.SystemPrompt != "" && r.systemPrompt != "" {
-		r.warnings = append(r.warnings, warning{fieldSystemPrompt, fmt.Sprintf("agent %q has a prompt of its own, which is used instead", r.agentID)})
+		r.warnings = append(r.warnings, warning{fieldSystemPrompt, fmt.Sprintf("agent %q already has a prompt, which is used instead", r.agentID)})
 	}
 	return agent, nil
 }
@@ -133,8 +135,8 @@ func (r *request) needsEphemeral() bool {
 	return len(r.tools) > 0 || r.modelID != "" || r.systemPrompt != ""
 }
 
-// newEphemeral returns the agent that the turn brings along: that of the request, or a
-// declared one with what the request adds to it.
+// newEphemeral returns the turn's ephemeral agent: the request's agent, or a declared one with
+// the request's additions.
 func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosenTools) (*service.Ephemeral, error) {
 	agent := c.baseAgent(declared, r)
 	if declared != nil && declared.Hosted() && r.modelID != "" {
@@ -208,16 +210,8 @@ func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTo
 	return o
 }
 
-// standardBudgets are the budgets of tools that a spec says nothing of.
-var standardBudgets = map[string]int{
-	"recall": 4, "traverse": 3, "hive_consult_ontology": 4,
-	"hive_search_deals": 5, "hive_search_meetings": 5, "hive_search_companies": 5, "hive_search_people": 5, "hive_search_tickets": 5,
-	"hive_search_conversations": 5, "hive_search_accounts": 5, "hive_search_releases": 5, "hive_search_issues": 5,
-}
-
-// toolBudgets returns the budgets of a run: those of the agent, or the standard
-// ones of the tools there are, and over them those of the spec. A spec with none at
-// all wants none.
+// toolBudgets returns the budgets of a run: the agent's, or those of the settings for the
+// available tools, overridden by the spec's. An empty map in the spec removes them.
 func (c *composer) toolBudgets(agent *spec.Agent, r *request, chosen *chosenTools) map[string]spec.ToolBudget {
 	budgets := make(map[string]spec.ToolBudget, len(r.toolBudgets))
 	if r.toolBudgets != nil && len(r.toolBudgets) == 0 {
@@ -241,10 +235,10 @@ func (c *composer) toolBudgets(agent *spec.Agent, r *request, chosen *chosenTool
 	return budgets
 }
 
-// standardBudgets returns the standard budgets of the tools there are.
+// standardBudgets returns the budgets of the settings for the tools there are.
 func (c *composer) standardBudgets(chosen *chosenTools) map[string]spec.ToolBudget {
 	budgets := make(map[string]spec.ToolBudget)
-	for name, calls := range standardBudgets {
+	for name, calls := range c.budgets {
 		if _, global := c.set.Tools.Get(name); global || slices.Contains(chosen.ids, name) {
 			budgets[name] = spec.ToolBudget{MaxCalls: calls}
 		}
@@ -258,7 +252,10 @@ func splitConversation(messages []inputMessage) (before, input []model.Message) 
 	last := -1
 	all := make([]model.Message, len(messages))
 	for i, m := range messages {
-		all[i] = model.Message{Role: model.Role(m.Role), Parts: []model.Part{model.Text(m.Content)}}
+		all[i] = model.Message{Role: model.Role(m.Role), Parts: m.files}
+		if m.Content != "" || len(m.files) == 0 {
+			all[i].Parts = append([]model.Part{model.Text(m.Content)}, m.files...)
+		}
 		if m.Role == roleAssistant {
 			last = i
 		}
@@ -268,8 +265,7 @@ func splitConversation(messages []inputMessage) (before, input []model.Message) 
 
 // chosenTools are the tools that a request names.
 type chosenTools struct {
-	// ids are those whose ids are known, and prefixes what the ids of the others
-	// begin with.
+	// ids are the known ids, and prefixes the prefixes of other ids.
 	ids, prefixes []string
 	// reserved are tools of the registry which only look like one of the others.
 	reserved []string
@@ -314,8 +310,8 @@ func (c *composer) chooseTools(usable *service.Catalog, agent *spec.Agent, r *re
 	return chosen, nil
 }
 
-// withheldTools returns the declared tools that a request may not name, each with the
-// reason. What the agent has anyway it may name: the rules of the agent apply to it.
+// withheldTools returns the declared tools that a request may not name, each with the reason. It
+// may name all tools of the agent, whose rules apply to them.
 func (c *composer) withheldTools(agent *spec.Agent) (map[string]string, error) {
 	guarded, err := c.guarded()
 	if err != nil {
@@ -360,8 +356,8 @@ func unknownTool(code, format, name string, offered []string) error {
 	return e
 }
 
-// allowIn adds the tools to those that the agent may use. What the request brings
-// along wins over a tool of the agent with the same name.
+// allowIn adds the tools to those that the agent may use. A tool in the request overrides the
+// agent's tool with the same name.
 func (t *chosenTools) allowIn(agent *spec.Agent) {
 	if agent.AllowedTools != nil || agent.AllowedToolPatterns != nil {
 		agent.AllowedTools = append(slices.Clip(agent.AllowedTools), t.ids...)

@@ -52,7 +52,7 @@ func guardsNothing() (map[string]string, error) { return nil, nil } //nolint:nil
 // composing composes over what catalogue declares, and more.
 func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 	t.Helper()
-	return &composer{defaultModel: "fast", localToolTimeout: time.Minute, guarded: guardsNothing, set: declared(t, func(d *registry.Draft) {
+	return &composer{defaultModel: "fast", localToolTimeout: time.Minute, budgets: map[string]int{"recall": 4, "traverse": 3}, guarded: guardsNothing, set: declared(t, func(d *registry.Draft) {
 		catalogue(d)
 		for _, id := range []string{"recall", "weather", "fs_read"} {
 			d.Tools.Put(id, noop{})

@@ -76,8 +76,8 @@ func (s *Surface) DrainClients(ctx context.Context) {
 	}
 }
 
-// waitsForClient reports whether a run waits for the result of a call that its client
-// makes. One that cannot be looked at does not.
+// waitsForClient reports whether a run waits for the client to return a call's result. If the run
+// cannot be read it returns false.
 func (s *Surface) waitsForClient(ctx context.Context, caller service.Caller, id string) bool {
 	turn, err := s.settings.Service.GetTurn(ctx, caller, id)
 	if err != nil || turn.Status != service.Waiting {

@@ -7,14 +7,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// The codes of requests that are refused, besides those of specs.
+// Codes of rejected requests, in addition to codes for specs.
 const (
 	codeUnauthorized   = "unauthorized"
 	codeScope          = "insufficient_scope"
 	codeNotFound       = "not_found"
+	codeNotSupported   = "not_supported"
 	codeUnknownToolUse = "unknown_tool_use"
-	// codeUnknownInteraction stands for what a run does not wait for, nor did, and
-	// codeAnswered for what has another answer.
+	// codeUnknownInteraction means that the run never had the interaction, and codeAnswered that
+	// it already has another answer.
 	codeUnknownInteraction = "unknown_interaction"
 	codeAnswered           = "answered"
 	codeRunTerminal        = "run_terminal"
@@ -23,8 +24,7 @@ const (
 	codeTooLarge           = "too_large"
 	codeUnavailable        = "unavailable"
 	codeInternal           = "internal"
-	// codeWorkspace stands for a path of another workspace. Clients read
-	// codeNotFound.
+	// codeWorkspace marks a path in another workspace. Clients receive codeNotFound.
 	codeWorkspace = "wrong_workspace"
 )
 
@@ -34,8 +34,9 @@ var statuses = map[string]int{
 	codeForbidden: http.StatusForbidden, codeNotFound: http.StatusNotFound, codeWorkspace: http.StatusNotFound,
 	codeUnknownToolUse: http.StatusNotFound, codeRunTerminal: http.StatusConflict,
 	codeUnknownInteraction: http.StatusNotFound, codeAnswered: http.StatusConflict, codeSessionEnded: http.StatusConflict,
-	codeKeyConflict: http.StatusUnprocessableEntity,
-	codeTooLarge:    http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
+	codeNotSupported: http.StatusNotImplemented,
+	codeKeyConflict:  http.StatusUnprocessableEntity,
+	codeTooLarge:     http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
 }
 
 // errorBody is the body of a refusal. Some clients take Error for the code and
@@ -50,7 +51,7 @@ type errorBody struct {
 	Required   string   `json:"required,omitempty"`
 }
 
-// requestError says why there is no run for a request.
+// requestError explains why a request creates no run.
 type requestError struct {
 	// Code is one of the codes above.
 	Code string
@@ -58,7 +59,7 @@ type requestError struct {
 	Message string
 	// Hint is the remedy; it may be empty.
 	Hint string
-	// Candidates are what the request may have meant.
+	// Candidates are suggestions of the intended value.
 	Candidates []string
 }
 
@@ -70,8 +71,7 @@ const (
 	codeForbidden      = "forbidden"
 )
 
-// noAgent is the error for an agent that the credential may not use, and for one
-// that there is not.
+// noAgent is the error for an agent that does not exist or that the credential may not use.
 func noAgent(id string) *requestError {
 	return &requestError{Code: codeForbidden, Message: fmt.Sprintf("agent %q is not available with this credential", clip.Text(id))}
 }

@@ -62,7 +62,7 @@ func (c *call) requestErrorOf(err error) *requestError {
 	return &requestError{Code: codeInvalidRequest, Message: f.Message}
 }
 
-// WriteError answers in place of a handler, as clients of the protocol know it.
+// WriteError writes an error in the format of the protocol.
 func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
 	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: e.Message, Required: e.Scope}
 	switch {

@@ -12,9 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// fields is the body of a request: a JSON object whose fields are read one by
-// one. What the protocol does not know is left alone, and null is as if the field
-// were absent.
+// fields is the body of a request: a JSON object whose fields are read one by one. Unknown fields
+// are ignored, and null counts as absent.
 type fields map[string]json.RawMessage
 
 // warning describes the fields of a request that have no effect. The protocol lets
@@ -33,14 +32,14 @@ func decodeBody(data []byte) (fields, error) {
 	}
 	var body fields
 	if err := json.Unmarshal(data, &body); err != nil || body == nil {
-		return nil, newInvalid("the body is no JSON object")
+		return nil, newInvalid("the body is not a JSON object")
 	}
 	maps.DeleteFunc(body, func(_ string, value json.RawMessage) bool { return isNull(value) })
 	return body, nil
 }
 
-// readField reads a field into a value; want says in words what the field is to be. A
-// field that is absent leaves the value as it is.
+// readField reads a field into a value; want describes the expected value in words. An absent
+// field does not change the value.
 func (f fields) readField(name string, value any, want string) error {
 	raw, has := f[name]
 	if !has {
@@ -91,9 +90,8 @@ func integerOf(raw json.RawMessage) (int, bool) {
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
-// warnUnknown returns a warning for each field that is not known. One that looks like a
-// known field is an error: what was asked for with it would be dropped. path is that
-// of the object, empty for the body.
+// warnUnknown returns a warning for each unknown field. A field that looks like a known one is an
+// error, because its effect would be lost. path is the object's path, empty for the body.
 func (f fields) warnUnknown(path string, known ...string) ([]warning, error) {
 	var list []warning
 	for _, name := range slices.Sorted(maps.Keys(f)) {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// echoSize bounds what an event repeats of a tool's result, in bytes of JSON: a
-	// frame has it up to four times and is to stay below 1 MiB, because clients
-	// cannot read lines of 8 MiB.
+	// echoSize limits how much of a tool's result an event repeats, in bytes of JSON. A frame
+	// contains it up to four times and must stay below 1 MiB, because clients cannot read lines
+	// of 8 MiB.
 	echoSize = 240 << 10
-	// echoedSpec bounds what a call repeats of the declaration of its tool.
+	// echoedSpec limits how much of a tool's declaration a call repeats.
 	echoedSpec = 32 << 10
 	// summarySize bounds the summary of a result.
 	summarySize = 300
-	// frameOverhead is what an event has around its type and payload, at most.
+	// frameOverhead is the maximum size of an event without its type and payload.
 	frameOverhead = 96
 )
 
@@ -70,7 +70,7 @@ func (f *frame) isTerminal() bool {
 	}
 }
 
-// payload is what an event says. It has no fields called seq, type and data.
+// payload is the content of an event. It must not have fields called seq, type or data.
 type payload interface {
 	// kind is the type of the event.
 	eventKind() string
@@ -104,8 +104,8 @@ func (f *frame) writeTo(b *bytes.Buffer) error {
 	return nil
 }
 
-// payloadRoom returns how large a payload may be that is written twice. What a run came to
-// is cut only where clients could not read it.
+// payloadRoom returns the maximum size of a payload that is written twice. A run's result is cut
+// only if clients could not read it.
 func (f *frame) payloadRoom() int {
 	size := server.MaxFrame
 	if f.isTerminal() {
@@ -201,7 +201,7 @@ type (
 	}
 )
 
-// localEcho is what the call of a client's tool repeats of its declaration.
+// localEcho is the part of a client tool's declaration that its calls repeat.
 type localEcho struct {
 	Kind          string          `json:"kind"`
 	AgentCard     json.RawMessage `json:"agentCard,omitempty"`
@@ -210,7 +210,7 @@ type localEcho struct {
 	MCPServerInfo json.RawMessage `json:"mcpServerInfo,omitempty"`
 }
 
-// clipFields leaves out what is too large of what the client has sent itself.
+// clipFields removes fields from the client that are too large.
 func (e *localEcho) clipFields() {
 	for _, raw := range []*json.RawMessage{&e.AgentCard, &e.MCPServerInfo} {
 		if encoded, err := json.Marshal(*raw); err != nil || len(encoded) > echoedSpec {
@@ -219,7 +219,7 @@ func (e *localEcho) clipFields() {
 	}
 }
 
-// MarshalJSON writes the call with what its kind has besides.
+// MarshalJSON writes the call with the fields of its kind.
 func (c localToolCall) MarshalJSON() ([]byte, error) {
 	type plain localToolCall
 	return json.Marshal(struct {
@@ -228,7 +228,7 @@ func (c localToolCall) MarshalJSON() ([]byte, error) {
 	}{plain(c), c.echo})
 }
 
-// usage is what a run has used, which its terminal event and its snapshot say.
+// usage is the usage of a run, in its terminal event and snapshot.
 type usage struct {
 	Tokens tokens    `json:"tokens"`
 	Turns  int       `json:"turns"`

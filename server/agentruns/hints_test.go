@@ -36,7 +36,7 @@ func refusedWith(t *testing.T, what string, body []byte) map[string]any {
 func TestEveryKindOfRefusalHasItsReasonInTheHint(t *testing.T) {
 	t.Parallel()
 	failures := []error{
-		newInvalid("no"), noAgent("a"), usedKey("k"), unknownToolUse("c"), errRunEnded(&run{Turn: &service.Turn{}}),
+		newInvalid("no"), rejectUnsupported(nil, "x")(nil), noAgent("a"), usedKey("k"), unknownToolUse("c"), errRunEnded(&run{Turn: &service.Turn{}}),
 		resolutionError(&service.NotFoundError{}, &run{Turn: &service.Turn{}}, "i"), resolutionError(&store.ConflictError{}, nil, "i"),
 		&requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: "acme"},
 		unknownTool(codeInvalidPlugin, "no %q", "weathr", []string{"weather"}),

@@ -261,7 +261,9 @@ func TestIDsAndTextsThatADatabaseCannotHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := serving(t, func(s *setup) { s.service.Store, s.service.Dispatcher, s.service.Bell = kept, queue, kept.Bell() })
+	w := serving(t, func(s *setup) {
+		s.service.Store, s.service.Dispatcher, s.service.Notifier = kept, queue, kept.Notifier()
+	})
 	for _, id := range []string{"%00", "%FF", "a%00b", "%ED%A0%80", "%0D%0A", strings.Repeat("x", 9000), "%2e%2e", "a%2Fb"} {
 		for _, request := range []string{
 			"GET /agent-runs/ID", "GET /agent-runs/ID/stream", "POST /agent-runs/ID/cancel", "POST /agent-runs/ID/tool-results",

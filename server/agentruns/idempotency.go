@@ -12,7 +12,7 @@ import (
 type repetition struct {
 	// key is empty without the header.
 	key string
-	// body is what the key stands for.
+	// body is the body first used with the key.
 	body json.RawMessage
 }
 
@@ -29,8 +29,8 @@ func (c *call) readSpec(kind string) (body fields, warnings []warning, again rep
 	return body, warnings, again, err
 }
 
-// readRepetition returns what the request says of being repeated. Keys belong to the
-// owner of what is made; those of the kinds of requests are told apart.
+// readRepetition reads the idempotency key of a request. Keys belong to the owner of the created
+// resource, and to one kind of request.
 func (c *call) readRepetition(kind string, body fields) (repetition, error) {
 	key, err := surfacekit.ReadKey(c.r, "agent-runs", kind)
 	if err != nil {

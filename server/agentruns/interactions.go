@@ -13,25 +13,24 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// pendingInteraction is what a run waits for and since when, in its snapshot.
+// pendingInteraction is an open interaction in a run's snapshot, with its time.
 type pendingInteraction struct {
 	interactionView
 	CreatedAt moment  `json:"createdAt"`
 	ExpiresAt *moment `json:"expiresAt"`
 }
 
-// interactionView is what a run waits for, in its snapshot and in the event that
-// says so.
+// interactionView is an open interaction in a run's snapshot or event.
 type interactionView struct {
 	InteractionID string `json:"interactionId"`
-	// ToolUseID, Name and Args are those of the call that waits, if one does.
+	// ToolUseID, Name and Args describe the waiting call, if any.
 	ToolUseID string          `json:"toolUseId,omitempty"`
 	Name      string          `json:"name,omitempty"`
 	Args      json.RawMessage `json:"args,omitempty"`
-	// Action is what the run asks for, as in tool:PermissionConfirm.
+	// Action is the action of the interaction, as in tool:PermissionConfirm.
 	Action  string `json:"action"`
 	Message string `json:"message"`
-	// Parameters are what a program needs to know to answer.
+	// Parameters are the data that programs need to answer.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// ResponseSchema is the JSON Schema of an answer; without one it is any.
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
@@ -48,8 +47,8 @@ func interactionOf(request *interaction.Request, tool string) interactionView {
 	return v
 }
 
-// pendingInteractions returns what a run waits for, the oldest first: calls of the client and
-// questions to it, too.
+// pendingInteractions returns the open interactions of a run, oldest first, including the
+// client's calls and questions.
 func (c *call) pendingInteractions(ctx context.Context, found *run) ([]pendingInteraction, error) {
 	list := []pendingInteraction{}
 	if !found.Status.Live() {
@@ -93,8 +92,8 @@ func readResolution(f fields, target string) (interaction.Answer, error) {
 	return r, nil
 }
 
-// resolveInteraction answers what a run waits for. Repeating an answer changes nothing,
-// even after the run has ended.
+// resolveInteraction answers an interaction of a run. Repeating an answer changes nothing, even
+// after the run has ended.
 func (c *call) resolveInteraction() error {
 	ctx := c.r.Context()
 	found, f, warnings, err := c.readAnswer(ctx, resolutionFields)

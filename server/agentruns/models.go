@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// platformPrefix is what the ids of declared models and pools begin with, and
-	// providerPrefix those of the models of a provider.
+	// platformPrefix is the prefix of the ids of declared models and pools, and providerPrefix
+	// the prefix for a provider's models.
 	platformPrefix = "platform:"
 	providerPrefix = "provider:"
 	// sourcePlatform is the source of declared models.
@@ -46,7 +46,7 @@ type modelInfo struct {
 	providerID string
 }
 
-// modelPricing is what a million tokens cost.
+// modelPricing is the price of a million tokens.
 type modelPricing struct {
 	Input     float64 `json:"inputPer1MUsd"`
 	Output    float64 `json:"outputPer1MUsd"`
@@ -61,8 +61,8 @@ type models struct {
 	standard string
 }
 
-// modelsOf returns the models of a revision. The model of specs that name none is
-// the one that is preferred, else that of the defaults, else the only one.
+// modelsOf returns the models of a revision. For specs without a model it uses the preferred one,
+// else the defaults' model, else the only one.
 func modelsOf(set *registry.Set, preferred string) *models {
 	m := &models{list: make([]modelInfo, 0, set.Models.Len()+set.Pools.Len())}
 	for _, declared := range set.Models.All() {
@@ -86,7 +86,7 @@ func modelsOf(set *registry.Set, preferred string) *models {
 
 func infoOf(set *registry.Set, m *spec.Model) modelInfo {
 	info := modelInfo{
-		ID: platformPrefix + m.ID, Label: labelOf(vendorOf(set, m.ProviderID), m.UpstreamModel), Provider: vendorOf(set, m.ProviderID), VendorModelID: m.UpstreamModel,
+		ID: platformPrefix + m.ID, Label: cmp.Or(m.Label, labelOf(vendorOf(set, m.ProviderID), m.UpstreamModel)), Provider: vendorOf(set, m.ProviderID), VendorModelID: m.UpstreamModel,
 		Source: sourcePlatform, ContextWindow: m.ContextWindow, declared: m.ID, providerID: m.ProviderID,
 	}
 	if p := m.Pricing; p != nil && p.CurrencyCode() == spec.DefaultCurrency {
@@ -103,7 +103,7 @@ var vendorNames = map[string]string{
 	"openai": "OpenAI", "azure-openai": "Azure OpenAI", "anthropic": "Anthropic", "google": "Google", "bedrock": "Amazon Bedrock", "vertex": "Vertex AI",
 }
 
-// labelOf returns what people read in place of the id of a model.
+// labelOf returns a model's display name.
 func labelOf(vendor, name string) string {
 	return cmp.Or(vendorNames[vendor], vendor) + " " + name + " (platform)"
 }
@@ -141,8 +141,7 @@ func poolInfo(set *registry.Set, pool *spec.Pool) modelInfo {
 	return info
 }
 
-// vendorOf returns who a provider is, or its id where that is not known. It is
-// what the usage of a run names, too.
+// vendorOf returns a provider's vendor, or its id if unknown. A run's usage shows the same name.
 func vendorOf(set *registry.Set, providerID string) string {
 	exec, _ := set.Providers.Get(providerID)
 	if v, ok := exec.(model.Vendor); ok {
@@ -199,8 +198,8 @@ func (m *models) findModel(id string) (string, error) {
 	}
 }
 
-// matchesID reports whether a text may name a model of a provider: by the provider, by
-// what the vendor calls it, or by both.
+// matchesID reports whether a text may name a provider's model: by the provider, by the vendor's
+// name, or by both.
 func (i *modelInfo) matchesID(id string) bool {
 	if i.providerID == "" {
 		return false

@@ -9,23 +9,22 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// The fields of the objects of a request, besides those of a spec.
+// Fields of the objects in a request, in addition to a spec's.
 var (
 	budgetFields       = []string{"maxToolTurns", "maxToolTurnsExceeded"}
 	outputSchemaFields = []string{"name", "schema"}
 	loopFields         = []string{"consecutiveThreshold", "hardCutoffThreshold"}
 	toolBudgetFields   = []string{"maxCalls"}
-	messageFields      = []string{"role", "content"}
-	// unsupportedFields are fields of a spec that would change what a run does and are not
-	// implemented.
+	messageFields      = []string{"role", "content", "attachments"}
+	// unsupportedFields are fields of a spec that are not implemented although they would affect
+	// the run.
 	unsupportedFields = []string{"attachments", "fallbackModelId", "plan", "supervisor"}
 	toolResultFields  = []string{"toolUseId", "result", "error"}
 	resolutionFields  = []string{"id", "action", "result", "arguments", "reason"}
 )
 
-// unknownFields returns warnings for the fields of a spec, and for those of the
-// objects in it, that are not known. also are fields that may stand beside those of
-// the spec.
+// unknownFields returns warnings for unknown fields of a spec and the objects in it. also lists
+// fields that are allowed in addition to a spec's.
 func (f fields) unknownFields(also ...string) ([]warning, error) {
 	for _, name := range unsupportedFields {
 		if _, has := f[name]; has {
@@ -45,7 +44,7 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 		name  string
 		known []string
 	}{{fieldBudgets, budgetFields}, {fieldOutputSchema, outputSchemaFields}, {fieldLoopDetection, loopFields}} {
-		if object, err := f.readObject(field.name); err == nil { // what is no object is refused where it is read
+		if object, err := f.readObject(field.name); err == nil { // what is not an object is refused where it is read
 			if err := inner(field.name, object, field.known); err != nil {
 				return nil, err
 			}

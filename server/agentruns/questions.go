@@ -10,14 +10,13 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// toolAnswer is what a client says a call came to.
+// toolAnswer is the client's result of a call.
 type toolAnswer struct {
 	toolUseID string
 	clienttool.Answer
 }
 
-// actionClientCall is what the interaction of a call asks for that the client
-// answers.
+// actionClientCall is the action of a client tool's call.
 const actionClientCall = clienttool.Action
 
 // forClient reports whether an interaction is for the client of a run: a call
@@ -26,8 +25,8 @@ func forClient(action string) bool {
 	return action == clienttool.Action || action == tools.ActionAsk || action == tools.ActionAuthorize
 }
 
-// questionArgs returns a question as the arguments of a call: what is asked, how
-// an answer looks, and what the question has besides.
+// questionArgs returns a question as the arguments of a call: its text, the form of its answer,
+// and its details.
 func questionArgs(d *event.InteractionRequest) json.RawMessage {
 	args := make(map[string]json.RawMessage)
 	_ = json.Unmarshal(d.Parameters, &args) // they are the tool's own
@@ -64,7 +63,7 @@ func resolutionOf(ctx context.Context, request *interaction.Request, answer *too
 		r.Action, r.Reason = interaction.Cancel, *answer.Error
 	default:
 		if r.Result, err = interaction.ReadAnswer(ctx, request, *answer.Result); err != nil {
-			err = newInvalid("the result is no answer to the question: %s", err)
+			err = newInvalid("the result does not answer the question: %s", err)
 		}
 	}
 	return r, err

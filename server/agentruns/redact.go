@@ -8,8 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// redactSpec returns a spec as it is read back: as it was given, but for the values of
-// headers.
+// redactSpec returns a spec for display: without the values of headers.
 func redactSpec(spec fields) fields {
 	list := toolsOf(spec)
 	if list == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -25,8 +26,8 @@ const (
 	fieldMetadata       = "metadata"
 )
 
-// sessionFields are what a session decides for all of its runs, and runFields
-// what a message may decide anew. Both have metadata.
+// sessionFields apply to all runs of a session, and runFields may be overridden by a message.
+// Both have metadata.
 var (
 	identityFields = []string{fieldAgentID, fieldName, fieldSystemPrompt, fieldModelID}
 	runFields      = []string{fieldReasoningLevel, fieldTools, fieldBudgets, fieldOutputSchema, fieldLoopDetection, fieldToolBudgets}
@@ -49,14 +50,12 @@ func (f fields) selectFields(lists ...[]string) fields {
 	return kept
 }
 
-// specOf returns what a request says of an agent and its runs, without the input:
-// what is kept of it.
+// specOf returns the stored part of a request: its agent and run settings, without the input.
 func specOf(f fields) fields {
 	return f.selectFields(identityFields, runFields, []string{fieldMetadata})
 }
 
-// metadataOf returns the metadata of a spec as answers show it: an empty object if
-// there is no metadata.
+// metadataOf returns the metadata of a spec for responses: an empty object by default.
 func metadataOf(spec fields) (fields, error) {
 	metadata, err := spec.readObject(fieldMetadata)
 	if metadata == nil {
@@ -65,9 +64,8 @@ func metadataOf(spec fields) (fields, error) {
 	return metadata, err
 }
 
-// withMessage returns what a message of a session asks for: what the message says
-// takes the place of what the session says, but metadata, of which it adds to the
-// session's. Who the agent is, the session says alone.
+// withMessage merges a message into its session's spec: fields of the message override the
+// session's, and metadata is merged. Only the session chooses the agent.
 func withMessage(session, message fields) (fields, error) {
 	merged := session.selectFields(identityFields, runFields)
 	maps.Copy(merged, message.selectFields(runFields, inputFields))
@@ -91,7 +89,7 @@ func withMessage(session, message fields) (fields, error) {
 	return merged, nil
 }
 
-// request is what a run is asked for, checked.
+// request is a validated request for a run.
 type request struct {
 	agentID      string
 	name         string
@@ -120,6 +118,11 @@ type request struct {
 type inputMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
+	// Attachments are the files of a message of the user.
+	Attachments []attachment `json:"attachments,omitempty"`
+
+	// files are the attachments as parts, once they were checked.
+	files []model.Part
 }
 
 // outputSchema is the form of the answer that a request wants.
@@ -128,7 +131,7 @@ type outputSchema struct {
 	schema json.RawMessage
 }
 
-// loopDetection is what a request says of loops; off stands for false.
+// loopDetection is the requested loop detection; off is set for false.
 type loopDetection struct {
 	off              bool
 	consecutive, max int

@@ -43,11 +43,33 @@ func (s *Surface) Routes() []server.Route {
 		s.newRoute("GET "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsRead, (*call).readSession),
 		message,
 		s.newRoute("DELETE "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsWrite, (*call).endSession),
+		s.newRoute("GET "+workspacePath+"/agent-sessions", settings.ScopeSessionsRead, rejectUnsupported(nil, "lists of sessions are not supported: keep the IDs of sessions")),
+		s.newRoute("GET "+workspacePath+"/agent-sessions/{id}/events", settings.ScopeSessionsRead, rejectUnsupported(func(c *call) error {
+			_, err := c.getSession(c.r.Context())
+			return err
+		}, "events of sessions are not supported: read the messages of the session")),
+		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/feedback", settings.ScopeRunsWrite, rejectUnsupported(func(c *call) error {
+			_, err := c.getRun(c.r.Context())
+			return err
+		}, "feedback is not supported")),
 		s.newRoute("GET /api/oauth/userinfo", ScopeIdentity, (*call).userInfo),
 		send,
 		s.newRoute("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, (*call).a2aCard),
 		s.newRoute("GET "+a2aPath+"/discovery", settings.ScopeA2ADiscovery, (*call).a2aDiscovery),
 	})
+}
+
+// rejectUnsupported rejects requests for features that the server lacks. find, which may
+// be nil, returns an error if the record of the path does not exist.
+func rejectUnsupported(find func(*call) error, text string) func(*call) error {
+	return func(c *call) error {
+		if find != nil {
+			if err := find(c); err != nil {
+				return err
+			}
+		}
+		return &requestError{Code: codeNotSupported, Message: text}
+	}
 }
 
 // newRoute returns a route whose handler answers by itself, or returns why not.

@@ -21,28 +21,26 @@ const (
 	ownKey                = string(own)
 )
 
-// runPrefix is what the ids of runs begin with. Turns that other surfaces made, and
-// runs of older servers, have none.
+// runPrefix is the prefix of run ids. Turns created by other surfaces and runs of older servers
+// have none.
 const runPrefix = "run_"
 
-// The values of the label: a session of a client, and one that was made for a
-// single run or for a conversation over A2A.
+// Values of the label: a client's session, and one created for a single run or for a conversation
+// over A2A.
 const (
 	labelSession = "session"
 	labelRun     = "run"
 	labelA2A     = "a2a"
 )
 
-// runRecord is what a turn keeps of the run that it is. A turn without one is no
-// run.
+// runRecord is stored with a turn that is a run. Turns without one are not runs.
 type runRecord struct {
-	// Spec is what was asked for, without the input and the values of headers.
+	// Spec is the request without the input and the values of headers.
 	Spec  fields    `json:"spec"`
 	Model modelUsed `json:"model"`
-	// Thinks is set when the client asked for the model's thoughts.
+	// Thinks is set if the client requested the model's thoughts.
 	Thinks bool `json:"thinks,omitempty"`
-	// Local are the tools that the client runs: what it calls them, by the names
-	// that the model knows.
+	// Local maps the model's names of client tools to the client's names.
 	Local map[string]string `json:"local,omitempty"`
 	// InSession is set when the client knows the session.
 	InSession bool `json:"in_session,omitempty"`
@@ -67,8 +65,8 @@ type run struct {
 	record runRecord
 }
 
-// getRun returns the run that the path names. Turns that are not runs, and those of
-// other callers, are not found.
+// getRun returns the run in the path. Turns that are not runs, and other callers' runs, are not
+// found.
 func (c *call) getRun(ctx context.Context) (*run, error) {
 	id := c.r.PathValue("id")
 	turn, err := c.settings.Service.GetTurn(ctx, c.caller, id)
@@ -104,8 +102,8 @@ func (c *call) refTo(turn *service.Turn, warnings []warning) runRef {
 	return runRef{Warnings: warnings, RunID: turn.ID, StreamURL: "/api/v1/workspaces/" + url.PathEscape(c.caller.Tenant) + "/agent-runs/" + url.PathEscape(turn.ID) + "/stream"}
 }
 
-// beginTurn makes the turn that a body asks for, in a session or in one of its own
-// with a label. The warnings are for what of the body has no effect.
+// beginTurn creates the turn for a body, in the given session or in a new one with a label. The
+// warnings list parts of the body without an effect.
 func (c *call) beginTurn(f fields, session *service.Session, label string, again repetition) (*service.Turn, []warning, error) {
 	asked, err := readRequest(f, forRun)
 	if err != nil {
@@ -143,8 +141,7 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 	return turn, asked.warnings, err
 }
 
-// localNames returns what the client calls the tools that it runs, by the names
-// that the model knows.
+// localNames maps the model's names of client tools to the client's names.
 func localNames(refs []toolRef) map[string]string {
 	names := make(map[string]string)
 	for i := range refs {
@@ -203,7 +200,7 @@ const (
 	mediumEffort = 65
 )
 
-// cancelRun ends a run. One that has ended stays as it is.
+// cancelRun ends a run. A run that has ended does not change.
 func (c *call) cancelRun() error {
 	ctx := c.r.Context()
 	found, err := c.getRun(ctx)

@@ -20,7 +20,7 @@ import (
 // labelEnded is the label that says when a session ended.
 const labelEnded = "agent_runs_ended"
 
-// sessionRecord is what a session keeps of what it was made with.
+// sessionRecord is stored with a session when it is created.
 type sessionRecord struct {
 	// Spec is as it was given, without the values of headers: those are among the
 	// secrets of the metadata.
@@ -33,8 +33,7 @@ type session struct {
 	record sessionRecord
 }
 
-// createSession makes a session. What it says must be able to run as it is, but
-// for the input.
+// createSession creates a session. Its spec must be complete except for the input.
 func (c *call) createSession() error {
 	f, warnings, again, err := c.readSpec("session")
 	if err != nil {
@@ -59,7 +58,7 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	warnings = slices.Concat(warnings, f.warnIdle("a session has no input of its own: send it a message", inputFields...), asked.warnings)
+	warnings = slices.Concat(warnings, f.warnIdle("a session has no input: send it a message", inputFields...), asked.warnings)
 	return server.WriteJSON(c.w, http.StatusCreated, struct {
 		SessionID string    `json:"sessionId"`
 		Name      string    `json:"name"`
@@ -160,7 +159,7 @@ type sessionView struct {
 	Metadata   map[string]json.RawMessage `json:"metadata"`
 }
 
-// readSession answers with a session and what was said in it.
+// readSession responds with a session and its conversation.
 func (c *call) readSession() error {
 	ctx := c.r.Context()
 	found, err := c.getSession(ctx)
@@ -206,14 +205,15 @@ func nameOf(spec fields) string {
 	return cmp.Or(name, ephemeralAgent)
 }
 
-// spokenTexts returns the texts of a conversation: what was given, and the last answer to
-// each. What led to the answers is left out.
+// spokenTexts returns the texts of a conversation: the inputs, and the last answer to each,
+// without intermediate steps.
 func spokenTexts(messages []model.Message) []inputMessage {
 	list := []inputMessage{}
 	spoken := model.Spoken(messages)
 	for i := range spoken {
-		if text := spoken[i].Text(); text != "" {
-			list = append(list, inputMessage{Role: string(spoken[i].Role), Content: text})
+		text, files := spoken[i].Text(), attachmentsOf(&spoken[i])
+		if text != "" || len(files) > 0 {
+			list = append(list, inputMessage{Role: string(spoken[i].Role), Content: text, Attachments: files})
 		}
 	}
 	return list

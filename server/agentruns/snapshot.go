@@ -20,7 +20,7 @@ type runView struct {
 	Spec          fields                     `json:"spec"`
 	AgentSpec     fields                     `json:"agentSpec"`
 	Metadata      map[string]json.RawMessage `json:"metadata"`
-	// Pending is what the run waits for, the oldest first.
+	// Pending lists the run's open interactions, oldest first.
 	Pending   []pendingInteraction `json:"pendingInteractions"`
 	Tokens    *tokens              `json:"tokens"`
 	Turns     *int                 `json:"turns"`
@@ -67,8 +67,7 @@ func (c *call) readRun() error {
 	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
-// terminalPayload returns what the last event of a run that has ended says, and what the
-// run has used.
+// terminalPayload returns the content of the last event of a finished run, and its usage.
 func (c *call) terminalPayload(ctx context.Context, found *run) (payload, usage, error) {
 	t := newTranslator(found.record.runFacts())
 	for record, err := range c.settings.Service.Events(ctx, c.caller, found.ID, 0) {

@@ -13,9 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// streamRun answers with the events of a run: those after the last one that the client
-// has seen, and then new ones, up to the terminal one. A stream that ends earlier is
-// cut off: after an orderly end clients would reconnect at once.
+// streamRun responds with the events of a run: those after the last one that the client saw, then
+// new ones up to the terminal event. A stream that ends earlier is cut off, because after a clean
+// end clients would reconnect at once.
 func (c *call) streamRun() error {
 	s, err := c.openSender()
 	if err != nil {
@@ -75,7 +75,7 @@ type sender struct {
 	over bool
 }
 
-// writeRecord writes what a record of the log becomes.
+// writeRecord writes the events for a record of the log.
 func (s *sender) writeRecord(b *bytes.Buffer, r *event.Record) error {
 	frames, err := s.translateRecord(r)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *sender) followRun(ctx context.Context, out *server.EventStream) error {
 	return s.sendOutcome(ctx, out)
 }
 
-// sendOutcome sends the terminal event of a run whose log is not kept to its end any
-// more: what it came to is.
+// sendOutcome sends the terminal event from the stored outcome, for a run whose log was partly
+// deleted.
 func (s *sender) sendOutcome(ctx context.Context, out *server.EventStream) error {
 	turn, err := s.settings.Service.GetTurn(ctx, s.caller, s.id)
 	if err != nil || turn.Outcome == nil {

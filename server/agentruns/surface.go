@@ -23,16 +23,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings is what the surface is made of. The Service is required.
+// Settings configures the surface. The Service is required.
 type Settings struct {
 	// Service runs the turns, and knows the agents and models.
 	Service *service.Service
-	// PublicURL is what the addresses in cards begin with; they are paths when it
-	// is empty.
+	// PublicURL is the prefix of addresses in cards; if empty, they are paths.
 	PublicURL string
-	// DefaultModel is the declared id of the model of specs that name none; empty
-	// is that of the defaults of agents, or the only one.
+	// DefaultModel is the declared id of the model for specs without one; empty means the agent
+	// defaults' model, or the only one.
 	DefaultModel string
+	// ToolBudgets are how often tools may be called in a run whose agent and request do not
+	// say so, by their ids.
+	ToolBudgets map[string]int
 	// LocalToolTimeout is how long a run waits for its client to answer a call; 0
 	// is settings.DefaultLocalToolTimeout.
 	LocalToolTimeout time.Duration
@@ -114,13 +116,13 @@ func (c *call) checkWorkspace() error {
 // newComposer returns what composes turns in the revision of a caller as it is now.
 func (s *Surface) newComposer(ctx context.Context, caller service.Caller) *composer {
 	return &composer{
-		set: s.settings.Service.SetFor(ctx, caller.Tenant), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout,
+		set: s.settings.Service.SetFor(ctx, caller.Tenant), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout, budgets: s.settings.ToolBudgets,
 		tools:   s.settings.Tools,
 		guarded: func() (map[string]string, error) { return s.settings.Service.GuardedTools(ctx, caller.Tenant) },
 	}
 }
 
-// readBody reads the body as a JSON object. One that is empty is an empty object.
+// readBody reads the body as a JSON object. An empty body counts as an empty object.
 func (c *call) readBody() (fields, error) {
 	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, newInvalid("the body is encoded as %q; it must be plain JSON", clip.Text(coding))
@@ -135,7 +137,7 @@ func (c *call) readBody() (fields, error) {
 	return decodeBody(data)
 }
 
-// done is the body of what was carried out.
+// done is the body of a successful action.
 type done struct {
 	OK     bool   `json:"ok"`
 	Status string `json:"status,omitempty"`

@@ -19,17 +19,16 @@ var refFields = map[string][]string{
 	kindMCPLocal: {"kind", "name", "serverInfo", "tools"},
 }
 
-// clientToolFields are those of a tool as a server of tools lists it; clients hand on
-// what they were told. The last ones have an effect in the client alone.
+// clientToolFields are the fields of a tool as listed by an MCP server, which clients pass on.
+// The last ones only affect the client.
 var clientToolFields = []string{
 	"name", "description", "inputSchema", "outputSchema",
 	"title", "annotations", "icons", "execution", "_meta",
 }
 
-// unknownRefFields returns a warning for each field of a tool reference that has no
-// effect. One that looks like a field of its kind is an error. Upper and lower case
-// are the same, as where it is read, and what is no reference is refused there. Cards
-// and serverInfo are handed on as they are.
+// unknownRefFields returns a warning for each field of a tool reference without an effect. A
+// field that looks like one of its kind is an error. Case is ignored, as in reading. Cards and
+// serverInfo are passed on unchecked.
 func unknownRefFields(path string, raw json.RawMessage) ([]warning, error) {
 	var read toolRef
 	var known []string

@@ -16,8 +16,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// The kinds of tools that a spec may name. The server runs those of the first
-// five kinds, and the client those whose kind ends with local.
+// Kinds of tools in a spec. The server runs the first five kinds; the client runs the kinds
+// ending in local.
 const (
 	kindMantyx   = "mantyx"
 	kindPlugin   = "mantyx_plugin"
@@ -41,14 +41,14 @@ var (
 	mcpToolName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 )
 
-// toolRef is an element of tools, of any kind: each has some of the fields. What
-// the protocol does not know is kept in raw.
+// toolRef is an element of tools, of any kind; each kind has some of the fields. raw keeps fields
+// unknown to the protocol.
 type toolRef struct {
 	Kind string `json:"kind"`
 	// ID is the tool of mantyx.
 	ID string `json:"id"`
-	// Name is what the model calls the tool, or the server of tools; that of
-	// mantyx_plugin is of the form @plugin/tool.
+	// Name is the model's name for the tool or tool server; for mantyx_plugin it has the form
+	// @plugin/tool.
 	Name         string            `json:"name"`
 	Description  string            `json:"description"`
 	Parameters   json.RawMessage   `json:"parameters"`
@@ -134,7 +134,7 @@ func wrongType(err error) error {
 	if wrong, ok := err.(*json.UnmarshalTypeError); ok && wrong.Field != "" { //nolint:errorlint // encoding/json does not wrap it
 		return fmt.Errorf("%s must not be a JSON %s", wrong.Field, wrong.Value)
 	}
-	return fmt.Errorf("it is no JSON object")
+	return fmt.Errorf("not a JSON object")
 }
 
 func checkRequired(field, value string) error {
@@ -178,7 +178,7 @@ func (r *toolRef) checkHeaders() error {
 		value := r.Headers[name]
 		switch {
 		case !headerName.MatchString(name):
-			return fmt.Errorf("headers: %q is no name of a header", clip.Text(name))
+			return fmt.Errorf("headers: %q is not a valid header name", clip.Text(name))
 		case len(value) > maxHeaderValue:
 			return fmt.Errorf("headers.%s has %d bytes; %d are allowed", name, len(value), maxHeaderValue)
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
@@ -190,8 +190,7 @@ func (r *toolRef) checkHeaders() error {
 	return nil
 }
 
-// ownHeaders are those that the protocols set, and those that would change what
-// the rest of a request means.
+// ownHeaders are set by the protocols, or would change how the rest of a request is read.
 var ownHeaders = []string{
 	"accept", "connection", "content-length", "content-type", "host", "last-event-id", "mcp-protocol-version", "mcp-session-id",
 	"te", "trailer", "transfer-encoding", "upgrade",
@@ -265,7 +264,7 @@ func (r *toolRef) claimedIDs() []string {
 // has to be shortened.
 const surePrefix = 40
 
-// idPrefix is what the ids of the tools of a server begin with.
+// idPrefix is the prefix of the ids of a server's tools.
 func (r *toolRef) idPrefix() string {
 	whole := r.Name + "_"
 	return whole[:min(len(whole), surePrefix)]
@@ -307,7 +306,7 @@ func (r *toolRef) clientTools() []clientTool {
 	}
 }
 
-// echoOf returns what a call repeats of its tool.
+// echoOf returns the part of a tool's declaration that its calls repeat.
 func echoOf(echo localEcho) json.RawMessage {
 	raw, err := json.Marshal(echo)
 	if err != nil {
@@ -316,10 +315,10 @@ func echoOf(echo localEcho) json.RawMessage {
 	return raw
 }
 
-// messageParameters are those of a tool that says something to an agent.
+// messageParameters are the parameters of a tool that sends a message to an agent.
 var messageParameters = json.RawMessage(`{"type":"object","properties":{"message":{"type":"string","description":"What to tell the agent."}},"required":["message"]}`)
 
-// describeCard returns what the model is told of an agent with a card.
+// describeCard returns the model's description of an agent with a card.
 func describeCard(raw json.RawMessage) string {
 	var card agentCard
 	if json.Unmarshal(raw, &card) != nil {

@@ -14,8 +14,8 @@ import (
 func TestToolsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for refs, want := range map[string]string{
-		`null`:                          "tools[0]: it is no JSON object",
-		`1`:                             "tools[0]: it is no JSON object",
+		`null`:                          "tools[0]: not a JSON object",
+		`1`:                             "tools[0]: not a JSON object",
 		`{}`:                            "tools[0]: kind is required",
 		`{"kind":"magic"}`:              `tools[0]: the kind "magic" is not known; there are mantyx, mantyx_plugin, local, a2a, a2a_local, mcp and mcp_local`,
 		`{"kind":1}`:                    "tools[0]: kind must not be a JSON number",
@@ -42,7 +42,7 @@ func TestToolsThatAreRefused(t *testing.T) {
 		`{"kind":"mcp","name":"p","url":"https://"}`:                                                              "tools[0]: url must be an http or https URL",
 		`{"kind":"mcp","name":"p","url":"https://u:secret@x.example"}`:                                            "tools[0]: url must not have credentials; use headers",
 		`{"kind":"mcp","name":"p","url":"https://x.example","headers":{"A":1}}`:                                   "tools[0]: headers must not be a JSON number",
-		`{"kind":"mcp","name":"p","url":"https://x.example","headers":{"A b":"secret"}}`:                          `tools[0]: headers: "A b" is no name of a header`,
+		`{"kind":"mcp","name":"p","url":"https://x.example","headers":{"A b":"secret"}}`:                          `tools[0]: headers: "A b" is not a valid header name`,
 		`{"kind":"mcp","name":"p","url":"https://x.example","headers":{"A":"x\r\nB: secret"}}`:                    "tools[0]: headers.A has a character that headers cannot have",
 		`{"kind":"mcp","name":"p","url":"https://x.example","headers":{"hOst":"secret"}}`:                         "tools[0]: headers.hOst is set by the server itself",
 		`{"kind":"mcp","name":"p","url":"https://x.example","toolFilter":"x"}`:                                    "tools[0]: toolFilter must not be a JSON string",

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The limits of what a client answers, in bytes.
+// Limits for client answers, in bytes.
 const (
 	maxToolResult = 2 << 20
 	maxToolError  = 8 << 10
@@ -91,8 +91,7 @@ func (c *call) toolResult() error {
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 }
 
-// askedOf returns what a run asked its client for, by the call; false when it did
-// not.
+// askedOf returns a run's request to its client for a call; false if there is none.
 func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *service.Interaction, ok bool, err error) {
 	list, err := c.settings.Service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: found.ID})
 	if err != nil {

@@ -22,36 +22,34 @@ type translator struct {
 	// since.
 	turns int
 	open  bool
-	// text and calls are those of the model call that is under way.
+	// text and calls belong to the current model call.
 	text  strings.Builder
 	calls []*event.ToolCallReady
 	// shown is the first event of the current model call that a client may have shown;
 	// 0 if none was.
 	shown uint64
-	// last is the text of the model call that ended last, and model the one that
-	// answered it.
+	// last is the text of the last completed model call, and model the model that answered it.
 	last  string
 	model modelUsed
-	// spent is what the model calls that ended have used: the end of a turn that
-	// was ended from outside does not say it. used is what the terminal event says.
+	// spent is the usage of completed model calls, because the end of a canceled turn does not
+	// report it. used is reported in the terminal event.
 	spent event.Usage
 	used  usage
-	// asked is what the run waited for, by interaction, resolved those interactions that have
-	// an answer, and answered the calls that the client has answered.
+	// asked holds the run's interactions by id, resolved the answered ones, and answered the
+	// calls that the client has answered.
 	asked    map[string]*event.InteractionRequest
 	resolved map[string]bool
 	answered map[string]bool
 }
 
-// runFacts is what the log of a turn does not say of a run.
+// runFacts is information about a run that its log lacks.
 type runFacts struct {
-	// model is what the run was made with. Of a pool it is the first member: which
-	// one answers is not known before.
+	// model is the requested model. For a pool it is the first member, because the answering one
+	// is not known beforehand.
 	model modelUsed
-	// thinks is set when the client asked for the model's thoughts.
+	// thinks is set if the client requested the model's thoughts.
 	thinks bool
-	// local are the tools that the client answers: what it calls them, by the names
-	// that the model knows.
+	// local maps the model's names of client tools to the client's names.
 	local map[string]string
 }
 
@@ -88,8 +86,8 @@ func (t *translator) translateRecord(r *event.Record) ([]frame, error) {
 	return frames, nil
 }
 
-// translated are the types of records that matter, with the data of those of which
-// nothing does but that they are there.
+// translated are the relevant record types, with the data type of those whose content does not
+// matter.
 var translated = map[event.Type]event.Data{
 	event.TypeRunStart: &event.RunStart{}, event.TypeStepStart: &event.StepStart{}, event.TypeStreamReset: &event.StreamReset{},
 	event.TypeTextDelta: nil, event.TypeReasoningDelta: nil, event.TypeToolCallReady: nil, event.TypeToolCallCancel: nil,
@@ -151,8 +149,8 @@ func (t *translator) noteDelta() {
 	}
 }
 
-// takeBack takes back what the model call under way has said, which is asked anew:
-// a client that has deltas of it is told that they do not count.
+// takeBack withdraws the partial answer of the current model call, which is repeated. It tells
+// clients that received deltas.
 func (t *translator) takeBack() []payload {
 	from := t.shown
 	t.forgetPartial()
@@ -162,7 +160,7 @@ func (t *translator) takeBack() []payload {
 	return []payload{deltasReset{FromSeq: from}}
 }
 
-// forgetPartial drops what the model call has said that was under way.
+// forgetPartial drops the partial answer of the current model call.
 func (t *translator) forgetPartial() {
 	t.text.Reset()
 	t.calls, t.shown = nil, 0
@@ -177,8 +175,8 @@ func (t *translator) dropCall(id string) {
 	}
 }
 
-// messagePayloads returns the events of a model call that ended: what it said, and the
-// calls that are made here.
+// messagePayloads returns the events of a completed model call: its text, and the calls that the
+// server executes.
 func (t *translator) messagePayloads(d *event.InferenceComplete) []payload {
 	t.last = t.text.String()
 	m := assistantMessage{Text: t.last, Turn: t.turns, FinishReason: finishReason(d.FinishReason)}
@@ -234,8 +232,8 @@ func finishReason(reason event.FinishReason) *string {
 	return &name
 }
 
-// callDonePayloads returns the event of a call that was made here, or that was answered in
-// place of the client.
+// callDonePayloads returns the event of a call that the server executed, or answered for the
+// client.
 func (t *translator) callDonePayloads(d *event.ToolCallDone) []payload {
 	if d.Outcome == event.CallSuspended || t.answered[d.ID] {
 		return nil
@@ -313,8 +311,8 @@ func (t *translator) failurePayload(d *event.RunFinish, used usage) payload {
 	return e
 }
 
-// askPayloads returns the event that asks for what the run waits for: the client for
-// the result of a call, anyone with permission for an approval and the like.
+// askPayloads returns the event for an open interaction: the client returns a call's result, and
+// anyone with permission answers approvals and the like.
 func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 	if t.asked[d.ID] != nil {
 		return nil
@@ -332,7 +330,7 @@ func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 	return []payload{call}
 }
 
-// answerPayloads returns the event that shows what was answered.
+// answerPayloads returns the event that shows an answer.
 func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 	asked := t.asked[d.TargetID]
 	if asked == nil {
@@ -369,8 +367,8 @@ func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 	return []payload{in}
 }
 
-// timedOut describes what a run waited for too long: unless it waited only for an
-// approval or the like, the client is at fault.
+// timedOut describes the interaction that timed out: unless all were approvals and the like, the
+// client is at fault.
 func (t *translator) timedOut() (text, subtype string) {
 	others := 0
 	for id, asked := range t.asked {

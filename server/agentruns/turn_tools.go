@@ -34,7 +34,7 @@ type PeerCall struct {
 	Headers map[string]string
 	// ContextID is the conversation that the message belongs to; empty begins one.
 	ContextID string
-	// Message is what the agent is told.
+	// Message is the message to the agent.
 	Message string
 	// MessageID is the same whenever the same call is repeated.
 	MessageID string
@@ -54,7 +54,7 @@ type MCPServer struct {
 	Tools []string
 }
 
-// TurnToolsSettings is what the tools of turns are made with.
+// TurnToolsSettings configures the tools of turns.
 type TurnToolsSettings struct {
 	// CallPeer sends a message to an agent and returns the text of its reply; nil
 	// answers every call with an error. It is called from many goroutines at once.
@@ -88,7 +88,7 @@ func NewTurnTools(s TurnToolsSettings) *TurnTools {
 	return &TurnTools{settings: s}
 }
 
-// Check reports what is wrong with the descriptions of tools. It reaches nothing.
+// Check reports errors in tool descriptions. It makes no requests.
 func (t *TurnTools) Check(list []service.EphemeralTool) error {
 	_, err := refsOf(list)
 	return err
@@ -115,8 +115,8 @@ func refsOf(list []service.EphemeralTool) ([]toolRef, error) {
 	return refs, nil
 }
 
-// Make returns the tools. A server that cannot be reached gives one tool that says
-// so. The error is that of a description that does not fit, or of ctx.
+// Make creates the tools. An unreachable server becomes one tool that reports this. The error is
+// for an invalid description, or from ctx.
 func (t *TurnTools) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
 	refs, err := refsOf(list)
 	if err != nil {
@@ -131,8 +131,8 @@ func (t *TurnTools) Make(ctx context.Context, list []service.EphemeralTool) ([]r
 	return assembleTools(refs, servers, t.peerTool), release, nil
 }
 
-// assembleTools returns the tools of all references, of which those with an id of their
-// own come first: what a server calls its tools must not take a name from them.
+// assembleTools returns the tools of all references. Tools with fixed ids come first, so that a
+// server's tools cannot take their names.
 func assembleTools(refs []toolRef, servers map[string]*mcpServer, peer func(*toolRef) tools.Tool) []resolve.EphemeralTool {
 	var made []resolve.EphemeralTool
 	for i := range refs {
@@ -162,7 +162,7 @@ func assembleTools(refs []toolRef, servers map[string]*mcpServer, peer func(*too
 	return made
 }
 
-// mcpServer is a server of tools that was asked what it has.
+// mcpServer is a tool server with its listed tools.
 type mcpServer struct {
 	tools   []resolve.EphemeralTool
 	release func()
@@ -185,8 +185,8 @@ func (t *TurnTools) connectAll(ctx context.Context, refs []toolRef) map[string]*
 	return servers
 }
 
-// closeAll takes leave of all servers at once: one that does not listen may take a
-// while.
+// closeAll closes the connections to all servers concurrently, since an unresponsive one may take
+// a while.
 func (t *TurnTools) closeAll(servers map[string]*mcpServer) {
 	var wait sync.WaitGroup
 	for name, server := range servers {
@@ -200,7 +200,7 @@ func (t *TurnTools) closeAll(servers map[string]*mcpServer) {
 	wait.Wait()
 }
 
-// errNoMCP and errNoPeers name what the program was built without.
+// errNoMCP and errNoPeers mean that the program was built without this feature.
 var (
 	errNoMCP   = errors.New("this server reaches no MCP servers")
 	errNoPeers = errors.New("this server calls no agents elsewhere")
@@ -272,8 +272,8 @@ type peer struct {
 
 func (t *TurnTools) peerTool(ref *toolRef) tools.Tool { return &peer{&t.settings, ref} }
 
-// Descriptor describes the tool. What the agent does with a message nobody knows,
-// so it must not hear it twice.
+// Descriptor describes the tool. The effect of a message on the agent is unknown, so it must not
+// be repeated.
 func (p *peer) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: cmp.Or(p.ref.Description, "Delegate a task to the "+p.ref.Name+" agent over A2A. Pass the full task as a single message."),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -36,18 +37,18 @@ var (
 	outputSchemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// purpose is what a body is for, which decides which fields it needs.
+// purpose is the use of a body, which decides which fields are required.
 type purpose int
 
 const (
 	// forRun is a run, or a message together with its session.
 	forRun purpose = iota
-	// forSession is a session, which has no input of its own.
+	// forSession is a session, which has no input.
 	forSession
 )
 
-// readRequest checks a body against all limits and returns what it asks for. The
-// error is a *requestError.
+// readRequest checks a body against all limits and returns the request. The error is a
+// *requestError.
 func readRequest(f fields, why purpose) (*request, error) {
 	r := new(request)
 	for _, read := range []func(fields) error{
@@ -88,22 +89,22 @@ func (r *request) readIdentity(f fields) error {
 		}
 	}
 	if r.agentID != "" && !agentIDGrammar.MatchString(r.agentID) {
-		return newInvalid("agentId %q is no id of an agent", clip.Text(r.agentID))
+		return newInvalid("agentId %q is not a valid agent ID", clip.Text(r.agentID))
 	}
 	r.name = cmp.Or(r.name, ephemeralAgent)
 	return nil
 }
 
-// agentIDGrammar is that of declared agents, and of those of a remote source.
+// agentIDGrammar matches ids of declared agents and of remote sources' agents.
 var agentIDGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-Za-z0-9][A-Za-z0-9_.:-]{0,127})?$`)
 
-// readInput reads what the run works on: a prompt or messages.
+// readInput reads the run's input: a prompt or messages.
 func (r *request) readInput(f fields) error {
 	var prompt string
 	if err := f.readField(fieldPrompt, &prompt, "a string"); err != nil {
 		return err
 	}
-	if err := f.readField(fieldMessages, &r.messages, "a list of {role, content} with strings"); err != nil {
+	if err := f.readField(fieldMessages, &r.messages, "a list of {role, content, attachments}"); err != nil {
 		return err
 	}
 	switch listed := len(r.messages) > 0; {
@@ -119,9 +120,19 @@ func (r *request) readInput(f fields) error {
 		if m.Role != roleUser && m.Role != roleAssistant && m.Role != roleSystem {
 			return newInvalid("messages[%d].role is %q; it must be user, assistant or system", i, clip.Text(m.Role))
 		}
+		if len(m.Attachments) > 0 && m.Role != roleUser {
+			return newInvalid("messages[%d].attachments: only messages of the user have files", i)
+		}
+		for j := range m.Attachments {
+			part, err := m.Attachments[j].toPart(fmt.Sprintf("messages[%d].attachments[%d]", i, j))
+			if err != nil {
+				return err
+			}
+			r.messages[i].files = append(r.messages[i].files, part)
+		}
 	}
 	if r.messages[len(r.messages)-1].Role == roleAssistant {
-		return newInvalid("messages ends with what the assistant said: there is nothing to answer")
+		return newInvalid("messages must not end with a message of the assistant")
 	}
 	return nil
 }
@@ -133,7 +144,7 @@ const (
 	roleSystem    = "system"
 )
 
-// efforts are the levels of reasoning and what they count for.
+// efforts are the levels of reasoning as percentages.
 var efforts = map[string]int{"off": 0, "low": 30, "medium": 50, "high": 80}
 
 func (r *request) readEffort(f fields) error {
@@ -199,7 +210,7 @@ func (r *request) readOutputSchema(f fields) error {
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
-		return newInvalid("outputSchema is no JSON")
+		return newInvalid("outputSchema is not JSON")
 	}
 	if compact.Len() > maxOutputSchema {
 		return newInvalid("outputSchema has %d bytes; %d are allowed", compact.Len(), maxOutputSchema)
@@ -219,8 +230,8 @@ func (r *request) readOutputSchema(f fields) error {
 	return nil
 }
 
-// readLoopDetection reads the thresholds. One that is not given has its default
-// before the two are compared.
+// readLoopDetection reads the thresholds. A missing one gets its default before they are
+// compared.
 func (r *request) readLoopDetection(f fields) error {
 	raw, has := f[fieldLoopDetection]
 	if !has {

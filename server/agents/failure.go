@@ -11,14 +11,14 @@ import (
 
 // WriteError answers with an error of the router.
 func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
-	writeText(w, e.Status, e.Message)
+	writeError(w, e.Status, wire.StatusOfHTTP(e.Status), e.Message)
 }
 
 // WriteFailure answers with an error of a handler. The reply is plain text, also if the
 // request asked for a stream.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
-		writeText(w, refused.Status.HTTP(), refused.Message)
+		writeError(w, refused.Status.HTTP(), refused.Status, refused.Message)
 		return
 	}
 	f := server.Classify(r.Context(), err)
@@ -26,14 +26,16 @@ func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error
 	if f.Retry {
 		w.Header().Set("Retry-After", "1")
 	}
-	writeText(w, f.Status, f.Message)
+	writeError(w, f.Status, wire.StatusOfHTTP(f.Status), f.Message)
 }
 
-func writeText(w http.ResponseWriter, status int, text string) {
+// writeError answers with an error as text. It begins with the status by name: clients of
+// the API show the text, and the names are more precise than the codes of HTTP.
+func writeError(w http.ResponseWriter, code int, status wire.Status, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // a client that is gone needs no answer
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, string(status)+": "+text+"\n") // a client that is gone needs no answer
 }

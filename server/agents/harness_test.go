@@ -118,6 +118,7 @@ type world struct {
 	t        testing.TB
 	service  *service.Service
 	drain    func() error
+	server   *server.Server
 	url      string
 	describe func() ([]byte, error)
 	// waits gets a value when a request begins to wait for a snapshot.
@@ -207,6 +208,7 @@ func (w *world) listen(s Settings) (drain func() error) {
 	if err == nil {
 		err = srv.Mount(ctx, noticing{surface, w.waits})
 	}
+	w.server = srv
 	if err == nil {
 		err = srv.Listen(ctx)
 	}

@@ -34,14 +34,15 @@ func (c *call) getSnapshot() error { return c.answerSnapshot(c.agent.GetSnapshot
 // the server shuts down, or after MaxWait.
 func (c *call) waitForSnapshot() error {
 	return c.answerSnapshot(func(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
-		waiting := ctx
+		waiting, end := server.UntilDrain(ctx)
+		defer end()
 		if c.settings.MaxWait > 0 {
 			var cancel context.CancelFunc
-			waiting, cancel = context.WithTimeout(ctx, c.settings.MaxWait)
+			waiting, cancel = context.WithTimeout(waiting, c.settings.MaxWait)
 			defer cancel()
 		}
 		snapshot, err := c.agent.WaitForSnapshot(waiting, request)
-		if err != nil && (isDraining(ctx) || ctx.Err() == nil && waiting.Err() != nil) {
+		if err != nil && (isDraining(waiting) || ctx.Err() == nil && waiting.Err() != nil) {
 			return c.agent.GetSnapshot(context.WithoutCancel(ctx), request)
 		}
 		return snapshot, err

@@ -62,27 +62,27 @@ func TestFieldsOfTheWrongTypeOrNameAreNamed(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	for body, want := range map[string]string{
-		`{"data":[]}`:                                            `data: it cannot be a JSON array`,
-		`{"data":{"message":"x"}}`:                               `data.message: it cannot be a JSON string`,
-		`{"data":{"message":{"content":{}}}}`:                    `data.message.content: it cannot be a JSON object`,
-		`{"data":{"message":{"content":[{"text":1}]}}}`:          `data.message.content.text: it cannot be a JSON number`,
+		`{"data":[]}`:                                            `data must not be a JSON array`,
+		`{"data":{"message":"x"}}`:                               `data.message must not be a JSON string`,
+		`{"data":{"message":{"content":{}}}}`:                    `data.message.content must not be a JSON object`,
+		`{"data":{"message":{"content":[{"text":1}]}}}`:          `data.message.content.text must not be a JSON number`,
 		`{"data":{"message":{"Content":[{"text":"a"}]}}}`:        `data.message.Content: unknown field; did you mean "content"?`,
 		`{"data":{"message":{"content":[{"Text":"a"}]}}}`:        `data.message.content[0].Text: unknown field; did you mean "text"?`,
-		`{"data":{"detach":"yes"}}`:                              `data.detach: it cannot be a JSON string`,
+		`{"data":{"detach":"yes"}}`:                              `data.detach must not be a JSON string`,
 		`{"data":{"detach":true},"init":{"state":{"Custom":1}}}`: `init.state.Custom: unknown field; did you mean "custom"?`,
-		`{"data":{"resume":{"respond":[1]}}}`:                    `data.resume.respond: it cannot be a JSON number`,
+		`{"data":{"resume":{"respond":[1]}}}`:                    `data.resume.respond must not be a JSON number`,
 		`{"data":{"x":1}}`:                                       `data.x: unknown field`,
 	} {
-		if status, text := w.ask("alice", "POST /agents/clerk", body); status != http.StatusBadRequest || text != want {
+		if status, text := w.ask("alice", "POST /agents/clerk", body); status != http.StatusBadRequest || text != "INVALID_ARGUMENT: "+want {
 			t.Errorf("%s: %d %s, want %s", body, status, text, want)
 		}
 	}
 	for _, route := range []string{"getSnapshot", "waitForSnapshot", "abort"} {
 		for body, want := range map[string]string{
-			`{"data":{"snapshotId":1}}`:   `data.snapshotId: it cannot be a JSON number`,
+			`{"data":{"snapshotId":1}}`:   `data.snapshotId must not be a JSON number`,
 			`{"data":{"snapshotid":"x"}}`: `data.snapshotid: unknown field; did you mean "snapshotId"?`,
 		} {
-			if status, text := w.ask("alice", "POST /agents/clerk/"+route, body); status != http.StatusBadRequest || text != want {
+			if status, text := w.ask("alice", "POST /agents/clerk/"+route, body); status != http.StatusBadRequest || text != "INVALID_ARGUMENT: "+want {
 				t.Errorf("%s %s: %d %s, want %s", route, body, status, text, want)
 			}
 		}
@@ -273,6 +273,9 @@ func TestD6RefusalsDoNotDependOnAccept(t *testing.T) {
 	} {
 		status, text := w.ask(tt.who, "POST "+tt.path, tt.body)
 		streamed, _ := w.ask(tt.who, "POST "+tt.path, tt.body, "Accept", "text/event-stream")
+		if tt.status != 200 && !strings.Contains(text, map[int]string{400: "INVALID_ARGUMENT: ", 404: "NOT_FOUND: "}[tt.status]) && !strings.HasPrefix(text, "FAILED_PRECONDITION: ") {
+			t.Errorf("%s %s: the text has no status: %s", tt.path, tt.body, text)
+		}
 		if status != tt.status || streamed != status {
 			t.Errorf("%s %s %s: %d, streamed %d: %s", tt.who, tt.path, tt.body, status, streamed, text)
 		}
