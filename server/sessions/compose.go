@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// composer makes turns of what is asked for.
+// composer creates turns from requests.
 type composer struct {
 	// agent is the agent that has the conversation: the provider's own, unless that handed
 	// over; empty for a provider without one.
@@ -23,16 +23,16 @@ type composer struct {
 	usable    *service.Catalog
 	provider  *provider
 	threshold int
-	// capabilities returns what the provider of a hosted agent can do; nil if it is not
-	// known, and then the turn finds out.
+	// capabilities returns the capabilities of a hosted agent's provider; nil if they are
+	// unknown, in which case the turn itself may fail.
 	capabilities func() backend.Capabilities
 	// guarded returns the tools that agents guard.
 	guarded func() (map[string]string, error)
 }
 
-// composeAgent returns the agent that works on a turn: that of the provider, or one
-// without a prompt, with the model and the tools of the turn. An agent that runs at a peer
-// decides about both itself; then the result is nil.
+// composeAgent returns the agent of a turn: the provider's agent, or one without a prompt, with
+// the model and tools of the turn. It returns nil for an agent at a peer, which chooses both
+// itself.
 func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, form bool, input []model.Message) (*service.Ephemeral, error) {
 	agent, err := c.baseAgent()
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *composer) composeAgent(modelName string, asked *toolgrant.Request, form
 	return &service.Ephemeral{Agent: *agent}, nil
 }
 
-// composeHosted returns an agent at a hosted provider with the tools of the turn. What the
-// provider cannot do is refused, if it was asked for.
+// composeHosted returns a hosted agent with the tools of the turn. It fails if the provider lacks
+// a requested capability.
 func (c *composer) composeHosted(agent *spec.Agent, asked *toolgrant.Request, form bool, input []model.Message) (*service.Ephemeral, error) {
 	can := c.capabilities()
 	if can != nil && form && !can.Have(backend.StructuredOutput) {
@@ -86,7 +86,7 @@ func (c *composer) composeHosted(agent *spec.Agent, asked *toolgrant.Request, fo
 	return &service.Ephemeral{Agent: *agent}, nil
 }
 
-// refuse returns the error of a request for what the provider cannot do.
+// refuse returns the error of a request that needs a capability the provider lacks.
 func (c *composer) refuse(lacks backend.Capability, need string) error {
 	return failedPrecondition("%s", (&backend.CapabilityError{Provider: c.provider.name, Capability: string(lacks), Need: need}).Error())
 }

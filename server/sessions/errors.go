@@ -5,31 +5,26 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server"
 )
 
-// requestError is a request that is refused.
-type requestError struct {
-	status  int
-	code    string
-	message string
+func newRefusal(status int, code, message string) *server.Refusal {
+	return &server.Refusal{Status: status, Code: code, Message: message}
 }
 
-// Error returns the message.
-func (e *requestError) Error() string { return e.message }
-
 // badRequest returns an error for a request that is invalid.
-func badRequest(format string, args ...any) *requestError {
-	return &requestError{http.StatusBadRequest, "invalid_request", fmt.Sprintf(format, args...)}
+func badRequest(format string, args ...any) *server.Refusal {
+	return newRefusal(http.StatusBadRequest, "invalid_request", fmt.Sprintf(format, args...))
 }
 
 // notFound returns an error for what does not exist, or belongs to somebody else.
-func notFound(kind, id string) *requestError {
-	return &requestError{http.StatusNotFound, "not_found", fmt.Sprintf("%s %q not found", kind, clip.Text(id))}
+func notFound(kind, id string) *server.Refusal {
+	return newRefusal(http.StatusNotFound, "not_found", fmt.Sprintf("%s %q not found", kind, clip.Text(id)))
 }
 
 // failedPrecondition returns an error for what this server is not set up for.
-func failedPrecondition(format string, args ...any) *requestError {
-	return &requestError{http.StatusPreconditionFailed, "failed_precondition", fmt.Sprintf(format, args...)}
+func failedPrecondition(format string, args ...any) *server.Refusal {
+	return newRefusal(http.StatusPreconditionFailed, "failed_precondition", fmt.Sprintf(format, args...))
 }
 
 // errorBody is the body of an error.
@@ -39,4 +34,4 @@ type errorBody struct {
 }
 
 // errNoInteraction has the text that clients look for.
-var errNoInteraction = &requestError{http.StatusNotFound, "not_found", "agent interaction not found"}
+var errNoInteraction = newRefusal(http.StatusNotFound, "not_found", "agent interaction not found")

@@ -99,7 +99,7 @@ func readAfter(q url.Values) (uint64, error) {
 	return after, nil
 }
 
-// readEventLimit reads how many events are asked for; 0 is no limit.
+// readEventLimit reads the requested number of events; 0 means no limit.
 func readEventLimit(q url.Values) (int, error) {
 	if !q.Has("limit") {
 		return defaultEvents, nil
@@ -113,7 +113,7 @@ func readEventLimit(q url.Values) (int, error) {
 
 // listEvents answers with the events of a turn after one.
 func (c *call) listEvents() error {
-	q := c.r.URL.Query()
+	q := c.readQuery()
 	after, err := readAfter(q)
 	if err != nil {
 		return err
@@ -165,11 +165,11 @@ func (c *call) readEvents(t *turn, reader *eventReader, limit int) ([]eventView,
 	return list[:min(limit, len(list))], nil
 }
 
-// frameOverhead is what an event has around its data, at most, besides its display.
+// frameOverhead is the maximum size of an event without its data and display.
 const frameOverhead = 4 << 10
 
-// writeTo writes the event as a server-sent event. One that is too large is cut, which
-// its data says.
+// writeTo writes a server-sent event. It shortens an event that is too large, and marks its data
+// as shortened.
 func (v *eventView) writeTo(b *bytes.Buffer) error {
 	size := server.MaxFrame
 	if v.Type == display.TypeTurnCompleted || v.Type == display.TypeTurnFailed || v.Type == display.TypeTurnCanceled {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/interaction"
-	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/toolgrant"
@@ -26,20 +25,17 @@ func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Err
 
 // WriteFailure answers with an error of a handler.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	refused, ok := errors.AsType[*requestError](err)
-	if !ok {
-		f := server.Classify(r.Context(), err)
-		f.Log(r.Context(), s.settings.Logger, err)
-		refused = &requestError{f.Status, f.Code, f.Message}
-		if f.Retry {
-			w.Header().Set("Retry-After", "1")
-		}
-		if unresolved := (*resolve.Error)(nil); f.Class == server.ClassUnresolvable && errors.As(err, &unresolved) {
-			refused = &requestError{http.StatusServiceUnavailable, "unavailable", "the agent of the provider cannot be run now"}
-		}
+	f := server.Classify(r.Context(), err)
+	f.Log(r.Context(), s.settings.Logger, err)
+	if f.Retry {
+		w.Header().Set("Retry-After", "1")
 	}
-	server.NoteAudit(r.Context(), zap.String("error", cmp.Or(refused.code, "internal")))
-	_ = server.WriteJSON(w, refused.status, errorBody{refused.message, cmp.Or(refused.code, "internal")}) // as above
+	if f.Class == server.ClassUnresolvable {
+		f.Status, f.Code, f.Message = http.StatusServiceUnavailable, "unavailable", "the agent of the provider cannot be run now"
+	}
+	f.Code = cmp.Or(f.Code, "internal")
+	server.NoteAudit(r.Context(), zap.String("error", f.Code))
+	_ = server.WriteJSON(w, f.Status, errorBody{f.Message, f.Code}) // as above
 }
 
 // nameError returns a failure of a record under the name that the path gave it.
@@ -57,7 +53,7 @@ func answerError(err error) error {
 	case errors.As(err, &wrong) && !wrong.Conflict:
 		return badRequest("the resolution cannot be used: %s", wrong.Problem)
 	case errors.As(err, &wrong), errors.As(err, new(*service.ConflictError)):
-		return &requestError{http.StatusConflict, "already_resolved", "the interaction was resolved in another way"}
+		return newRefusal(http.StatusConflict, "already_resolved", "the interaction was resolved in another way")
 	case errors.Is(err, service.ErrNotFound):
 		return errNoInteraction
 	default:
@@ -73,7 +69,7 @@ func toolError(err error) error {
 	}
 	switch refused.Kind {
 	case toolgrant.Missing:
-		return &requestError{http.StatusNotFound, "not_found", refused.Message}
+		return newRefusal(http.StatusNotFound, "not_found", refused.Message)
 	case toolgrant.Unsupported:
 		return failedPrecondition("%s", refused.Message)
 	default:

@@ -115,6 +115,8 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 	case "alice", "bob":
 	case "ann":
 		p.Caller.Subject, p.Caller.Agents = "alice", service.NewAgentSet([]string{"boss"})
+	case "amy":
+		p.Caller.Agents = service.NewAgentSet([]string{"writer"})
 	case "eve":
 		p.Caller.Tenant = "other"
 	default:
@@ -129,6 +131,7 @@ type world struct {
 	service  *service.Service
 	url      string
 	describe func() ([]byte, error)
+	surface  *Surface
 }
 
 // twoProviders are clerk, which has an agent and is the default, and plain, which has
@@ -200,7 +203,7 @@ func (w *world) listen(s Settings) (drain func() error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.url, w.describe = srv.LocalURL(), srv.OpenAPI
+	w.url, w.describe, w.surface = srv.LocalURL(), srv.OpenAPI, surface
 	until, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(until) }()

@@ -27,8 +27,14 @@ import (
 // openHosted returns a provider that runs at an address, as a configuration names it.
 func openHosted(t *testing.T, id string, fake *providertest.Provider) backend.AgentProvider {
 	t.Helper()
+	return openHostedAs(t, hosts.Kinds(), id, fake)
+}
+
+// openHostedAs is openHosted with the kinds of providers.
+func openHostedAs(t *testing.T, kinds []backend.AgentProviderKind, id string, fake *providertest.Provider) backend.AgentProvider {
+	t.Helper()
 	at := fake.Serve(t)
-	for _, k := range hosts.Kinds() {
+	for _, k := range kinds {
 		if k.Type != "address" {
 			continue
 		}

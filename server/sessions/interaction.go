@@ -20,7 +20,7 @@ const (
 	typeInput         = "input"
 )
 
-// interactionView is what a turn asks, as it is shown.
+// interactionView is the wire form of an interaction.
 type interactionView struct {
 	ID         string                   `json:"id"`
 	TurnID     string                   `json:"turnId"`
@@ -34,7 +34,7 @@ type interactionView struct {
 	ResolvedAt time.Time                `json:"resolvedAt,omitzero"`
 }
 
-// interactionRequest is what a program needs to know to answer.
+// interactionRequest has the details that a program needs to answer.
 type interactionRequest struct {
 	Tool           string          `json:"tool,omitempty"`
 	ToolCallID     string          `json:"toolCallId,omitempty"`
@@ -47,7 +47,7 @@ type interactionRequest struct {
 func viewInteraction(i *service.Interaction) interactionView {
 	r := &i.Request
 	v := interactionView{
-		ID: i.ID, TurnID: i.TurnID, State: i.State, Prompt: r.Message, CreatedAt: i.CreatedAt, ResolvedAt: i.AnsweredAt,
+		ID: i.ID, TurnID: i.TurnID, State: i.State, Prompt: r.Prompt(), CreatedAt: i.CreatedAt, ResolvedAt: i.AnsweredAt,
 		Request: interactionRequest{r.Tool, r.CallID, r.Arguments, r.Parameters, r.ResponseSchema},
 	}
 	switch r.Action {
@@ -57,6 +57,12 @@ func viewInteraction(i *service.Interaction) interactionView {
 		v.Type, v.Title = typeInput, "Sign in"
 	default:
 		v.Type, v.Title = typeApproval, "Approve "+r.Tool
+	}
+	if r.Kind == interaction.KindInput {
+		v.Type = typeInput
+	}
+	if r.Title != "" {
+		v.Title = r.Title
 	}
 	v.Resolution = resolutionOf(i)
 	return v
@@ -68,8 +74,8 @@ type refusal struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// resolutionOf returns the object that an interaction was answered with; nil if it was
-// not. A value that is no object is its response, as clients send it.
+// resolutionOf returns the answer of an interaction as an object; nil without one. A value that
+// is not an object is its response, as clients send it.
 func resolutionOf(i *service.Interaction) json.RawMessage {
 	var answer interaction.Answer
 	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &answer) != nil {
@@ -86,7 +92,7 @@ func resolutionOf(i *service.Interaction) json.RawMessage {
 	return refused
 }
 
-// listInteractions answers with what a turn asks, or asked, the oldest first.
+// listInteractions answers with the pending and past interactions of a turn, oldest first.
 func (c *call) listInteractions() error {
 	t, err := c.getTurn()
 	if err != nil {
@@ -103,7 +109,7 @@ func (c *call) listInteractions() error {
 	return server.WriteJSON(c.w, http.StatusOK, list)
 }
 
-// askInteractions returns what a turn asks, or asked, the oldest first.
+// askInteractions returns the pending and past interactions of a turn, oldest first.
 func (c *call) askInteractions(turnID string) ([]*service.Interaction, error) {
 	return askProvider(c, "list_interactions", func(ctx context.Context) ([]*service.Interaction, error) {
 		found, err := c.settings.Service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: turnID})
@@ -111,7 +117,7 @@ func (c *call) askInteractions(turnID string) ([]*service.Interaction, error) {
 	})
 }
 
-// resolveInteraction answers what a turn asks. The same answer again changes nothing.
+// resolveInteraction answers an interaction. Repeating the same answer changes nothing.
 func (c *call) resolveInteraction() error {
 	var in struct {
 		Resolution map[string]json.RawMessage `json:"resolution"`
@@ -192,5 +198,5 @@ func answerOf(ctx context.Context, request *interaction.Request, resolution map[
 			return single, nil
 		}
 	}
-	return answer, nil // the service says what is wrong with it
+	return answer, nil // the service rejects a wrong answer
 }

@@ -1,12 +1,12 @@
 package sessions
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
@@ -28,7 +28,7 @@ type message struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// part is a piece of a message; its type says which field is set.
+// part is a piece of a message. Its type decides which field is set.
 type part struct {
 	Type       string          `json:"type"`
 	Text       string          `json:"text,omitempty"`
@@ -56,14 +56,15 @@ type imageRef struct {
 	MimeType string `json:"mimeType,omitempty"`
 }
 
-// splitMessages returns what was said before a turn, up to the last message of the
-// assistant, and the input, which is what follows.
+// splitMessages splits messages into the history, up to the assistant's last message, and the
+// input after it.
 func splitMessages(given []message) (before, input []model.Message, err error) {
 	if len(given) == 0 {
 		return nil, nil, badRequest("messages must have at least one message")
 	}
 	all := make([]model.Message, len(given))
 	for i := range given {
+		given[i].trimSpaces()
 		if all[i], err = given[i].toModel(fmt.Sprintf("messages[%d]", i)); err != nil {
 			return nil, nil, err
 		}
@@ -75,10 +76,28 @@ func splitMessages(given []message) (before, input []model.Message, err error) {
 	return before, input, nil
 }
 
+// trimSpaces removes the spaces around names and IDs.
+func (m *message) trimSpaces() {
+	m.Role = strings.TrimSpace(m.Role)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		p.Type = strings.TrimSpace(p.Type)
+		if c := p.ToolCall; c != nil {
+			c.ID, c.ToolID = strings.TrimSpace(c.ID), strings.TrimSpace(c.ToolID)
+		}
+		if r := p.ToolResult; r != nil {
+			r.ToolCallID = strings.TrimSpace(r.ToolCallID)
+		}
+		if r := p.ImageRef; r != nil {
+			r.URI, r.MimeType = strings.TrimSpace(r.URI), strings.TrimSpace(r.MimeType)
+		}
+	}
+}
+
 // toModel returns the message for the model. Data, and calls and results of tools that
 // this turn did not make, are shown to it as text.
 func (m *message) toModel(path string) (model.Message, error) {
-	role, ok := surfacekit.Role(strings.TrimSpace(m.Role))
+	role, ok := surfacekit.Role(m.Role)
 	out := model.Message{Role: role}
 	if !ok {
 		return out, badRequest("%s.role %q is not supported: use user, system, assistant or tool", path, clip.Text(m.Role))
@@ -91,7 +110,7 @@ func (m *message) toModel(path string) (model.Message, error) {
 		if err != nil {
 			return out, err
 		}
-		if p.Type == model.PartImage && strings.TrimSpace(m.Role) != surfacekit.RoleUser {
+		if p.Type == model.PartImage && m.Role != surfacekit.RoleUser {
 			return out, badRequest("%s.parts[%d]: only messages of the user have images", path, i)
 		}
 		out.Parts = append(out.Parts, p)
@@ -126,9 +145,9 @@ func (p *part) toModel(path string) (model.Part, error) {
 	case p.Type == partText:
 		return model.Text(p.Text), nil
 	case p.Type == partJSON && len(p.JSON) > 0:
-		return model.Text(compactJSON(p.JSON)), nil
+		return model.Text(rawjson.CompactText(p.JSON)), nil
 	case p.Type == partToolCall && p.ToolCall != nil:
-		return surfacekit.CallText(p.ToolCall.ID, p.ToolCall.ToolID, compactJSON(p.ToolCall.Arguments)), nil
+		return surfacekit.CallText(p.ToolCall.ID, p.ToolCall.ToolID, rawjson.CompactText(p.ToolCall.Arguments)), nil
 	case p.Type == partToolResult && p.ToolResult != nil:
 		return p.ToolResult.toModel(), nil
 	case p.Type == partImageRef && p.ImageRef != nil && p.ImageRef.URI != "":
@@ -149,18 +168,9 @@ func (p *part) toModel(path string) (model.Part, error) {
 func (r *toolResult) toModel() model.Part {
 	content := r.Content
 	if content == "" {
-		content = compactJSON(r.Output)
+		content = rawjson.CompactText(r.Output)
 	}
 	return surfacekit.ResultText(r.ToolCallID, r.Status, content)
-}
-
-// compactJSON returns a JSON value in its shortest form.
-func compactJSON(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 // messagesFrom shows the messages of a turn that did not keep them as they were given.

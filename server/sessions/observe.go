@@ -1,8 +1,8 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/server"
@@ -14,17 +14,12 @@ func failureType(err error) string {
 	if err == nil {
 		return ""
 	}
-	if refused, ok := errors.AsType[*requestError](err); ok {
-		if refused.code != "" {
-			return refused.code
-		}
-		return strconv.Itoa(refused.status)
-	}
-	return server.Classify(context.Background(), err).Code
+	f := server.Classify(context.Background(), err)
+	return cmp.Or(f.Code, strconv.Itoa(f.Status))
 }
 
-// askProvider asks something of the provider of the call, which it measures. The provider
-// may be known only afterwards, and is unknown if what was asked for is not found.
+// askProvider measures an operation of the call's provider. The provider may become known only
+// during the operation, and stays unknown if the requested record is not found.
 func askProvider[T any](c *call, operation string, ask func(ctx context.Context) (T, error)) (T, error) {
 	ctx, observed := c.operations.StartProvider(c.r.Context(), operation, c.provider)
 	out, err := ask(ctx)

@@ -48,11 +48,11 @@ func (p *provider) isFor(usable *service.Catalog) bool {
 	return err == nil
 }
 
-// usable returns what the caller may use of what is declared.
+// usable returns the declared entries that the caller may use.
 func (c *call) usable() *service.Catalog { return c.settings.Service.Catalog(c.r.Context(), c.caller) }
 
-// chooseProvider returns the provider that a request names, or the default one. One that
-// the caller may not use looks as if it did not exist.
+// chooseProvider returns the provider named by a request, or the default one. A provider that the
+// caller may not use looks as if it did not exist.
 func (c *call) chooseProvider(name string) (*provider, error) {
 	usable := c.usable()
 	var visible []*provider
@@ -77,13 +77,12 @@ func (c *call) chooseProvider(name string) (*provider, error) {
 	return nil, failedPrecondition("the request names no agent provider, and none is the default")
 }
 
-func noProvider(name string) *requestError {
-	return &requestError{http.StatusServiceUnavailable, "provider_unavailable", fmt.Sprintf("agent provider %q is not available", clip.Text(name))}
+func noProvider(name string) *server.Refusal {
+	return newRefusal(http.StatusServiceUnavailable, "provider_unavailable", fmt.Sprintf("agent provider %q is not available", clip.Text(name)))
 }
 
-// findModel returns the id of the model or pool that a name stands for; empty for the
-// empty name, which leaves the choice to the agent. The models of a hosted agent are known
-// where it runs.
+// findModel returns the id of the model or pool with a name; empty for the empty name, which
+// leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
 func (p *provider) findModel(set *registry.Set, name string) (string, error) {
 	id, err := surfacekit.FindModel(set, p.Agent, name, p.Aliases)
 	if err != nil {
@@ -92,14 +91,13 @@ func (p *provider) findModel(set *registry.Set, name string) (string, error) {
 	return id, nil
 }
 
-// modelFor returns the name of the model of a turn or session: the first that is given,
-// then that of the provider.
+// modelFor returns the model name of a turn or session: the first given name, or else the
+// provider's model.
 func (p *provider) modelFor(names ...string) string {
 	return cmp.Or(append(names, p.DefaultModel)...)
 }
 
-// onlyModel returns the model of an agent that names none: that of the defaults, or the
-// only one.
+// onlyModel returns the model of an agent that names none: the default model, or the only one.
 func onlyModel(set *registry.Set) (string, error) {
 	agent, _ := set.Defaults.Apply(&spec.Agent{ID: spec.EphemeralAgent})
 	if agent.ModelID != "" {
@@ -114,8 +112,8 @@ func onlyModel(set *registry.Set) (string, error) {
 // capabilityTime bounds how long a hosted provider is waited for that does not run.
 const capabilityTime = 5 * time.Second
 
-// hostedCapabilities returns what the provider of a hosted agent can do; nil for an agent
-// that is not hosted, and if it cannot be found out now.
+// hostedCapabilities returns the capabilities of a hosted agent's provider; nil if the agent is
+// not hosted or they are unknown now.
 func (c *call) hostedCapabilities(p *provider) backend.Capabilities {
 	agent, err := c.usable().Agent(p.Agent)
 	if err != nil || !agent.Hosted() {
@@ -133,7 +131,7 @@ func (c *call) hostedCapabilities(p *provider) backend.Capabilities {
 	return can
 }
 
-// capabilities are what a provider of this server can do.
+// capabilities are the capabilities of a provider of this server.
 type capabilities struct {
 	StreamingText        bool     `json:"streamingText"`
 	ToolCalls            bool     `json:"toolCalls"`
@@ -148,7 +146,7 @@ type capabilities struct {
 	SupportedToolSources []string `json:"supportedToolSources"`
 }
 
-// capabilitiesOf returns what a provider can do; nil if that cannot be found out now.
+// capabilitiesOf returns the capabilities of a provider; nil if they are unknown now.
 func (c *call) capabilitiesOf(p *provider) *capabilities {
 	checkouts := c.settings.Service.SupportsCheckouts()
 	agent, err := c.usable().Agent(p.Agent)
@@ -177,7 +175,7 @@ func (c *call) capabilitiesOf(p *provider) *capabilities {
 	return shown
 }
 
-// toolSources are the values of toolSource besides the empty one.
+// toolSources are the non-empty values of toolSource.
 func (c *call) toolSources() []string {
 	list := []string{toolgrant.SourceCatalog, toolgrant.SourceExplicit}
 	if _, ok := c.settings.Service.Revision().Set().Plugins.Get(toolgrant.SearchPlugin); ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// TestAClientInPython runs a client that was written from docs/sessions.md alone.
+// TestAClientInPython runs a client that was written from docs/protocols/sessions.md alone.
 func TestAClientInPython(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/url"
@@ -31,25 +32,32 @@ func (c *call) readBody(into any) error {
 	return nil
 }
 
-// readKey returns the idempotency key of a request, which is in the header, in the body,
-// or in both. A blank key is none.
+// readKey returns the idempotency key of a request from its header, its body, or both. A blank
+// key counts as missing.
 func (c *call) readKey(inBody string) (string, error) {
-	if strings.TrimSpace(inBody) == "" {
-		inBody = ""
-	}
-	key := inBody
-	if values := c.r.Header.Values(surfacekit.IdempotencyHeader); len(values) > 0 {
-		if len(values) > 1 || inBody != "" && inBody != values[0] {
-			return "", badRequest("idempotency key header and body must match")
+	key := strings.TrimSpace(inBody)
+	for _, value := range c.r.Header.Values(surfacekit.IdempotencyHeader) {
+		value = strings.TrimSpace(value)
+		if key != "" && value != "" && value != key {
+			return "", badRequest("idempotency keys in header and body must match")
 		}
-		if key = values[0]; strings.TrimSpace(key) == "" {
-			key = ""
-		}
+		key = cmp.Or(key, value)
 	}
 	if len(key) > surfacekit.MaxIdempotencyKey || !utf8.ValidString(key) {
 		return "", badRequest("the idempotency key must be at most %d bytes of text", surfacekit.MaxIdempotencyKey)
 	}
 	return key, nil
+}
+
+// readQuery returns the query without spaces around its values.
+func (c *call) readQuery() url.Values {
+	values := c.r.URL.Query()
+	for _, list := range values {
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i])
+		}
+	}
+	return values
 }
 
 // listQuery is the query of a list of sessions or turns.
@@ -69,7 +77,7 @@ const (
 // readListQuery reads the query of a list. The texts of the errors are those that clients
 // look for.
 func (c *call) readListQuery() (*listQuery, error) {
-	q := &listQuery{values: c.r.URL.Query(), limit: maxList}
+	q := &listQuery{values: c.readQuery(), limit: maxList}
 	if text := q.values.Get("summary"); text != "" {
 		asked, err := strconv.ParseBool(text)
 		if err != nil {
@@ -110,13 +118,13 @@ func (q *listQuery) readWord(name, what string, words ...string) (string, error)
 	return text, nil
 }
 
-// noteNext tells the client where a list goes on that has more than was asked for. The
-// protocol has no pages, so the cursor is in a header.
+// noteNext sends the cursor of the next page to the client. The protocol has no pages, so the
+// cursor is in a header.
 func (c *call) noteNext(cursor string) {
 	if cursor != "" {
 		c.w.Header().Set("X-Next-After", cursor)
 	}
 }
 
-// bodyOf returns what an idempotency key stands for.
+// bodyOf returns the body that an idempotency key covers.
 func bodyOf(request any) (json.RawMessage, error) { return json.Marshal(request) }

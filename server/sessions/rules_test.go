@@ -267,3 +267,24 @@ func TestSessionsAreAlsoFoundWithASlashAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestSpacesAroundNamesAreTrimmed(t *testing.T) {
+	t.Parallel()
+	w := serving(t, twoProviders)
+	s := do[sessionView](w, "POST /agent/sessions", `{"clientRef":" a ","idempotencyKey":"k"}`, "Idempotency-Key", "")
+	if again := do[sessionView](w, "POST /agent/sessions", `{"clientRef":"a"}`, "Idempotency-Key", "k"); again.ID != s.ID || s.ClientRef != "a" {
+		t.Errorf("%+v and %+v are two sessions", s, again)
+	}
+	if got := do[sessionView](w, "PATCH /agent/sessions/"+s.ID, `{"clientRef":" b "}`); got.ClientRef != "b" {
+		t.Errorf("the reference is %q", got.ClientRef)
+	}
+	if list := do[[]sessionView](w, "GET /agent/sessions?summary=%20true&limit=1%20&provider=%20"+s.Provider, ""); len(list) != 1 {
+		t.Errorf("the list has %v", list)
+	}
+	turn := do[turnView](w, "POST /agent/sessions/"+s.ID+"/turns", `{"toolSource":" explicit ","toolRefs":[{"plugin":" pay "}],"messages":[{"role":" user ",
+		"parts":[{"type":" text ","text":" hi "},{"type":"image_ref ","imageRef":{"uri":" https://x.example/a.png ","mimeType":" image/png "}}]}]}`)
+	want := []message{{Role: "user", Parts: []part{{Type: partText, Text: " hi "}, {Type: partImageRef, ImageRef: &imageRef{"https://x.example/a.png", "image/png"}}}}}
+	if !reflect.DeepEqual(turn.Messages, want) {
+		t.Errorf("the messages are %+v", turn.Messages)
+	}
+}

@@ -30,7 +30,7 @@ const (
 	own surfacekit.Own = "agent_sessions"
 )
 
-// sessionRecord is what a session keeps for this protocol.
+// sessionRecord is the data that a session stores for this protocol.
 type sessionRecord struct {
 	Provider  string                     `json:"provider"`
 	Model     string                     `json:"model,omitempty"`
@@ -40,7 +40,7 @@ type sessionRecord struct {
 	ModelOptions json.RawMessage `json:"model_options,omitempty"`
 }
 
-// sessionSummary is what a summary shows of a sessionRecord.
+// sessionSummary has the parts of a sessionRecord for a summary.
 type sessionSummary struct {
 	Provider  string `json:"provider"`
 	Model     string `json:"model"`
@@ -71,7 +71,7 @@ func sessionFrom(kept *service.Session) (*session, bool) {
 	return s, kept.Labels[labelKind] != "" && own.Decode(kept.Metadata, &s.record)
 }
 
-// shownMetadata returns the client's metadata with what the hooks of the session came to.
+// shownMetadata returns the client's metadata with the results of the session's hooks.
 func (s *session) shownMetadata() map[string]json.RawMessage {
 	kept := sessionstart.Kept(s.Metadata)
 	if len(kept) == 0 {
@@ -81,8 +81,8 @@ func (s *session) shownMetadata() map[string]json.RawMessage {
 	return kept
 }
 
-// getSession returns the session that the path names. Those of other protocols and
-// callers are not found.
+// getSession returns the session named in the path. It does not find sessions of other protocols
+// and callers.
 func (c *call) getSession() (*session, error) {
 	id := c.r.PathValue("session")
 	return askProvider(c, "get_session", func(ctx context.Context) (*session, error) {
@@ -233,9 +233,9 @@ func (c *call) checkWorkspace(p *provider, asked *workspace.Request) error {
 	return nil
 }
 
-// workspaceSession returns the id of a session with a workspace that has an idempotency key;
-// empty for any other one. It follows from the key, so that what was prepared belongs to
-// no other session, even once the key is forgotten.
+// workspaceSession returns the id of a session with a workspace and an idempotency key; empty
+// otherwise. It is derived from the key, so that the prepared workspace never belongs to another
+// session, even after the key expired.
 func (c *call) workspaceSession(p *provider, in *createSession, key string) string {
 	if in.Workspace == nil || key == "" {
 		return ""
@@ -244,7 +244,7 @@ func (c *call) workspaceSession(p *provider, in *createSession, key string) stri
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("gestalt:agent-session-workspace:"+p.name+":"+owner+":"+key)).String()
 }
 
-// prefixKey tells the keys of this protocol apart from those of others.
+// prefixKey distinguishes the keys of this protocol from others.
 func prefixKey(kind, key string) string {
 	if key == "" {
 		return ""
@@ -299,7 +299,7 @@ func (c *call) updateSession() error {
 	}
 	patch := service.SessionPatch{State: in.State}
 	if in.ClientRef != nil {
-		s.record.ClientRef = *in.ClientRef
+		s.record.ClientRef = strings.TrimSpace(*in.ClientRef)
 	}
 	if in.Metadata != nil {
 		if err := checkMetadata(*in.Metadata); err != nil {

@@ -38,8 +38,8 @@ type sender struct {
 	blocked bool
 }
 
-// streamEvents answers with the events of a turn after one as server-sent events: those
-// there are, and then those that come, up to the one that ends the turn.
+// streamEvents streams the events of a turn after the given one as server-sent events, past and
+// future, up to the event that ends the turn.
 func (c *call) streamEvents() error {
 	s, err := c.newSender()
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *call) streamEvents() error {
 
 // newSender returns what sends the turn that the path names.
 func (c *call) newSender() (*sender, error) {
-	q := c.r.URL.Query()
+	q := c.readQuery()
 	after, err := readAfter(q)
 	if err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func (s *sender) writeRecords(b *bytes.Buffer, records []event.Record) error {
 	return nil
 }
 
-// endsAt reports whether the turn waits from a record on, and the stream ends there. Where
-// the turn waited before the client came, and went on, it does not.
+// endsAt reports whether the stream ends with a record because the turn waits from there on. It
+// does not end at an earlier wait from which the turn has continued.
 func (s *sender) endsAt(record *event.Record) bool {
 	if !s.untilBlocked {
 		return false
@@ -154,7 +154,7 @@ func writeEvents(b *bytes.Buffer, views []eventView) error {
 	return nil
 }
 
-// streamFailed is what a client reads whose stream breaks off.
+// streamFailed is the client's message when its stream is interrupted.
 const streamFailed = "agent event stream failed"
 
 // breakOff tells the client that the stream ends before the turn, and ends the response

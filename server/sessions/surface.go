@@ -1,7 +1,7 @@
-// Package sessions speaks the protocol of Gestalt's agents over HTTP: sessions of a
-// provider, turns with tools of the caller's choice, their events with a display for
-// people, and what they ask. A session is a session and a turn is a turn of the service,
-// so that every replica can show, follow and cancel what any of them works on.
+// Package sessions implements the HTTP protocol of Gestalt's agents: sessions of a provider,
+// turns with tools chosen by the caller, events with a display for people, and interactions.
+// Sessions and turns map to those in the service, so every replica can show, follow and cancel
+// the work of any other.
 package sessions
 
 import (
@@ -18,8 +18,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings is what the surface is made of. The Service is required, and must have a
-// runtime.
+// Settings configures the surface. The Service is required, and must have a runtime.
 type Settings struct {
 	Service *service.Service
 	// Providers are what clients name as the provider of a session. Without any there
@@ -88,8 +87,10 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	caller service.Caller
-	// provider is the name of the one that the call is about, once it is known.
+	// provider is the name of the call's provider, once known.
 	provider string
+	// depth is how many turns led to a turn that the call creates.
+	depth int
 }
 
 // serveAuthInfo answers with how clients log in: by a token that they have already.

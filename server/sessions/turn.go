@@ -17,7 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/service/toolgrant"
 )
 
-// turnRecord is what a turn keeps for this protocol. A turn without one is not of it.
+// turnRecord is the data that a turn stores for this protocol. A turn without it belongs to
+// another protocol.
 type turnRecord struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"`
@@ -39,8 +40,8 @@ func turnFrom(kept *service.Turn) (*turn, bool) {
 	return t, own.Decode(kept.Metadata, &t.record)
 }
 
-// getTurn returns the turn that the path names. Those of other protocols and callers are
-// not found.
+// getTurn returns the turn named in the path. It does not find turns of other protocols and
+// callers.
 func (c *call) getTurn() (*turn, error) {
 	id := c.r.PathValue("turn")
 	return askProvider(c, "get_turn", func(ctx context.Context) (*turn, error) {
@@ -117,7 +118,7 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	if err != nil {
 		return nil, err
 	}
-	turn := &service.CreateTurn{SessionID: s.ID, AgentID: p.Agent, Addressed: p.Agent != "", Background: true}
+	turn := &service.CreateTurn{SessionID: s.ID, AgentID: p.Agent, Addressed: p.Agent != "", Background: true, Depth: c.depth}
 	if turn.Before, turn.Input, err = splitMessages(in.Messages); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 	return turn, err
 }
 
-// readParams returns what a request says to the model.
+// readParams returns the model parameters of a request.
 func readParams(raw json.RawMessage) (model.Params, error) {
 	var params model.Params
 	if len(raw) == 0 || string(raw) == "null" {
@@ -177,7 +178,7 @@ func readParams(raw json.RawMessage) (model.Params, error) {
 	return params, nil
 }
 
-// statusWaiting is what the protocol calls a turn that waits.
+// statusWaiting is the protocol's status of a waiting turn.
 const statusWaiting = "waiting_for_input"
 
 // statusOf returns the name of a status in the protocol.
@@ -305,7 +306,7 @@ func (c *call) readTurn() error {
 	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
-// cancelTurn ends a turn. One that has ended stays as it is.
+// cancelTurn ends a turn. It does not change a turn that has ended.
 func (c *call) cancelTurn() error {
 	var in struct {
 		Reason string `json:"reason"`

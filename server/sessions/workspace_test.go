@@ -42,7 +42,7 @@ func TestAWorkspaceIsCheckedBeforeThePolicyIs(t *testing.T) {
 		}
 		return asked
 	}
-	const address, option, secret = "checkouts[0].url", "checkouts[0].ref", "it must not have credentials"
+	const address, option, secret = "checkouts[0].url", "checkouts[0].ref", "must not have credentials"
 	for name, test := range map[string]struct {
 		asked workspace.Request
 		text  string // empty when the workspace is valid
@@ -108,22 +108,22 @@ func TestAWorkspaceIsCheckedBeforeThePolicyIs(t *testing.T) {
 		"no path in there":        {in("b", ""), "checkouts[0].path: relative path is required"},
 		"the root":                {in("b", "."), "checkouts[0].path: relative path is required"},
 		"an absolute path":        {in("b", "/b"), "checkouts[0].path: relative path is required"},
-		"out":                     {in("b", ".."), "checkouts[0].path: it leads out"},
-		"out and in":              {in("b", "../b"), "checkouts[0].path: it leads out"},
-		"down and out":            {in("b", "a/../../b"), "checkouts[0].path: it leads out"},
+		"out":                     {in("b", ".."), "checkouts[0].path leads out"},
+		"out and in":              {in("b", "../b"), "checkouts[0].path leads out"},
+		"down and out":            {in("b", "a/../../b"), "checkouts[0].path leads out"},
 		"a backslash":             {in("b", `a\..\..\b`), "checkouts[0].path"},
 		"a drive as a path":       {in("b", "C:b"), "checkouts[0].path"},
 		"a NUL in a path":         {in("b", "b\x00"), "checkouts[0].path"},
 		"into .git":               {in("b", "b/.GIT/hooks"), "checkouts[0].path"},
 		"a path like an option":   {in("b", "-b"), "checkouts[0].path"},
-		"twice the same":          {in("b", "b", "./b/"), "checkouts[1].path: it overlaps with that of checkouts[0]"},
-		"the same but for case":   {in("b", "b", "B"), "checkouts[1].path: it overlaps"},
-		"one in the other":        {in("b", "b", "b/c"), "checkouts[1].path: it overlaps"},
-		"the other way round":     {in("b", "b/c", "b"), "checkouts[1].path: it overlaps"},
+		"twice the same":          {in("b", "b", "./b/"), "checkouts[1].path overlaps the path of checkouts[0]"},
+		"the same but for case":   {in("b", "b", "B"), "checkouts[1].path overlaps"},
+		"one in the other":        {in("b", "b", "b/c"), "checkouts[1].path overlaps"},
+		"the other way round":     {in("b", "b/c", "b"), "checkouts[1].path overlaps"},
 		"no cwd":                  {in("", "b"), "cwd: relative path is required"},
-		"a cwd that leads out":    {in("b/../..", "b"), "workspace.cwd: it leads out"},
+		"a cwd that leads out":    {in("b/../..", "b"), "workspace.cwd leads out"},
 		"an absolute cwd":         {in("/b", "b"), "cwd: relative path is required"},
-		"a cwd elsewhere":         {in("bc", "b"), "workspace.cwd: it must lie in one of the checkouts"},
+		"a cwd elsewhere":         {in("bc", "b"), "workspace.cwd must lie in one of the checkouts"},
 	} {
 		want, text := http.StatusBadRequest, test.text
 		if text == "" {

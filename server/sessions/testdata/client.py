@@ -1,4 +1,4 @@
-"""A client of docs/sessions.md, written from the page alone: it makes a session and a
+"""A client of docs/protocols/sessions.md, written from the page alone: it makes a session and a
 turn, follows the events, approves what is asked, and goes on in the same session.
 
 usage: client.py BASE TOKEN
