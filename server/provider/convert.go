@@ -66,8 +66,7 @@ func decodeStruct(data json.RawMessage) (*structpb.Struct, error) {
 	return out, protojson.Unmarshal(data, out)
 }
 
-// valueOf returns a JSON value as one of the protocol; nil for none and for one that it
-// cannot have.
+// valueOf converts a JSON value; nil for a missing or unsupported value.
 func valueOf(data json.RawMessage) *structpb.Value {
 	out := new(structpb.Value)
 	if len(data) == 0 || protojson.Unmarshal(data, out) != nil {
@@ -82,8 +81,8 @@ func keyFor(kind, scope, key string) string {
 	return "agent-provider:" + kind + ":" + hex.EncodeToString(sum[:])
 }
 
-// splitMessages returns what was said before a turn, up to the last message of the
-// assistant, and the input, which is what follows.
+// splitMessages splits messages into the history, up to the assistant's last message, and the
+// input after it.
 func splitMessages(given []*pb.AgentMessage) (before, input []model.Message, err error) {
 	all := make([]model.Message, len(given))
 	for i, m := range given {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// classCodes are the codes of failures; those of all others are InvalidArgument.
+// classCodes maps failure classes to codes; all others are InvalidArgument.
 var classCodes = map[server.Class]codes.Code{
 	server.ClassInternal: codes.Internal, server.ClassGone: codes.Canceled, server.ClassUnresolvable: codes.FailedPrecondition,
 	server.ClassDraining: codes.Unavailable, server.ClassReadOnly: codes.Unavailable, server.ClassStoreDown: codes.Unavailable,

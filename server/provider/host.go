@@ -14,6 +14,7 @@ import (
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
@@ -32,14 +33,13 @@ import (
 const HostVariable = "GESTALT_AGENT_HOST_SOCKET"
 
 const (
-	// maxMessage bounds what a host sends at once, in bytes.
+	// maxMessage bounds a message from a host, in bytes.
 	maxMessage = 32 << 20
 	// hostKind is the kind of the tools that turns of the protocol bring along.
 	hostKind = "agent_host"
 	// relayHeader carries the token of a host that is reached through a relay.
 	relayHeader = "x-gestalt-host-service-relay-token"
-	// toolPage is how many tools are asked for at once, and maxTools how many a turn may
-	// have.
+	// toolPage is the number of tools per request, and maxTools the maximum per turn.
 	toolPage = 100
 	maxTools = 4096
 	// listTime bounds the listing of tools, and callTime a call of one.
@@ -52,7 +52,7 @@ const (
 	hostStart = 15 * time.Second
 )
 
-// hostTools is what is kept of the tools of a turn.
+// hostTools is the stored form of a turn's tools.
 type hostTools struct {
 	SessionID string `json:"session_id"`
 	TurnID    string `json:"turn_id"`
@@ -190,7 +190,7 @@ func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentT
 	for {
 		page, err := client.ListTools(ctx, req, grpc.WaitForReady(true))
 		if h.mayComeUp(err) && ctx.Err() == nil {
-			if err := pause(ctx, listRetry); err != nil {
+			if err := wait.For(ctx, listRetry); err != nil {
 				return nil, err
 			}
 			continue
@@ -212,26 +212,14 @@ func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentT
 	}
 }
 
-// mayComeUp reports whether an error of a host may be that it has not started yet: then it
-// denies what it does not know.
+// mayComeUp reports whether a host's error may mean that the host has not started completely: it
+// then rejects unknown names.
 func (h *Host) mayComeUp(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.PermissionDenied && time.Now().Before(h.ready)
 }
 
-// pause waits.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// notOfName matches what the name of a tool cannot have.
+// notOfName matches characters that tool names cannot have.
 var notOfName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // maxName is how long the name of a tool may be.

@@ -13,13 +13,13 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// interactionID returns the id by which the host knows what a turn asks: it names the
-// turn, because the host may ask for it without.
+// interactionID returns the host's id of an interaction. It contains the turn, because the host
+// may request it without the turn.
 func interactionID(turnID, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(turnID + "\n" + id))
 }
 
-// findInteraction returns what the host knows by an id.
+// findInteraction returns the interaction with a host's id.
 func (s *Server) findInteraction(ctx context.Context, id string, subject *pb.AgentSubjectContext) (*service.Interaction, error) {
 	data, err := base64.RawURLEncoding.DecodeString(id)
 	turnID, own, ok := strings.Cut(string(data), "\n")
@@ -42,7 +42,7 @@ func (s *Server) findInteraction(ctx context.Context, id string, subject *pb.Age
 	return nil, notFound("interaction", id)
 }
 
-// GetInteraction returns what a turn asks.
+// GetInteraction returns an interaction of a turn.
 func (s *Server) GetInteraction(ctx context.Context, req *pb.GetAgentProviderInteractionRequest) (*pb.AgentInteraction, error) {
 	found, err := s.findInteraction(ctx, req.GetInteractionId(), req.GetSubject())
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) GetInteraction(ctx context.Context, req *pb.GetAgentProviderInt
 	return viewInteraction(found)
 }
 
-// ListInteractions returns what a turn asks, or asked, the oldest first.
+// ListInteractions returns the pending and past interactions of a turn, oldest first.
 func (s *Server) ListInteractions(ctx context.Context, req *pb.ListAgentProviderInteractionsRequest) (*pb.ListAgentProviderInteractionsResponse, error) {
 	t, err := s.readTurn(ctx, req.GetTurnId(), req.GetSubject())
 	if err != nil {
@@ -73,10 +73,10 @@ func (s *Server) ListInteractions(ctx context.Context, req *pb.ListAgentProvider
 	return out, nil
 }
 
-// ResolveInteraction answers what a turn asks. The same answer again changes nothing.
+// ResolveInteraction answers an interaction. Repeating the same answer changes nothing.
 func (s *Server) ResolveInteraction(ctx context.Context, req *pb.ResolveAgentProviderInteractionRequest) (*pb.AgentInteraction, error) {
 	if req.GetResolution() == nil {
-		return nil, invalid("resolution is missing")
+		return nil, invalid("resolution is required")
 	}
 	found, err := s.findInteraction(ctx, req.GetInteractionId(), req.GetSubject())
 	if err != nil {
@@ -114,13 +114,13 @@ func answerOf(ctx context.Context, request *interaction.Request, resolution *str
 			return single, nil
 		}
 	}
-	return answer, nil // the service says what is wrong with it
+	return answer, nil // the service rejects a wrong answer
 }
 
 func viewInteraction(i *service.Interaction) (*pb.AgentInteraction, error) {
 	r := &i.Request
 	out := &pb.AgentInteraction{
-		Id: interactionID(i.TurnID, i.ID), TurnId: i.TurnID, SessionId: i.SessionID, Prompt: r.Message, CreatedAt: timeOf(i.CreatedAt), ResolvedAt: timeOf(i.AnsweredAt),
+		Id: interactionID(i.TurnID, i.ID), TurnId: i.TurnID, SessionId: i.SessionID, Prompt: r.Prompt(), CreatedAt: timeOf(i.CreatedAt), ResolvedAt: timeOf(i.AnsweredAt),
 		State: pb.AgentInteractionState_AGENT_INTERACTION_STATE_PENDING,
 	}
 	switch r.Action {
@@ -130,6 +130,12 @@ func viewInteraction(i *service.Interaction) (*pb.AgentInteraction, error) {
 		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT, "Sign in"
 	default:
 		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL, "Approve "+r.Tool
+	}
+	if r.Kind == interaction.KindInput {
+		out.Type = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT
+	}
+	if r.Title != "" {
+		out.Title = r.Title
 	}
 	switch i.State {
 	case service.InteractionAnswered:
@@ -156,7 +162,7 @@ func viewInteraction(i *service.Interaction) (*pb.AgentInteraction, error) {
 	return out, nil
 }
 
-// resolutionOf returns what an interaction was answered with; nil if it was not.
+// resolutionOf returns the answer of an interaction; nil without one.
 func resolutionOf(i *service.Interaction) *structpb.Struct {
 	var answer interaction.Answer
 	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &answer) != nil {

@@ -32,9 +32,9 @@ const protocolVersion = 3
 // stopTime is how long requests under way may take when the provider ends.
 const stopTime = time.Second
 
-// Settings is what a provider is made of.
+// Settings configures a provider.
 type Settings struct {
-	// Version is that of the program.
+	// Version is the program's version.
 	Version string
 	// Agent is the id of the agent that works on the turns, unless the host's
 	// configuration names another; empty is the only one there is.
@@ -64,7 +64,7 @@ type Server struct {
 	// held while anything is asked of somebody else.
 	starting sync.Mutex
 	mu       sync.Mutex
-	// name and agent are what the host configured; service is nil before.
+	// name and agent come from the host's configuration; service is nil before it.
 	name, agent string
 	service     *service.Service
 }
@@ -112,7 +112,7 @@ func (s *Server) serveCall(ctx context.Context, req any, info *grpc.UnaryServerI
 	return answer, s.toStatus(ctx, info.FullMethod, err)
 }
 
-// GetProviderIdentity answers what the process is.
+// GetProviderIdentity returns the identity of the process.
 func (s *Server) GetProviderIdentity(context.Context, *emptypb.Empty) (*pb.ProviderIdentity, error) {
 	return &pb.ProviderIdentity{
 		Kind: pb.ProviderKind_PROVIDER_KIND_AGENT, Name: "agentruntime", DisplayName: "Agent runtime", Description: "Declared agents as an agent provider",
@@ -164,8 +164,8 @@ func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProvide
 	return &pb.ConfigureProviderResponse{ProtocolVersion: protocolVersion}, nil
 }
 
-// configureAgain answers a host that was started anew, or lost its connection: the
-// configuration has to be the one that the provider has.
+// configureAgain handles the configuration of a host that restarted or reconnected: it must equal
+// the existing one.
 func (s *Server) configureAgain(turns *service.Service, name, agent string) (*pb.ConfigureProviderResponse, error) {
 	agent, err := chooseAgent(turns, agent)
 	if err != nil {
@@ -186,7 +186,7 @@ func chooseAgent(turns *service.Service, id string) (string, error) {
 	case id == "" && len(ids) == 1:
 		return ids[0], nil
 	case id == "":
-		return "", status.Error(codes.InvalidArgument, "there is not exactly one agent: config.agent, or --agent, names the one that works on turns")
+		return "", status.Error(codes.InvalidArgument, "set config.agent or --agent: the configuration does not have exactly one agent")
 	case !slices.Contains(ids, id):
 		return "", status.Errorf(codes.InvalidArgument, "agent %q does not exist", id)
 	}
@@ -244,8 +244,8 @@ func (s *Server) open() (*service.Service, error) {
 	return turns, nil
 }
 
-// owner is to whom all that the host makes belongs. Which of its users may see what is
-// kept by the records, and decided by subjects.
+// owner owns all records that the host creates. Access of the host's users is decided by subjects
+// stored in the records.
 var owner = service.Caller{Tenant: "agent-provider", Subject: "host"}
 
 // invalid returns the error of an invalid request.

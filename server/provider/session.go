@@ -33,7 +33,7 @@ const (
 	maxIDs = 1000
 )
 
-// sessionRecord is what a session keeps for the host.
+// sessionRecord is the data that a session stores for the host.
 type sessionRecord struct {
 	Model     string          `json:"model,omitempty"`
 	ClientRef string          `json:"client_ref,omitempty"`
@@ -63,8 +63,8 @@ func (a *actor) toProto() *pb.AgentActor {
 	return &pb.AgentActor{SubjectId: a.ID, SubjectKind: a.Kind, DisplayName: a.Name, AuthSource: a.AuthSrc}
 }
 
-// belongsTo reports whether a subject sees what the actor made. The host itself, which
-// names no subject, sees everything.
+// belongsTo reports whether a subject may see the actor's records. The host itself, without a
+// subject, sees everything.
 func (a *actor) belongsTo(subject *pb.AgentSubjectContext) bool {
 	return subject.GetSubjectId() == "" || a == nil || a.ID == "" || a.ID == subject.GetSubjectId()
 }
@@ -205,8 +205,8 @@ func (s *Server) GetSession(ctx context.Context, req *pb.GetAgentProviderSession
 	return s.viewSession(found, false)
 }
 
-// ListSessions returns sessions, the one with the latest activity first, or those with the
-// ids that are asked for.
+// ListSessions returns sessions, most recently active first, or the sessions with the requested
+// ids.
 func (s *Server) ListSessions(ctx context.Context, req *pb.ListAgentProviderSessionsRequest) (*pb.ListAgentProviderSessionsResponse, error) {
 	found, err := s.findSessions(ctx, req)
 	if err != nil {
@@ -282,9 +282,9 @@ func (s *Server) findSessions(ctx context.Context, req *pb.ListAgentProviderSess
 func listLimit(asked int32, ids int) (int, error) {
 	switch {
 	case asked < 0:
-		return 0, invalid("limit is less than 0")
+		return 0, invalid("limit must be 0 or more")
 	case ids > maxIDs:
-		return 0, invalid("%d ids are asked for; %d are allowed", ids, maxIDs)
+		return 0, invalid("%d ids are requested; %d are allowed", ids, maxIDs)
 	case asked == 0 && ids > 0:
 		return ids, nil
 	case asked == 0 || asked > maxList:
@@ -293,7 +293,7 @@ func listLimit(asked int32, ids int) (int, error) {
 	return int(asked), nil
 }
 
-// UpdateSession changes what the request has; an empty field stays as it is.
+// UpdateSession changes the fields of the request; an empty field stays unchanged.
 func (s *Server) UpdateSession(ctx context.Context, req *pb.UpdateAgentProviderSessionRequest) (*pb.AgentSession, error) {
 	found, err := s.readSession(ctx, req.GetSessionId(), req.GetSubject())
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// turnRecord is what a turn keeps for the host. A turn without one is not of it.
+// turnRecord is the data that a turn stores for the host. A turn without it is not the host's.
 type turnRecord struct {
 	Model        string            `json:"model,omitempty"`
 	ExecutionRef string            `json:"execution_ref,omitempty"`
@@ -51,9 +51,8 @@ func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubje
 	return found, nil
 }
 
-// findModel returns the id of the model or pool that a name stands for; empty for the
-// empty name, which leaves the choice to the agent. The models of an agent that a provider
-// hosts are known there.
+// findModel returns the id of the model or pool with a name; empty for the empty name, which
+// leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
 func findModel(turns *service.Service, agentID, name string) (string, error) {
 	id, err := surfacekit.FindModel(turns.Revision().Set(), agentID, name, nil)
 	if err != nil {
@@ -147,7 +146,7 @@ func bodyOf(req *pb.CreateAgentProviderTurnRequest) (json.RawMessage, error) {
 	return compact(protojson.Marshal(same))
 }
 
-// readOptions reads the form of the answer, and what a turn says to the model.
+// readOptions reads the output form, and the turn's parameters for the model.
 func readOptions(req *pb.CreateAgentProviderTurnRequest, out *service.CreateTurn) error {
 	if schema := req.GetResponseSchema(); schema != nil {
 		data, err := jsonOf(schema)
@@ -208,7 +207,7 @@ func (s *Server) composeAgent(turns *service.Service, id string, record *turnRec
 	return made, nil
 }
 
-// statuses are those of turns.
+// statuses converts the status of turns.
 var statuses = map[service.Status]pb.AgentExecutionStatus{
 	service.Pending: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_PENDING, service.Running: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_RUNNING,
 	service.Waiting:   pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT,
@@ -257,8 +256,7 @@ func (s *Server) GetTurn(ctx context.Context, req *pb.GetAgentProviderTurnReques
 	return s.viewTurn(t, false)
 }
 
-// ListTurns returns the turns of a session, the newest first, or those with the ids that
-// are asked for.
+// ListTurns returns the turns of a session, newest first, or the turns with the requested ids.
 func (s *Server) ListTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRequest) (*pb.ListAgentProviderTurnsResponse, error) {
 	found, err := s.findTurns(ctx, req)
 	if err != nil {
@@ -325,12 +323,12 @@ func (s *Server) findTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRe
 	return found, nil
 }
 
-// hasStatus reports whether a turn has the status that is asked for.
+// hasStatus reports whether a turn has the requested status.
 func hasStatus(t *turn, asked pb.AgentExecutionStatus) bool {
 	return asked == pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_UNSPECIFIED || statuses[t.Status] == asked
 }
 
-// CancelTurn ends a turn and returns it. One that has ended stays as it is.
+// CancelTurn ends a turn and returns it. It does not change a turn that has ended.
 func (s *Server) CancelTurn(ctx context.Context, req *pb.CancelAgentProviderTurnRequest) (*pb.AgentTurn, error) {
 	t, err := s.readTurn(ctx, req.GetTurnId(), req.GetSubject())
 	if err != nil {
