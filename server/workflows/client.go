@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Client is a client of the protocol. Its errors are those of a native.Client.
+// Client is a client of the protocol. Its errors are the errors of a native.Client.
 type Client struct {
 	native *native.Client
 }
@@ -102,13 +102,13 @@ func (c *Client) CancelRun(ctx context.Context, id, reason string) (*RunView, er
 	return r, c.send(ctx, http.MethodPost, nil, CancelRequest{reason}, r, "runs", id, "cancel")
 }
 
-// ListInteractions returns what a run waits for.
+// ListInteractions returns the pending interactions of a run.
 func (c *Client) ListInteractions(ctx context.Context, id string) ([]interaction.Request, error) {
 	list := new(AwaitedList)
 	return list.Items, c.send(ctx, http.MethodGet, nil, nil, list, "runs", id, "interactions")
 }
 
-// AnswerInteraction answers what a run waits for.
+// AnswerInteraction answers an interaction of a run.
 func (c *Client) AnswerInteraction(ctx context.Context, id, target string, answer AnswerRequest) (*RunView, error) {
 	r := new(RunView)
 	return r, c.send(ctx, http.MethodPost, nil, answer, r, "runs", id, "interactions", target)

@@ -95,7 +95,7 @@ func readBatch(r *http.Request) ([]workflow.Event, error) {
 		return nil, &service.InvalidError{Field: "body", Problem: clip.Text(err.Error())}
 	}
 	if err := json.Unmarshal(data, &list); err != nil || len(list) > maxBatch {
-		return nil, &service.InvalidError{Field: "body", Problem: fmt.Sprintf("it is not a list of at most %d events", maxBatch)}
+		return nil, &service.InvalidError{Field: "body", Problem: fmt.Sprintf("must be a list of at most %d events", maxBatch)}
 	}
 	events := make([]workflow.Event, len(list))
 	for i, raw := range list {
@@ -126,11 +126,11 @@ func structuredEvent(raw map[string]json.RawMessage) (ev workflow.Event, err err
 	if encoded := raw["data_base64"]; encoded != nil {
 		var text string
 		if json.Unmarshal(encoded, &text) != nil || ev.Data != nil {
-			return ev, &service.InvalidError{Field: "data_base64", Problem: "it is a text, and stands in the place of data"}
+			return ev, &service.InvalidError{Field: "data_base64", Problem: "must be a string, and excludes data"}
 		}
 		plain, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return ev, &service.InvalidError{Field: "data_base64", Problem: "it is not base64"}
+			return ev, &service.InvalidError{Field: "data_base64", Problem: "must be base64"}
 		}
 		if ev.Data, err = dataOf(plain); err != nil {
 			return ev, err
@@ -161,7 +161,7 @@ func binaryEvent(r *http.Request) (ev workflow.Event, err error) {
 	return ev, err
 }
 
-// dataOf returns data as JSON: what is not JSON becomes a text, or base64.
+// dataOf encodes data as JSON: other data becomes a string, or base64.
 func dataOf(plain []byte) (json.RawMessage, error) {
 	if json.Valid(plain) {
 		return plain, server.CheckPayload(plain)
@@ -191,7 +191,7 @@ func attributesOf(attributes map[string]string) (ev workflow.Event, err error) {
 			ev.DataContentType = text
 		case "time":
 			if ev.Time, err = time.Parse(time.RFC3339Nano, text); err != nil {
-				return ev, &service.InvalidError{Field: "time", Problem: "it is not a time of RFC 3339"}
+				return ev, &service.InvalidError{Field: "time", Problem: "must be an RFC 3339 time"}
 			}
 		default:
 			if ev.Extensions == nil {

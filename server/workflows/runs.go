@@ -24,7 +24,7 @@ func (s *Surface) listRuns(ctx context.Context, caller service.Caller, r *http.R
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return nil, &service.InvalidError{Field: "limit", Problem: "it is a number from 1 on"}
+			return nil, &service.InvalidError{Field: "limit", Problem: "must be 1 or more"}
 		}
 		query.Limit = n
 	}
@@ -77,7 +77,7 @@ func (s *Surface) listInteractions(ctx context.Context, caller service.Caller, r
 	return out, nil
 }
 
-// AnswerRequest answers what a run waits for.
+// AnswerRequest answers an interaction of a run.
 type AnswerRequest struct {
 	// Result is the answer, as responseSchema describes it.
 	Result json.RawMessage `json:"result,omitempty"`

@@ -25,6 +25,22 @@ const (
 
 func (k Kind) isSchedule() bool { return k == Schedules }
 
+// readStart returns the schedule or event trigger with an ID.
+func (k Kind) readStart(ctx context.Context, e *workflow.Engine, caller service.Caller, id string) (*workflow.Start, error) {
+	if k.isSchedule() {
+		return e.Schedule(ctx, caller, id)
+	}
+	return e.EventTrigger(ctx, caller, id)
+}
+
+// listStarts returns the schedules or event triggers of the caller.
+func (k Kind) listStarts(ctx context.Context, e *workflow.Engine, caller service.Caller) ([]*workflow.Start, error) {
+	if k.isSchedule() {
+		return e.Schedules(ctx, caller)
+	}
+	return e.Triggers(ctx, caller)
+}
+
 // starts answers the requests for schedules, or for event triggers.
 type starts struct {
 	*Surface
@@ -40,11 +56,7 @@ type StartList struct {
 }
 
 func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request, _ Nothing) (*StartList, error) {
-	read := s.engine.Triggers
-	if s.kind.isSchedule() {
-		read = s.engine.Schedules
-	}
-	found, err := read(ctx, caller)
+	found, err := s.kind.listStarts(ctx, s.engine, caller)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -56,11 +68,7 @@ func (s starts) list(ctx context.Context, caller service.Caller, _ *http.Request
 }
 
 func (s starts) get(ctx context.Context, caller service.Caller, r *http.Request, _ Nothing) (*Start, error) {
-	read := s.engine.EventTrigger
-	if s.kind.isSchedule() {
-		read = s.engine.Schedule
-	}
-	return viewFound(read(ctx, caller, r.PathValue("id")))
+	return viewFound(s.kind.readStart(ctx, s.engine, caller, r.PathValue("id")))
 }
 
 func viewFound(found *workflow.Start, err error) (*Start, error) {
@@ -83,13 +91,13 @@ func (s starts) check(req *StartRequest) error {
 	case s.kind.isSchedule() && req.Match != nil:
 		return &service.InvalidError{Field: "match", Problem: "a schedule has cron"}
 	case !s.kind.isSchedule() && req.Match == nil:
-		return &service.InvalidError{Field: "match.type", Problem: "it is missing"}
+		return &service.InvalidError{Field: "match.type", Problem: "is required"}
 	case req.Target.OutputDelivery != nil && req.Target.Agent == nil:
-		return &service.InvalidError{Field: "target.outputDelivery", Problem: "it delivers the answer of an agent, and there is none"}
+		return &service.InvalidError{Field: "target.outputDelivery", Problem: "requires target.agent"}
 	case req.Target.TimeoutSeconds != 0 && len(req.Target.Steps) > 0:
 		return &service.InvalidError{Field: "target.timeoutSeconds", Problem: "steps have one each, and the run timeoutSeconds beside target"}
 	case (len(req.Target.Steps) > 0) == (req.Target.Agent != nil || req.Target.Tool != nil):
-		return &service.InvalidError{Field: "target", Problem: "it has either steps, or an agent or a tool"}
+		return &service.InvalidError{Field: "target", Problem: "requires either steps, or an agent or a tool"}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ var (
 // New returns the surface of an engine.
 func New(engine *workflow.Engine) (*Surface, error) {
 	if engine == nil {
-		return nil, errors.New("there is no engine of workflows")
+		return nil, errors.New("no workflow engine is configured")
 	}
 	return &Surface{engine}, nil
 }

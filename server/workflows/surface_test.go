@@ -83,7 +83,10 @@ func openWith(t *testing.T, configuration string) *site {
 func (s *site) send(who, request string, header ...string) (status int, body string) {
 	s.Helper()
 	parts := append(strings.SplitN(request, " ", 3), "")
-	r, err := http.NewRequestWithContext(s.Context(), parts[0], s.url+"/workflow"+parts[1], strings.NewReader(parts[2]))
+	if !strings.HasPrefix(parts[1], "/api/") {
+		parts[1] = "/workflow" + parts[1]
+	}
+	r, err := http.NewRequestWithContext(s.Context(), parts[0], s.url+parts[1], strings.NewReader(parts[2]))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -171,7 +174,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		`POST /event-triggers {"match":{"type":"x"},"concurrency":{"limit":0},` + target + `}`:                           "limit",
 		`POST /event-triggers {"match":{"type":"x"},"timeoutSeconds":-1,` + target + `}`:                                 "timeout",
 		`POST /event-triggers {"match":{"type":"x"},"target":{"timeoutSeconds":1,"steps":[{"id":"s"}]}}`:                 "target.timeoutSeconds",
-		`POST /event-triggers {"match":{"type":"x"},"target":{"tool":{"name":"cat"},"outputDelivery":{"tool":"cat"}}}`:   "answer of an agent",
+		`POST /event-triggers {"match":{"type":"x"},"target":{"tool":{"name":"cat"},"outputDelivery":{"tool":"cat"}}}`:   "requires target.agent",
 		`POST /events {}`: "type",
 		`POST /events {"type":"x","specVersion":"2.0"}`: "specVersion",
 		`POST /events {"type":"x","more":1}`:            "more",

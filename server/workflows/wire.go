@@ -10,7 +10,7 @@ import (
 	flow "github.com/agentruntime/agentruntime/workflow"
 )
 
-// Target is what a schedule or trigger runs: steps, or the older single agent or tool.
+// Target is the work of a schedule or trigger: steps, or the older single agent or tool.
 type Target struct {
 	Steps []Step `json:"steps,omitempty"`
 	Agent *Agent `json:"agent,omitempty"`
@@ -70,9 +70,10 @@ type Concurrency struct {
 // Agent is a turn of an agent.
 type Agent struct {
 	Agent      string          `json:"agent"`
+	ModelID    string          `json:"modelId,omitempty"`
 	Prompt     json.RawMessage `json:"prompt,omitempty"`
 	Messages   []Message       `json:"messages,omitempty"`
-	Tools      []string        `json:"tools,omitempty"`
+	Tools      []string        `json:"tools,omitzero"`
 	Output     *Output         `json:"output,omitempty"`
 	SessionKey json.RawMessage `json:"sessionKey,omitempty"`
 }
@@ -144,7 +145,7 @@ type Start struct {
 	Target     Target          `json:"target"`
 	Paused     bool            `json:"paused"`
 	OnWait     string          `json:"onWait,omitempty"`
-	// Description, TimeoutSeconds and Concurrency are those of the workflow.
+	// Description, TimeoutSeconds and Concurrency belong to the workflow.
 	Description    string       `json:"description,omitempty"`
 	TimeoutSeconds float64      `json:"timeoutSeconds,omitempty"`
 	Concurrency    *Concurrency `json:"concurrency,omitempty"`
@@ -172,7 +173,7 @@ type Trigger struct {
 	Event        *workflow.Event `json:"event,omitempty"`
 }
 
-// StepView is what a step of a run has come to.
+// StepView is the state of a step of a run.
 type StepView struct {
 	ID         string          `json:"id"`
 	Status     string          `json:"status"`
@@ -188,7 +189,7 @@ type StepView struct {
 	FinishedAt time.Time       `json:"completedAt,omitzero"`
 	// RetryAt is when the next try begins.
 	RetryAt time.Time `json:"retryAt,omitzero"`
-	// Metadata is that of the step in its workflow.
+	// Metadata is the metadata of the step in its workflow.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -203,7 +204,7 @@ type RunView struct {
 	StartedAt     time.Time `json:"startedAt,omitzero"`
 	CompletedAt   time.Time `json:"completedAt,omitzero"`
 	StatusMessage string    `json:"statusMessage,omitempty"`
-	// Steps, and what the last of them came to, are part of a single run.
+	// Steps, and the last step's output, are included only for a single run.
 	Steps       []StepView      `json:"steps,omitempty"`
 	FinalStepID string          `json:"finalStepId,omitempty"`
 	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
@@ -256,7 +257,7 @@ func (a *Agent) toTurn() *flow.AgentTurn {
 	if a == nil {
 		return nil
 	}
-	t := &flow.AgentTurn{Agent: a.Agent, Prompt: a.Prompt, SessionKey: a.SessionKey}
+	t := &flow.AgentTurn{Agent: a.Agent, ModelID: a.ModelID, Prompt: a.Prompt, SessionKey: a.SessionKey}
 	if a.Tools != nil {
 		t.Tools = spec.Names(a.Tools)
 	}
@@ -321,7 +322,7 @@ func agentOf(a *flow.AgentTurn) *Agent {
 	if a == nil {
 		return nil
 	}
-	v := &Agent{Agent: a.Agent, Prompt: a.Prompt, SessionKey: a.SessionKey, Tools: a.Tools}
+	v := &Agent{Agent: a.Agent, ModelID: a.ModelID, Prompt: a.Prompt, SessionKey: a.SessionKey, Tools: a.Tools}
 	for _, m := range a.Messages {
 		v.Messages = append(v.Messages, Message(m))
 	}

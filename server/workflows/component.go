@@ -1,0 +1,33 @@
+package workflows
+
+import (
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/component"
+	"github.com/agentruntime/agentruntime/settings"
+)
+
+// Component returns the protocol as a component of a program.
+func Component() component.Surface {
+	return component.Surface{Name: settings.SurfaceWorkflows, New: newComponent}
+}
+
+// newComponent returns nil where the configuration disables the protocol.
+func newComponent(s component.Settings) (server.Surface, error) {
+	if !s.File.Server.Workflows.On() {
+		return nil, nil //nolint:nilnil // it is disabled
+	}
+	return New(s.Workflows)
+}
+
+// GestaltComponent returns the protocol of Gestalt's clients as a component of a program. It needs the
+// protocols of workflows and of sessions.
+func GestaltComponent() component.Surface {
+	return component.Surface{Name: "gestalt", Roots: []string{"/api/v1/workflow/"}, Errors: (*Gestalt)(nil), New: newGestaltComponent}
+}
+
+func newGestaltComponent(s component.Settings) (server.Surface, error) {
+	if c := &s.File.Server; !c.Workflows.On() || !c.Sessions.On() {
+		return nil, nil //nolint:nilnil // it is disabled
+	}
+	return NewGestalt(s.Workflows, s.Logger)
+}

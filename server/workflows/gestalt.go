@@ -1,0 +1,126 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/agentruntime/agentruntime/settings"
+	flow "github.com/agentruntime/agentruntime/workflow"
+	"go.uber.org/zap"
+)
+
+// gestaltPath begins the paths of Gestalt's routes.
+const gestaltPath = "/api/v1/workflow"
+
+// Gestalt is the protocol in the spelling of Gestalt's clients. Schedules, triggers and runs are
+// those of Surface. It is safe for concurrent use.
+type Gestalt struct {
+	engine *workflow.Engine
+	logger *zap.Logger
+}
+
+var (
+	_ server.Surface           = (*Gestalt)(nil)
+	_ server.DeferredDescriber = (*Gestalt)(nil)
+	_ server.ErrorWriter       = (*Gestalt)(nil)
+	_ server.FailureWriter     = (*Gestalt)(nil)
+)
+
+// NewGestalt returns the surface of an engine. A nil logger drops internal errors.
+func NewGestalt(engine *workflow.Engine, logger *zap.Logger) (*Gestalt, error) {
+	if engine == nil {
+		return nil, errors.New("no workflow engine is configured")
+	}
+	if logger == nil {
+		logger = zap.NewNop()
+	}
+	return &Gestalt{engine, logger}, nil
+}
+
+// OpenAPI describes the protocol.
+func (g *Gestalt) OpenAPI() []byte {
+	return server.DescribeErrors[gestaltError]("Workflows for Gestalt", g.Routes())
+}
+
+// DeferDescription does nothing: tests hold the description against the routes.
+func (*Gestalt) DeferDescription() {}
+
+// gestaltError is the body of an error.
+type gestaltError struct {
+	Error string `json:"error"`
+	Code  string `json:"code,omitempty"`
+}
+
+// WriteError answers with an error of the router.
+func (*Gestalt) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
+	message := e.Message
+	if e.Status == http.StatusUnauthorized && !strings.Contains(w.Header().Get("WWW-Authenticate"), "error=") {
+		message = "missing authorization" // which clients look for
+	}
+	_ = server.WriteJSON(w, e.Status, gestaltError{message, e.Code}) // a client that is gone needs no answer
+}
+
+// WriteFailure answers with an error of a handler.
+func (g *Gestalt) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
+	f := server.Classify(r.Context(), err)
+	f.Log(r.Context(), g.logger, err)
+	if f.Retry {
+		w.Header().Set("Retry-After", "1")
+	}
+	_ = server.WriteJSON(w, f.Status, gestaltError{f.Message, f.Code}) // as above
+}
+
+// Routes returns the routes of the protocol.
+func (g *Gestalt) Routes() []server.Route {
+	const read, write = settings.ScopeRunsRead, settings.ScopeRunsWrite
+	schedules, triggers := gestaltStarts{g, Schedules}, gestaltStarts{g, EventTriggers}
+	createSchedule := server.Answer("POST "+gestaltPath+"/schedules", write, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		return createGestalt(schedules, w, r, caller, new(flow.GestaltSchedule))
+	})
+	createTrigger := server.Answer("POST "+gestaltPath+"/event-triggers", write, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		return createGestalt(triggers, w, r, caller, new(flow.GestaltTrigger))
+	})
+	publish := server.Answer("POST "+gestaltPath+"/events", write, g.publish).WithBody(workflow.Event{}).WithQuery()
+	publish.Begins = true
+	routes := []server.Route{
+		createSchedule.WithBody(flow.GestaltSchedule{}).WithQuery(), createTrigger.WithBody(flow.GestaltTrigger{}).WithQuery(), publish,
+		server.Handle("PUT "+gestaltPath+"/schedules/{id}", write, func(ctx context.Context, caller service.Caller, r *http.Request, in flow.GestaltSchedule) (*GestaltStart, error) {
+			return schedules.replace(ctx, caller, r.PathValue("id"), &in)
+		}),
+		server.Handle("PUT "+gestaltPath+"/event-triggers/{id}", write, func(ctx context.Context, caller service.Caller, r *http.Request, in flow.GestaltTrigger) (*GestaltStart, error) {
+			return triggers.replace(ctx, caller, r.PathValue("id"), &in)
+		}),
+		server.Typed[Nothing, []*GestaltRun](server.Answer("GET "+gestaltPath+"/runs", read, g.listRuns)).WithQuery("plugin", "status", "after"),
+		server.Handle("GET "+gestaltPath+"/runs/{id}", read, g.getRun),
+		server.Handle("POST "+gestaltPath+"/runs/{id}/cancel", write, g.cancelRun),
+	}
+	for _, s := range []gestaltStarts{schedules, triggers} {
+		path := gestaltPath + "/" + string(s.kind)
+		routes = append(routes,
+			server.Handle("GET "+path, read, s.list),
+			server.Handle("GET "+path+"/{id}", read, s.get),
+			server.Handle("DELETE "+path+"/{id}", write, s.remove),
+			server.Handle("POST "+path+"/{id}/pause", write, s.pause),
+			server.Handle("POST "+path+"/{id}/resume", write, s.resume),
+		)
+	}
+	return routes
+}
+
+// publish takes one event.
+func (g *Gestalt) publish(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+	var ev workflow.Event
+	if err := server.ReadJSON(r, &ev, true); err != nil {
+		return err
+	}
+	taken, created, err := g.engine.Publish(r.Context(), caller, []workflow.Event{ev})
+	if err != nil {
+		return explain(err)
+	}
+	return server.WriteJSON(w, http.StatusAccepted, Published{"published", taken[0], created})
+}
