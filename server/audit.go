@@ -40,17 +40,20 @@ func NoteAudit(ctx context.Context, fields ...zap.Field) {
 	x.audit = append(x.audit, fields...)
 }
 
-// logAudit writes the audit record of a request: who asked for which operation, from
-// where, and whether it was allowed. It contains nothing of the body, the query and the
-// headers that may be secret.
+// SetAudit replaces the audited operation of a request, for routes whose body names the
+// operation. An empty operation writes no audit record.
+func SetAudit(ctx context.Context, operation string) { exchangeFrom(ctx).operation = operation }
+
+// logAudit writes the audit record of a request: who requested which operation, from where, and
+// whether it was allowed. It contains no part of the body, query or headers that may be secret.
 func (rt *router) logAudit(r *http.Request, x *exchange, w *response) {
-	if x.mounted == nil || x.mounted.Audit == "" {
+	if x.operation == "" {
 		return
 	}
 	status := cmp.Or(w.status, http.StatusOK)
 	fields := []zap.Field{
 		zap.String("log.type", "audit"), zap.Time("event_time", x.began.UTC()), zap.String("request_id", x.id),
-		zap.String("source", "http"), zap.String("operation", x.mounted.Audit), zap.String("route", x.routePath()),
+		zap.String("source", "http"), zap.String("operation", x.operation), zap.String("route", x.routePath()),
 		zap.Bool("allowed", isAllowed(status)), zap.Int("status", status),
 		zap.String("client_ip", ClientOf(r)), zap.String("user_agent", clip.At(maxAuditText, strings.ToValidUTF8(r.UserAgent(), "\uFFFD"))),
 	}

@@ -25,10 +25,10 @@ const (
 	maxUnreadChunks = 16 << 20
 )
 
-// readUnread reads the part of the body that a handler left. A client that sends
-// its whole request before it reads would not find the answer on a connection that
-// was closed meanwhile. A client that sent Expect is answered at once, and so is
-// one that announced a larger body. The read deadline of the body still applies.
+// readUnread reads the part of the body that a handler left unread. A client that sends its whole
+// request before reading would miss the response if the connection were closed first. It reads
+// nothing from a client that sent Expect or announced a larger body. The read deadline of the
+// body still applies.
 func readUnread(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" || r.ContentLength > maxUnread {
 		return
@@ -51,8 +51,8 @@ func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadClo
 	return &body{ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes), control: http.NewResponseController(w)}
 }
 
-// bodyEnded reports whether a request has no body, or one that was read to its end,
-// so that net/http does not use it any more.
+// bodyEnded reports whether a request has no body or the body was read to its end, so that
+// net/http no longer uses it.
 func bodyEnded(r *http.Request) bool {
 	if r.ContentLength == 0 {
 		return true

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// cors lets the pages of other sites use a server. It never allows browsers to send
-// credentials of their own, such as cookies.
+// cors lets pages of other sites use a server. Browsers are never allowed to send their
+// credentials, such as cookies.
 type cors struct {
 	origins []string
 	all     bool
@@ -15,9 +15,8 @@ type cors struct {
 // preflightAge is how long browsers may cache a preflight, in seconds.
 const preflightAge = "600"
 
-// exposedHeaders are the headers of responses that pages may read, besides those that
-// every page may.
-const exposedHeaders = "A2A-Extensions, Allow, ETag, Retry-After, Warning, WWW-Authenticate, X-Genkit-Stream-Id, X-Next-After, X-Request-Id"
+// exposedHeaders are the response headers that pages may read, in addition to the standard ones.
+const exposedHeaders = "A2A-Extensions, Allow, ETag, Mcp-Session-Id, Retry-After, Warning, WWW-Authenticate, X-Genkit-Stream-Id, X-Next-After, X-Request-Id"
 
 func newCORS(origins []string) *cors {
 	return &cors{origins: origins, all: slices.Contains(origins, "*")}

@@ -16,33 +16,29 @@ type Describer interface {
 	// OpenAPI returns an OpenAPI 3.1 document, in YAML or JSON. It is called once,
 	// when the surface is mounted, or later for a DeferredDescriber.
 	//
-	// Its operations are exactly the routes of the surface, with the same path
-	// parameters. A pattern without a method matches operations of any method, and
-	// one that ends in {name...} all operations below it; both need at least one
-	// operation, or another route with the same path.
+	// Its operations are exactly the routes of the surface, with the same path parameters. A
+	// pattern without a method matches operations of any method, and one ending in {name...} all
+	// operations below it; both need at least one operation, or another route with the same path.
 	//
-	// The title of the document is the tag of its operations, and the prefix of its
-	// components in the merged document. It leaves authentication out: the server
-	// adds the credentials and the scope of each route, and the responses that it
-	// gives in place of a handler, with the content of the component
-	// responses/Error, which describes what the ErrorWriter of the surface writes.
-	// Responses that an operation describes itself are kept.
+	// The title is the tag of the operations and the prefix of the components in the merged
+	// document. The description omits authentication: the server adds each route's credentials
+	// and scope, and its own error responses, with the content of the component responses/Error,
+	// which describes the output of the surface's ErrorWriter. Responses described by an
+	// operation are kept.
 	OpenAPI() []byte
 }
 
-// DeferredDescriber is implemented by surfaces whose descriptions tests hold against
-// their routes, as those of this module do. The server reads such a description when
-// its document is asked for first: to read all of them takes longer than the rest of
-// its start. A description that is wrong is then an error of Server.OpenAPI, where
-// that of another surface is one of Server.Mount.
+// DeferredDescriber is implemented by surfaces whose descriptions are tested against their
+// routes, like those in this module. The server reads such a description when its document is
+// first requested, since reading all of them takes longer than the rest of its start. A wrong
+// description then fails Server.OpenAPI instead of Server.Mount.
 type DeferredDescriber interface {
 	Describer
 	// DeferDescription does nothing.
 	DeferDescription()
 }
 
-// addDescription adds the description of a surface and its routes to that of the
-// server.
+// addDescription adds a surface's description and routes to the server's.
 func (s *Server) addDescription(surface Surface, routes []Route) error {
 	if len(routes) == 0 {
 		return nil

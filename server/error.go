@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// refuseRequest answers a request with an error in place of its handler.
+// refuseRequest answers a request with an error instead of calling its handler.
 func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
 	x := exchangeFrom(r.Context())
 	e.RequestID, x.code = x.id, e.Code

@@ -44,7 +44,7 @@ type eventConn struct {
 type waitPhase uint8
 
 const (
-	// waitIdle: there is no Wait and no Wake.
+	// waitIdle: there is neither a Wait nor a Wake.
 	waitIdle waitPhase = iota
 	// waitReading: Wait is reading.
 	waitReading

@@ -156,5 +156,5 @@ func (e *eventConns) Close() error {
 	return nil
 }
 
-// Addr is unknown, and not asked for.
+// Addr returns a placeholder, since the address is never used.
 func (*eventConns) Addr() net.Addr { return &net.TCPAddr{} }

@@ -36,11 +36,10 @@ type EventStream struct {
 	conn *eventConn
 }
 
-// ServeEvents answers a request with server-sent events, which serve sends. Where
-// possible the server hijacks the connection from net/http, so that an idle stream
-// costs little, and calls serve after the handler has returned. Call it last in a
-// handler, and use the context of serve in place of that of the request. A panic in
-// serve ends the response like a panic in a handler.
+// ServeEvents answers a request with server-sent events from serve. If possible it hijacks the
+// connection and calls serve after the handler has returned, so that idle streams cost little.
+// Call it last in a handler, and use serve's context instead of the request's. A panic in serve
+// ends the response like a panic in a handler.
 func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	if out, err := OpenEventStream(w); err == nil {
 		out.serveAfterHandler(w, r, serve)
@@ -101,9 +100,9 @@ func newEventStream(w http.ResponseWriter) *EventStream {
 	return &EventStream{w: w, control: http.NewResponseController(w)}
 }
 
-// Follow sends each event as encoded by write, until there are no more. An empty
-// batch, which service.Service.Follow yields when nothing happens, becomes a
-// keep-alive. The error is that of the batches or of write, or ErrClientGone.
+// Follow sends each event, encoded by write, until there are no more. An empty batch, which
+// service.Service.Follow yields when nothing happens, becomes a keep-alive. It returns the error
+// of the batches or of write, or ErrClientGone.
 func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*bytes.Buffer, *event.Record) error) error {
 	for records, err := range log {
 		if err == nil && len(records) == 0 {
@@ -147,7 +146,7 @@ func (s *EventStream) sendBatch(records []event.Record, write func(*bytes.Buffer
 	return s.writeAndFlush(b.Bytes())
 }
 
-// Write sends the bytes that write adds to a buffer. The error is that of write, or
+// Write sends the bytes that write adds to a buffer. It returns the error of write, or
 // ErrClientGone.
 func (s *EventStream) Write(write func(*bytes.Buffer) error) error {
 	b := batches.Get().(*bytes.Buffer)

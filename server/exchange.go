@@ -20,10 +20,12 @@ type exchange struct {
 	principal *Principal
 	// keyID is the credential of a refused request, and problem the reason.
 	keyID, problem string
-	// code is that of the error response, and audit what a handler adds to the audit
-	// record.
-	code  string
-	audit []zap.Field
+	// operation is the audited operation; empty writes no audit record. audit are the
+	// handler's additions to the record.
+	operation string
+	audit     []zap.Field
+	// code is the error response's code.
+	code string
 	// aborted is set if the response must not look complete.
 	aborted bool
 	// leave ends the request for the limiter; nil if it is not counted.

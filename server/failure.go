@@ -64,8 +64,7 @@ const (
 	ClassLimit
 )
 
-// outcomes are the answers to each class where a protocol has no error format of
-// its own.
+// outcomes are the responses for each class, for protocols without an error format.
 var outcomes = [...]struct {
 	status int
 	code   string
@@ -112,7 +111,7 @@ type Details struct {
 	// Revision is the number of the revision that is current, and Hash its hash.
 	Revision uint64 `json:"revision,omitempty"`
 	Hash     string `json:"hash,omitempty"`
-	// UsedBy are the places that refer to what was to be removed.
+	// UsedBy are the places that refer to the entry to be removed.
 	UsedBy []string `json:"used_by,omitempty"`
 	// Findings are the diagnostics of a document.
 	Findings diag.List `json:"findings,omitempty"`
@@ -174,7 +173,7 @@ func Classify(ctx context.Context, err error) *Failure {
 
 // Refusal is an error of a handler that knows itself how it is answered.
 type Refusal struct {
-	// Status is a client error, and Code a machine-readable word.
+	// Status is the HTTP status, and Code a machine-readable word.
 	Status  int
 	Code    string
 	Message string
@@ -252,10 +251,10 @@ func failureOf(class Class, told error, details Details) *Failure {
 	return f
 }
 
-// Log logs failures of the server. Mistakes of the caller and requests whose client
+// Log logs failures of the server. Mistakes of the caller, refusals and requests whose client
 // has disconnected are not logged.
 func (f *Failure) Log(ctx context.Context, logger *zap.Logger, err error) {
-	if f.Status >= http.StatusInternalServerError && ctx.Err() == nil {
+	if f.Status >= http.StatusInternalServerError && ctx.Err() == nil && !errors.As(err, new(*Refusal)) {
 		logger.Error("request failed", zap.String("request_id", RequestID(ctx)), zap.Error(err))
 	}
 }

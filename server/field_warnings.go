@@ -7,10 +7,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// Some protocols require servers to ignore unknown fields, so that newer clients
-// can use older servers. Such fields are listed in the Warning header of the
-// response. One that resembles a field of the protocol is probably a typo, and
-// logged too.
+// Some protocols require servers to ignore unknown fields, so that newer clients can use older
+// servers. Such fields are listed in the Warning header of the response. A field that resembles a
+// known one is probably a typo and is also logged.
 
 const (
 	// warningHeader has a value for each field of the request that was ignored.

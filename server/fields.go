@@ -132,8 +132,7 @@ func (s *fieldSearch) fieldType(known *fields, name string) reflect.Type {
 	return nil
 }
 
-// fields are those of a struct that JSON has: their types by name, and the sorted
-// names.
+// fields are a struct's JSON fields: types by name, and sorted names.
 type fields struct {
 	types map[string]reflect.Type
 	names []string
@@ -174,7 +173,7 @@ func hasFields(t reflect.Type) bool {
 	}
 }
 
-// elementOf returns what a pointer points to, unless it decodes itself.
+// elementOf returns the type a pointer points to, unless it decodes itself.
 func elementOf(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer && !decodesItself(t) {
 		t = t.Elem()

@@ -65,8 +65,8 @@ func (h *handshaker) Close() error {
 	return err
 }
 
-// acceptAll begins a handshake on every connection. Errors go to Accept, whose
-// caller decides whether to go on.
+// acceptAll starts a handshake on every connection. Errors are returned by Accept, whose caller
+// decides whether to continue.
 func (h *handshaker) acceptAll() {
 	for {
 		c, err := h.Listener.Accept()

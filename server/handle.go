@@ -10,9 +10,9 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/server/openapi"
 	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
@@ -50,10 +50,9 @@ type Tagged interface {
 	ETag() string
 }
 
-// Handle returns a route that decodes a JSON body, passes it to a function and
-// writes the result as JSON, with the ETag of one that is Tagged. An invalid body is
-// rejected, and so is a query, unless WithQuery lists its parameters. For GET and DELETE
-// the In is zero.
+// Handle returns a route that decodes a JSON body, passes it to a function and writes the result
+// as JSON, with the ETag of a Tagged result. It rejects invalid bodies, and queries unless
+// WithQuery lists their parameters. For GET and DELETE the In is zero.
 func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)) Route {
 	route := Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		var in In
@@ -97,7 +96,7 @@ func describeRoutes(title string, routes []Route, failure reflect.Type) []byte {
 	operations := make([]openapi.Operation, len(routes))
 	for i := range routes {
 		operations[i] = openapi.Operation{
-			Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Query: routes[i].query, Followed: routes[i].followed, Streamed: routes[i].Stream,
+			Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Query: routes[i].query, Followed: routes[i].followed, Streamed: routes[i].Stream, Idle: routes[i].Idle,
 		}
 	}
 	return openapi.Generate(title, operations, failure)
@@ -119,9 +118,9 @@ func writeFailure(w http.ResponseWriter, r *http.Request, err error) {
 	f.writeError(w, r, writer)
 }
 
-// ReadJSON decodes the body of a request, a JSON object, into a struct. An empty
-// body counts as an empty object. With strict, unknown fields are an error. The
-// error is a *service.InvalidError, or that of reading.
+// ReadJSON decodes the body of a request, a JSON object, into a struct. An empty body counts as
+// an empty object. With strict, unknown fields are an error. The error is a *service.InvalidError
+// or a read error.
 func ReadJSON(r *http.Request, into any, strict bool) error {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -139,7 +138,7 @@ func DecodeJSON(data []byte, into any, strict bool) error {
 		return badBody(clip.Text(err.Error()))
 	}
 	if bytes.TrimSpace(data)[0] != '{' {
-		return badBody("it is not a JSON object")
+		return badBody("is not a JSON object")
 	}
 	if strict {
 		if unknown, ok := errors.AsType[*UnknownFieldError](checkFields(data, into)); ok {
@@ -154,10 +153,8 @@ func DecodeJSON(data []byte, into any, strict bool) error {
 	if err == nil {
 		return nil
 	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &service.InvalidError{Field: cmp.Or(wrong.Field, "body"), Problem: fmt.Sprintf("it cannot be a JSON %s", wrong.Value)}
-	}
-	return badBody(clip.Text(strings.TrimPrefix(err.Error(), "json: ")))
+	path, problem := rawjson.DescribeError(err, reflect.TypeOf(into))
+	return &service.InvalidError{Field: cmp.Or(path, "body"), Problem: clip.Text(problem)}
 }
 
 func badBody(problem string) error { return &service.InvalidError{Field: "body", Problem: problem} }

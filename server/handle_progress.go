@@ -65,7 +65,7 @@ type follower struct {
 	begun    bool
 }
 
-// ended is what the work came to.
+// ended is the outcome of the work.
 type ended struct {
 	result any
 	err    error

@@ -6,15 +6,13 @@ import (
 	"net/http"
 )
 
-// Handler returns the server as a handler, for a program that has its own
-// http.Server. Use it in place of Listen: mount everything before, call Serve only
-// for surfaces with their own listener, and call Shutdown before that of the
-// http.Server: it ends streams and waits for requests.
+// Handler returns the server as a handler for a program with its own http.Server. Use it instead
+// of Listen: mount everything first, call Serve only for surfaces with their own listener, and
+// call Shutdown before the http.Server's: it ends streams and waits for requests.
 //
-// Settings.PublicURL is the URL of the server as clients see it, including a prefix
-// that http.StripPrefix removes. The timeouts for headers and idle connections are
-// those of the http.Server. Without an Authenticator and AllowUnauthenticated, only
-// requests to a loopback address are answered, and all others get 403.
+// Settings.PublicURL is the server's URL as clients see it, including a prefix removed by
+// http.StripPrefix. The http.Server sets the timeouts for headers and idle connections. Without
+// an Authenticator and AllowUnauthenticated, requests to non-loopback addresses get 403.
 func (s *Server) Handler() http.Handler {
 	s.EndStartup()
 	return http.HandlerFunc(s.serveMounted)

@@ -24,7 +24,7 @@ type localAuthenticator struct {
 // newLocalAuthenticator returns the authenticator of a server without credentials.
 func newLocalAuthenticator(s *Settings) (*localAuthenticator, error) {
 	e := &localAuthenticator{
-		principal: &Principal{Caller: service.Caller{Tenant: settings.LocalOwner, Subject: settings.LocalOwner}, AuthSource: "local"},
+		principal: &Principal{Caller: service.Caller{Tenant: settings.LocalOwner, Subject: settings.LocalOwner, ExtraScopes: s.LocalScopes}, AuthSource: "local"},
 		foreign:   http.NewCrossOriginProtection(),
 	}
 	for _, origin := range s.CORSOrigins {

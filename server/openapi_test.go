@@ -97,7 +97,7 @@ func TestASurfaceThatIsNotDescribedIsNotMounted(t *testing.T) {
 		t.Errorf("without a description: %v", err)
 	}
 	text := things("\n  /a: {get: " + answersOK + "}")
-	if err := s.Mount(t.Context(), terse{described{routes{{Pattern: "GET /a", Handler: echo}}, text}}); !errors.Is(err, openapi.ErrDescription) || !strings.Contains(err.Error(), "responses/Error is missing") {
+	if err := s.Mount(t.Context(), terse{described{routes{{Pattern: "GET /a", Handler: echo}}, text}}); !errors.Is(err, openapi.ErrDescription) || !strings.Contains(err.Error(), "responses/Error is required") {
 		t.Errorf("without its errors: %v", err)
 	}
 	if err := s.Mount(t.Context(), described{routes{{Pattern: "GET /b", Handler: echo}}, strings.Replace(text, "/a", "/b", 1)}); err != nil {
@@ -241,7 +241,7 @@ func TestWhereNobodyNeedsACredentialNoneIsDescribed(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	without := start(t, server.Settings{})
-	if d := describedBy(t, without); d.Paths["/metrics"] != nil || len(d.Paths) != 3 {
+	if d := describedBy(t, without); d.Paths["/metrics"] != nil || len(d.Paths) != 4 {
 		t.Errorf("there are %v", d.Paths)
 	}
 }

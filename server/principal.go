@@ -14,15 +14,15 @@ import (
 // Principal is the authenticated sender of a request, with its permissions. It is
 // immutable and safe for concurrent use.
 type Principal struct {
-	// Caller owns what the request creates, and sees what it created before, as far
-	// as it may use the agents involved. The router checks the scopes of routes,
-	// and the service everything else.
+	// Caller owns what the request creates, and sees what it created earlier, as far as it may
+	// use the agents involved. The router checks the scopes of routes, and the service everything
+	// else.
 	Caller service.Caller
 	// KeyID identifies the credential in logs and for rate limits; empty where no
 	// credential is needed.
 	KeyID string
-	// AuthSource is what the sender was authenticated by, for the audit log: api_key, jwt
-	// or oauth, or local where no credential is needed.
+	// AuthSource is how the sender was authenticated, for the audit log: api_key, jwt or oauth,
+	// or local if no credential is required.
 	AuthSource string
 }
 

@@ -28,6 +28,7 @@ func (p *probes) Routes() []Route {
 	routes := []Route{
 		{Pattern: "GET /healthz", Handler: http.HandlerFunc(p.serveHealthz), Public: true, Quiet: true},
 		{Pattern: "GET /readyz", Handler: http.HandlerFunc(p.serveReadyz), Public: true, Quiet: true},
+		{Pattern: "GET /{$}", Handler: http.HandlerFunc(serveRoot), Public: true},
 		{Pattern: "GET /openapi.json", Handler: http.HandlerFunc(p.server.serveDocument), Public: true},
 	}
 	if p.server.settings.Metrics != nil {
@@ -53,8 +54,14 @@ func (p *probes) OpenAPI() []byte {
 // DeferDescription does nothing: tests hold the description against the routes.
 func (*probes) DeferDescription() {}
 
-// isProbe reports whether a path is one that a server answers while it starts.
+// isProbe reports whether a server answers a path during startup.
 func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
+
+// serveRoot points to the description of the server, relative to the root.
+func serveRoot(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Link", `<openapi.json>; rel="service-desc"`)
+	_ = WriteJSON(w, http.StatusOK, map[string]string{"openapi": "openapi.json"}) // the client may be gone
+}
 
 // serveHealthz answers as long as the process does.
 func (*probes) serveHealthz(w http.ResponseWriter, _ *http.Request) {

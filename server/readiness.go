@@ -49,8 +49,8 @@ func (r *readiness) check(ctx context.Context) error {
 	}
 }
 
-// runCheck runs the check for all waiting probes, even if the one that started it
-// has disconnected.
+// runCheck runs the check for all waiting probes, even if the probe that started it has
+// disconnected.
 func (r *readiness) runCheck(ctx context.Context, l *readyLook) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()

@@ -73,7 +73,7 @@ func (w *response) Write(p []byte) (int, error) {
 	return n, w.noteError(err)
 }
 
-// FlushError sends what was written.
+// FlushError sends the buffered data.
 func (w *response) FlushError() error {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -88,7 +88,7 @@ func (w *response) FlushError() error {
 	return w.noteError(err)
 }
 
-// Flush sends what was written. An error is reported by the next write.
+// Flush sends the buffered data. The next write reports errors.
 func (w *response) Flush() { _ = w.FlushError() }
 
 // Unwrap returns the underlying writer, for http.ResponseController.
@@ -101,8 +101,8 @@ func (w *response) noteError(err error) error {
 	return err
 }
 
-// setReadDeadline limits the time of a body, whether it is read or not: before
-// net/http answers, it reads what a handler left.
+// setReadDeadline limits the time for a body, even one that is not read, because net/http reads
+// the rest before it answers.
 func (w *response) setReadDeadline(b io.ReadCloser, timeout time.Duration) {
 	if b != nil && b != http.NoBody {
 		_ = w.control.SetReadDeadline(time.Now().Add(timeout))

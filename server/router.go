@@ -24,8 +24,9 @@ type router struct {
 	metrics *metrics
 	// routes are the mounted routes, in order.
 	routes []*mounted
-	// roots are where all the routes of a surface lie.
-	roots []surfaceRoot
+	// roots are where all the routes of a surface lie; startRoots apply until all surfaces are
+	// mounted.
+	roots, startRoots []surfaceRoot
 }
 
 // surfaceRoot is the path that all the routes of a surface have in common, with a slash at
@@ -45,8 +46,8 @@ type mounted struct {
 	failures FailureWriter
 }
 
-// maxLoggedPath is the size in bytes at which a path is cut off in the log: longer
-// than those of the routes with ids of usual length.
+// maxLoggedPath is the size in bytes at which the log cuts paths. Routes with ids of usual length
+// are shorter.
 const maxLoggedPath = 512
 
 func newRouter(s *Server, m *metrics) *router {
@@ -72,8 +73,8 @@ func (rt *router) addRoute(surface Surface, route Route) (err error) {
 	return nil
 }
 
-// addRoot notes where the routes of a surface lie, unless they have nothing in common or
-// the surface has no error format of its own.
+// addRoot records the common path of a surface's routes, unless they have none or the surface has
+// no error format.
 func (rt *router) addRoot(surface Surface, routes []Route) {
 	writer, ok := surface.(ErrorWriter)
 	if !ok || len(routes) == 0 {
@@ -133,9 +134,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rt.cors.addHeaders(out, r) {
 		return
 	}
-	if s.starting.Load() && !isProbe(r.URL.Path) {
+	if s.starting.Load() && !isProbe(r.URL.Path) && !s.awaitStartup(r) {
 		out.Header().Set("Retry-After", formatSeconds(time.Second))
-		refuseRequest(out, r, nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
+		refuseRequest(out, r, rt.nearestErrorWriter(r.URL.Path), &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
 		return
 	}
 	r = oneSlash(r)
@@ -191,9 +192,8 @@ func (rt *router) serveRest(w *response, x *exchange) {
 	x.detached.serve(rt.server.newDetachedContext(x.detached.request.Context()), x.detached.out)
 }
 
-// answerUnrouted answers a request that no route matches, in the error format of
-// the surface with the nearest path. The handler is that of the mux, which knows
-// whether another method matches.
+// answerUnrouted answers a request that matches no route, in the error format of the surface with
+// the nearest path. The handler comes from the mux, which knows whether another method matches.
 func (rt *router) answerUnrouted(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	verdict, writer := &statusRecorder{header: http.Header{}}, rt.nearestErrorWriter(r.URL.Path)
 	handler.ServeHTTP(verdict, r)
@@ -207,11 +207,10 @@ func (rt *router) answerUnrouted(w http.ResponseWriter, r *http.Request, handler
 
 // nearestErrorWriter returns the ErrorWriter of the surface whose route shares the
 // longest prefix with a path, up to the first wildcard, or else of the surface below whose
-// root the path lies. It is nil for the server's own format, and while the server is
-// starting.
+// root the path lies. It is nil for the server's own format.
 func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
-	if rt.server.starting.Load() {
-		return nil // routes may still be added
+	if rt.server.starting.Load() { // routes may still be added
+		return writerBelow(rt.startRoots, path+"/")
 	}
 	most := len("/")
 	for _, m := range rt.routes {
@@ -223,7 +222,13 @@ func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
 	if most > len("/") {
 		return writer
 	}
-	for _, root := range rt.roots {
+	return writerBelow(rt.roots, path)
+}
+
+// writerBelow returns the writer of the longest root that a path is below; nil if no root matches.
+func writerBelow(roots []surfaceRoot, path string) (writer ErrorWriter) {
+	most := len("/")
+	for _, root := range roots {
 		if len(root.path) > most && strings.HasPrefix(path, root.path) {
 			most, writer = len(root.path), root.writer
 		}
@@ -271,7 +276,7 @@ func (rt *router) handlePanic(w *response, r *http.Request, x *exchange, cause a
 func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := m.router.server
 	x := exchangeFrom(r.Context())
-	x.mounted = m
+	x.mounted, x.operation = m, m.Audit
 	principal, refusal := m.authorizeRequest(w, r, x)
 	if refusal != nil {
 		refuseRequest(w, r, m.writer, refusal)

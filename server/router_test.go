@@ -38,7 +38,7 @@ func TestEveryRouteAnswersWhomItMayAndNobodyElse(t *testing.T) {
 		"header":   {"X-API-Key", goodKey},
 	}
 	for _, route := range s.Routes() {
-		request := strings.ReplaceAll(route.Pattern, "{id}", "17")
+		request := strings.NewReplacer("{id}", "17", "{$}", "").Replace(route.Pattern)
 		for name, headers := range credentials {
 			t.Run(route.Pattern+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -67,7 +67,7 @@ func TestEveryRouteAnswersWhomItMayAndNobodyElse(t *testing.T) {
 func TestEveryRouteNeedsAPrincipalUnlessItIsPublic(t *testing.T) {
 	t.Parallel()
 	s := start(t, server.Settings{Authenticator: keys(), Metrics: echo}, exposed...)
-	public := map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true, "GET /public": true}
+	public := map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true, "GET /{$}": true, "GET /public": true}
 	for _, route := range s.Routes() {
 		if route.Public != public[route.Pattern] {
 			t.Errorf("%s is public: %v", route.Pattern, route.Public)
@@ -180,7 +180,7 @@ func TestUnknownPathsBelowASurfaceHaveItsErrors(t *testing.T) {
 	const own, servers = "not_found r1", `{"error":{"code":"not_found","message":"no such route","request_id":"r1"}}` + "\n"
 	for path, want := range map[string]string{
 		"/api/v1/agent/nothing": own, "/api/v1/agent/": own, "/api/v1/nothing/at/all": own,
-		"/api/v2": servers, "/api/v1": servers, "/nothing": servers, "/": servers,
+		"/api/v2": servers, "/api/v1": servers, "/nothing": servers,
 	} {
 		if got := s.ask(t, "GET "+path, ""); got.body != want || got.status != http.StatusNotFound {
 			t.Errorf("%s gives %d %q, want %q", path, got.status, got.body, want)

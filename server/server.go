@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// Server answers HTTP requests. Its life cycle is New, Listen, Mount for each
-// surface, Serve until its context ends, Shutdown; BeginDrain may be called before
-// the end. Slow steps between Listen and Serve go between BeginStartup and
-// EndStartup. A program with its own HTTP server uses Handler in place of Listen.
+// Server answers HTTP requests. Its life cycle is New, Listen, Mount for each surface, Serve
+// until its context ends, and Shutdown; BeginDrain may be called before the end. Slow steps
+// between Listen and Serve belong between BeginStartup and EndStartup. A program with its own
+// HTTP server uses Handler instead of Listen.
 type Server struct {
 	settings Settings
 
@@ -34,9 +34,9 @@ type Server struct {
 	// mounted counts the requests that arrived through Handler.
 	mounted requestCount
 	accepting
-	// starting is set while only probes are answered, and draining when the server
-	// shuts down.
-	starting, draining atomic.Bool
+	startup
+	// draining is set when the server shuts down.
+	draining atomic.Bool
 	// open is set if no credentials are needed.
 	open bool
 	ends
@@ -52,10 +52,10 @@ type accepting struct {
 
 // ends are the contexts that end requests with the server.
 type ends struct {
-	// streams ends when streams have to end, and requests when all requests are cut
-	// short.
-	streams, requests    context.Context
-	endStreams, cutShort context.CancelCauseFunc
+	// waits ends when the server begins to drain, streams when streams have to end, and
+	// requests when all requests are cut short.
+	waits, streams, requests       context.Context
+	endWaits, endStreams, cutShort context.CancelCauseFunc
 }
 
 // New returns a server that only answers probes. It fails if an origin is invalid,
@@ -65,6 +65,7 @@ func New(settings Settings) (*Server, error) {
 	s := &Server{settings: settings}
 	s.requests, s.cutShort = context.WithCancelCause(context.Background())
 	s.streams, s.endStreams = context.WithCancelCause(s.requests)
+	s.waits, s.endWaits = context.WithCancelCause(s.streams)
 	if s.settings.Authenticator == nil {
 		e, err := newLocalAuthenticator(&s.settings)
 		if err != nil {
@@ -167,21 +168,9 @@ func (s *Server) LocalURL() string {
 	}
 }
 
-// BeginStartup answers requests from now on, before Serve: GET /healthz with 200,
-// and all others with 503 and Retry-After, until EndStartup. It is called once,
-// after Listen. Surfaces may be mounted meanwhile, and Ready is not called.
-func (s *Server) BeginStartup() {
-	s.starting.Store(true)
-	s.startAccepting()
-}
-
-// EndStartup begins to answer all requests, on the same connections. Nothing may be
-// mounted after it. Without BeginStartup it changes nothing.
-func (s *Server) EndStartup() { s.starting.Store(false) }
-
-// Serve answers requests until ctx ends, and then accepts no more; those under way
-// go on, and it returns nil. Any other return is an error. It calls EndStartup if
-// necessary. Without Listen only surfaces with their own listener are served.
+// Serve answers requests until ctx ends, and then accepts no more and returns nil; requests in
+// progress continue. Any other return is an error. It calls EndStartup if necessary. Without
+// Listen it serves only surfaces with their own listener.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -219,6 +208,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // and closes connections after their request.
 func (s *Server) BeginDrain() {
 	s.draining.Store(true)
+	s.endWaits(ErrDraining)
 	s.http.SetKeepAlivesEnabled(false)
 }
 
@@ -336,9 +326,24 @@ func (s *Server) streamContext(ctx context.Context) (_ context.Context, end func
 	}
 }
 
-// detachedContext is the context of a stream whose handler has returned. It has the values
-// of the request, and ends when the server shuts down or cuts requests short. It is that of
-// all such streams: one of its own for each would be a third of the heap of an idle stream.
+// UntilDrain returns the context of a request that ends with the cause ErrDraining when
+// the server begins to drain, which is before its streams end. end releases it.
+func UntilDrain(ctx context.Context) (_ context.Context, end func()) {
+	m := exchangeFrom(ctx).mounted
+	ctx, cancel := context.WithCancelCause(ctx)
+	if m == nil { // not reached: the router sets it
+		return ctx, func() { cancel(nil) }
+	}
+	unlink := context.AfterFunc(m.router.server.waits, func() { cancel(ErrDraining) })
+	return ctx, func() {
+		unlink()
+		cancel(nil)
+	}
+}
+
+// detachedContext is the context of a stream whose handler has returned. It has the request's
+// values, and ends when the server shuts down or interrupts requests. All such streams share one
+// underlying context: one each would take a third of an idle stream's heap.
 type detachedContext struct {
 	context.Context // Server.streams
 	request         context.Context
@@ -348,8 +353,8 @@ func (s *Server) newDetachedContext(request context.Context) context.Context {
 	return &detachedContext{s.streams, context.WithoutCancel(request)}
 }
 
-// Value returns a value of the request. The package context asks for its own, too, which
-// are those of the context that ends.
+// Value returns a value of the request. The package context also looks up its internal keys,
+// which belong to the context that ends.
 func (c *detachedContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v

@@ -31,6 +31,9 @@ type Settings struct {
 	// only, unless AllowUnauthenticated is set.
 	Authenticator        Authenticator
 	AllowUnauthenticated bool
+	// LocalScopes are scopes that clients have without an Authenticator, besides all that
+	// need not be named.
+	LocalScopes []string
 	// CORSOrigins are the origins whose pages may use the server, such as
 	// https://console.example.com; "*" means all. By default none may.
 	CORSOrigins []string
@@ -57,8 +60,7 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Limits are the limits of one request. The defaults are those of
-// settings.ServerLimits.
+// Limits are the limits of one request. Their defaults are in settings.ServerLimits.
 type Limits struct {
 	// MaxBodyBytes and MaxHeaderBytes limit the size of a request.
 	MaxBodyBytes   int64

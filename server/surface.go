@@ -8,9 +8,23 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/service"
+	"go.uber.org/zap"
 )
+
+// SurfaceSettings configures a surface that begins and follows turns. The Service is required,
+// and must have a runtime.
+type SurfaceSettings struct {
+	Service *service.Service
+	// KeepAlive is how often an idle stream sends a comment; the default is DefaultKeepAlive.
+	KeepAlive time.Duration
+	// Logger logs internal errors; nil drops them.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
 
 // Surface is a protocol of a server: a set of routes.
 type Surface interface {
@@ -51,6 +65,9 @@ type Route struct {
 	// Quiet requests are logged with level debug only, if they succeed: probes.
 	Quiet bool
 
+	// Idle marks a Stream that is answered with 204 while there is nothing to stream.
+	Idle bool
+
 	// in and out are the types of the bodies, where Handle made the route.
 	in, out reflect.Type
 	// followed is set where clients may ask for progress.
@@ -86,7 +103,7 @@ func (r *Route) checkQuery(query url.Values) error {
 	return nil
 }
 
-// Error is an error response of the router, in place of that of a handler.
+// Error is an error response of the router, sent instead of a handler's response.
 type Error struct {
 	// Status is the HTTP status.
 	Status int
@@ -127,7 +144,7 @@ type Listener interface {
 // Drainer is implemented by surfaces whose clients may have pending answers when
 // the server begins to drain.
 type Drainer interface {
-	// DrainClients waits until no client has, or ctx ends. Requests are answered
-	// meanwhile.
+	// DrainClients waits until no client is left or ctx ends. Requests are still answered while
+	// it waits.
 	DrainClients(ctx context.Context)
 }

@@ -18,7 +18,7 @@ import (
 
 // Route is a route as far as it is described.
 type Route struct {
-	// Pattern is that of an http.ServeMux.
+	// Pattern is a pattern of http.ServeMux.
 	Pattern string
 	// Public routes need no credential, and others one with the Scope, if there is
 	// one.
@@ -30,24 +30,24 @@ type Route struct {
 // its routes.
 var ErrDescription = errors.New("the surface is not described as it is")
 
-// operation is what a description describes.
+// operation is a described operation.
 type operation struct{ method, path string }
 
 // String returns the operation as patterns are written.
 func (o operation) String() string { return o.method + " " + o.path }
 
-// Description is what a surface says of itself. It does not change.
+// Description describes a surface. It is immutable.
 type Description struct {
 	*parsedText
-	// prefix is what the names of components begin with among those of others.
+	// prefix is added to the names of components in a merged document.
 	prefix string
 	// routes are what answers the operations.
 	routes map[operation]*Route
 }
 
-// Describe reads the description of some routes, of OpenAPI 3.1 in YAML or JSON. It
-// returns an ErrDescription if the description does not match the routes, or if it
-// lacks the component responses/Error although the surface has errors of its own.
+// Describe reads the description of routes, as OpenAPI 3.1 in YAML or JSON. It returns an
+// ErrDescription if the description does not match the routes, or if the component
+// responses/Error is required although the surface has an error format.
 func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error) {
 	read, err := parseDescription(text)
 	if err != nil {
@@ -55,7 +55,7 @@ func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error)
 	}
 	d := &Description{parsedText: read, prefix: toCamelCase(read.doc.Info.Title), routes: map[operation]*Route{}}
 	if ownErrors && !d.hasError() {
-		return nil, fmt.Errorf("%w: responses/Error is missing", ErrDescription)
+		return nil, fmt.Errorf("%w: responses/Error is required", ErrDescription)
 	}
 	if err := d.assignRoutes(routes); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error)
 	return d, nil
 }
 
-// parsedText is what a text was read as, which nobody changes.
+// parsedText is a parsed text, which is never modified.
 type parsedText struct {
 	doc *openapi3.T
 	// encode returns the document in JSON, which is made once.
@@ -118,8 +118,7 @@ func (d *Description) hasError() bool {
 // errorResponse is the response with the content that errors of a surface have.
 const errorResponse = "Error"
 
-// assignRoutes finds the route of each operation, and complains of what is left on
-// either side.
+// assignRoutes assigns a route to each operation, and reports unmatched routes and operations.
 func (d *Description) assignRoutes(routes []Route) error {
 	var errs []error
 	busy := make(map[*Route]bool, len(routes))

@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Server is what a document says of the server itself.
+// Server describes the server itself in a document.
 type Server struct {
 	Version string
 	// PublicURL is where clients find the server; empty is where they found the
@@ -23,8 +23,8 @@ type Server struct {
 	Open bool
 }
 
-// Document is the description of a server, made of those of its surfaces. It is
-// written when it is asked for first, and kept. It is safe for concurrent use.
+// Document is the description of a server, merged from its surfaces' descriptions. It is written
+// on first use and kept. It is safe for concurrent use.
 type Document struct {
 	server Server
 
@@ -49,9 +49,8 @@ func NewDocument(s Server) *Document {
 	return d
 }
 
-// Add adds the description of a surface. It fails if another surface has the same
-// title. The first one is that of the server's own routes: a surface without errors of
-// its own uses theirs.
+// Add adds the description of a surface. It fails if another surface has the same title. The
+// first description must be the server's: its errors are used by surfaces without their own.
 func (d *Document) Add(s *Description) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,16 +62,15 @@ func (d *Document) Add(s *Description) error {
 	return nil
 }
 
-// Defer adds the description of a surface that describe returns, which is called once,
-// when the document is asked for. What it fails with, and a title that another surface
-// has, are then errors of Text.
+// Defer adds the description that describe returns, which is called once, when the document is
+// first used. Text then returns its error, or reports a duplicate title.
 func (d *Document) Defer(describe func() (*Description, error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.setSurfaces(append(d.surfaces, sync.OnceValues(describe)))
 }
 
-// setSurfaces makes the document that of some surfaces.
+// setSurfaces replaces the surfaces of the document.
 func (d *Document) setSurfaces(surfaces []func() (*Description, error)) {
 	d.surfaces = surfaces
 	d.write = sync.OnceValues(func() (written, error) { return writeDocument(&d.server, surfaces) })
@@ -124,8 +122,7 @@ func writeDocument(server *Server, surfaces []func() (*Description, error)) (wri
 // object is a JSON object.
 type object = map[string]any
 
-// merged is the document as it is written: what the descriptions of all surfaces
-// become together.
+// merged is the document as written, merged from the descriptions of all surfaces.
 type merged struct {
 	OpenAPI    string            `json:"openapi"`
 	Info       info              `json:"info"`
@@ -145,8 +142,8 @@ type info struct {
 	Description string `json:"description"`
 }
 
-// about is what a reader of the document is told first.
-const about = "Every response has the header X-Request-Id, which is what the log calls the request. " +
+// about is the introduction of the document.
+const about = "Every response has the header X-Request-Id with the ID of the request in the log. " +
 	"The scopes beside the credentials of an operation are those that a credential needs which has any."
 
 func newMerged(s *Server) *merged {
@@ -192,7 +189,7 @@ func (m *merged) addDescription(d *Description) error {
 	for o, route := range d.routes {
 		op, ok := m.Paths[o.path][strings.ToLower(o.method)].(object)
 		if !ok {
-			return fmt.Errorf("%s is missing", o) // not reached: it is written as it was read
+			return fmt.Errorf("%s is required", o) // not reached: it is written as it was read
 		}
 		m.completeOperation(op, d, route)
 	}
@@ -206,7 +203,7 @@ func (m *merged) addComponent(kind, name string, value any) {
 	m.Components[kind][name] = value
 }
 
-// completeOperation adds to an operation what the router does.
+// completeOperation adds the router's behavior to an operation.
 func (m *merged) completeOperation(op object, d *Description, route *Route) {
 	op["tags"] = []string{d.doc.Info.Title}
 	if id, ok := op["operationId"].(string); ok && id != "" {
@@ -231,7 +228,7 @@ func (m *merged) completeOperation(op object, d *Description, route *Route) {
 	}
 }
 
-// securityFor returns what a client needs to show for a route.
+// securityFor returns the security requirements of a route.
 func (m *merged) securityFor(route *Route) []object {
 	if m.open || route.Public {
 		return []object{}
@@ -243,7 +240,7 @@ func (m *merged) securityFor(route *Route) []object {
 	return []object{{"bearer": scopes}, {"apiKey": scopes}}
 }
 
-// refusalKind is an answer that the router gives in place of a handler.
+// refusalKind is an error response of the router.
 type refusalKind struct {
 	status      int
 	name        string
@@ -256,7 +253,7 @@ type refusalKind struct {
 }
 
 var refusals = []refusalKind{
-	{status: http.StatusUnauthorized, name: "Unauthorized", private: true, description: "There is no credential, or it is not good.",
+	{status: http.StatusUnauthorized, name: "Unauthorized", private: true, description: "The credential is missing or invalid.",
 		header: "WWW-Authenticate", about: "What credential is needed."},
 	{status: http.StatusForbidden, name: "Forbidden", private: true, description: "The credential lacks the scope, or the page of another site asks."},
 	{status: http.StatusRequestEntityTooLarge, name: "TooLarge", body: true, description: "The body is larger than the server takes."},
@@ -266,8 +263,8 @@ var refusals = []refusalKind{
 	{status: http.StatusServiceUnavailable, name: "Unavailable", private: true, description: "The store cannot be reached, the credential cannot be checked now, or the server ends."},
 }
 
-// refusalResponse returns the name of the response with a refusal, which looks as the
-// errors of its surface do, or else as those of the server.
+// refusalResponse returns the name of the response for a rejection, in the error format of its
+// surface or else of the server.
 func (m *merged) refusalResponse(r *refusalKind, d *Description) string {
 	prefix := d.prefix
 	if !d.hasError() {

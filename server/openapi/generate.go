@@ -9,9 +9,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Operation is what a generated description says of a route.
+// Operation describes a route for a generated description.
 type Operation struct {
-	// Pattern is that of an http.ServeMux, with a method.
+	// Pattern is a pattern of http.ServeMux with a method.
 	Pattern string
 	// In and Out are the types of the bodies, as JSON; an operation without an Out is a
 	// stream of events.
@@ -21,13 +21,18 @@ type Operation struct {
 	// Followed is set if the answer may be lines of JSON that show progress, and Streamed
 	// if it may be a stream of events.
 	Followed, Streamed bool
+	// Idle is set if the answer is empty while there is nothing to stream.
+	Idle bool
 }
 
-// Generate returns a description of operations, for surfaces without one of their own.
-// A type that has no schema is described as any value. failure is the type of the bodies
-// of errors; nil for the server's own.
+// Generate returns a description of operations, for surfaces without a written one. A type
+// without a schema is described as any value. failure is the type of error bodies; nil for the
+// server's, and a string for text.
 func Generate(title string, operations []Operation, failure reflect.Type) []byte {
-	paths := map[string]object{}
+	paths, media := map[string]object{}, "application/json"
+	if failure != nil && failure.Kind() == reflect.String {
+		media = "text/plain"
+	}
 	for _, op := range operations {
 		method, path, _ := parsePattern(op.Pattern)
 		responses := object{"200": op.describeResponse()}
@@ -41,7 +46,10 @@ func Generate(title string, operations []Operation, failure reflect.Type) []byte
 			}
 		}
 		for status, description := range failed {
-			responses[status] = object{"description": description, "content": object{"application/json": object{"schema": object{}}}}
+			responses[status] = object{"description": description, "content": object{media: object{"schema": object{}}}}
+		}
+		if op.Idle {
+			responses["204"] = object{"description": "Nothing is under way."}
 		}
 		described := object{"responses": responses}
 		parameters := pathParameters(path)
@@ -62,7 +70,7 @@ func Generate(title string, operations []Operation, failure reflect.Type) []byte
 	document := object{"openapi": "3.1.0", "info": object{"title": title, "version": "1"}, "paths": paths}
 	if failure != nil {
 		document["components"] = object{"responses": object{errorResponse: object{
-			"description": "The request is refused.", "content": object{"application/json": object{"schema": schemaOf(failure)}},
+			"description": "The request is refused.", "content": object{media: object{"schema": schemaOf(failure)}},
 		}}}
 	}
 	text, err := json.Marshal(document)
@@ -72,22 +80,22 @@ func Generate(title string, operations []Operation, failure reflect.Type) []byte
 	return text
 }
 
-// failed are the statuses of requests that the service refuses. What the router refuses
-// is described for all surfaces.
+// failed are the statuses of requests rejected by the service. The router's are described for all
+// surfaces.
 var failed = map[string]string{
 	"400": "The request cannot be carried out as it is.",
-	"404": "There is no such thing, or it is not for the caller to see.",
+	"404": "It does not exist, or the caller may not see it.",
 	"409": "The request does not go together with what there is.",
 }
 
-// done are the statuses of requests that are carried out, besides 200.
+// done are the statuses of successful requests, in addition to 200.
 var done = map[string]string{
 	"201": "It was made.",
 	"202": "It was accepted, and is carried out later.",
 	"204": "It was deleted.",
 }
 
-// describeResponse describes what an operation answers.
+// describeResponse describes an operation's response.
 func (op *Operation) describeResponse() object {
 	if op.Out == nil {
 		return object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": object{}}}}
@@ -99,7 +107,7 @@ func (op *Operation) describeResponse() object {
 	if op.Streamed {
 		content["text/event-stream"] = object{"schema": object{}}
 	}
-	return object{"description": "What was asked for.", "content": content}
+	return object{"description": "The result.", "content": content}
 }
 
 // pathParameters describes the wildcards of a path.
