@@ -1,4 +1,4 @@
-package agents_test
+package app_test
 
 import (
 	"context"
@@ -12,16 +12,15 @@ import (
 	"github.com/agentruntime/agentruntime/agents/snapshottest"
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/app/stores/memory"
-	agentsapi "github.com/agentruntime/agentruntime/app/surfaces/agents"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
+	agentsapi "github.com/agentruntime/agentruntime/server/agents"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
-	"go.uber.org/goleak"
+	"github.com/agentruntime/agentruntime/store/driver"
+	"github.com/agentruntime/agentruntime/store/memory"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const file = `version: 1
 providers: {demo: {type: scripted}}
@@ -34,8 +33,8 @@ server: {public_url: "https://example.com", allow_unauthenticated: true}
 // components are those of a program with the agents API.
 func components() app.Components {
 	return app.Components{
-		Kinds: config.Kinds{Providers: []model.ProviderKind{scripted.Kind()}}, Stores: []app.StoreDriver{memory.Driver()},
-		Surfaces: []app.Surface{agentsapi.Surface()},
+		Kinds: config.Kinds{Providers: []model.ProviderKind{scripted.Kind()}}, Stores: []driver.Driver{memory.Driver()},
+		Surfaces: []component.Surface{agentsapi.Component()},
 	}
 }
 
@@ -86,7 +85,7 @@ func TestAgentsOfGoCodeAreServedBesideThoseOfAFile(t *testing.T) {
 		}
 		made[name], list = agent, append(list, agent)
 	}
-	if err := agentsapi.Add(&c, list...); err != nil {
+	if err := c.AddAgents(list...); err != nil {
 		t.Fatal(err)
 	}
 	url := open(t, c, file)
@@ -113,7 +112,7 @@ func TestAgentsOfGoCodeAreUsedWithoutTheAgentsAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agentsapi.Add(&c, agent); err != nil {
+	if err := c.AddAgents(agent); err != nil {
 		t.Fatal(err)
 	}
 	url := open(t, c, strings.Replace(file, "allow_unauthenticated: true", "allow_unauthenticated: true, agents: {enabled: false}", 1))
@@ -136,7 +135,7 @@ func TestTwoAgentsOfOneNameAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agentsapi.Add(&c, agent, agent); err == nil || c.Configure != nil {
+	if err := c.AddAgents(agent, agent); err == nil {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,7 +1,6 @@
-// Package app makes what a configuration describes: agents, and the store, the
-// service and the HTTP server that keep, work on and answer for their turns. Open
-// does it all in one call, for a program that has more to do than to be a server.
-// The command runtime is made of the same pieces.
+// Package app turns a configuration into running parts: agents, and the store, service and HTTP
+// server that run them. Open does it all in one call, for programs that do more than serve. The
+// command runtime uses the same parts.
 package app
 
 import (
@@ -20,6 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/schedule"
 	"github.com/agentruntime/agentruntime/service/workflow"
@@ -29,26 +29,24 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings is what an App is made of.
+// Settings configures an App.
 type Settings struct {
-	// File is a configuration without errors, and Components what it is put together
-	// from.
+	// File is a configuration without errors, and Components the components available to it.
 	File       *config.File
 	Components *Components
-	// Version is that of the program, which the description of the server names.
+	// Version is the program's version, which the server reports.
 	Version string
-	// NewBuilder returns a builder for what is published in the store, which knows what
-	// the program adds to configurations; nil adds nothing to Components.
+	// NewBuilder returns a builder with the program's additions, for configurations published in
+	// the store; nil adds nothing to Components.
 	NewBuilder func() *builder.AgentRuntimeBuilder
-	// MeterProvider takes what the server measures, and Metrics answers GET /metrics;
-	// nil for none.
+	// MeterProvider records the server's metrics, and Metrics answers GET /metrics; nil for none.
 	MeterProvider metric.MeterProvider
 	Metrics       http.Handler
 	// Logger is not nil.
 	Logger *zap.Logger
 }
 
-// openStore is what an App uses of its store.
+// openStore is the part of a store that an App uses.
 type openStore interface {
 	store.Connection
 	store.Revocations
@@ -59,7 +57,7 @@ type openStore interface {
 // Open does the first three.
 type App struct {
 	settings Settings
-	// runtime, service and store are nil until Start, but for an app that Open made.
+	// runtime, service and store are nil until Start, except in an app from Open.
 	runtime *runtime.AgentRuntime
 	service *service.Service
 	store   openStore
@@ -71,17 +69,17 @@ type App struct {
 	workflows *workflow.Engine
 	// server answers requests; nil answers none.
 	server *server.Server
-	// accepted is what the server asks about credentials, and credentials those that
-	// it accepts once the store is open; both are nil where nobody needs one.
+	// accepted checks the server's credentials, and credentials are accepted once the store is
+	// open; both are nil if the server requires none.
 	accepted    *auth.Replaceable
 	credentials *credentials
 	// certificate is nil where the server speaks without TLS.
 	certificate *certificate
-	senders     []WebhookSender
+	senders     []component.WebhookSender
 	// ends are called when the app ends.
 	ends []func()
-	// stop ends what Open started in the background, and release frees what it made;
-	// both are nil for an app that New made.
+	// stop ends background work started by Open, and release frees its resources; both are nil in
+	// an app from New.
 	stop    func()
 	release func() error
 	// drained is done when the turns were handed back, or drainErr says why not.
@@ -109,9 +107,8 @@ func (a *App) Server() *server.Server { return a.server }
 // server.Handler for mounting it under a prefix.
 func (a *App) Handler() http.Handler { return a.server.Handler() }
 
-// Listen opens the address that the configuration wants requests to be answered at,
-// and answers that the server is starting. Where it wants none, it does nothing. What
-// is open when it returns an error is closed by Shutdown.
+// Listen opens the configured address and answers that the server is starting, or lets requests
+// wait. It does nothing without an address. Call Shutdown even after an error, to close the opened listeners.
 func (a *App) Listen(ctx context.Context) error {
 	if a.settings.File.Server.Address() == settings.ListenNone {
 		return nil
@@ -123,14 +120,14 @@ func (a *App) Listen(ctx context.Context) error {
 		a.server = nil
 		return err
 	}
-	a.server.BeginStartup()
+	a.server.BeginStartup(a.settings.Components.StartupErrors()...)
 	a.settings.Logger.Info("starting", zap.String("address", a.server.LocalURL()))
 	return nil
 }
 
-// Start makes the store ready, mounts the protocols, begins to work on the turns in
-// the store with the agents of rt, and lets requests in. What is open when it returns
-// an error is closed by Shutdown.
+// Start prepares the store, mounts the protocols, starts processing the turns in the store with
+// rt's agents, and admits requests. Call Shutdown even after an error, to close the opened
+// resources.
 func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	s := &a.settings
 	engine, err := a.reachStore(ctx)
@@ -142,13 +139,13 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	if err != nil {
 		return err
 	}
-	if err := a.startFleet(ctx, engine.Bell); err != nil {
+	if err := a.startFleet(ctx, engine.Notifier); err != nil {
 		return err
 	}
 	settings := ServiceSettings(s.File)
-	settings.Revisions, settings.Tenants, settings.OnRing = a.fleet, a.fleet, a.fleet.Heard
+	settings.Revisions, settings.Tenants, settings.OnNotify = a.fleet, a.fleet, a.fleet.Heard
 	settings.Runtime, settings.Logger = rt, s.Logger.Named("service")
-	settings.Store, settings.Dispatcher, settings.Bell = engine.Store, queue, engine.Bell
+	settings.Store, settings.Dispatcher, settings.Notifier = engine.Store, queue, engine.Notifier
 	if s.Components.TurnTools != nil {
 		settings.TurnTools = s.Components.TurnTools(s.File, s.Logger.Named("turn_tools"))
 	}
@@ -204,9 +201,9 @@ func (a *App) Serve(ctx context.Context) error {
 	return err
 }
 
-// serveAndDrain answers requests until ctx ends. Then new runs are refused, and all
-// else is answered until the steps under way have ended, or the grace time has: a
-// client can follow its run and answer its calls meanwhile.
+// serveAndDrain serves requests until ctx ends. It then rejects new runs, and serves all other
+// requests until the running steps end or the grace time is up, so that clients can follow their
+// runs and answer calls.
 func (a *App) serveAndDrain(ctx context.Context) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -309,7 +306,7 @@ func (a *App) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// ServiceSettings returns what a configuration says about turns. What else a service is made of is to be added.
+// ServiceSettings returns the settings for turns. The caller sets the remaining fields.
 func ServiceSettings(f *config.File) service.Settings {
 	t, keep := &f.Turns, &f.Store.Retention
 	settings := service.Settings{
@@ -317,7 +314,7 @@ func ServiceSettings(f *config.File) service.Settings {
 		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: service.TimeoutPolicy(t.OnInteractionTimeout),
 		Revision: service.RevisionPolicy(t.Revision), OnRevisionGone: service.GonePolicy(t.OnRevisionGone), Handoff: service.HandoffPolicy(t.Handoff),
 		EncryptionKey: f.Server.EncryptionBytes(),
-		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit(), Revisions: f.Revisions.Retention.Std()},
+		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit(), Usage: keep.UsageLimit(), Revisions: f.Revisions.Retention.Std()},
 	}
 	return settings
 }

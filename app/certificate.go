@@ -25,9 +25,9 @@ func newCertificate(s *settings.ServerTLS) (*certificate, error) {
 	return c, nil
 }
 
-// prepareSwap loads the certificate of a new configuration. Calling swap makes new
-// connections get it. A nil certificate stays none, and one whose configuration
-// names none any more stays what it is.
+// prepareSwap loads the certificate of a new configuration. New connections use it once swap is
+// called. A nil certificate stays nil, and a certificate that a new configuration no longer names
+// stays in use.
 func (c *certificate) prepareSwap(s *settings.ServerTLS) (swap func(), err error) {
 	if c == nil || s == nil {
 		return func() {}, nil

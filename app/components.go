@@ -1,15 +1,21 @@
 package app
 
 import (
+	"errors"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/store/driver"
 	"go.uber.org/zap"
 )
 
@@ -23,21 +29,43 @@ type Components struct {
 	// Backends make what reaches the agents that run elsewhere.
 	Backends []func(*zap.Logger) backend.Factory
 	// Stores keep sessions and turns. A configuration names one of them.
-	Stores []StoreDriver
+	Stores []driver.Driver
+	// ManageProviders sets who answers hosted agent providers that ask for sessions and turns; nil
+	// where none are hosted.
+	ManageProviders func(providerproto.Manager)
 	// Surfaces are the protocols that the HTTP server speaks.
-	Surfaces []Surface
-	// TokenPrefix is what the access tokens begin with that the server issues; see
-	// server.OAuthSettings.
+	Surfaces []component.Surface
+	// TokenPrefix is the prefix of access tokens issued by the server; see server.OAuthSettings.
 	TokenPrefix string
 	// TurnTools makes what makes the tools that turns bring along; nil lets turns
 	// bring none.
 	TurnTools func(*config.File, *zap.Logger) service.TurnTools
-	// Configure adds to every builder what the program makes itself: tools, plugins,
-	// providers, agents; nil adds nothing.
+	// Configure adds the program's tools, plugins, providers and agents to every builder; nil
+	// adds nothing.
 	Configure func(*builder.AgentRuntimeBuilder)
 	// Provider makes what serves agents to a host that starts the process; nil for a
 	// program that cannot be started so.
-	Provider func(ProviderSettings) (Provider, error)
+	Provider func(component.ProviderSettings) (component.Provider, error)
+	// agents were added with AddAgents.
+	agents []agents.Definition
+}
+
+// AddAgents adds agents written in Go to the program. Agents with only code are part of every
+// configuration; the others must be declared there. All protocols of the program run them, and
+// its agents API shows their state according to their options.
+func (c *Components) AddAgents(list ...agents.Definition) error {
+	if len(list) == 0 {
+		return nil
+	}
+	all := slices.Concat(c.agents, list)
+	if err := agents.Install(builder.New(), all...); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(c.Surfaces, func(s component.Surface) bool { return s.Name == settings.SurfaceAgents }) {
+		return errors.New("agents with Go code need the agents API among the surfaces of the program")
+	}
+	c.agents = all
+	return nil
 }
 
 // Plugin is a plugin that agents may name, and its id.
@@ -46,8 +74,8 @@ type Plugin struct {
 	Plugin plugins.Plugin
 }
 
-// ConfigKinds returns what a configuration may name: the kinds, the stores, the protocols
-// of the server, and the sections that agents may have.
+// ConfigKinds returns the kinds of components, stores, server protocols and agent sections that a
+// configuration may use.
 func (c *Components) ConfigKinds() config.Kinds {
 	k := c.Kinds
 	k.Scopes = c.Scopes()
@@ -86,12 +114,15 @@ func (c *Components) NewBuilder(logger *zap.Logger) *builder.AgentRuntimeBuilder
 	if c.Configure != nil {
 		c.Configure(b)
 	}
+	if len(c.agents) > 0 {
+		_ = agents.Install(b, c.agents...) // AddAgents tried it
+	}
 	return b
 }
 
-// StoreDriver returns the driver of the store that a configuration names. One that the
-// program was built without fails with a *MissingStoreError wherever it is used.
-func (c *Components) StoreDriver(f *config.File) *StoreDriver {
+// StoreDriver returns the driver of a configuration's store. If the program was built without it,
+// every use fails with a *MissingStoreError.
+func (c *Components) StoreDriver(f *config.File) *driver.Driver {
 	names := make([]string, 0, len(c.Stores))
 	for i := range c.Stores {
 		if c.Stores[i].Name == f.Store.Driver {
@@ -100,4 +131,16 @@ func (c *Components) StoreDriver(f *config.File) *StoreDriver {
 		names = append(names, c.Stores[i].Name)
 	}
 	return missingStore(&MissingStoreError{Name: f.Store.Driver, Known: names})
+}
+
+// StartupErrors returns the error formats of the protocols, for the time in which they are not
+// mounted yet.
+func (c *Components) StartupErrors() []server.SurfaceErrors {
+	var list []server.SurfaceErrors
+	for i := range c.Surfaces {
+		for _, root := range c.Surfaces[i].Roots {
+			list = append(list, server.SurfaceErrors{Root: root, Writer: c.Surfaces[i].Errors})
+		}
+	}
+	return list
 }

@@ -10,14 +10,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
 
-// credentials are what a server asks for: keys, tokens that it issues itself, and
-// tokens of another issuer.
+// credentials accepts keys, tokens issued by the server, and tokens of another issuer.
 type credentials struct {
 	accepted *auth.Replaceable
 	// current is the configuration that they are of, which a reload replaces.
@@ -26,8 +26,8 @@ type credentials struct {
 	oauth *auth.OAuth
 	// enter counts the requests of clients; it is set before the first one.
 	enter func(*server.Principal) (leave func(), err error)
-	// published are the keys of the issuer at publishedAt. A new configuration goes on
-	// with those that are known already: the issuer may be away when it comes.
+	// published are the issuer's keys, from publishedAt. A new configuration keeps the known
+	// keys, because the issuer may be unreachable at that moment.
 	published   *auth.RemoteKeys
 	publishedAt string
 }
@@ -75,12 +75,12 @@ func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Re
 }
 
 // acceptedKinds returns which credentials are accepted now; none where nobody needs one.
-func (c *credentials) acceptedKinds() AcceptedCredentials {
+func (c *credentials) acceptedKinds() component.AcceptedCredentials {
 	if c == nil {
-		return AcceptedCredentials{}
+		return component.AcceptedCredentials{}
 	}
 	s := c.current.Load()
-	kinds := AcceptedCredentials{Keys: len(s.Keys) > 0, Clients: c.oauth != nil && s.OAuth != nil}
+	kinds := component.AcceptedCredentials{Keys: len(s.Keys) > 0, Clients: c.oauth != nil && s.OAuth != nil}
 	if s.JWT != nil {
 		kinds.Issuer = s.JWT.Issuer
 	}
@@ -106,9 +106,8 @@ func (c *credentials) followRevocations(ctx context.Context) {
 	}
 }
 
-// prepareSwap makes what a new configuration accepts. Calling swap makes it count. Of
-// nil credentials nothing changes, and neither for a configuration that would ask
-// for none.
+// prepareSwap prepares the credentials of a new configuration, which take effect when swap is
+// called. It changes nothing for nil credentials, or if the new configuration requires none.
 func (c *credentials) prepareSwap(s *settings.Server) (swap func(), err error) {
 	if c == nil || !s.Authenticated() {
 		return func() {}, nil

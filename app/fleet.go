@@ -3,12 +3,16 @@ package app
 import (
 	"context"
 	"fmt"
+	"iter"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/store/dispatch"
 	"github.com/agentruntime/agentruntime/tools"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 )
 
@@ -16,7 +20,7 @@ import (
 func (a *App) Fleet() *fleet.Fleet { return a.fleet }
 
 // startFleet makes the store and the runtime agree about the current revision.
-func (a *App) startFleet(ctx context.Context, bell dispatch.Bell) error {
+func (a *App) startFleet(ctx context.Context, notifier dispatch.Notifier) error {
 	s := &a.settings
 	logger := s.Logger.Named("fleet")
 	settings := fleet.Settings{
@@ -43,18 +47,67 @@ func (a *App) startFleet(ctx context.Context, bell dispatch.Bell) error {
 		}
 		return a.service.VariablesOf(tenant)
 	}
-	if bell != nil {
-		settings.Ring = func() { bell.Ring(fleet.BellID) }
+	if notifier != nil {
+		settings.Notify = func() { notifier.Notify(fleet.NotifyID) }
 	}
 	var err error
 	if a.fleet, err = fleet.New(settings); err != nil {
 		return err
 	}
+	if err := a.measureToolServers(s.MeterProvider); err != nil {
+		return err
+	}
 	return a.fleet.Start(ctx, s.File)
 }
 
-// describeRevision returns which revision the process runs, for those who ask whether it
-// is ready. The server asks once it has started.
+// describeReadiness returns which revision the process runs, and the state of its tool servers,
+// for those who ask whether it is ready. The server asks once it has started.
+func (a *App) describeReadiness() string {
+	lines := []string{a.describeRevision()}
+	for id, c := range a.toolServers() {
+		lines = append(lines, fmt.Sprintf("tool server %s: %s", id, c))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// toolServers yields the state of the servers that provide tools of the current revision, by ID.
+func (a *App) toolServers() iter.Seq2[string, tools.Connections] {
+	return func(yield func(string, tools.Connections) bool) {
+		for id, bundle := range a.runtime.Revision().Set().Bundles.All() {
+			if server, ok := bundle.Source.(tools.ConnectedBundle); ok && !yield(id, server.Connections()) {
+				return
+			}
+		}
+	}
+}
+
+// measureToolServers makes the instruments for the connections to tool servers.
+func (a *App) measureToolServers(p metric.MeterProvider) error {
+	if p == nil {
+		return nil
+	}
+	meter := p.Meter("github.com/agentruntime/agentruntime/app")
+	observe := func(value func(tools.Connections) int) metric.Int64Callback {
+		return func(_ context.Context, o metric.Int64Observer) error {
+			for id, c := range a.toolServers() {
+				o.Observe(int64(value(c)), metric.WithAttributes(attribute.String("server", id)))
+			}
+			return nil
+		}
+	}
+	_, err := meter.Int64ObservableGauge("agentruntime.tool_server.connections",
+		metric.WithDescription("Open connections to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Open })))
+	if err != nil {
+		return err
+	}
+	_, err = meter.Int64ObservableGauge("agentruntime.tool_server.failures",
+		metric.WithDescription("Failures in a row of the connection to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Failures })))
+	return err
+}
+
+// describeRevision returns which revision the process runs.
 func (a *App) describeRevision() string {
 	const shown = 12
 	r := a.fleet.Running()

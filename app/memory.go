@@ -8,9 +8,8 @@ import (
 	"strconv"
 )
 
-// memoryLimit returns how many bytes of memory turns may make the process use: what is
-// configured, or nine tenths of what the process may use before it is killed; 0 if that
-// is not known.
+// memoryLimit returns the memory limit for turns in bytes: the configured one, or nine tenths of
+// the process's limit; 0 if unknown.
 func memoryLimit(configured *int64) int64 {
 	if configured != nil {
 		return *configured
@@ -26,8 +25,8 @@ func memoryLimit(configured *int64) int64 {
 	return limit - limit/tenth
 }
 
-// systemMemory returns the memory of the control group, or that of the machine if it is
-// less; math.MaxInt64 if neither is known.
+// systemMemory returns the memory of the control group or of the machine, whichever is less;
+// math.MaxInt64 if unknown.
 func systemMemory() int64 {
 	limit := int64(math.MaxInt64)
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {

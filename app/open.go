@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -21,18 +22,19 @@ import (
 type Options struct {
 	// Files are the YAML files of the configuration.
 	Files []string
-	// Components are what it may name.
+	// Components are the components available to the configuration.
 	Components Components
-	// Configure adds what the program makes itself: tools, plugins, providers; nil
-	// adds nothing.
+	// Agents are agents written in Go; see Components.AddAgents.
+	Agents []agents.Definition
+	// Configure adds the program's tools, plugins and providers; nil adds nothing.
 	Configure func(*builder.AgentRuntimeBuilder)
-	// PublicURL is where clients find the handler; empty is server.public_url of the
-	// configuration, and there is no other default.
+	// PublicURL is the handler's URL for clients; empty means server.public_url of the
+	// configuration, and no default beyond that.
 	PublicURL string
-	// Version is that of the program; empty is "devel".
+	// Version is the program's version; empty means "devel".
 	Version string
-	// Telemetry observes turns, MeterProvider takes what the server measures, and
-	// Metrics answers GET /metrics; nil for none.
+	// Telemetry observes turns, MeterProvider records the server's metrics, and Metrics answers
+	// GET /metrics; nil for none.
 	Telemetry     *telemetry.Telemetry
 	MeterProvider metric.MeterProvider
 	Metrics       http.Handler
@@ -65,10 +67,9 @@ func (e *ConfigError) Error() string {
 // Cards of agents need it, because a handler cannot know where it is mounted.
 var ErrNoPublicURL = errors.New("server.public_url is required (PublicURL in Go): clients find the agents there")
 
-// Open reads configuration files, proves that every agent resolves, opens the store
-// and works on the turns in it. What the configuration serves is reached by Handler:
-// server.listen does not count, but the address that A2A over gRPC has of its own is
-// opened.
+// Open reads configuration files, proves that every agent resolves, opens the store and processes
+// its turns. Handler serves the configured protocols: server.listen is ignored, but the address
+// for A2A over gRPC is opened.
 //
 // The error is a *ConfigError when something is wrong with the configuration, and
 // ErrNoPublicURL when the agents have no public address. An app is ended by
@@ -76,6 +77,9 @@ var ErrNoPublicURL = errors.New("server.public_url is required (PublicURL in Go)
 func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
+	}
+	if err := o.Components.AddAgents(o.Agents...); err != nil {
+		return nil, err
 	}
 	file, rt, err := o.buildRuntime(ctx)
 	if err != nil {
@@ -130,7 +134,7 @@ func (o *Options) buildRuntime(ctx context.Context) (*config.File, *runtime.Agen
 	return file, rt, nil
 }
 
-// newBuilder returns a builder that knows what the program makes itself.
+// newBuilder returns a builder with the program's components.
 func (o *Options) newBuilder() *builder.AgentRuntimeBuilder {
 	b := o.Components.NewBuilder(o.Logger)
 	if o.Configure != nil {
@@ -139,8 +143,7 @@ func (o *Options) newBuilder() *builder.AgentRuntimeBuilder {
 	return b
 }
 
-// warnings logs what is probably not meant, each once, and nothing that comments in
-// the files silence.
+// warnings logs probable mistakes, each once, except those suppressed by comments in the files.
 type warnings struct {
 	file   *config.File
 	logger *zap.Logger
@@ -165,9 +168,9 @@ func (w *warnings) logList(list diag.List) {
 	runtime.LogWarnings(w.logger, fresh)
 }
 
-// Learn asks the servers of tools and the peers that a builder knows what they have.
-// Servers of tools may take toolTime, or as long as their own limits permit when it
-// is 0. What peers do not say is reported.
+// Learn lists the tools of tool servers and the agents of peers, and asks servers of models for
+// limits. toolTime limits tool servers; with 0 only their own limits apply. Errors of peers are
+// reported.
 func Learn(ctx context.Context, b *builder.AgentRuntimeBuilder, toolTime time.Duration, report func(*builder.DiscoveryError)) {
 	learning := ctx
 	if toolTime > 0 {
@@ -176,6 +179,7 @@ func Learn(ctx context.Context, b *builder.AgentRuntimeBuilder, toolTime time.Du
 		defer cancel()
 	}
 	b.LearnTools(learning)
+	b.LearnLimits(ctx)
 	asking, cancel := context.WithTimeout(ctx, DiscoveryTime)
 	defer cancel()
 	for _, e := range b.LearnAgents(asking) {

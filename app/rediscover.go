@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// DiscoveryTime bounds how long peers are asked for their agents.
+	// DiscoveryTime limits how long listing the agents of peers takes.
 	DiscoveryTime = 15 * time.Second
 	// discoveryRetry is when peers are asked again of which one did not answer,
 	// and discoveryInterval when all did.

@@ -20,9 +20,9 @@ const (
 	toolRetry = 15 * time.Second
 )
 
-// KeepLearningTools asks for their tools the servers of which none are known, until
-// ctx ends. Each may take as long as its own limit permits, so this does not hold up
-// a reload. What goes wrong is logged once, and again when the cause changes.
+// KeepLearningTools asks for their tools the servers of which none are known, and servers of models
+// for unknown limits, until ctx ends. Each may take as long as its own limit permits, so this does
+// not hold up a reload. Failures of tool servers are logged once, and again when the cause changes.
 func KeepLearningTools(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) {
 	ticker := time.NewTicker(toolRetry)
 	defer ticker.Stop()
@@ -31,11 +31,22 @@ func KeepLearningTools(ctx context.Context, rt *runtime.AgentRuntime, logger *za
 		if err := builder.RelearnTools(ctx, rt); ctx.Err() == nil {
 			failures.logChanges(err, logger)
 		}
+		relearnLimits(ctx, rt, logger)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// relearnLimits asks servers of models for unknown limits. Turns do without them, so failures are
+// only logged for debugging.
+func relearnLimits(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) {
+	asking, cancel := context.WithTimeout(ctx, toolRetry)
+	defer cancel()
+	if err := builder.RelearnLimits(asking, rt); err != nil && ctx.Err() == nil {
+		logger.Debug("asking for the limits of models failed; trying again", zap.Error(err), zap.Duration("every", toolRetry))
 	}
 }
 
@@ -77,8 +88,8 @@ func joinedErrors(err error) []error {
 	return []error{err}
 }
 
-// rootCause returns the text of what an error comes from. What wraps it may name the
-// port of a connection, which is another one each time.
+// rootCause returns the text of an error's root cause. The wrapping errors may contain the port
+// of a connection, which changes each time.
 func rootCause(err error) string {
 	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
 		err = next

@@ -3,68 +3,16 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 
-	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/webhook"
-	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/settings"
-	"go.uber.org/zap"
 )
-
-// Surface is a protocol that the HTTP server speaks.
-type Surface struct {
-	// Name is also that of the protocol's webhooks, and of the section below server that
-	// configures it, if it has one.
-	Name string
-	// NewSender makes what tells receivers of the protocol what happens to turns. It
-	// is nil for a protocol that tells nobody, and so is what it makes where the
-	// configuration leaves that out.
-	NewSender func(*config.File) (WebhookSender, error)
-	// New makes the surface; a nil surface is one that the configuration leaves
-	// out.
-	New func(SurfaceSettings) (server.Surface, error)
-	// Scopes are those that routes of the protocol need beside settings.CommonScopes.
-	Scopes []string
-}
-
-// WebhookSender tells receivers of one protocol what happens to turns.
-type WebhookSender interface {
-	webhook.Sender
-	// Close closes what it holds open, after the last use.
-	Close()
-}
-
-// SurfaceSettings is what a protocol is spoken with.
-type SurfaceSettings struct {
-	File    *config.File
-	Server  *server.Server
-	Service *service.Service
-	// Fleet keeps the revisions, and Workflows runs workflows.
-	Fleet     *fleet.Fleet
-	Workflows *workflow.Engine
-	Logger    *zap.Logger
-	// AtEnd has a function called when the app ends, once no request is answered and no
-	// turn runs any more.
-	AtEnd func(func())
-	// Accepted returns which credentials the server accepts now: a reload may change
-	// them.
-	Accepted func() AcceptedCredentials
-}
-
-// AcceptedCredentials are the kinds of credentials that a server accepts; none where
-// nobody needs one.
-type AcceptedCredentials struct {
-	// Keys are API keys.
-	Keys bool
-	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
-	Issuer string
-	// Clients is set when clients get access tokens for their id and secret.
-	Clients bool
-}
 
 // newSenders makes what tells receivers of each protocol what happens to turns, also
 // for a process that answers no requests itself.
@@ -103,12 +51,22 @@ func (a *App) newServer() error {
 		settings.Authenticator = a.accepted
 	}
 	settings.Logger, settings.Ready = a.settings.Logger.Named("http"), func(ctx context.Context) error { return a.store.Ping(ctx) }
-	settings.ReadyDetail = a.describeRevision
+	settings.ReadyDetail = a.describeReadiness
+	settings.LocalScopes = localScopes(s)
 	settings.Version = a.settings.Version
 	settings.MeterProvider, settings.Metrics = a.settings.MeterProvider, a.settings.Metrics
 	var err error
 	a.server, err = server.New(settings)
 	return err
+}
+
+// localScopes returns the scopes that callers without credentials have besides the usual
+// ones: with the web console they read the configuration, and cannot change it.
+func localScopes(s *settings.Server) []string {
+	if s.Local() && s.ServesConsole() {
+		return []string{settings.ScopeConfigRead}
+	}
+	return nil
 }
 
 // mountSurfaces mounts the protocols, for the callers that the configuration names.
@@ -128,13 +86,16 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 		return err
 	}
 	if s := &f.Server; s.EncryptionBytes() == nil && a.keepsCredentials(s) && f.Store.Driver != settings.StoreMemory {
-		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
+		logger.Warn("server.encryption_key is not set: credentials from clients for tools and notifications are stored unencrypted")
 	}
 	for _, one := range a.settings.Components.Surfaces {
-		s, err := one.New(SurfaceSettings{
-			File: f, Server: a.server, Service: a.service, Fleet: a.fleet, Workflows: a.workflows, Logger: logger.Named(one.Name),
+		s, err := one.New(component.Settings{
+			File: f, Server: a.server, Service: a.service, Fleet: a.fleet, Workflows: a.workflows, Agents: a.settings.Components.agents, Version: a.settings.Version, Logger: logger.Named(one.Name),
 			Accepted: a.credentials.acceptedKinds, AtEnd: func(end func()) { a.ends = append(a.ends, end) },
 		})
+		if m, manages := s.(providerproto.Manager); err == nil && manages && a.settings.Components.ManageProviders != nil {
+			a.settings.Components.ManageProviders(m)
+		}
 		if err == nil && s != nil {
 			err = a.server.Mount(ctx, s)
 		}
@@ -143,6 +104,19 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// ServeLines serves one client of a protocol on a stream of lines, with the rights of the
+// caller. It needs an app that has started.
+func (a *App) ServeLines(ctx context.Context, surface string, caller service.Caller, in io.ReadCloser, out io.WriteCloser) error {
+	for _, one := range a.settings.Components.Surfaces {
+		if one.Name == surface && one.ServeLines != nil {
+			return one.ServeLines(ctx, component.Settings{
+				File: a.settings.File, Service: a.service, Fleet: a.fleet, Workflows: a.workflows, Version: a.settings.Version, Logger: a.settings.Logger.Named(surface),
+			}, caller, in, out)
+		}
+	}
+	return fmt.Errorf("this program was built without %s over a stream of lines", surface)
 }
 
 // keepsCredentials reports whether clients may leave credentials in the store, by a
@@ -163,8 +137,7 @@ func (a *App) keepsCredentials(s *settings.Server) bool {
 	return false
 }
 
-// serverSettings returns what a configuration says about answering requests, but for
-// credentials and certificates.
+// serverSettings returns the configured server settings, without credentials and certificates.
 func serverSettings(s *settings.Server) server.Settings {
 	l := &s.Limits
 	return server.Settings{

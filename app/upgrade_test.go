@@ -63,14 +63,13 @@ func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
 			}
 			version := u.load(t, dump, server.URL)
 			applied, err := u.migrate(t.Context(), store.Settings{DSN: u.dsn})
-			if err != nil || len(applied) == 0 {
+			if err != nil || len(applied) == 0 && version < 20 {
 				t.Fatalf("migrated by %v, %v", applied, err)
 			}
 			u.readRevocations(t)
 			w := &upgradedApp{T: t, App: u.open(t, dir, version, server.URL), caller: service.Caller{Tenant: "local", Subject: "local"}, hasTenants: version >= 14}
 			peer.Store(w.App)
-			w.finishTurns()
-			w.finishRuns(version >= 12)
+			w.finishTurns(version >= 12)
 			w.readRecords()
 			if w.hasTenants {
 				w.readTenant()
@@ -217,11 +216,13 @@ func (w *upgradedApp) turns() []*service.Turn {
 	return page.Turns
 }
 
-// finishTurns approves the calls that wait, until all turns have succeeded.
-func (w *upgradedApp) finishTurns() {
+// finishTurns approves the calls that wait, until the runs of workflows and all turns have
+// succeeded. A run that has ended starts no more turns.
+func (w *upgradedApp) finishTurns(hasRuns bool) {
 	w.Helper()
 	answered := 0
 	w.await("the turns end", func() bool {
+		ended := !hasRuns || w.finishedRun()
 		live := slices.DeleteFunc(w.turns(), func(t *service.Turn) bool { return !t.Status.Live() })
 		far := slices.ContainsFunc(live, func(t *service.Turn) bool { return t.AgentID == "far" })
 		for _, t := range live {
@@ -243,7 +244,7 @@ func (w *upgradedApp) finishTurns() {
 				answered++
 			}
 		}
-		return len(live) == 0
+		return ended && len(live) == 0
 	})
 	if answered == 0 {
 		w.Error("no turn waited")
@@ -265,19 +266,14 @@ func (w *upgradedApp) finishTurns() {
 	}
 }
 
-// finishRuns waits for the end of the runs of workflows.
-func (w *upgradedApp) finishRuns(has bool) {
+// finishedRun reports whether the only run of a workflow has succeeded.
+func (w *upgradedApp) finishedRun() bool {
 	w.Helper()
-	if !has {
-		return
+	runs, _, err := w.Workflows().ListRuns(w.Context(), w.caller, workflow.RunQuery{})
+	if err != nil {
+		w.Fatal(err)
 	}
-	w.await("the run succeeds", func() bool {
-		runs, _, err := w.Workflows().ListRuns(w.Context(), w.caller, workflow.RunQuery{})
-		if err != nil {
-			w.Fatal(err)
-		}
-		return len(runs) == 1 && runs[0].Status == store.RunSucceeded
-	})
+	return len(runs) == 1 && runs[0].Status == store.RunSucceeded
 }
 
 // readRecords reads what belongs to turns and sessions.

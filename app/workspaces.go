@@ -29,8 +29,8 @@ func NewWorkspaces(f *config.File, logger *zap.Logger) (*workspace.Manager, erro
 // dsnPassword matches the password in a text of key=value pairs.
 var dsnPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
 
-// storeName returns a name that no other store has; empty for one that ends with
-// the process. The password of a database may change without making it another one.
+// storeName returns a unique name for a store; empty for a store in memory. Changing a database
+// password does not change the name.
 func storeName(s *settings.Store) string {
 	place := s.DSN
 	switch s.Kind() {

@@ -4,19 +4,6 @@ package shipped
 
 import (
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/app/stores/memory"
-	"github.com/agentruntime/agentruntime/app/stores/postgres"
-	"github.com/agentruntime/agentruntime/app/stores/sqlite"
-	"github.com/agentruntime/agentruntime/app/surfaces/a2a"
-	"github.com/agentruntime/agentruntime/app/surfaces/admin"
-	"github.com/agentruntime/agentruntime/app/surfaces/agentruns"
-	"github.com/agentruntime/agentruntime/app/surfaces/agents"
-	"github.com/agentruntime/agentruntime/app/surfaces/native"
-	openaisurface "github.com/agentruntime/agentruntime/app/surfaces/openai"
-	"github.com/agentruntime/agentruntime/app/surfaces/provider"
-	"github.com/agentruntime/agentruntime/app/surfaces/sessions"
-	"github.com/agentruntime/agentruntime/app/surfaces/workflows"
-	"github.com/agentruntime/agentruntime/app/turntools"
 	"github.com/agentruntime/agentruntime/backend"
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
 	providers "github.com/agentruntime/agentruntime/backend/provider"
@@ -33,6 +20,24 @@ import (
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/plugins/toolsearch"
+	"github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/server/admin"
+	"github.com/agentruntime/agentruntime/server/agentruns"
+	"github.com/agentruntime/agentruntime/server/agents"
+	"github.com/agentruntime/agentruntime/server/agui"
+	"github.com/agentruntime/agentruntime/server/aisdk"
+	"github.com/agentruntime/agentruntime/server/component"
+	"github.com/agentruntime/agentruntime/server/console"
+	mcpserver "github.com/agentruntime/agentruntime/server/mcp"
+	"github.com/agentruntime/agentruntime/server/native"
+	openaiserver "github.com/agentruntime/agentruntime/server/openai"
+	"github.com/agentruntime/agentruntime/server/provider"
+	"github.com/agentruntime/agentruntime/server/sessions"
+	"github.com/agentruntime/agentruntime/server/workflows"
+	"github.com/agentruntime/agentruntime/store/driver"
+	"github.com/agentruntime/agentruntime/store/memory"
+	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/sqlite"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/ask"
 	"github.com/agentruntime/agentruntime/tools/command"
@@ -44,13 +49,14 @@ import (
 
 // Components is all that the runtime comes with.
 func Components() app.Components {
+	providerKinds, manageProviders := providers.KindsWithManager()
 	return app.Components{
 		Kinds: config.Kinds{
 			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind(), azure.Kind(), bedrock.Kind(), vertex.Kind()},
 			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind(), workspace.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 
-			AgentProviders: providers.Kinds(),
+			AgentProviders: providerKinds,
 		},
 		Plugins: []app.Plugin{
 			{ID: "permission", Plugin: permission.New()},
@@ -61,10 +67,11 @@ func Components() app.Components {
 				return a2abackend.NewFactory(a2abackend.Settings{Logger: logger})
 			},
 		},
-		Stores:      []app.StoreDriver{sqlite.Driver(), postgres.Driver(), memory.Driver()},
-		Surfaces:    []app.Surface{a2a.Surface(), agentruns.Surface(), sessions.Surface(), agents.Surface(), native.Surface(), admin.Surface(), workflows.Surface(), openaisurface.Surface()},
-		TokenPrefix: agentruns.TokenPrefix,
-		TurnTools:   turntools.New,
-		Provider:    provider.New,
+		Stores:          []driver.Driver{sqlite.Driver(), postgres.Driver(), memory.Driver()},
+		Surfaces:        []component.Surface{a2a.Component(), agentruns.Component(), sessions.Component(), agents.Component(), native.Component(), admin.Component(), workflows.Component(), workflows.GestaltComponent(), openaiserver.Component(), agui.Component(), aisdk.Component(), mcpserver.Component(), console.Component()},
+		ManageProviders: manageProviders,
+		TokenPrefix:     agentruns.TokenPrefix,
+		TurnTools:       newTurnTools,
+		Provider:        provider.Connect,
 	}
 }

@@ -17,6 +17,7 @@ COMMITS = {
     "8fd86752": "# workflows",  # 24 November, with revisions
     "a001648c": "",  # 24 November, with workflows, tenants and tools of turns
     "8da2838f": "",  # 27 November
+    "1cb74a80": "",  # 28 November, with events of delegates and current agents
 }
 LOCAL, ADMIN = "ark_local-local-local-local", "ark_admin-admin-admin-admin"
 SECRET = "desk-secret-desk-secret"

@@ -1,6 +1,4 @@
-// Package turntools makes the tools that runs over HTTP bring along: those that clients
-// run themselves, and those of MCP servers and agents that a request names.
-package turntools
+package shipped
 
 import (
 	"context"
@@ -14,9 +12,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// New is what app.Components.TurnTools is to be. A process that answers no requests
-// works on such turns, too.
-func New(f *config.File, logger *zap.Logger) service.TurnTools {
+// newTurnTools creates the tools in requests for runs: tools executed by clients, and tools of MCP
+// servers and agents named in a request.
+func newTurnTools(f *config.File, logger *zap.Logger) service.TurnTools {
 	private := f.Server.AgentRuns.AllowPrivate
 	return agentruns.NewTurnTools(agentruns.TurnToolsSettings{
 		Logger: logger,
