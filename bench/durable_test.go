@@ -52,7 +52,7 @@ func onEach(b *testing.B, run func(b *testing.B, settings service.Settings)) {
 		if d, err = river.New(s.Pool(), river.Settings{Concurrency: 128}); err != nil {
 			b.Fatal(err)
 		}
-		run(b, service.Settings{Store: s, Dispatcher: d, Bell: s.Bell()})
+		run(b, service.Settings{Store: s, Dispatcher: d, Notifier: s.Notifier()})
 	})
 }
 

@@ -1,6 +1,6 @@
 // Command flame draws the stacks of a profile as a flame graph in SVG: a frame is as
 // wide as its share of the time, and rests on its caller. It reads what "go tool pprof
-// -traces" prints. "make flames" draws those of docs/performance.md with it.
+// -traces" prints. "make flames" draws the graphs of docs/guides/performance.md.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command table reads the output of "go test -bench" and ends it with the tables of
-// docs/performance.md and of the README: medians over the repetitions (-count) with
+// docs/guides/performance.md and of the README: medians over the repetitions (-count) with
 // their spread. "make bench" runs it.
 package main
 
