@@ -1,0 +1,364 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// chatBlock is a part of the conversation: a prompt, a text, a call or a message.
+type chatBlock struct {
+	kind display.Kind
+	// delegate is the name of the delegate that the part is of; empty for the turn itself.
+	delegate string
+	// text is a prompt, a text or a message; of a call it is what came out of it.
+	text string
+	// open is set while more text may follow.
+	open bool
+	// call is the event that started or ended a call, input the call's input.
+	call  *display.Display
+	input string
+
+	// done are the lines of the text up to rendered, which does not change any more,
+	// and lines all of them, for a width.
+	done     []string
+	rendered int
+	lines    []string
+	width    int
+	unfolded bool
+	stale    bool
+}
+
+// Kinds of blocks, in addition to the kinds of displays.
+const (
+	blockPrompt  display.Kind = "prompt"
+	blockMessage display.Kind = "message"
+)
+
+// chatPane is the scrollable area above the editor.
+type chatPane struct {
+	width, height int
+	blocks        []*chatBlock
+	// top is the first line that is shown unless the screen follows the end.
+	top    int
+	follow bool
+	// unfolded is set while calls are shown in full.
+	unfolded bool
+	// delegate is the name of the delegate whose events are being shown.
+	delegate string
+}
+
+// chatModel is the state of the screen.
+type chatModel struct {
+	front      *screenFront
+	lines      chan<- string
+	interrupts chan<- os.Signal
+	title      string
+
+	chatPane
+	editor  lineEditor
+	queue   []string
+	history []string
+	// recalled counts back from the newest line of the history; 0 is the line typed.
+	recalled int
+	draft    string
+
+	// waits is set while the conversation waits for a line, turning while a turn runs, and
+	// ending when no more lines follow.
+	waits, turning, ending bool
+	usage                  runtime.Result
+}
+
+// asks reports whether the line that is typed answers a question.
+func (m *chatModel) asks() bool { return m.waits && m.turning }
+
+// Init implements tea.Model.
+func (m *chatModel) Init() tea.Cmd { return func() tea.Msg { return changed{} } }
+
+// Update implements tea.Model.
+func (m *chatModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case changed:
+		for _, change := range m.front.takeChanges() {
+			change(m)
+		}
+	case tea.MouseWheelMsg:
+		m.turnWheel(msg.Button)
+	case tea.PasteMsg:
+		m.editor.insert(cleanText(strings.ReplaceAll(msg.Content, "\r", "\n")))
+	case tea.KeyPressMsg:
+		return m, m.pressKey(msg)
+	}
+	return m, nil
+}
+
+// pressKey handles a key.
+func (m *chatModel) pressKey(key tea.KeyPressMsg) tea.Cmd {
+	page := max(m.height-4, 1)
+	switch key.String() {
+	case "enter":
+		m.enterLine()
+	case "ctrl+j", "shift+enter", "alt+enter":
+		m.editor.insert("\n")
+	case "ctrl+c":
+		select {
+		case m.interrupts <- os.Interrupt:
+		default: // one is under way
+		}
+	case "ctrl+d":
+		if len(m.editor.text) == 0 {
+			m.ending = true
+			m.feedLines()
+		}
+	case "ctrl+o":
+		m.unfolded = !m.unfolded
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "pgup":
+		m.scroll(-page)
+	case "pgdown":
+		m.scroll(page)
+	case "up":
+		m.recall(1)
+	case "down":
+		m.recall(-1)
+	default:
+		if !m.editor.pressKey(key.String()) && key.Text != "" {
+			m.editor.insert(cleanText(key.Text))
+		}
+	}
+	return nil
+}
+
+// wheelLines is how many lines the wheel of a mouse scrolls.
+const wheelLines = 3
+
+// turnWheel scrolls as the wheel of a mouse is turned.
+func (m *chatModel) turnWheel(button tea.MouseButton) {
+	switch button {
+	case tea.MouseWheelUp:
+		m.scroll(-wheelLines)
+	case tea.MouseWheelDown:
+		m.scroll(wheelLines)
+	}
+}
+
+// enterLine takes the line that was typed: as the answer to a question, or as a prompt,
+// which waits while a turn runs.
+func (m *chatModel) enterLine() {
+	text := m.editor.take()
+	if begun, goesOn := strings.CutSuffix(text, `\`); goesOn && !m.asks() {
+		m.editor.insert(begun + "\n")
+		return
+	}
+	if m.asks() {
+		m.waits = false
+		shown := text
+		if m.editor.masked {
+			shown = hiddenText
+		}
+		m.editor.masked = false
+		m.addMessage(shown + "\n")
+		m.lines <- text
+		return
+	}
+	if strings.TrimSpace(text) == "" || m.ending {
+		return
+	}
+	m.history = append(m.history, text)
+	m.recalled = 0
+	m.queue = append(m.queue, text)
+	m.follow = true
+	m.feedLines()
+}
+
+// feedLines hands the next prompt to the conversation if it waits for one.
+func (m *chatModel) feedLines() {
+	switch {
+	case !m.waits || m.turning:
+	case len(m.queue) > 0:
+		text := m.queue[0]
+		m.queue = m.queue[1:]
+		m.add(&chatBlock{kind: blockPrompt, text: text})
+		m.turning, m.waits = !strings.HasPrefix(text, "/"), false
+		m.lines <- text
+	case m.ending:
+		m.waits = false
+		close(m.lines)
+	}
+}
+
+// setWaiting notes that the conversation waits for a line, or does not any more.
+func (m *chatModel) setWaiting(waits bool) {
+	m.waits = waits
+	m.feedLines()
+}
+
+// endTurn records that a turn ended.
+func (m *chatModel) endTurn() {
+	m.turning, m.editor.masked = false, false
+	for _, b := range m.blocks {
+		if b.open {
+			b.open, b.stale = false, true
+		}
+	}
+}
+
+// recall shows another line of the history in the editor.
+func (m *chatModel) recall(back int) {
+	at := m.recalled + back
+	if at < 0 || at > len(m.history) {
+		return
+	}
+	if m.recalled == 0 {
+		m.draft = string(m.editor.text)
+	}
+	m.recalled = at
+	text := m.draft
+	if at > 0 {
+		text = m.history[len(m.history)-at]
+	}
+	m.editor.take()
+	m.editor.insert(text)
+}
+
+// add adds a block at the end.
+func (m *chatModel) add(b *chatBlock) *chatBlock {
+	b.delegate = m.delegate
+	m.blocks = append(m.blocks, b)
+	return b
+}
+
+// lastBlock returns the last block of the turn or delegate that is being shown, if the
+// block is of a kind, and open.
+func (m *chatModel) lastBlock(kind display.Kind) *chatBlock {
+	for _, b := range slices.Backward(m.blocks) {
+		if b.delegate != m.delegate {
+			continue
+		}
+		if b.kind == kind && b.open {
+			return b
+		}
+		break
+	}
+	return nil
+}
+
+// addMessage adds a message or question of the conversation.
+func (m *chatModel) addMessage(text string) {
+	b := m.lastBlock(blockMessage)
+	if b == nil {
+		b = m.add(&chatBlock{kind: blockMessage})
+	}
+	b.text += text
+	b.open, b.stale = !strings.HasSuffix(b.text, "\n"), true
+}
+
+// showEvent shows an event of a turn. An event without a display is shown by its type,
+// and a private one not at all.
+func (m *chatModel) showEvent(e *display.Event) {
+	d, visible := e.Readable()
+	switch {
+	case !visible:
+	case d == nil && e.Type != display.TypeTurnCompleted:
+		m.add(&chatBlock{kind: display.KindStatus, text: fmt.Sprintf("%s %s", e.Type, m.front.redact(string(e.Data)))})
+	case d == nil || d.Kind == display.KindInteraction: // which the question shows
+	case d.Kind == display.KindText || d.Kind == display.KindReasoning:
+		m.showText(d)
+	case d.Kind == display.KindTool:
+		m.showCall(d)
+	case d.Kind == display.KindError:
+		m.add(&chatBlock{kind: display.KindError, text: m.front.redact(cmp.Or(d.Text, string(d.Error)))})
+	case e.Type == display.TypeAssistantReset:
+		m.blocks = slices.DeleteFunc(m.blocks, func(b *chatBlock) bool {
+			return b.open && b.delegate == m.delegate && (b.kind == display.KindText || b.kind == display.KindReasoning)
+		})
+	case e.Type == display.TypeDelegate && d.Phase != display.PhaseStarted:
+		m.add(&chatBlock{kind: display.KindStatus, text: m.front.redact(statusLine(d))})
+	case d.Phase == display.PhaseStarted, e.Type == display.TypeTurnWaiting, e.Type == display.TypeTurnResumed:
+	default:
+		m.add(&chatBlock{kind: display.KindStatus, text: "turn " + m.front.redact(statusLine(d))})
+	}
+}
+
+// showText shows the model's text: the parts as they arrive, or the whole text if no parts were
+// shown.
+func (m *chatModel) showText(d *display.Display) {
+	b := m.lastBlock(d.Kind)
+	if d.Phase == display.PhaseDelta {
+		if b == nil {
+			b = m.add(&chatBlock{kind: d.Kind, open: true})
+		}
+		b.text += d.Text
+		b.stale = true
+		return
+	}
+	for _, other := range m.blocks {
+		if other.open && other.kind == d.Kind && other.delegate == m.delegate {
+			b = other
+			other.open, other.stale = false, true
+		}
+	}
+	if b == nil && d.Text != "" {
+		m.add(&chatBlock{kind: d.Kind, text: d.Text})
+	}
+}
+
+// showOutput shows the answer of a turn none of whose texts was shown.
+func (m *chatModel) showOutput(text string) {
+	for _, b := range slices.Backward(m.blocks) {
+		if b.kind == blockPrompt {
+			break
+		}
+		if b.kind == display.KindText && b.delegate == "" {
+			return
+		}
+	}
+	m.add(&chatBlock{kind: display.KindText, text: text})
+}
+
+// showCall shows a call, or what came of it.
+func (m *chatModel) showCall(d *display.Display) {
+	var b *chatBlock
+	for _, other := range slices.Backward(m.blocks) {
+		if other.kind == display.KindTool && other.call.Ref == d.Ref && other.open && other.delegate == m.delegate {
+			b = other
+			break
+		}
+	}
+	if b == nil {
+		b = m.add(&chatBlock{kind: display.KindTool, open: true})
+	}
+	b.call, b.stale = d, true
+	switch d.Phase {
+	case display.PhaseStarted:
+		b.input = m.front.redact(string(d.Input))
+	case display.PhaseProgress:
+		b.text += m.front.redact(d.Text)
+	case display.PhaseFailed:
+		b.text, b.open = m.front.redact(cmp.Or(d.Text, string(d.Error))), false
+	default:
+		b.text, b.open = m.front.redact(string(d.Output)), false
+	}
+}
+
+// addUsage adds the usage of a turn.
+func (m *chatModel) addUsage(d *event.RunFinish) {
+	m.usage.Usage.Add(d.Usage)
+	m.usage.Steps += d.Steps
+	if d.Cost != nil {
+		if m.usage.Cost == nil {
+			m.usage.Cost = &event.Cost{Currency: d.Cost.Currency}
+		}
+		m.usage.Cost.Amount += d.Cost.Amount
+	}
+}
