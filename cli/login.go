@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+// loginOptions are the flags of login.
+type loginOptions struct {
+	files           *fileArguments
+	tenant, subject string
+	scopes          []string
+	timeout         time.Duration
+}
+
+func newLogin(p *program) *cobra.Command {
+	var o loginOptions
+	cmd := &cobra.Command{
+		Use:   "login (FILE | -f FILE…) SERVER",
+		Short: "Log in to a remote MCP server",
+		Long: `login logs in to a remote MCP server whose auth has the type oauth_authorization_code.
+SERVER is the ID of its entry in tools. The command prints a URL to open in a browser on
+this machine, and waits until the browser returns. Then it stores the login in the store
+of the configuration, encrypted with server.encryption_key, and lists the server's tools.
+
+A login belongs to the tenant, or with "per: subject" to the subject, whose turns use it.
+Its token is renewed while the server accepts that. A new login replaces it. A server of
+the runtime must not use the same SQLite file at the same time.
+
+Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 canceled.`,
+		Args: func(cmd *cobra.Command, args []string) error { return o.files.arguments(1, 1, 1)(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return logIn(cmd.Context(), cmd, p, args, &o) },
+	}
+	o.files = filesFlag(cmd)
+	ownerFlags(cmd, &o.tenant, &o.subject)
+	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "request this scope besides those that the server asks for; can be repeated")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for the browser")
+	return cmd
+}
+
+// logIn finds the server, opens the store and waits for the browser.
+func logIn(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
+	files, rest := o.files.split(args, 1)
+	id := rest[0]
+	l, err := p.load(files, false, zap.NewNop())
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	rev, list, err := l.check(ctx)
+	if err != nil {
+		return err
+	}
+	if wrong := loginFaults(list, id); len(wrong) > 0 {
+		return failed(l.refuse(wrong, p.err))
+	}
+	bundle, err := loginBundle(rev.Set(), id)
+	if err != nil {
+		return usagef(cmd, "%w", err)
+	}
+	driver := p.StoreDriver(l.file)
+	if driver.OpenReadOnly == nil {
+		return p.complain(ctx, l, errVolatile)
+	}
+	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
+	if err != nil {
+		return p.complain(ctx, l, err)
+	}
+	settings := app.ServiceSettings(l.file)
+	settings.Store = e.Store
+	s := service.New(settings)
+	if len(settings.EncryptionKey) == 0 {
+		err = service.ErrNoEncryptionKey
+	} else {
+		err = p.waitForLogin(ctx, l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)}, o)
+	}
+	s.Close()
+	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
+}
+
+// loginFaults returns the diagnostics that stop a login: about the server, the store and the
+// server settings of the runtime. Diagnostics of agents do not matter.
+func loginFaults(list diag.List, id string) diag.List {
+	var wrong diag.List
+	for _, d := range list {
+		if !within(d.Path, diag.Key("tools", id)) && !within(d.Path, "store") && !within(d.Path, "server") {
+			continue
+		}
+		if d.Code == diag.UnsetVariable {
+			d.Severity = diag.Error
+		}
+		if d.Severity == diag.Error {
+			wrong = append(wrong, d)
+		}
+	}
+	return wrong
+}
+
+// loginBundle returns the server with an ID. The error names the servers that need a login.
+func loginBundle(set *registry.Set, id string) (tools.LoginBundle, error) {
+	var others []string
+	for known, bundle := range set.Bundles.All() {
+		server, ok := bundle.Source.(tools.LoginBundle)
+		switch {
+		case !ok || !server.NeedsLogin():
+		case known == id:
+			return server, nil
+		default:
+			others = append(others, known)
+		}
+	}
+	if len(others) == 0 {
+		return nil, fmt.Errorf("no entry of tools has auth: {type: oauth_authorization_code}, so that %q needs no login", id)
+	}
+	return nil, fmt.Errorf("%q needs no login; there are %s", id, strings.Join(others, ", "))
+}
+
+// waitForLogin has the person log in and shows the result.
+func (p *program) waitForLogin(ctx context.Context, l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables, o *loginOptions) error {
+	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("nobody logged in within %s", o.timeout))
+	defer cancel()
+	done, err := server.LogIn(waiting, &tools.LoginRequest{Tenant: tenant, Scopes: o.scopes, Show: func(url string) {
+		fmt.Fprintf(p.out, "Open this URL in a browser on this machine:\n\n  %s\n\n", url)
+	}})
+	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
+		return context.Cause(waiting) // the time may also end while the store or the server is read
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.out, "Logged in at %s for tenant %s.\n", done.Issuer, o.tenant)
+	if len(done.Scopes) > 0 {
+		fmt.Fprintf(p.out, "Scopes: %s\n", strings.Join(done.Scopes, " "))
+	}
+	switch {
+	case done.IsRenewable:
+		fmt.Fprintln(p.out, "The token is renewed before it expires.")
+	case !done.Expiry.IsZero():
+		fmt.Fprintf(p.out, "The token expires at %s and cannot be renewed.\n", done.Expiry.Format(time.RFC3339))
+	}
+	if done.ListError != nil {
+		return fmt.Errorf("the login is stored, but the tools cannot be listed: %w", done.ListError)
+	}
+	_, err = fmt.Fprintf(p.out, "%s in %s\n", count(done.Tools, "tool", "tools"), l.file.Redact(done.Catalog))
+	return err
+}
