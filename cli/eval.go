@@ -10,11 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/evals"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 )
 
 // evalOptions are the flags of eval.
@@ -122,18 +119,31 @@ func (o *evalOptions) check(args []string) error {
 	case !(o.tolerance >= 0 && o.tolerance <= 1):
 		return errors.New("--tolerance must be 0 to 1")
 	}
+	return o.checkOutputs(append(append([]string{o.baseline}, args...), o.files.files...))
+}
+
+// checkOutputs checks that no output replaces a file that is read, or another output.
+func (o *evalOptions) checkOutputs(read []string) error {
+	clean := func(name string) string {
+		if path, err := filepath.Abs(name); err == nil {
+			return path
+		}
+		return name
+	}
 	taken := map[string]string{}
-	for _, name := range append(append([]string{o.baseline}, args...), o.files.files...) {
-		taken[filepath.Clean(name)] = "is read"
+	for _, name := range read {
+		if name != "" {
+			taken[clean(name)] = "is read"
+		}
 	}
 	for _, out := range []struct{ flag, name string }{{"--results", o.results}, {"--junit", o.junit}, {"--html", o.html}} {
 		if out.name == "" {
 			continue
 		}
-		if use := taken[filepath.Clean(out.name)]; use != "" {
+		if use := taken[clean(out.name)]; use != "" {
 			return fmt.Errorf("%s %s: the file %s", out.flag, out.name, use)
 		}
-		taken[filepath.Clean(out.name)] = "is that of " + out.flag
+		taken[clean(out.name)] = "is already used by " + out.flag
 	}
 	return nil
 }
@@ -151,7 +161,8 @@ func newEvalSchema(p *program) *cobra.Command {
 	}
 }
 
-// eval runs the cases and reports.
+// eval runs the cases and reports. Everything that can be checked is checked before the
+// first case runs.
 func (p *program) eval(ctx context.Context, names, cases []string, o *evalOptions) error {
 	suite, err := p.loadCases(names, cases, o)
 	if err != nil {
@@ -161,31 +172,37 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 	if err != nil {
 		return err
 	}
+	runs := &evalRuns{program: p, suite: suite, options: o}
+	defer runs.close()
+	if err := runs.prepareRunners(ctx, names, variants); err != nil {
+		return err
+	}
+	files := &reportFiles{open: make(map[string]*os.File)}
+	defer files.close()
+	if err := files.openAll(o.junit, o.html); err != nil {
+		return err
+	}
 	sink, done, err := o.openResults()
 	if err != nil {
 		return err
 	}
 	defer sink.close()
 	show := newEvalShow(p, len(suite.Cases)*max(o.runner.Repeat, 1)*len(variants))
-	var results []*evals.Result
-	for _, v := range variants {
-		more, err := p.runVariant(ctx, names, suite, o, v, done, func(r *evals.Result) {
-			sink.write(r)
-			show.advance()
-		})
-		results = append(results, more...)
-		if err != nil {
-			show.end()
-			return err
-		}
-	}
+	results, err := runs.runCases(ctx, done, func(r *evals.Result) {
+		sink.write(r)
+		show.advance()
+	})
 	show.end()
-	baseline, err := p.baselineOf(ctx, suite, o)
+	if err != nil {
+		return err
+	}
+	baseline, err := runs.compareWith(ctx, results, done, sink.write)
 	if err != nil {
 		return err
 	}
 	report := evals.NewReport(results, baseline, o.tolerance)
-	if err := errors.Join(sink.err, p.writeReports(suite, report, o)); err != nil {
+	report.Removed = suite.Removed(baseline)
+	if err := errors.Join(sink.err, p.writeReports(suite, report, files, o)); err != nil {
 		return err
 	}
 	switch {
@@ -210,16 +227,15 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 	if err != nil {
 		return nil, err
 	}
+	if err := o.checkOutputs(files); err != nil {
+		return nil, err
+	}
 	suite, found, err := evals.Load(files)
 	if err != nil {
 		return nil, err
 	}
-	if found.HasErrors() {
-		report := (&loaded{version: p.version(), command: p.command()}).caseReport(found.Errors(), suite, p)
-		if err := renderReport(report, p.err, "text"); err != nil {
-			return nil, err
-		}
-		return nil, exit{exitUsage}
+	if err := p.showFindings(suite, found); err != nil {
+		return nil, err
 	}
 	suite.Select(func(c *evals.Case) bool {
 		tagged := len(o.tags) == 0 || slices.ContainsFunc(o.tags, func(tag string) bool { return slices.Contains(c.Tags, tag) })
@@ -250,38 +266,36 @@ func expandCases(names []string) (files []string, err error) {
 			files = append(files, name)
 			continue
 		}
-		before := len(files)
-		err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) {
-				files = append(files, path)
-			}
-			return err
-		})
+		found, err := yamlFiles(name)
 		if err != nil {
 			return nil, fmt.Errorf("read cases: %w", err)
 		}
-		if len(files) == before {
+		if len(found) == 0 {
 			return nil, fmt.Errorf("read cases: %s has no YAML files", name)
 		}
+		files = append(files, found...)
 	}
-	return files, nil
+	seen := map[string]bool{}
+	return slices.DeleteFunc(files, func(name string) bool {
+		path, err := filepath.Abs(name)
+		if target, linkErr := filepath.EvalSymlinks(path); linkErr == nil {
+			path = target
+		}
+		twice := err == nil && seen[path]
+		seen[path] = true
+		return twice
+	}), nil
 }
 
-// runVariant runs the cases with one variant of the configuration.
-func (p *program) runVariant(ctx context.Context, names []string, suite *evals.Suite, o *evalOptions, v variant, done []*evals.Result, report func(*evals.Result)) ([]*evals.Result, error) {
-	rt, l, err := p.buildForEval(ctx, names, o, v)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rt.Close() }()
-	runner := o.runner
-	runner.Runtime, runner.Suite, runner.Variant, runner.Redact = rt, suite, v.name, l.file.Redact
-	runner.Mode, runner.Done, runner.OnResult = o.mode(), done, report
-	results, err := runner.Run(ctx)
-	if ctx.Err() != nil {
-		return results, nil // the report shows what was skipped
-	}
-	return results, err
+// yamlFiles returns the YAML files in a directory.
+func yamlFiles(dir string) (files []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) {
+			files = append(files, path)
+		}
+		return err
+	})
+	return files, err
 }
 
 // mode returns what answers the requests to models.
@@ -294,42 +308,4 @@ func (o *evalOptions) mode() evals.Mode {
 	default:
 		return evals.ModeReplay
 	}
-}
-
-// buildForEval returns the runtime of a configuration. Its variables are required only if
-// models are asked.
-func (p *program) buildForEval(ctx context.Context, names []string, o *evalOptions, v variant) (*runtime.AgentRuntime, *loaded, error) {
-	l, err := p.loadEdited(names, o.mode() != evals.ModeReplay, zap.NewNop(), v.edit)
-	if err != nil {
-		return nil, nil, err
-	}
-	l.toolTime = app.DiscoveryTime
-	l.builder.ListToolsFor(o.tenant.values)
-	rt, err := l.build(ctx, p)
-	if err != nil {
-		l.close()
-		if _, shown := errors.AsType[exit](err); shown {
-			err = exit{exitUsage}
-		}
-		return nil, nil, err
-	}
-	return rt, l, nil
-}
-
-// baselineOf returns the results that the run is compared with; nil for none.
-func (p *program) baselineOf(ctx context.Context, suite *evals.Suite, o *evalOptions) ([]*evals.Result, error) {
-	if o.baseline == "" || ctx.Err() != nil {
-		return nil, nil
-	}
-	if ext := filepath.Ext(o.baseline); ext == ".json" || ext == ".jsonl" {
-		results, err := readResults(o.baseline)
-		if err == nil && len(results) == 0 {
-			err = fmt.Errorf("--baseline %s: the file has no results", o.baseline)
-		}
-		return results, err
-	}
-	before := *o
-	before.record = false // the recordings are those of the new configuration
-	before.live = o.record || o.live
-	return p.runVariant(ctx, []string{o.baseline}, suite, &before, variant{edit: o.replaceModels}, nil, nil)
 }

@@ -1,9 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"math"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,11 +37,14 @@ func newEvalAdd(p *program) *cobra.Command {
 		Long: `add makes a case of a stored turn and adds it to the file of cases --to. The model's
 answers become a script, and the results of tools are kept beside the file, so the case
 runs without keys and calls nothing. It expects the status, calls and text of the turn:
-edit it to what the agent should have done. Values of the configuration's secrets are
-redacted; check the case for others before you commit it.
+edit it to what the agent should have done. Values of the secrets of FILE are redacted,
+but with --server none are: check the case before you commit it. Earlier turns of its
+session are the first turns of the case.
 
 With --from-turns FILTER instead of TURN, add makes cases of all turns that match, at most
-100: status=, agent= and since= (as in since=7d), separated by blanks.
+100: status=, agent= and since= (as in since=7d), separated by blanks. max_score= and
+feedback= select turns by their feedback: "max_score=0.5 feedback=helpful since=7d".
+Turns that do not fit into a case are listed and left out.
 
 Exit codes: 0 done, 1 the store or the server cannot be used, the turn does not exist or
 does not fit into a case, 2 usage or a file cannot be read.`,
@@ -66,44 +76,93 @@ does not fit into a case, 2 usage or a file cannot be read.`,
 // maxAddedTurns bounds the cases that one command adds.
 const maxAddedTurns = 100
 
-// addCases makes cases of turns.
+// addCases makes cases of turns. With a filter, it lists the turns that do not fit into a
+// case and continues.
 func (p *program) addCases(ctx context.Context, from *place, ids []string, o *evalAddOptions) error {
-	if o.turns != "" {
+	filtered := o.turns != ""
+	if filtered {
 		var err error
 		if ids, err = matchTurns(ctx, from, o.turns); err != nil {
 			return err
 		}
 	}
+	suite, err := suiteFiles(o.to)
+	if err != nil {
+		return err
+	}
+	omitted := 0
 	for _, id := range ids {
-		turn, err := readTurn(ctx, from, id)
-		if err != nil {
-			return err
-		}
-		name := o.id
-		if name == "" {
-			name = "turn-" + event.ShownID(id)
-		}
-		draft, err := evals.NewDraft(name, turn)
-		if err == nil {
-			err = draft.Write(o.to, filepath.Dir(o.to), from.redact)
-		}
-		if err != nil {
+		name := cmp.Or(o.id, "turn-"+event.ShownID(id))
+		err := addCase(ctx, from, id, name, o.to, suite)
+		unfit, isUnfit := errors.AsType[*evals.DraftError](err)
+		switch {
+		case err == nil:
+			fmt.Fprintf(p.out, "added case %s to %s\n", oneLine(name), o.to)
+		case filtered && errors.Is(err, evals.ErrCaseExists):
+			fmt.Fprintf(p.out, "turn %s is already a case\n", event.ShownID(id))
+		case filtered && isUnfit:
+			omitted++
+			fmt.Fprintf(p.err, "left out turn %s: %s\n", event.ShownID(id), oneLine(from.redact(unfit.Reason)))
+		default:
 			return fmt.Errorf("turn %s: %w", id, err)
 		}
-		fmt.Fprintf(p.out, "added case %s to %s\n", oneLine(name), o.to)
 	}
 	if len(ids) == 0 {
 		fmt.Fprintln(p.out, "no turn matches")
 	}
+	if omitted > 0 {
+		return fmt.Errorf("%s did not fit into a case", count(omitted, "turn", "turns"))
+	}
 	return nil
+}
+
+// addCase makes a case of a turn.
+func addCase(ctx context.Context, from *place, id, name, to string, suite []string) error {
+	turns, err := readConversation(ctx, from, id)
+	if err != nil {
+		return err
+	}
+	draft, err := evals.NewDraft(name, turns...)
+	if err != nil {
+		return err
+	}
+	return draft.Write(to, suite, from.redact)
+}
+
+// suiteFiles returns the files of cases in the suite of a file: those in its directory, or
+// anywhere in the directory evals that it is in.
+func suiteFiles(to string) ([]string, error) {
+	dir := filepath.Dir(to)
+	files, err := fs.Glob(os.DirFS(dir), "*.y*ml") // the directory is not a pattern
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		files[i] = filepath.Join(dir, files[i])
+	}
+	for up := dir; up != "." && up != filepath.Dir(up); up = filepath.Dir(up) {
+		if filepath.Base(up) != "evals" {
+			continue
+		}
+		if files, err = yamlFiles(up); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return append(files, to), nil
 }
 
 // matchTurns returns the turns that a filter matches, the newest first.
 func matchTurns(ctx context.Context, from *place, filter string) ([]string, error) {
 	q := native.TurnQuery{Page: store.Page{Limit: maxAddedTurns}}
+	var rated native.FeedbackQuery
 	var since time.Time
+	seen := map[string]bool{}
 	for word := range strings.FieldsSeq(filter) {
 		name, value, _ := strings.Cut(word, "=")
+		if value == "" || seen[name] && name != "status" {
+			return nil, fmt.Errorf("--from-turns: %q must be a name and a value, and each name can be given once", word)
+		}
+		seen[name] = true
 		switch name {
 		case "status":
 			var list statuses
@@ -113,6 +172,14 @@ func matchTurns(ctx context.Context, from *place, filter string) ([]string, erro
 			q.Statuses = append(q.Statuses, list...)
 		case "agent":
 			q.AgentID = value
+		case "feedback":
+			rated.Name = value
+		case "max_score":
+			score, err := strconv.ParseFloat(value, 64)
+			if err != nil || math.IsNaN(score) || math.IsInf(score, 0) {
+				return nil, fmt.Errorf("--from-turns: max_score: %q is not a number", value)
+			}
+			rated.MaxScore = &score
 		case "since":
 			span, err := parseSpan(value)
 			if err != nil {
@@ -120,8 +187,15 @@ func matchTurns(ctx context.Context, from *place, filter string) ([]string, erro
 			}
 			since = time.Now().Add(-span)
 		default:
-			return nil, fmt.Errorf("--from-turns: %q is not status=, agent= or since=", word)
+			return nil, fmt.Errorf("--from-turns: %q is not status=, agent=, since=, feedback= or max_score=", word)
 		}
+	}
+	if rated.Name != "" || rated.MaxScore != nil {
+		if len(q.Statuses) > 0 {
+			return nil, errors.New("--from-turns: status= cannot be combined with feedback= or max_score=")
+		}
+		rated.AgentID, rated.Since, rated.Page = q.AgentID, since, q.Page
+		return ratedTurns(ctx, from, rated)
 	}
 	list, err := from.ListTurns(ctx, q)
 	if err != nil {
@@ -136,42 +210,30 @@ func matchTurns(ctx context.Context, from *place, filter string) ([]string, erro
 	return ids, nil
 }
 
-// parseSpan reads a time span, which may be a number of days: 7d.
-func parseSpan(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n int
-		if _, err := fmt.Sscanf(days, "%d", &n); err == nil {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	return time.ParseDuration(text)
-}
-
-// readTurn reads a turn that has ended, with its events.
-func readTurn(ctx context.Context, from *place, id string) (*evals.StoredTurn, error) {
-	t, err := from.GetTurn(ctx, id)
+// ratedTurns returns the turns with selected feedback, each once.
+func ratedTurns(ctx context.Context, from *place, q native.FeedbackQuery) ([]string, error) {
+	list, err := from.ListFeedback(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	if t.Outcome == nil {
-		return nil, fmt.Errorf("turn %s is %s; only turns that have ended become cases", id, t.Status)
-	}
-	turn := &evals.StoredTurn{AgentID: t.AgentID, Status: event.Status(t.Status), Input: t.Input}
-	for after := uint64(0); ; {
-		records, err := from.ReadEvents(ctx, id, after, transcriptPage, eventFilter(false))
-		if err != nil {
-			return nil, err
-		}
-		if len(records) == 0 {
-			return turn, nil
-		}
-		for i := range records {
-			after = records[i].Seq
-			ev, err := records[i].Event()
-			if err != nil {
-				return nil, err
-			}
-			turn.Events = append(turn.Events, ev)
+	var ids []string
+	for i := range list.Feedback {
+		if id := list.Feedback[i].TurnID; !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
+	return ids, nil
+}
+
+// parseSpan reads a time span, which may be a number of days: 7d.
+func parseSpan(text string) (time.Duration, error) {
+	const maxDays = 36_500
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= maxDays {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	} else if span, err := time.ParseDuration(text); err == nil && span > 0 {
+		return span, nil
+	}
+	return 0, fmt.Errorf("%q is not a span of time like 12h or 7d", text)
 }

@@ -33,8 +33,15 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 			return nil, nil, err
 		}
 	}
+	name := o.results
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("--results %s is not a regular file", o.results)
+	}
 	// The results so far are kept until the new file has them.
-	file, err := os.CreateTemp(filepath.Dir(o.results), filepath.Base(o.results)+".*")
+	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,7 +52,7 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 		}
 	}
 	if sink.err == nil {
-		sink.err = os.Rename(file.Name(), o.results)
+		sink.err = os.Rename(file.Name(), name)
 	}
 	if sink.err != nil {
 		_ = os.Remove(file.Name()) // the first error counts
@@ -83,6 +90,11 @@ func readResults(name string) ([]*evals.Result, error) {
 	}
 	var report struct{ Results []*evals.Result }
 	if json.Unmarshal(data, &report) == nil && report.Results != nil {
+		for i, r := range report.Results {
+			if err := checkResult(r); err != nil {
+				return nil, fmt.Errorf("%s: results[%d] is not a result: %w", name, i, err)
+			}
+		}
 		return report.Results, nil
 	}
 	var list []*evals.Result
@@ -99,10 +111,23 @@ func readResults(name string) ([]*evals.Result, error) {
 			}
 			return nil, fmt.Errorf("%s: line %d is not a result: %w", name, n, err)
 		}
-		if one.Case == "" || !slices.Contains([]evals.Status{evals.Passed, evals.Failed, evals.Errored, evals.Skipped}, one.Status) {
-			return nil, fmt.Errorf("%s: line %d is not a result: it has no case, or an unknown status", name, n)
+		if err := checkResult(one); err != nil {
+			return nil, fmt.Errorf("%s: line %d is not a result: %w", name, n, err)
 		}
 		list = append(list, one)
 	}
 	return list, lines.Err()
+}
+
+// checkResult returns what keeps a result from being compared and shown.
+func checkResult(r *evals.Result) error {
+	if r == nil || r.Case == "" || !slices.Contains([]evals.Status{evals.Passed, evals.Failed, evals.Errored, evals.Skipped}, r.Status) {
+		return errors.New("it has no case, or an unknown status")
+	}
+	for i, turn := range r.Turns {
+		if turn == nil || slices.Contains(turn.Calls, nil) {
+			return fmt.Errorf("turns[%d], or one of its calls, is null", i)
+		}
+	}
+	return nil
 }

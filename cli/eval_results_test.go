@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +22,10 @@ func TestResultsOfAKilledRunAreContinued(t *testing.T) {
 		{passed + "\n" + skipped + "\n", "a", ""},
 		{"", "", ""},
 		{"{\n" + passed + "\n", "", "line 1 is not a result"},
+		{`{"results":[` + passed + `,null]}`, "", "results[1] is not a result"},
+		{`{"results":[{"case":"a","status":"fine"}]}`, "", "results[0] is not a result"},
+		{`{"case":"a","status":"passed","turns":[null]}` + "\n", "", "line 1 is not a result"},
+		{`{"case":"a","status":"passed","turns":[{"calls":[null]}]}` + "\n", "", "line 1 is not a result"},
 	} {
 		name := filepath.Join(t.TempDir(), "results.jsonl")
 		if err := os.WriteFile(name, []byte(c.file), 0o600); err != nil {
@@ -42,6 +48,44 @@ func TestResultsOfAKilledRunAreContinued(t *testing.T) {
 		sink.close()
 		if again, err := readResults(name); err != nil || strings.Join(kept, " ") != c.kept || len(again) != len(kept) {
 			t.Errorf("%q: kept %q, and then %d: %v", c.file, kept, len(again), err)
+		}
+	}
+}
+
+// TestResultsReplaceOnlyFiles writes results through a symbolic link, and rejects a directory.
+func TestResultsReplaceOnlyFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target.jsonl"), filepath.Join(dir, "link.jsonl")
+	if err := errors.Join(os.WriteFile(target, nil, 0o600), os.Symlink(target, link)); err != nil {
+		t.Fatal(err)
+	}
+	sink, _, err := (&evalOptions{results: link}).openResults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink.write(&evals.Result{Case: "a", Status: evals.Passed})
+	sink.close()
+	if list, err := readResults(target); err != nil || len(list) != 1 {
+		t.Errorf("%d results, %v", len(list), err)
+	}
+	if sink, _, err := (&evalOptions{results: dir}).openResults(); err == nil {
+		sink.close()
+		t.Error("a directory was replaced")
+	}
+}
+
+// TestASuiteIsFoundInAnyDirectory uses the characters of patterns in the name of a directory.
+func TestASuiteIsFoundInAnyDirectory(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cases", "cases[1]", "cases["} {
+		dir := filepath.Join(t.TempDir(), name)
+		other, to := filepath.Join(dir, "other.yaml"), filepath.Join(dir, "new.yaml")
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(other, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if files, err := suiteFiles(to); err != nil || !slices.Equal(files, []string{other, to}) {
+			t.Errorf("%s: %q, %v", name, files, err)
 		}
 	}
 }

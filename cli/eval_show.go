@@ -2,8 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -77,14 +79,9 @@ func (l *loaded) caseReport(list diag.List, suite *evals.Suite, p *program) *dia
 }
 
 // writeReports writes the report to the standard output and the files of the flags.
-func (p *program) writeReports(suite *evals.Suite, report *evals.Report, o *evalOptions) error {
-	for name, write := range map[string]func(io.Writer) error{o.junit: report.WriteJUnit, o.html: report.WriteHTML} {
-		if name == "" {
-			continue
-		}
-		if err := writeReport(name, write); err != nil {
-			return err
-		}
+func (p *program) writeReports(suite *evals.Suite, report *evals.Report, files *reportFiles, o *evalOptions) error {
+	if err := errors.Join(files.write(o.junit, report.WriteJUnit), files.write(o.html, report.WriteHTML)); err != nil {
+		return err
 	}
 	switch o.format.value {
 	case "json":
@@ -103,26 +100,70 @@ func (p *program) writeReports(suite *evals.Suite, report *evals.Report, o *eval
 	}
 }
 
-// writeReport writes a report to a file.
-func writeReport(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := write(f); err != nil {
-		_ = f.Close() // the first error counts
-		return err
-	}
-	return f.Close()
+// reportFiles are the files of --junit and --html, by name. They are opened before the first
+// case runs.
+type reportFiles struct {
+	open map[string]*os.File
+	// fresh are the files that did not exist before.
+	fresh []string
 }
 
-// annotateCases writes an annotation for GitHub on the line of each case that fails.
-func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error {
-	var list diag.List
-	for _, r := range report.Results {
-		if r.Status == evals.Passed {
+func (f *reportFiles) openAll(names ...string) error {
+	for _, name := range names {
+		if name == "" {
 			continue
 		}
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			f.fresh = append(f.fresh, name)
+		}
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the user's umask applies, as with any output
+		if err != nil {
+			return err
+		}
+		f.open[name] = file
+	}
+	return nil
+}
+
+// write replaces the content of a file with a report.
+func (f *reportFiles) write(name string, write func(io.Writer) error) error {
+	file := f.open[name]
+	if file == nil {
+		return nil
+	}
+	delete(f.open, name)
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		if err := file.Truncate(0); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+// close closes the files that were not written, and removes those that did not exist.
+func (f *reportFiles) close() {
+	for name, file := range f.open {
+		_ = file.Close() // nothing was written
+		if slices.Contains(f.fresh, name) {
+			_ = os.Remove(name)
+		}
+	}
+}
+
+// annotateCases writes an annotation for GitHub on the line of each case that fails. Runs of a
+// case with the same status share one, because GitHub shows only a few.
+func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error {
+	var list diag.List
+	counts := make(map[[3]string]int)
+	for _, r := range report.Results {
+		counts[outcomeOf(r)]++
+	}
+	for _, r := range report.Results {
+		n := counts[outcomeOf(r)]
+		if r.Status == evals.Passed || n == 0 {
+			continue
+		}
+		delete(counts, outcomeOf(r))
 		var text []string
 		for _, f := range r.Failures {
 			text = append(text, f.String())
@@ -132,12 +173,21 @@ func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error 
 			Code: "eval-failed", Severity: diag.Error, Path: diag.Key("cases", r.Case),
 			Message: fmt.Sprintf("case %s: %s: %s", runName(r), r.Status, strings.Join(text, "; ")),
 		}
+		if n > 1 {
+			d.Message += fmt.Sprintf(" (%d runs)", n)
+		}
+		if report.IsExcused(r) {
+			d.Severity, d.Message = diag.Warning, d.Message+" (no regression)"
+		}
 		d.Span = diag.Span{File: file, Line: line, Column: column, EndLine: line, EndColumn: column + len(r.Case)}
 		list = append(list, d)
 	}
 	out := (&loaded{version: p.version(), command: p.command()}).caseReport(list, suite, p)
 	return renderReport(out, p.out, diag.Format("github"))
 }
+
+// outcomeOf returns the case, variant and status of a run.
+func outcomeOf(r *evals.Result) [3]string { return [3]string{r.Case, r.Variant, string(r.Status)} }
 
 // evalText returns a report as text: a line and the failures for each case, then a
 // summary.
@@ -171,6 +221,12 @@ func evalText(report *evals.Report) string {
 	}
 	for i := range report.Changes {
 		b.WriteString(changeOfCase(&report.Changes[i], report.Tolerance))
+	}
+	for _, u := range report.Uncompared {
+		fmt.Fprintf(&b, "  not compared  %s: %s\n", oneLine(u.Case), oneLine(u.Reason))
+	}
+	for _, id := range report.Removed {
+		fmt.Fprintf(&b, "  removed    %s\n", oneLine(id))
 	}
 	s := report.Summary
 	fmt.Fprintf(&b, "\n%s passed, %d failed", count(s.Passed, "run", "runs"), s.Failed)
@@ -216,7 +272,7 @@ func rateText(r evals.Rate) string {
 func changeOfCase(c *evals.Change, tolerance float64) string {
 	name := "all cases"
 	if c.Case != "" {
-		name = oneLine(c.Case)
+		name = oneLine(runName(&evals.Result{Case: c.Case, Variant: c.Variant}))
 	}
 	rates := fmt.Sprintf("%.0f %% → %.0f %%", 100*c.Before.Rate, 100*c.After.Rate)
 	switch {

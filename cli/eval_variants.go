@@ -28,10 +28,17 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 		agents[c.Agent] = true
 	}
 	list := []variant{{edit: o.replaceModels}}
+	seen := map[string]bool{}
 	for _, text := range o.matrix {
 		dimension, values, ok := strings.Cut(text, "=")
-		if !ok || values == "" || dimension != "model" && dimension != "prompt" {
+		if !ok || dimension != "model" && dimension != "prompt" {
 			return nil, fmt.Errorf("--matrix %s: it must be model=ID,ID or prompt=FILE,FILE", text)
+		}
+		for _, one := range append(strings.Split(values, ","), dimension) {
+			if one == "" || seen[one] {
+				return nil, fmt.Errorf("--matrix %s: %q is empty or given twice", text, one)
+			}
+			seen[one] = true
 		}
 		var next []variant
 		for _, before := range list {
