@@ -34,23 +34,24 @@ func terminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// answerer answers what a turn waits for: by asking on standard input, or alike
-// every time.
+// answerer answers the interactions of a turn, either by asking on standard input or always the
+// same way.
 type answerer struct {
 	streams
 	approve string
 	redact  func(string) string
-	// input is what is typed.
-	input *lineReader
-	// context says about a call what a configuration says of it; nil says nothing.
+	input   *lineReader
+	// context looks up the tool and rule behind a call; nil shows no context.
 	context explainCall
 	// session is the lifetime of a permission for the session, in words.
 	session string
-	// asked is signalled when the turn asked for something.
+	// screen shows progress on the same terminal; nil without progress.
+	screen *screen
+	// asked is signaled when the turn opens an interaction.
 	asked chan struct{}
 }
 
-// explainCall says about a call what a configuration says of it.
+// explainCall returns what the configuration says about a call.
 type explainCall func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
 
 // newAnswerer returns what answers by a value of --approve; nil when that is
@@ -81,9 +82,9 @@ func (a *answerer) Emit(ev event.Event) {
 
 // asking is a turn that may ask for something.
 type asking interface {
-	// Done returns a channel that is closed when the turn is over.
+	// Done returns a channel that is closed when the turn ends.
 	Done() <-chan struct{}
-	// Open returns what the turn waits for now.
+	// Open returns the turn's open interactions.
 	Open(ctx context.Context) ([]*interaction.Request, error)
 	// Answer answers it.
 	Answer(ctx context.Context, r interaction.Answer) error
@@ -94,13 +95,13 @@ type asking interface {
 // ownTurn is a turn that this process runs.
 type ownTurn struct{ *runtime.Turn }
 
-// Open returns what the turn waits for now.
+// Open returns the turn's open interactions.
 func (t ownTurn) Open(context.Context) ([]*interaction.Request, error) { return t.Interactions(), nil }
 
 // Answer answers it.
 func (t ownTurn) Answer(_ context.Context, r interaction.Answer) error { return t.Turn.Answer(r) }
 
-// run answers questions until the turn is over.
+// run answers questions until the turn ends.
 func (a *answerer) run(ctx context.Context, turn asking) {
 	for {
 		select {
@@ -216,7 +217,7 @@ func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *inte
 // one at a peer that runs the same program.
 type consent struct {
 	schema json.RawMessage
-	// about is what the question is about, as far as it says so.
+	// about describes the call in question, where the question tells.
 	about struct {
 		Agent string `json:"agent"`
 		Tool  string `json:"tool"`
@@ -288,10 +289,10 @@ const (
 	scopeSession = "session"
 )
 
-// permissionAction is what the permission plugin asks for.
+// permissionAction is the action of the permission plugin's questions.
 const permissionAction = "tool:PermissionConfirm"
 
-// inputAction is what a peer over A2A asks for.
+// inputAction is the action of a question from an A2A peer.
 const inputAction = "a2a:input_required"
 
 func question(q *interaction.Request) string {
@@ -311,8 +312,8 @@ func asJSON(line string) json.RawMessage {
 	return data
 }
 
-// readLine returns a line as the answer to a question: as JSON if that fits, or
-// else as what fits of what the text may stand for.
+// readLine reads a line as the answer to a question: as JSON if that fits the schema, otherwise
+// as the plain text of a field.
 func readLine(ctx context.Context, q *interaction.Request, line string) json.RawMessage {
 	plain := asJSON(line)
 	if interaction.Check(ctx, q, &interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: plain}) == nil {
@@ -324,8 +325,8 @@ func readLine(ctx context.Context, q *interaction.Request, line string) json.Raw
 	return plain // whose error is shown
 }
 
-// line reads a line of what is typed, which a secret one is not shown of. At the end it is
-// "", which refuses.
+// line reads a typed line; a secret one is not echoed. At end of input it returns "", which
+// rejects.
 func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) (string, bool) {
 	if f, ok := a.in.(*os.File); ok && secret && a.input.hide == nil && terminal(f) {
 		restore := hideTyping(f)
@@ -335,7 +336,15 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) 
 	if a.input.hide != nil {
 		a.input.hide(secret)
 	}
+	echoed := terminal(a.in) && !secret && a.input.hide == nil
+	a.screen.setPrompted(echoed)
 	line, ok := a.input.next(ctx, over)
+	switch {
+	case ok && !a.input.ended:
+		a.screen.setPrompted(false) // the person ended the line
+	case echoed && a.screen == nil:
+		fmt.Fprintln(a.err)
+	}
 	if !terminal(a.in) { // which would show what is typed
 		shown := oneLine(line)
 		if secret {
@@ -359,8 +368,7 @@ type lineReader struct {
 	// waiting is called when a line is waited for, and when it is not any more; it may be
 	// nil.
 	waiting func(waits bool)
-	// hide is called before a line is waited for that is not to be shown, or is; nil where
-	// the terminal shows what is typed itself.
+	// hide turns echo off or on before a line is read; nil if the terminal echoes by itself.
 	hide func(secret bool)
 }
 

@@ -17,18 +17,18 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// callContext is what a configuration says of a call that a person is asked about.
+// callContext describes a call that a person is asked to permit.
 type callContext struct {
-	// gate is the rule that asks and where it stands, and conditions are why it fits.
+	// gate is the rule that asks and its place; conditions are the ones that matched.
 	gate       toolAnswer
 	conditions []string
-	// description is what the model is told of the tool, and action what a call does,
-	// as its settings say; both may be empty.
+	// description is the tool's description for the model, action the effect of a call by the
+	// tool's settings. Both may be empty.
 	description, action string
 }
 
-// explain says of a question for a permission who asks and why, what the call would
-// do, and what each answer means.
+// explain tells for a permission question who asks and why, what the call would do, and what each
+// answer means.
 func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *consent) string {
 	var b strings.Builder
 	about := &asked.about
@@ -42,7 +42,7 @@ func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *c
 	}
 	if known == nil {
 		writeRow(&b, "asks", rule, "", "")
-		writeRow(&b, "", "where that is written is known to who runs the agent", "", "")
+		writeRow(&b, "", "its location is known to the operator of the agent", "", "")
 	} else {
 		writeRow(&b, "asks", rule, known.gate.GatePath, known.gate.GatePlace)
 		for _, condition := range known.conditions {
@@ -58,7 +58,7 @@ func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *c
 		writeRow(&b, "s", "makes this call, and remembers that for later ones of "+q.Tool+" that the same rule asks about,", "", "")
 		writeRow(&b, "", "for the rest of the session, "+a.session, "", "")
 	}
-	writeRow(&b, "else", "refuses the call: the model reads that and goes on, and may ask again", "", "")
+	writeRow(&b, "else", "rejects the call; the model is told, continues and may ask again", "", "")
 	return cleanLines(a.redact(b.String()))
 }
 
@@ -102,8 +102,8 @@ type acting interface {
 	Action() string
 }
 
-// callContext returns what a revision of the configuration has on a call; nil if the
-// agent does not exist.
+// callContext looks up a call in a revision of the configuration. It returns nil if the agent
+// does not exist.
 func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *interaction.Request) *callContext {
 	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // as far as it resolves
 	if e == nil {

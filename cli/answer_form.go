@@ -7,9 +7,9 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 )
 
-// answerForm is what a question says of how its answer is typed.
+// answerForm tells how the answer to a question is typed.
 type answerForm struct {
-	// preset is the answer that an empty line stands for; nil for none.
+	// preset is the answer for an empty line; nil for none.
 	preset json.RawMessage
 	// required keeps an empty line from being an answer, and secret an answer from being
 	// shown.
@@ -24,7 +24,8 @@ func formOf(q *interaction.Request) answerForm {
 		Format    string          `json:"format"`
 		WriteOnly bool            `json:"writeOnly"`
 		MinLength int             `json:"minLength"`
-		// Properties are those of an answer with one field, which is typed by itself.
+		// Properties are the fields of the answer. An answer with one field is typed as that
+		// field's value.
 		Properties map[string]struct {
 			Format    string `json:"format"`
 			WriteOnly bool   `json:"writeOnly"`
@@ -53,10 +54,10 @@ func formOf(q *interaction.Request) answerForm {
 // formatPassword is the format of a text that is not shown.
 const formatPassword = "password"
 
-// hiddenText stands for an answer that is not shown.
+// hiddenText replaces a secret answer.
 const hiddenText = "••••••••"
 
-// ask returns what a person is asked for an answer of the form.
+// ask returns the prompt for the form.
 func (f *answerForm) ask(redact func(string) string) string {
 	switch {
 	case f.secret && f.preset != nil:

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// changeFlags are those of commands that publish at a server.
+// changeFlags are the flags of commands that publish at a server.
 type changeFlags struct {
 	serverFlags
 
@@ -33,7 +35,7 @@ func newChangeFlags() *changeFlags {
 	return &changeFlags{failOn: choice{allowed: []string{"widened", "lost"}}}
 }
 
-// flags adds the flags, but for those that name the server.
+// changeFlags adds all flags except the ones that name the server.
 func (c *changeFlags) changeFlags(cmd *cobra.Command) {
 	c.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&c.failOn, "fail-on", "do not publish, and exit with 1, if access is widened or a tool is lost: widened, lost")
@@ -41,8 +43,7 @@ func (c *changeFlags) changeFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes without publishing them")
 }
 
-// configFlags adds the flags that name a server to those of a command that works there
-// only.
+// configFlags adds the flags that name a server, for a command that only works on servers.
 func (r *serverFlags) configFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&r.server, "server", "", "`URL` of the server")
 	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
@@ -121,41 +122,55 @@ func apply(ctx context.Context, p *program, c *changeFlags, files []string) erro
 	if err := p.refuseWidening(ctx, files); err != nil {
 		return err
 	}
-	document, err := p.documentOf(files)
+	document, show, err := p.documentOf(ctx, files)
 	if err != nil {
 		return err
 	}
-	return p.publishDocument(ctx, c, document)
+	return p.publishDocument(ctx, c, document, show)
 }
 
 // applyOverlay publishes the overlay of a tenant.
 func applyOverlay(ctx context.Context, p *program, c *changeFlags, file string) error {
-	document, err := p.overlayOf(file)
+	document, show, err := p.overlayOf(file)
 	if err != nil {
 		return err
 	}
-	return p.publishDocument(ctx, c, document)
+	return p.publishDocument(ctx, c, document, show)
 }
 
-// overlayOf returns the overlay that a file has as a document, if it is right by itself.
-func (p *program) overlayOf(file string) ([]byte, error) {
+// findingsPrinter writes the diagnostics of a server that rejected a document.
+type findingsPrinter func(diag.List) error
+
+// overlayOf returns the document of an overlay file that is valid by itself, and the printer for its
+// findings.
+func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		p.printErrorf("%v", err)
-		return nil, exit{exitUsage}
+		return nil, nil, exit{exitUsage}
 	}
 	document, found := config.EncodeTenantOverlay(config.Source{Name: file, Data: data})
-	for i := range found {
-		p.printErrorf("%s: %s", file, strings.TrimSuffix(findingLine(&found[i]), "\n"))
+	report := &diag.Report{Diagnostics: found, Source: func(string) []byte { return data }, Color: colored(p.err)}
+	if len(found) > 0 {
+		if err := renderReport(report, p.err, diag.FormatText); err != nil {
+			return nil, nil, err
+		}
 	}
 	if found.HasErrors() {
-		return nil, exit{exitUsage}
+		return nil, nil, exit{exitUsage}
 	}
-	return document, nil
+	return document, func(found diag.List) error {
+		var b strings.Builder
+		for i := range found {
+			b.WriteString(findingLine(&found[i]))
+		}
+		_, err := io.WriteString(p.err, b.String())
+		return err
+	}, nil
 }
 
-// publishDocument publishes a document in the place of what is current.
-func (p *program) publishDocument(ctx context.Context, c *changeFlags, document []byte) error {
+// publishDocument replaces the current document. If the server rejects it, show writes why.
+func (p *program) publishDocument(ctx context.Context, c *changeFlags, document []byte, show findingsPrinter) error {
 	return p.reachClient(ctx, &c.serverFlags, func(client *native.Client, redact func(string) string) error {
 		at := c.configClient(client)
 		change, err := c.change(ctx, at)
@@ -164,6 +179,12 @@ func (p *program) publishDocument(ctx context.Context, c *changeFlags, document 
 		}
 		change.Progress = p.showProvenOverlays()
 		out, err := at.Publish(ctx, document, change)
+		if rejected, ok := errors.AsType[*native.Error](err); ok && rejected.Details.Findings.HasErrors() {
+			if err := show(rejected.Details.Findings); err != nil {
+				return err
+			}
+			rejected.Details.Findings = nil
+		}
 		if err != nil {
 			return err
 		}
@@ -192,28 +213,39 @@ func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	return err
 }
 
-// documentOf returns the document of files that are right by themselves.
-func (p *program) documentOf(files []string) ([]byte, error) {
+// documentOf returns the document of files that are valid by themselves, and the printer for its
+// findings.
+func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findingsPrinter, error) {
 	l, err := p.load(files, false, unheard())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer l.close()
-	if list := l.file.Complete(l.found, nil); list.HasErrors() {
-		if err := l.refuse(list, p.err); err != nil {
-			return nil, err
+	if l.file.Complete(l.found, nil).HasErrors() {
+		_, list, err := l.check(ctx) // finds mistakes of resolving, too
+		if err == nil {
+			err = l.refuse(list, p.err)
 		}
-		return nil, exit{exitUsage}
+		if err == nil {
+			err = exit{exitUsage}
+		}
+		return nil, nil, err
 	}
 	document, err := l.file.Document()
 	if err != nil {
 		p.printErrorf("%v", err)
-		return nil, exit{exitUsage}
+		return nil, nil, exit{exitUsage}
 	}
-	return document, nil
+	return document, func(found diag.List) error {
+		found = slices.Clone(found)
+		for i := range found {
+			found[i].Span, found[i].Related = diag.Span{}, nil // places in the document
+		}
+		return l.refuse(l.file.Complete(nil, found), p.err)
+	}, nil
 }
 
-// change returns how something is published in the place of what is current.
+// change returns the options of a publication that replaces the current one.
 func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Change, error) {
 	hash, err := at.CurrentHash(ctx)
 	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, FailOn: c.failOn.value, ExceptBroken: c.exceptBroken}, err
@@ -257,7 +289,7 @@ func (p *program) showPublished(out *admin.Published, format string, redact func
 	case out.DryRun:
 		text += "dry run: nothing is published\n"
 	case out.Unchanged:
-		text += fmt.Sprintf("revision %d (%.12s) is current already\n", out.Number, oneLine(out.Hash))
+		text += fmt.Sprintf("revision %d (%.12s) is already current\n", out.Number, oneLine(out.Hash))
 	default:
 		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, oneLine(out.Hash))
 	}
@@ -274,7 +306,7 @@ func describeBroken(t *admin.BrokenTenant) string {
 	return text
 }
 
-// describeChanged returns what a new base does to a tenant: what its agents lose, what is
+// describeChanged describes the effect of a new base on a tenant: what its agents lose, what is
 // widened, and new warnings.
 func describeChanged(t *admin.ChangedTenant) string {
 	text := ""
@@ -302,7 +334,7 @@ func findingLine(d *diag.Diagnostic) string {
 	return oneLine(fmt.Sprintf("%s[%s] %s: %s", d.Severity, d.Code, d.Path, d.Message)) + "\n"
 }
 
-// describeDetails returns what the answer of a server says besides its message.
+// describeDetails returns the details of a server's error, without its message.
 func describeDetails(d *server.Details) string {
 	var b strings.Builder
 	for i := range d.Findings {

@@ -174,7 +174,8 @@ func TestEveryConfigurationFieldHasACanary(t *testing.T) {
 
 // noCanary are the fields that hold texts and have no canary, with the reason.
 var noCanary = map[string]string{
-	`patches\..*`:      "changes a field of another record, which has one",
+	`patches\..*`: "changes a field of another record, which has one",
+	`workflows\.((schedules|eventTriggers)\..*|\*\.(timezone|(invokes|match|permissions)\..*|target\.(app|plugin|steps)\..*|target\.agent\.(model|provider|sessionKey|tools\.\*\.(app|operation|plugin))))`: "spells another field, which has one, as Gestalt does",
 	`defaults\.[^v].*`: "is inherited by agents, whose field has one",
 	`(.*\.)?(\$dir|dir|cwd|root|script|catalog|.*_?file|data_dir|prepared_roots\.\*)`:                                                                                                "is a path of the machine",
 	`agents\.\*\.([a-z_.]*model(_id)?|extends|(delegates|handoffs|plugin_ids|active_hook_filter|sections\.tool_search\.always)\.\*|stop_conditions\.\*\.tool_name|endpoint\.target)`: "names another entry",
@@ -182,7 +183,8 @@ var noCanary = map[string]string{
 	`server\.(.*\.)?(agent|aliases\.\*|default_model|default_agent|tools\.\*|agents\.\*)`:                                                                                            "names another entry",
 	`providers\.\*\.location`: "is a region of the vendor",
 	`(agents|models)\.\*\.(stop\.\*|service_tier|request\.(omit|set)\.\*)`: "is part of requests alone, as the request of a provider, which has one",
-	`.*\.host_connection`: "names another entry",
+	`.*\.host_connection`:                                                                                               "names another entry",
+	`tools\.\*\.auth\.(private_key|redirect_url)`:                                                                       "has a grammar",
 	`(agents\.\*\.endpoint|remote_agents\.\*)\.(backend|options\.\*)`:                                                   "is a word or a number of the protocol",
 	`agents\.\*\.sections\.(compaction|knowledge_cutoff_context|retry|tool_search)`:                                     "has a schema of its own",
 	`.*\.(cron|time_zone|expires|knowledge_cutoff|currency|signal_metadata|agent_output)`:                               "has a grammar",

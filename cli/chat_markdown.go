@@ -28,8 +28,8 @@ var (
 // written.
 var markdownParser = goldmark.New().Parser()
 
-// renderMarkdown returns Markdown as lines of at most width cells. Line ends in
-// paragraphs are kept, for models write tables and lists of their own.
+// renderMarkdown renders Markdown as lines of at most width cells. It keeps line ends in
+// paragraphs, because models write tables and lists by hand.
 func renderMarkdown(source string, width int) []string {
 	source = cleanText(source)
 	r := markdown{source: []byte(source)}
@@ -96,7 +96,7 @@ func (r *markdown) block(n ast.Node, width int) []string {
 	}
 }
 
-// inline renders what is in a paragraph.
+// inline renders the inline nodes of a paragraph.
 func (r *markdown) inline(parent ast.Node) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {

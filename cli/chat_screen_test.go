@@ -30,6 +30,7 @@ agents:
     model_id: m
     plugin_ids: [permission]
     sections: {permission: {default_behavior: allow, rules: [{tool: pay, behavior: ask}]}}
+  boss: {model_id: m, delegates: [clerk]}
 `
 
 const chatReplies = `replies:
@@ -37,6 +38,7 @@ const chatReplies = `replies:
     tool_calls: [{id: call_1, name: pay, arguments: {amount: 12, account: desk}}]
   - match: secret
     tool_calls: [{id: call_2, name: pin, arguments: {}}]
+  - {match: delegate, tool_calls: [{id: call_3, name: agent_run_clerk, arguments: {prompt: A heading}}]}
   - {match: slow, text: It is done., delay: 30s}
   - {match: heading, text: "# Head\n\nSome **bold** and a_b_c.\n\n- one\n- two"}
   - {match: story, text: %q}
@@ -118,7 +120,7 @@ func needTmux(t *testing.T) {
 func TestAConversationOnATerminal(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
-	s := openTerminal(t, "80x24", "runtime chat config.yaml")
+	s := openTerminal(t, "80x24", "runtime chat config.yaml clerk")
 	s.expect("ready", "clerk")
 
 	// Typing, with an edit in the middle and a second line, and Markdown.
@@ -164,11 +166,31 @@ func TestAConversationOnATerminal(t *testing.T) {
 	}
 }
 
+// TestADelegateOnATerminal shows a delegate as one line, and what it does with --delegates.
+func TestADelegateOnATerminal(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	s := openTerminal(t, "80x24", "runtime chat config.yaml boss")
+	s.expect("ready", "boss")
+	s.press("delegate it", "Enter")
+	folded := s.expect("delegate: clerk succeeded, 0 tool calls", "It is paid.", "ready")
+	if strings.Contains(folded, "Some bold and") {
+		t.Errorf("the delegate's text is shown:\n%s", folded)
+	}
+	s.press("C-d")
+	s.expect("ended with 0")
+
+	s = openTerminal(t, "80x24", "runtime chat config.yaml boss --delegates")
+	s.expect("ready", "boss")
+	s.press("delegate it", "Enter")
+	s.expect("[clerk]", "Some bold and", "It is paid.", "ready")
+}
+
 // TestTheScreenGrowsWithItsTerminal: it has all of the rows again after it was small.
 func TestTheScreenGrowsWithItsTerminal(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
-	s := openTerminal(t, "80x24", "runtime chat config.yaml")
+	s := openTerminal(t, "80x24", "runtime chat config.yaml clerk")
 	s.expect("ready", "clerk")
 	s.press("a story", "Enter")
 	s.expect("line 9985\n", "line 10000\n", "ready")
@@ -205,7 +227,7 @@ func TestTheScreenGrowsWithItsTerminal(t *testing.T) {
 func TestAConversationGoesOnOnATerminal(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
-	s := openTerminal(t, "80x24", "echo Pay it | runtime chat config.yaml 2>/dev/null; runtime chat config.yaml --resume", "NO_COLOR=1")
+	s := openTerminal(t, "80x24", "echo Pay it | runtime chat config.yaml clerk 2>/dev/null; runtime chat config.yaml clerk --resume", "NO_COLOR=1")
 	s.expect("ready")
 	s.press("C-d")
 	s.expect("Resume with", "ended with 0")
@@ -226,7 +248,7 @@ func TestAConversationGoesOnOnATerminal(t *testing.T) {
 func TestASecretAnswerIsNotShown(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
-	for command, ready := range map[string]string{"runtime chat config.yaml": "ready", "runtime chat --plain config.yaml": "you>"} {
+	for command, ready := range map[string]string{"runtime chat config.yaml clerk": "ready", "runtime chat --plain config.yaml clerk": "you>"} {
 		s := openTerminal(t, "80x24", command, "NO_COLOR=1")
 		s.expect(ready)
 		s.press("The secret", "Enter")
@@ -310,7 +332,7 @@ func TestPartsOfAnAnswerGiveTheWhole(t *testing.T) {
 func TestAConversationBeginsWithAMessage(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
-	s := openTerminal(t, "60x12", "runtime chat config.yaml --system 'Be brief.' --message 'Tell a story' --mouse")
+	s := openTerminal(t, "60x12", "runtime chat config.yaml clerk --system 'Be brief.' --message 'Tell a story' --mouse")
 	s.expect("ready", "line 10000")
 	if got := strings.TrimSpace(s.tmux("display-message", "-p", "#{mouse_any_flag}")); got != "1" {
 		t.Errorf("with --mouse the mouse is captured: %s", got)
@@ -328,7 +350,7 @@ func TestAConversationBeginsWithAMessage(t *testing.T) {
 	s.press(`no\`, "Enter") // which is an answer as it is
 	s.expect("ready · 4 steps")
 
-	plain := openTerminal(t, "60x12", "runtime chat config.yaml")
+	plain := openTerminal(t, "60x12", "runtime chat config.yaml clerk")
 	plain.expect("ready")
 	if got := strings.TrimSpace(plain.tmux("display-message", "-p", "#{mouse_any_flag} #{mouse_button_flag}")); got != "0 0" {
 		t.Errorf("the mouse is captured: %s", got)
@@ -348,4 +370,21 @@ func TestAQuestionIsSeenWhereTextWasHidden(t *testing.T) {
 	}
 	s.press("y", "Enter")
 	s.expect("It is paid.", "ended with 0")
+}
+
+// TestAnInterruptAtAQuestionEndsTheRun presses Ctrl-C once, at a question that nobody answers.
+func TestAnInterruptAtAQuestionEndsTheRun(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	for _, quiet := range []string{"", " --quiet"} {
+		s := openTerminal(t, "120x30", "trap : INT; before=$(stty -g); runtime run config.yaml clerk Pay"+quiet+`; echo ended with $?; [ "$before" = "$(stty -g)" ] && echo restored`)
+		s.expect("[y] once")
+		s.press("C-c")
+		shown := s.expect("ended with 130", "restored", "runtime: canceled")
+		for line := range strings.Lines(shown) {
+			if _, after, asked := strings.Cut(line, "anything else refuses:"); asked && strings.TrimSpace(strings.ReplaceAll(after, "^C", "")) != "" {
+				t.Errorf("the prompt's line has %q:\n%s", after, shown)
+			}
+		}
+	}
 }

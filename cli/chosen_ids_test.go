@@ -33,9 +33,12 @@ var chosenIDs = map[string]chosenID{
 	"a push configuration": {"POST /a2a/{agent}/tasks/{task}/pushNotificationConfigs\n" + `{"id":"{id}","url":"{hookurl}"}`, "GET /a2a/{agent}/tasks/{task}/pushNotificationConfigs/{id}"},
 	"an older context":     {"POST /a2a/{agent}/v0.3\n" + `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","contextId":"{id}","messageId":"{any}","role":"user","parts":[{"kind":"text","text":"hello"}]}}}`, ""},
 	"a workspace context":  {"POST /api/a2a/{workspace}/agents/{agent}\n" + `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"contextId":"{id}","parts":[{"kind":"text","text":"hello"}]}}}`, ""},
+	"a run of AG-UI":       {"POST /agui/{agent}\n" + `{"threadId":"{id}","runId":"{id}","messages":[{"id":"u","role":"user","content":"hello"}]}`, "GET /runtime/v1/turns/{id}/events"},
+	"a chat of the AI SDK": {"POST /aisdk/{agent}\n" + `{"id":"{id}","messages":[{"id":"{id}","role":"user","parts":[{"type":"text","text":"hello"}]}]}`, ""},
 	"a reference":          {"POST /api/v1/agent/sessions\n" + `{"clientRef":"{id}"}`, ""},
 	"a schedule":           {"POST /workflow/schedules\n" + `{"id":"{id}","cron":"@yearly","target":{"agent":{"agent":"{agent}","prompt":"x"}}}`, "GET /workflow/schedules/{id}"},
 	"an event trigger":     {"POST /workflow/event-triggers\n" + `{"id":"{id}","match":{"type":"t"},"target":{"agent":{"agent":"{agent}","prompt":"x"}}}`, "GET /workflow/event-triggers/{id}"},
+	"an event of Gestalt":  {"POST /api/v1/workflow/events\n" + `{"id":"{id}","type":"nothing.matches"}`, ""},
 	"an event":             {"POST /workflow/events\n" + `{"id":"{id}","type":"nothing.matches"}`, ""},
 }
 
@@ -133,9 +136,14 @@ func field(t *testing.T, body string, path ...string) string {
 // the request in chosenIDs, or empty where they name what exists.
 var idFields = map[string]string{
 	"post /runtime/v1/sessions id": "a session", "post /runtime/v1/turns id": "a turn",
-	"post /workflow/schedules id": "a schedule", "post /workflow/event-triggers id": "an event trigger", "post /workflow/events id": "an event",
+	"post /workflow/schedules id": "a schedule", "post /workflow/event-triggers id": "an event trigger", "post /workflow/events id": "an event", "post /api/v1/workflow/events id": "an event of Gestalt",
 	"post /v1/responses previous_response_id": "",
-	"put /workflow/schedules/{id} id":         "", "put /workflow/event-triggers/{id} id": "",
+	"post /aisdk/{agent} id":                  "a chat of the AI SDK", "post /aisdk/{agent} messages[].id": "a chat of the AI SDK", "post /aisdk/{agent} message.id": "", "post /aisdk/{agent} messageId": "",
+	"post /aisdk/{agent} messages[].parts[].toolCallId": "", "post /aisdk/{agent} message.parts[].toolCallId": "",
+	"post /aisdk/{agent} messages[].parts[].approval.id": "", "post /aisdk/{agent} message.parts[].approval.id": "",
+	"post /agui/{agent} threadId": "a run of AG-UI", "post /agui/{agent} runId": "a run of AG-UI", "post /agui/{agent} parentRunId": "",
+	"post /agui/{agent} messages[].id": "", "post /agui/{agent} messages[].toolCallId": "", "post /agui/{agent} messages[].toolCalls[].id": "", "post /agui/{agent} resume[].interruptId": "",
+	"put /workflow/schedules/{id} id": "", "put /workflow/event-triggers/{id} id": "",
 	"post /runtime/v1/sessions agent_id": "", "post /runtime/v1/turns agent_id": "", "post /runtime/v1/turns model_id": "", "post /runtime/v1/turns session_id": "", "post /runtime/v1/turns snapshot_id": "",
 	"post /api/v1/workspaces/{workspace}/agent-runs/{id}/tool-results toolUseId": "", "post /api/v1/workspaces/{workspace}/agent-runs/{id}/interactions/{interaction} id": "",
 	"post /runtime/v1/turns/{turn}/interactions/{interaction} id": "", "post /api/a2a/{workspace}/agents/{agent} id": "",

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The exit codes of all commands.
@@ -25,8 +26,7 @@ const (
 // defaultName is the name of a command that says of none.
 const defaultName = "runtime"
 
-// streams are where a command reads and writes, and the name that it has in what it
-// writes.
+// streams are a command's input and output, and the name that the command uses in messages.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -37,7 +37,7 @@ type streams struct {
 // command returns the name of the command.
 func (s *streams) command() string { return cmp.Or(s.name, defaultName) }
 
-// printErrorf writes a line about what is wrong, after the name of the command.
+// printErrorf writes an error line that starts with the command's name.
 func (s *streams) printErrorf(format string, args ...any) {
 	fmt.Fprintf(s.err, s.command()+": "+format+"\n", args...)
 }
@@ -51,6 +51,8 @@ type program struct {
 	release string
 	// commands are those that a team adds.
 	commands []Command
+	// document is the configuration named "-"; nil if the command reads none from standard input.
+	document io.Reader
 }
 
 // with returns the program with other streams.
@@ -79,7 +81,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 	return code
 }
 
-// execute runs a command line on streams that escape what they write.
+// execute runs a command line on streams that escape their output.
 func (p *program) execute(ctx context.Context, args []string) int {
 	root := newRoot(p)
 	if err := addOwnCommands(root, p); err != nil {
@@ -113,14 +115,23 @@ that a store keeps, so that they outlive the process.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			if near, ok := nearest.Of(name, names); ok {
+				return usagef(cmd, "%w; did you mean --%s?", err, near)
+			}
+		}
+		return usagef(cmd, "%w", err)
+	})
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	addVersionFlag(root, p)
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newEval(p), newRun(p), newChat(p),
-		newServe(p), newProvider(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
+		newServe(p), newMCP(p), newProvider(p), newLogin(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
 		newApply(p), newRevisions(p), newTenants(p), newWorkflows(p),
 		newDoctor(p), newModels(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)

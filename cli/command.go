@@ -40,7 +40,7 @@ type Invocation struct {
 	program *program
 }
 
-// Configuration is what a Command reads of files that are valid.
+// Configuration is what a Command reads from valid files.
 type Configuration struct {
 	File *config.File
 	// Revision has every agent, resolved once without calling a model.

@@ -69,6 +69,7 @@ func TestAnOwnCommandRunsOnAProvedConfiguration(t *testing.T) {
 		{name: "it fails", file: write(head + "  b: {model_id: m}\n"), code: exitFailed, errs: "runtime: too many agents\n"},
 		{name: "the file is invalid", file: write(head + "  b: {model_id: n}\n"), code: exitFailed, errs: `model "n"`},
 		{name: "a flag is unknown", file: write(head), flags: []string{"--quiet"}, code: exitUsage, errs: "unknown flag: --quiet"},
+		{name: "a flag is misspelled", file: write(head), flags: []string{"--luod"}, code: exitUsage, errs: "unknown flag: --luod; did you mean --loud?"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,18 +17,16 @@ import (
 )
 
 const (
-	// completionTime bounds how long a shell waits for what is in a store or at a
-	// server.
+	// completionTime bounds how long a shell waits for candidates from a store or server.
 	completionTime = 2 * time.Second
 	// completionPage is how many sessions or turns are offered, the newest first.
 	completionPage = 50
 )
 
-// configExtensions are those of the files that are offered as configurations.
+// configExtensions are the extensions of files offered as configurations.
 var configExtensions = []cobra.Completion{"yaml", "yml"}
 
-// completer finds what a command line may go on with. It shows nothing of what
-// goes wrong: then there is nothing to offer.
+// completer finds completions of a command line. Errors are not shown; they mean no candidates.
 type completer struct{ *program }
 
 // newCompleter returns the completer of a program, which itself writes nothing.
@@ -48,8 +46,8 @@ type completed struct {
 	others []string
 }
 
-// completions are the candidates for the arguments of commands, besides the files that
-// come first; other commands have no entry.
+// completions are the candidates for commands' arguments after the files. Commands without an
+// entry have none.
 func (c completer) completions() map[string][]values {
 	return map[string][]values{
 		"validate": {}, "serve": {}, "migrate": {}, "diff": {}, "init": {}, "apply": {},
@@ -171,12 +169,12 @@ func findValues(cmd *cobra.Command, args []string, find values) []cobra.Completi
 	return find(ctx, complete(cmd, args))
 }
 
-// startingWith returns those of a list that begin with a prefix.
+// startingWith returns the candidates with a prefix.
 func startingWith(list []cobra.Completion, prefix string) []cobra.Completion {
 	return slices.DeleteFunc(list, func(v cobra.Completion) bool { return !strings.HasPrefix(v, prefix) })
 }
 
-// described returns a value with what a shell shows beside it.
+// described returns a value with its description for the shell.
 func described(value, text string, redact func(string) string) cobra.Completion {
 	if text = oneLine(redact(text)); text == "" {
 		return value
@@ -249,7 +247,7 @@ func (c completer) tenants(_ context.Context, at *completed) (list []cobra.Compl
 	return list
 }
 
-// at calls do with what is stored, if that can be reached.
+// at calls do with the store or server, if it can be reached.
 func (c completer) at(ctx context.Context, at *completed, do func(*place) error) {
 	if len(at.files) > 0 || at.server != "" {
 		_ = c.lookAt(ctx, &at.target, do)
@@ -286,7 +284,7 @@ func (c completer) turns(ctx context.Context, at *completed) (list []cobra.Compl
 	return list
 }
 
-// interactions finds what a turn waits for.
+// interactions finds a turn's open interactions.
 func (c completer) interactions(ctx context.Context, at *completed) (list []cobra.Completion) {
 	c.at(ctx, at, func(in *place) error {
 		all, err := in.ListInteractions(ctx, at.others[0])

@@ -110,13 +110,13 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 	return p.showDiff(diffReport{report}, o, redact)
 }
 
-// diffWithServer compares files with what a server runs.
+// diffWithServer compares files with a server's configuration.
 func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptions) error {
 	read := p.documentOf
 	if o.tenant != "" {
-		read = func(files []string) ([]byte, error) { return p.overlayOf(files[0]) }
+		read = func(_ context.Context, files []string) ([]byte, findingsPrinter, error) { return p.overlayOf(files[0]) }
 	}
-	document, err := read(files)
+	document, show, err := read(cmd.Context(), files)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,8 @@ func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptio
 		if proof.Valid && proof.Diff != nil {
 			return p.showDiff(diffReport{proof.Diff}, o, redact)
 		}
-		for i := range proof.Findings {
-			if _, err := io.WriteString(p.err, redact(findingLine(&proof.Findings[i]))); err != nil {
-				return err
-			}
+		if err := show(proof.Findings); err != nil {
+			return err
 		}
 		return exit{exitUsage}
 	})
@@ -218,8 +216,8 @@ func (r diffReport) text() string {
 // shownInAgents are the sections whose changes show in the agents that they reach.
 var shownInAgents = []string{"providers", "models", "model_pools", "tools", "plugins", "agents", "remote_agents", "defaults", "patches", "order"}
 
-// differs reports whether it comes to something else: entries that say the same in other
-// words do not count.
+// differs reports whether the effect differs; entries that are only written differently do not
+// count.
 func (r diffReport) differs() bool { return len(r.Agents)+len(r.entriesBesideAgents()) > 0 }
 
 // shownEntries returns the entries that are named: where agents differ, those that do not

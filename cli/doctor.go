@@ -32,13 +32,15 @@ type doctorOptions struct {
 	// provider is the provider of a configuration that is checked instead of a peer, with
 	// the model of this id, or its first.
 	provider, model string
+	// mcp is the MCP server of a configuration that is checked instead of a peer.
+	mcp string
 }
 
 func newDoctor(p *program) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor URL | FILE… --provider ID",
-		Short: "Check an A2A peer, or the provider of a model",
+		Use:   "doctor URL | FILE… (--provider ID | --mcp ID)",
+		Short: "Check an A2A peer, the provider of a model, or an MCP server",
 		Long: `doctor checks an A2A peer that agents can delegate to: its agent card, and how each of
 its interfaces answers calls that change nothing. Each check reports what was found and
 what would be right. If a peer lists several agents, all of them are checked. URL is the
@@ -49,14 +51,23 @@ With --provider, doctor asks a model of this provider in the files for a text an
 tool call, which costs a few tokens. It shows what was sent, what the server rejected
 and what was understood, and names the setting to change.
 
+With --mcp, doctor connects to this MCP server in the files and lists its tools with
+their effects. It calls none of them, and writes the catalogue.
+
 Exit codes: 0 no errors, 1 errors, 2 usage.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case o.provider != "" && o.mcp != "":
+				return usagef(cmd, "--provider and --mcp exclude each other")
+			case o.mcp != "":
+				return checkToolServer(cmd.Context(), cmd, p, args, &o)
 			case o.provider != "":
 				return checkProvider(cmd.Context(), cmd, p, args, &o)
 			case o.model != "":
 				return usagef(cmd, "--model needs --provider")
+			case !strings.Contains(args[0], "://") && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")):
+				return usagef(cmd, "%s is a file; --provider ID or --mcp ID says what of it to check", args[0])
 			case len(args) > 1:
 				return usagef(cmd, "%d arguments are given", len(args))
 			}
@@ -70,6 +81,7 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 	cmd.Flags().StringVar(&o.keys, "signature-keys", "", "file with the JWK set that must have signed the card")
 	cmd.Flags().StringVar(&o.provider, "provider", "", "check this provider of the files instead of a peer")
 	cmd.Flags().StringVar(&o.model, "model", "", "with --provider, the ID of the model to call; default: the first one")
+	cmd.Flags().StringVar(&o.mcp, "mcp", "", "check this MCP server of the files instead of a peer")
 	cmd.Flags().BoolVar(&o.allowOld, "allow-v0_3", false, "take a peer that speaks version 0.3 alone for usable")
 	return cmd
 }
@@ -133,8 +145,7 @@ func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
 	return e, errors.Join(errs...)
 }
 
-// parseHeaders reads headers as they are written in a request. What is wrong is
-// not repeated, because it may be a secret.
+// parseHeaders parses header lines. Errors do not repeat a line, because it may hold a secret.
 func parseHeaders(lines []string) (http.Header, error) {
 	header := http.Header{}
 	for _, line := range lines {
@@ -158,7 +169,7 @@ func (p *program) examiner(kind string) (backend.Examiner, error) {
 	return nil, fmt.Errorf("this program cannot examine peers of kind %q", kind)
 }
 
-// showExamination writes what was seen of a peer.
+// showExamination writes the findings about a peer.
 func showExamination(w io.Writer, found *backend.Examination, format string) error {
 	if format == "json" {
 		encoder := json.NewEncoder(w)

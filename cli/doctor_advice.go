@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -16,6 +18,10 @@ func (x *providerCheck) advise(t *trial) string {
 		sent = t.exchanges[n-1].URL
 	}
 	switch e := t.failure; {
+	case http.StatusMultipleChoices <= e.Status && e.Status < http.StatusBadRequest:
+		return x.path + ".base_url without a redirect"
+	case rejectsTools.MatchString(e.Message):
+		return "a model that can call tools, as " + x.loaded.file.DecidedPath(diag.Key("models", x.model.ID)) + ".upstream_model; vLLM needs the options --enable-auto-tool-choice and --tool-call-parser"
 	case e.Class == model.Unauthorized:
 		return x.adviseKey()
 	case e.Class == model.ModelNotFound:
@@ -37,15 +43,32 @@ func (x *providerCheck) advise(t *trial) string {
 	}
 }
 
-// adviseKey names the variable that the key is from.
+// rejectsTools matches what servers say of models that cannot call tools: "x does not support tools",
+// "No endpoints found that support tool use", and vLLM's "tool choice requires".
+var rejectsTools = regexp.MustCompile(`(?i)support\w* (\w+ ){0,2}(tools?|function calling)\b|\b(tools|tool use|tool calling|function calling) (is|are) (not supported|unsupported|not available)|tool choice requires`)
+
+// credentialFields are the settings of providers that hold or choose a credential, those that win
+// over others first.
+var credentialFields = []string{"entra_id", "credentials", "service_account_file", "token", "host_connection", "api_key", "headers"}
+
+// usualCredentials are the credentials of providers that have none, by vendor; others take api_key.
+var usualCredentials = map[string]string{
+	"azure-openai": "api_key or entra_id", "bedrock": "api_key or credentials", "vertex": "service_account_file, token: metadata or api_key",
+}
+
+// adviseKey names the setting of the credential, and the variables that it is from.
 func (x *providerCheck) adviseKey() string {
-	for _, field := range []string{"api_key", "headers", "client_secret", "secret_access_key", "credentials"} {
+	for _, field := range credentialFields {
 		path := diag.Join(x.path, field)
+		if !x.loaded.file.HasValue(path) {
+			continue
+		}
 		if refs := x.loaded.file.References(path); len(refs) > 0 {
 			return "a valid key in " + strings.Join(refs, ", ") + ", which " + path + " takes it from"
 		}
+		return "a valid credential, as " + path + ", with access to the model"
 	}
-	return "a valid key, as " + diag.Join(x.path, "api_key") + ", which is not set or is plain text"
+	return "a valid key, as " + x.path + "." + cmp.Or(usualCredentials[x.vendor], "api_key") + ", which is not set"
 }
 
 // advisePath returns which part of an address to change after a request that is not found.

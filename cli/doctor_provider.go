@@ -55,8 +55,13 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 		return usagef(cmd, "%w", err)
 	}
 	learner, _ := exec.(model.FieldLearner)
+	vendor, _ := exec.(model.Vendor)
+	limits, _ := exec.(model.LimitSource)
 	exec = &model.Configured{Executor: exec, Params: model.OptionParams(&asked.ModelOptions), Edits: asked.Request}
-	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked, learner: learner}
+	x := &providerCheck{loaded: l, path: path, exec: exec, model: asked, agent: findAgent(set, asked.ID), learner: learner, limits: limits}
+	if vendor != nil {
+		x.vendor = vendor.Vendor()
+	}
 	found := &backend.Examination{Peer: "provider " + o.provider, Name: "model " + asked.ID + ": " + asked.UpstreamModel, Checks: x.run(ctx)}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -91,20 +96,55 @@ func findModel(set *registry.Set, o *doctorOptions) (*spec.Model, error) {
 	return nil, fmt.Errorf("provider %q has no model %q; it has %s", o.provider, o.model, strings.Join(of, ", "))
 }
 
-// providerCheck asks a model and collects what was seen.
+// findAgent returns the first agent that runs on a model, or on a pool with it; nil for none.
+func findAgent(set *registry.Set, modelID string) *spec.Agent {
+	for _, id := range set.Agents.IDs() {
+		a, _ := set.Agents.Get(id)
+		pool, _ := set.Pools.Get(a.ModelID)
+		if a.ModelID == modelID || pool != nil && slices.ContainsFunc(pool.Members, func(m spec.PoolMember) bool { return m.ModelID == modelID }) {
+			return a
+		}
+	}
+	return nil
+}
+
+// completeRequest adds the optional fields that the requests of an agent have.
+func (x *providerCheck) completeRequest(req *model.Request) {
+	req.Model, req.SessionID, req.Cache = x.model.UpstreamModel, "doctor", true
+	if x.agent != nil {
+		req.Params, req.Edits = model.OptionParams(&x.agent.ModelOptions), x.agent.Request
+		if e := x.agent.ReasoningEffort; e != nil && e.Variable == "" {
+			req.ReasoningEffort = e
+		}
+		if p := x.agent.ContextPolicy; p != nil && p.EnablePromptCache != nil {
+			req.Cache = *p.EnablePromptCache
+		}
+	}
+	if limit := x.model.MaxOutputTokens; limit != nil {
+		req.MaxOutputTokens = *limit
+	}
+}
+
+// providerCheck asks a model and collects the findings.
 type providerCheck struct {
 	loaded *loaded
-	// path is where the provider stands in the configuration.
+	// path is the provider's path in the configuration.
 	path  string
 	exec  model.Executor
 	model *spec.Model
+	// agent is an agent that uses the model; its settings apply to the requests. nil if none does.
+	agent *spec.Agent
+	// vendor is the vendor of the models; empty if unknown.
+	vendor string
 	// learner knows the fields that the server rejects; nil for none.
 	learner model.FieldLearner
-	checks  []backend.Check
+	// limits knows the limits that the server states; nil for none.
+	limits model.LimitSource
+	checks []backend.Check
 }
 
-// run asks for a text and for a tool call. Without any answer to the first, the second is
-// not asked for.
+// run requests a text and then a tool call. It skips the tool call if the text was not answered
+// at all.
 func (x *providerCheck) run(ctx context.Context) []backend.Check {
 	text := x.ask(ctx, "text", &model.Request{
 		Messages: []model.Message{model.User("Count from one to ten, in words.")},
@@ -124,11 +164,14 @@ func (x *providerCheck) run(ctx context.Context) []backend.Check {
 	if call.failure == nil {
 		x.checkCall(call)
 	}
+	if x.limits != nil {
+		x.checkLimits(ctx, x.limits)
+	}
 	x.addRejected()
 	return x.checks
 }
 
-// trial is one request and what was understood of its answer.
+// trial is one request and its decoded answer.
 type trial struct {
 	exchanges []*model.Exchange
 	text      string
@@ -141,12 +184,12 @@ type trial struct {
 	failure *model.Error
 }
 
-// ask sends a request and adds what was sent, rejected and understood.
+// ask sends a request and records the requests, rejections and answer.
 func (x *providerCheck) ask(ctx context.Context, name string, req *model.Request) *trial {
 	ctx, cancel := context.WithTimeout(ctx, trialLimit)
 	defer cancel()
 	t := &trial{}
-	req.Model = x.model.UpstreamModel
+	x.completeRequest(req)
 	began := time.Now()
 	exec := &model.Watched{Executor: x.exec, Idle: trialLimit, FirstToken: trialLimit}
 	for ev, err := range exec.Stream(model.WithExchanges(ctx, func(e *model.Exchange) { t.exchanges = append(t.exchanges, e) }), req) {
@@ -188,8 +231,8 @@ func (x *providerCheck) add(name string, outcome backend.Outcome, seen, want str
 	x.checks = append(x.checks, backend.Check{Name: name, Outcome: outcome, Seen: oneLine(seen), Want: want})
 }
 
-// addExchanges adds the requests, with the reasons for which earlier ones were refused and
-// what the next one changed.
+// addExchanges records the requests, with the reason why each earlier one was rejected and what
+// the next one changed.
 func (x *providerCheck) addExchanges(name string, t *trial) {
 	for i, e := range t.exchanges {
 		seen := fmt.Sprintf("%s %s with %s", e.Method, e.URL, strings.Join(fieldsOf(e.Body), ", "))
@@ -256,12 +299,12 @@ func (x *providerCheck) addRejected() {
 func fieldsOf(body []byte) []string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {
-		return []string{"a body that is no JSON object"}
+		return []string{"a body that is not a JSON object"}
 	}
 	return slices.Sorted(maps.Keys(fields))
 }
 
-// changeBetween returns how the fields of a request differ from those of an earlier one.
+// changeBetween describes how a request's fields differ from an earlier request's.
 func changeBetween(before, after []byte) string {
 	var old, now map[string]json.RawMessage
 	if err := errors.Join(json.Unmarshal(before, &old), json.Unmarshal(after, &now)); err != nil {

@@ -59,9 +59,33 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 				"ok       stream", "ok       usage: 9 tokens in, 4 out", `ok       tool answer: the call note_word {"word":"apple"}`, "0 errors, 0 warnings",
 			},
 		},
+		"a limit that the server states": {
+			func(w http.ResponseWriter, body string, n int) {
+				if body == "" {
+					refuses(http.StatusOK, `{"data":[{"id":"m-1","max_model_len":32768}]}`)(w, body, n)
+					return
+				}
+				answersWell(w, body, n)
+			}, "api: chat_completions", "/v1", exitOK,
+			[]string{"ok       context_window: the server states 32768, which turns use"},
+		},
 		"a wrong key": {
 			refuses(http.StatusUnauthorized, `{"error":{"message":"Incorrect API key"}}`), "api: chat_completions", "/v1", exitFailed,
 			[]string{"error    text answer: ", "HTTP 401", "right would be: a valid key in ${DOCTOR_KEY}, which providers.p.api_key takes it from"},
+		},
+		"a wrong key in a header": {
+			refuses(http.StatusUnauthorized, `{"error":{"message":"no"}}`), "api: chat_completions, headers: {X-Key: \"${OTHER_KEY}\"}", "/v1", exitFailed,
+			[]string{"right would be: a valid key in ${OTHER_KEY}, which providers.p.headers takes it from"},
+		},
+		"settings of an agent": {
+			func(w http.ResponseWriter, body string, n int) {
+				if strings.Contains(body, `"temperature":0.3`) && strings.Contains(body, `"prompt_cache_key":"doctor"`) {
+					refuses(http.StatusBadRequest, `{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","param":"temperature"}}`)(w, body, n)
+					return
+				}
+				answersWell(w, body, n)
+			}, "api: chat_completions", "/v1", exitOK,
+			[]string{"prompt_cache_key, stream, stream_options, temperature", "sent again with no temperature"},
 		},
 		"no Responses API": {
 			refuses(http.StatusNotFound, notFound), "api: responses", "/v1", exitFailed, []string{"right would be: api: chat_completions"},
@@ -74,6 +98,23 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 		},
 		"a path given twice": {
 			refuses(http.StatusNotFound, notFound), "api: chat_completions", "/v1/v1", exitFailed, []string{"right would be: a path without /v1 twice"},
+		},
+		"a redirect": {
+			func(w http.ResponseWriter, _ string, _ int) {
+				w.Header().Set("Location", "https://api.example/v1/chat/completions?key=x")
+				w.WriteHeader(http.StatusPermanentRedirect)
+			}, "api: chat_completions", "", exitFailed,
+			[]string{"set base_url to https://api.example/v1\n", "right would be: providers.p.base_url without a redirect"},
+		},
+		"a model without tools": {
+			func(w http.ResponseWriter, body string, n int) {
+				if strings.Contains(body, `"note_word"`) {
+					refuses(http.StatusBadRequest, `{"error":{"message":"registry.ollama.ai/library/x does not support tools"}}`)(w, body, n)
+					return
+				}
+				answersWell(w, body, n)
+			}, "api: chat_completions", "/v1", exitFailed,
+			[]string{"right would be: a model that can call tools, as models.m.upstream_model"},
 		},
 		"an unknown model": {
 			refuses(http.StatusNotFound, `{"error":{"message":"The model m-1 does not exist","code":"model_not_found"}}`), "api: chat_completions", "/v1", exitFailed,
@@ -124,6 +165,7 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("DOCTOR_KEY", "sk-of-the-doctor-1234567890")
+			t.Setenv("OTHER_KEY", "other-of-the-doctor-1234567890")
 			n := 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
@@ -136,7 +178,10 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), "config.yaml")
 			text := fmt.Sprintf("version: 1\nproviders:\n  p: {type: openai, api_key: \"${DOCTOR_KEY}\", base_url: %q, %s}\n"+
-				"models:\n  m: {provider_id: p, upstream_model: m-1}\nagents:\n  a: {model_id: m}\n", server.URL+tt.path, tt.provider)
+				"models:\n  m: {provider_id: p, upstream_model: m-1}\nagents:\n  a: {model_id: m, temperature: 0.3}\n", server.URL+tt.path, tt.provider)
+			if strings.Contains(tt.provider, "headers:") {
+				text = strings.Replace(text, `api_key: "${DOCTOR_KEY}", `, "", 1)
+			}
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ server: {listen: "127.0.0.1:0"}
 // TestADrainingServerAnswersForItsRuns sends the built server SIGTERM while one run
 // works and another one waits for its client, which outlasts the first.
 func TestADrainingServerAnswersForItsRuns(t *testing.T) {
-	f := &fleet{t: t, dir: t.TempDir()}
+	f := &serverFleet{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
 		"config.yaml": drainingConfig,
 		"script.yaml": "replies:\n  - {match: work, tool_calls: [{id: call_1, name: slow, arguments: {}}]}\n  - {match: wait, tool_calls: [{id: call_2, name: look, arguments: {}}]}\nfallback: {text: Done.}\n",

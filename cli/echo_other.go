@@ -4,5 +4,5 @@ package cli
 
 import "os"
 
-// hideTyping does nothing here: what is typed is shown, but on the whole screen.
+// hideTyping does nothing on this system: typed text is echoed, except on the full screen.
 func hideTyping(*os.File) (restore func()) { return func() {} }

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideTyping makes a terminal show nothing of what is typed until it is restored. What is
-// not a terminal stays as it is.
+// hideTyping turns off a terminal's echo until it is restored. It does nothing for other files.
 func hideTyping(f *os.File) (restore func()) {
 	fd := int(f.Fd())
 	before, err := unix.IoctlGetTermios(fd, readTermios)

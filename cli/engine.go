@@ -10,8 +10,8 @@ import (
 // errVolatile reports that a store in memory cannot be read by another process.
 var errVolatile = errors.New("the memory store belongs to the process that serves it and cannot be read from outside: use store: {driver: sqlite} or {driver: postgres}")
 
-// loadStore reads files for a command that needs their store, and shows what is
-// wrong with that. Of what is wrong with agents it takes no notice.
+// loadStore reads files for a command that needs their store and shows problems with the store.
+// Problems with agents are ignored.
 func (p *program) loadStore(files []string) (*loaded, error) {
 	l, err := p.load(files, false, zap.NewNop())
 	if err != nil {

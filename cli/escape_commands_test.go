@@ -56,6 +56,7 @@ var attackedCommands = map[string][]string{
 	"eval":             {"eval config.yaml cases.yaml --live", "eval config.yaml cases.yaml --live --format json", "eval config.yaml cases.yaml --live --format github", "eval config.yaml bad-cases.yaml"},
 	"eval add":         {"eval add config.yaml ESC", "eval add --server SERVER x"},
 	"eval schema":      nil,
+	"mcp":              {"mcp bad.yaml", "mcp config.yaml ESC"},
 	"doctor":           {"doctor SERVER --allow-private 127.0.0.1"},
 	"run":              {"run config.yaml a Go", "run config.yaml a Go --format json", "run config.yaml a Go --format events", "run config.yaml a Fail", "run --server SERVER a Go"},
 	"chat":             {"chat config.yaml a --plain --message Go", "chat config.yaml a --plain --message Fail", "chat --server SERVER a --plain"},
@@ -72,6 +73,7 @@ var attackedCommands = map[string][]string{
 	"events":           {"events config.yaml TURN", "events config.yaml TURN --format json", "events config.yaml TURN --follow", "events --server SERVER x"},
 	"migrate":          {"migrate bad.yaml"},
 	"keys refresh":     {"keys refresh config.yaml ESC"},
+	"login":            {"login config.yaml ESC"},
 	"apply":            {"apply bad.yaml --server SERVER", "apply config.yaml --server SERVER"},
 
 	"revisions list": {"revisions list --server SERVER"}, "revisions show": {"revisions show 7 --server SERVER"},

@@ -41,7 +41,7 @@ func (w *escapingWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// flush writes what is held. An incomplete character becomes U+FFFD.
+// flush writes the held bytes. An incomplete character becomes U+FFFD.
 func (w *escapingWriter) flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,9 +89,9 @@ func appendEscaped(dst, text []byte, complete bool) (escaped, rest []byte) {
 	return dst, nil
 }
 
-// needsCare reports whether a character cannot always be written as it is: control and
-// format characters, line separators, and what is not UTF-8. Joiners, which emoji and
-// some scripts need, and visible format characters are safe.
+// needsCare reports whether a character may have to be escaped: control and format characters,
+// line separators and invalid UTF-8. Joiners, which emoji and some scripts need, and visible
+// format characters are safe.
 func needsCare(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:

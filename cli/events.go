@@ -114,12 +114,12 @@ func (o *eventLog) line(r *event.Record, text string) {
 	o.keep(err)
 }
 
-// brief says in a few words what an event says; raw is its JSON form.
+// brief summarizes an event in a few words; raw is its JSON form.
 func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 	switch d := data.(type) {
 	case *event.RunStart:
 		if d.Resumed {
-			return "agent " + d.AgentID + " goes on"
+			return "agent " + d.AgentID + " resumes"
 		}
 		return "agent " + d.AgentID
 	case *event.RunFinish:

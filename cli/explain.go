@@ -14,6 +14,7 @@ import (
 
 func newExplain(p *program) *cobra.Command {
 	var tool, call, flow, request string
+	var online bool
 	at := new(serverFlags)
 	cmd := &cobra.Command{
 		Use:   "explain FILE… AGENT | FILE… --workflow ID | AGENT --server URL",
@@ -24,7 +25,8 @@ why the agent has a tool or does not have it. With --call it shows what happens 
 call (allow, ask, deny, terminate or unavailable) and which rule decides. With
 --session-request it shows the agent for a turn of agent sessions that is requested with
 the JSON in FILE: the tools of the turn, and the rules that select them. With --workflow
-it shows a workflow instead: what starts it, and its steps.
+it shows a workflow instead: what starts it, and its steps. With --online it asks the
+servers of models for their limits first, as a server does when it starts.
 
 With --server, explain shows the agent in the revision that the server runs. The key is
 read from --api-key-file or the variable RUNTIME_API_KEY, and needs the scope
@@ -35,7 +37,7 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 	}
 	files := filesFlag(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call", "workflow", "session-request"}); done {
+		if done, err := at.check(cmd, args, 1, []string{"file", "tool", "call", "workflow", "session-request", "online"}); done {
 			return err
 		}
 		if cmd.Flags().Changed("workflow") {
@@ -50,6 +52,7 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 	at.tenantFlag(cmd.Flags())
 	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
 	cmd.Flags().StringVar(&request, "session-request", "", "show the agent for a sessions turn requested with the JSON in `FILE`, or - for standard input")
+	cmd.Flags().BoolVar(&online, "online", false, "ask the servers of models for limits that the files do not set")
 	cmd.MarkFlagsMutuallyExclusive("tool", "call", "workflow", "session-request")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {
@@ -84,6 +87,10 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 		l, err := p.load(names, false, unheard())
 		if err != nil {
 			return err
+		}
+		if online {
+			defer l.close()
+			l.discoverLimits(cmd.Context(), p)
 		}
 		if asked != nil {
 			return explainTool(cmd.Context(), p, l, agent, asked.tool, format.value, asked)
@@ -180,10 +187,9 @@ func notResolved(p *program, l *loaded, a *toolAnswer, format string) error {
 	return exit{exitFailed}
 }
 
-// about returns how an agent resolves and, of the diagnostics of a check, those
-// that concern it: what it is told of itself, what is wrong with what it uses,
-// and what the loader says of anything but other agents. The explanation is nil
-// when there is no such agent.
+// about returns how an agent resolves and the diagnostics that concern it: its own, those about
+// parts it uses, and the loader's, except for those about other agents. The explanation is nil if
+// the agent does not exist.
 func (l *loaded) about(ctx context.Context, rev *registry.Revision, list diag.List, agent string) (*resolve.Explanation, diag.List) {
 	e, err := resolve.Explain(ctx, rev, agent)
 	concerns := l.concerning(e, agent)

@@ -25,8 +25,7 @@ type explanation struct {
 	redact func(string) string
 }
 
-// newExplanation returns what is known of an agent; e is nil when there is no
-// such agent.
+// newExplanation describes an agent; e is nil if the agent does not exist.
 func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
 	return &explanation{Summary: resolve.Summarize(agent, e, list), Decisions: l.file.Decisions(agent), loaded: l, redact: l.file.Redact}
 }

@@ -44,9 +44,6 @@ func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
 	return &toolCall{tool: tool, arguments: json.RawMessage(arguments)}, nil
 }
 
-// decisionUnavailable is that on a call of a tool that the agent does not have.
-const decisionUnavailable = "unavailable"
-
 // callAnswer describes what would happen to a call.
 type callAnswer struct {
 	toolAnswer
@@ -63,8 +60,7 @@ type callAnswer struct {
 
 func newCallAnswer(l *loaded, e *resolve.Explanation, call *toolCall) *callAnswer {
 	a := &callAnswer{toolAnswer: *newToolAnswer(l, e, call.tool), Arguments: call.arguments}
-	choice := e.Tool(call.tool)
-	if choice == nil {
+	if e.Tool(call.tool) == nil {
 		return a
 	}
 	v := e.Call(call.tool, call.arguments)
@@ -73,14 +69,7 @@ func newCallAnswer(l *loaded, e *resolve.Explanation, call *toolCall) *callAnswe
 	if v.Gate.Rule != "" {
 		a.gate(l, e, &v.Gate)
 	}
-	switch {
-	case !choice.Rule.Visible:
-		a.Decision = decisionUnavailable
-	case v.Gate.Terminate:
-		a.Decision = "terminate"
-	default:
-		a.Decision = a.Access
-	}
+	a.Decision = v.Decision()
 	return a
 }
 
@@ -93,14 +82,14 @@ func (a *callAnswer) text() string {
 		writeRow(&b, "because", condition, "", "")
 	}
 	switch {
-	case a.Decision == decisionUnavailable:
+	case a.Decision == resolve.CallUnavailable:
 	case a.Problem == "":
 		writeRow(&b, "schema", "the arguments fit", "", "")
 	default:
 		writeRow(&b, "schema", "the call is not executed: "+a.Problem, "", "")
 	}
 	if len(a.Undecided) > 0 {
-		writeRow(&b, "besides", "the gates of "+strings.Join(a.Undecided, ", ")+" decide when the call is made", "", "")
+		writeRow(&b, "also", "the gates of "+strings.Join(a.Undecided, ", ")+" decide when the call is made", "", "")
 	}
 	return b.String()
 }
@@ -109,7 +98,7 @@ func (a *callAnswer) text() string {
 func (a *callAnswer) sentence() string {
 	subject := "agent " + a.Agent
 	switch a.Decision {
-	case decisionUnavailable:
+	case resolve.CallUnavailable:
 		return subject + " does not have tool " + a.Tool + ": " + a.because()
 	case plugins.AccessAllow.String():
 		return subject + " may call tool " + a.Tool + " like this"

@@ -31,8 +31,8 @@ type toolAnswer struct {
 	Rule      string `json:"rule,omitempty"`
 	RulePath  string `json:"rule_path,omitempty"`
 	RulePlace string `json:"rule_place,omitempty"`
-	// Gate is what the plugins' gates can tell before a call, and Access what
-	// it comes to: allow, depends, ask or deny.
+	// Gate is what the plugins' gates can decide before a call, and Access the outcome: allow,
+	// depends, ask or deny.
 	Gate      string `json:"gate,omitempty"`
 	GatePath  string `json:"gate_path,omitempty"`
 	GatePlace string `json:"gate_place,omitempty"`
@@ -66,7 +66,7 @@ func newToolAnswer(l *loaded, e *resolve.Explanation, id string) *toolAnswer {
 	return a
 }
 
-// gate says by what a gate decides, and where that stands.
+// gate records the rule that decides and its place.
 func (a *toolAnswer) gate(l *loaded, e *resolve.Explanation, v *plugins.Verdict) {
 	a.Gate = fmt.Sprintf("plugin %s: %s", v.Plugin, v.Rule)
 	a.GatePath, a.GatePlace = "", ""
@@ -135,14 +135,14 @@ func (a *toolAnswer) text() string {
 	return b.String()
 }
 
-// rows writes what the answer rests on.
+// rows writes the reasons for the answer.
 func (a *toolAnswer) rows(b *strings.Builder) {
 	writeRow(b, "source", a.Source, a.SourcePath, a.SourcePlace)
 	writeRow(b, "catalog", a.Rule, a.RulePath, a.RulePlace)
 	writeRow(b, "gate", a.Gate, a.GatePath, a.GatePlace)
 }
 
-// writeRow writes something, unless it is empty, and where it stands.
+// writeRow writes a named value and its place, unless the value is empty.
 func writeRow(b *strings.Builder, name, value, path, place string) {
 	if value == "" {
 		return

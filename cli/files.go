@@ -2,8 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// fileArguments are the files of a command that takes other arguments after them: the
-// first arguments, or in their place those of --file, which may be repeated.
+// fileArguments are the files of a command with other arguments after them: either the first
+// arguments, or the values of --file, which may be repeated.
 type fileArguments struct{ files []string }
 
 // filesFlag adds --file.

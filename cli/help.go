@@ -12,9 +12,9 @@ var helpGroups = []struct {
 	commands  []string
 }{
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "eval", "models", "doctor"}},
-	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "provider"}},
+	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "mcp", "provider"}},
 	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "workflows", "revisions", "apply", "tenants", "migrate"}},
-	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
+	{"shell", "Keys and the shell:", []string{"login", "keys", "completion", "man", "help", "version"}},
 }
 
 // ownGroup is the part of the help with a team's own commands.
@@ -25,7 +25,7 @@ const ownGroup = "own"
 var examples = map[string]string{
 	"": `runtime init
 runtime validate config.yaml
-runtime run config.yaml assistant "How many words has this question?"`,
+runtime run config.yaml assistant "How many words are in this question?"`,
 
 	"init": `runtime init
 runtime init agents/team.yaml`,
@@ -49,7 +49,7 @@ runtime diff --fail-on widened config.yaml --server https://agents.example`,
 runtime doctor https://agents.example.com --header "Authorization: Bearer $TOKEN" --format json
 runtime doctor config.yaml --provider openai`,
 
-	"run": `runtime run config.yaml assistant "How many words has this question?"
+	"run": `runtime run config.yaml assistant "How many words are in this question?"
 runtime run config.yaml assistant - < question.txt
 RUNTIME_API_KEY=$KEY runtime run --server http://localhost:8080 assistant "Hello" --approve ask`,
 	"chat": `runtime chat config.yaml
@@ -57,6 +57,8 @@ runtime chat config.yaml assistant --resume
 RUNTIME_API_KEY=$KEY runtime chat --server http://localhost:8080 assistant`,
 	"serve": `runtime serve config.yaml
 runtime serve --listen :8080 --watch config.yaml`,
+	"mcp": `runtime mcp config.yaml
+runtime mcp config.yaml assistant "support-*" --keep`,
 
 	"sessions": `runtime sessions config.yaml --agent assistant --state active
 runtime sessions --server http://localhost:8080 --api-key-file key.txt`,
@@ -116,6 +118,8 @@ runtime workflows schedules create --server https://agents.example --cron @daily
 	"tenants variables delete":   `runtime tenants variables delete acme COMPANY --server https://agents.example`,
 	"revisions rollback":         `runtime revisions rollback 7 --server https://agents.example --dry-run`,
 
+	"login": `runtime login config.yaml issues
+runtime login config.yaml issues --tenant acme --subject ann --scope issues.write`,
 	"keys":         `runtime keys new --id ci`,
 	"keys new":     `runtime keys new --id ci`,
 	"keys refresh": `runtime keys refresh config.yaml my-client --scope runs:read --valid 720h`,

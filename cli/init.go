@@ -44,7 +44,7 @@ editors to. It overwrites no configuration.`,
 		}
 		text := p.starter()
 		if text == nil {
-			p.printErrorf("this program has no kind of provider, so it can run no agent")
+			p.printErrorf("this program has no provider kinds, so it cannot run agents")
 			return exit{exitFailed}
 		}
 		written, err := writeInit(file, text, p.command()+schemaSuffix, config.Schema(p.ConfigKinds()))
@@ -54,7 +54,7 @@ editors to. It overwrites no configuration.`,
 		if format.value == "json" {
 			return writeJSON(p.out, map[string][]string{"files": written})
 		}
-		_, err = fmt.Fprintf(p.out, "wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words has this question?\"\n",
+		_, err = fmt.Fprintf(p.out, "wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words are in this question?\"\n",
 			written[0], written[1], p.command(), file, p.command(), file)
 		return err
 	}
@@ -68,7 +68,7 @@ func (p *program) hasDemo() bool {
 	return provider && tool
 }
 
-// starter returns a configuration of what the program has, or nothing if it has no
+// starter returns a configuration that uses the program's components, or nothing if it has no
 // provider.
 func (p *program) starter() []byte {
 	if p.hasDemo() {

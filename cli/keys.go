@@ -92,8 +92,7 @@ Exit codes: 0 done, 1 the client does not exist, 2 usage or a file cannot be rea
 	return cmd
 }
 
-// refreshToken returns a refresh token of a client of a configuration, or shows
-// what is wrong with that.
+// refreshToken returns a refresh token of a configured client, or shows why it could not.
 func refreshToken(p *program, files []string, client string, scopes []string, end time.Time) (string, error) {
 	l, err := p.load(files, true, zap.NewNop())
 	if err != nil {

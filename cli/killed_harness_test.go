@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fleet is what servers that are killed have in common.
-type fleet struct {
+// serverFleet is what servers that are killed have in common.
+type serverFleet struct {
 	t *testing.T
 	// dir has the configuration, and counted is what a tool of it writes.
 	dir, counted string
@@ -20,7 +20,7 @@ type fleet struct {
 }
 
 // command runs a command of the program.
-func (f *fleet) command(args ...string) {
+func (f *serverFleet) command(args ...string) {
 	f.t.Helper()
 	cmd := exec.CommandContext(f.t.Context(), "runtime", args...)
 	cmd.Dir = f.dir
@@ -37,7 +37,7 @@ type victim struct {
 }
 
 // start starts a server at an address, and returns when it is ready.
-func (f *fleet) start(address string) *victim {
+func (f *serverFleet) start(address string) *victim {
 	f.t.Helper()
 	v := &victim{daemon: &daemon{cmd: exec.Command("runtime", "serve", "config.yaml", "--listen", address), ended: make(chan struct{})}}
 	v.cmd.Dir = f.dir

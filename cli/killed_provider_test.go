@@ -45,7 +45,7 @@ fallback: {text: That was all.}
 
 // hosting returns a program with hosted agents whose servers are to be killed. Its tool
 // hang does not return before somebody reads from the pipe.
-func hosting(t *testing.T, store string) (f *fleet, pipe string) {
+func hosting(t *testing.T, store string) (f *serverFleet, pipe string) {
 	t.Helper()
 	f = mortal(t, store, providersOf)
 	pipe = filepath.Join(f.dir, "pipe")

@@ -39,14 +39,14 @@ const (
 )
 
 // mortal returns a program whose servers are to be killed, with a store.
-func mortal(t *testing.T, store, more string) *fleet {
+func mortal(t *testing.T, store, more string) *serverFleet {
 	t.Helper()
 	temp, err := os.MkdirTemp("", "killed")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(temp) })
-	f := &fleet{t: t, dir: t.TempDir(), temp: temp}
+	f := &serverFleet{t: t, dir: t.TempDir(), temp: temp}
 	f.counted = filepath.Join(f.dir, "counted")
 	config := fmt.Sprintf(`version: 1
 providers: {demo: {type: scripted, script: ./script.yaml}}

@@ -128,13 +128,13 @@ workflows:
 
 // mortalFlows is a program with workflows whose servers are killed.
 type mortalFlows struct {
-	*fleet
+	*serverFleet
 	*oracle
 }
 
 func newMortalFlows(t *testing.T, store string) *mortalFlows {
 	t.Helper()
-	f := &mortalFlows{&fleet{t: t, dir: t.TempDir()}, newOracle(t)}
+	f := &mortalFlows{&serverFleet{t: t, dir: t.TempDir()}, newOracle(t)}
 	text := fmt.Sprintf(mortalWorkflows, f.URL, f.dir, store, rightKey)
 	if err := os.WriteFile(filepath.Join(f.dir, "config.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -252,8 +252,8 @@ func (f *mortalFlows) begin(c *workflows.Client) {
 	f.awaitRun(c, "approved", store.RunPending)
 }
 
-// goOn lets what waits go on, and checks what it comes to.
-func (f *mortalFlows) goOn(c *workflows.Client) {
+// finishWaiting lets waiting runs continue and checks their results.
+func (f *mortalFlows) finishWaiting(c *workflows.Client) {
 	f.t.Helper()
 	if err := os.WriteFile(filepath.Join(f.dir, "go"), nil, 0o600); err != nil {
 		f.t.Fatal(err)
@@ -301,7 +301,7 @@ func TestRunsOfWorkflowsSurviveTheDeathOfTheirServer(t *testing.T) {
 			s := f.start("127.0.0.1:0")
 			f.begin(f.at(s.url))
 			s.kill()
-			f.goOn(f.at(f.start(s.address).url))
+			f.finishWaiting(f.at(f.start(s.address).url))
 		})
 	}
 }
@@ -313,7 +313,7 @@ func TestAnotherReplicaGoesOnWithRunsOfWorkflows(t *testing.T) {
 	f.begin(f.at(one.url))
 	two := f.start("127.0.0.1:0")
 	one.kill()
-	f.goOn(f.at(two.url))
+	f.finishWaiting(f.at(two.url))
 }
 
 // stormKills is how often servers are killed at random moments of runs.

@@ -20,7 +20,7 @@ func startOverlays(t *testing.T) (base string, pid int) {
 	}
 	config := strings.Replace(bombConfig, "tenant: calm}]", "tenant: calm}"+keys.String()+"]", 1) +
 		"revisions: {source: store}\ntenants: {may: {}}\n"
-	f := &fleet{t: t, dir: t.TempDir()}
+	f := &serverFleet{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{"config.yaml": config, "script.yaml": "fallback: {text: Hello.}\n"} {
 		if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -18,44 +18,44 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// loaded is a configuration that was read, and what was found in it.
+// loaded is a configuration as read, with its diagnostics.
 type loaded struct {
 	names []string
-	// version is that of the program, and command its name.
+	// version and command are the program's version and the command's name.
 	version, command string
 	file             *config.File
 	found            diag.List
 	builder          *builder.AgentRuntimeBuilder
 	// replaces is the revision that the configuration takes the place of; nil for none.
 	replaces *registry.Revision
-	// agent is the one whose turns are all that the configuration is used for; empty
-	// for any. They need the named parts of it besides.
+	// agent limits the configuration to the turns of one agent and to the named parts; empty for
+	// all agents.
 	agent string
 	parts []string
-	// suppressed is what comments silence of what the last check found.
+	// suppressed are the diagnostics of the last check that comments silence.
 	suppressed []diag.Suppressed
 	// proved is what proving found, in the order of the files.
 	proved diag.List
-	// warnings logs what is probably not meant.
+	// warnings logs probable mistakes.
 	warnings *warnings
 	// toolTime bounds how long servers may take to list their tools; 0 leaves that
 	// to their own limits.
 	toolTime time.Duration
 }
 
-// load reads files. The error is for files that cannot be read; all else is
-// among what was found.
+// load reads files. The error is for files that cannot be read; every other problem becomes a
+// diagnostic.
 func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, error) {
 	return p.loadEdited(files, live, logger, nil)
 }
 
-// loadEdited is load with a change of what the files declare; nil changes nothing.
+// loadEdited is load with an edit of the declarations; nil edits nothing.
 func (p *program) loadEdited(files []string, live bool, logger *zap.Logger, edit func(*config.File) error) (*loaded, error) {
 	names, err := config.Expand(files)
 	if err != nil {
 		return nil, err
 	}
-	file, found, err := config.Load(names, config.Options{Kinds: p.ConfigKinds(), RequireVariables: live})
+	file, found, err := config.Load(names, config.Options{Kinds: p.ConfigKinds(), RequireVariables: live, Stdin: p.document})
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,8 @@ func (p *program) loadEdited(files []string, live bool, logger *zap.Logger, edit
 // close closes the components. Errors of that no longer matter: the command is done.
 func (l *loaded) close() { _ = l.builder.Close() }
 
-// unheard returns a logger that accepts everything and writes nothing. With it plugins
-// register what they register for a turn, which a logger that is switched off would let
-// them leave out.
+// unheard returns a logger that accepts everything and writes nothing. With a disabled logger,
+// plugins would skip hooks that they register only for logging.
 func unheard() *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{}), zapcore.AddSync(io.Discard), zapcore.DebugLevel))
 }
@@ -130,9 +129,8 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 	return nil
 }
 
-// forPeers returns a runtime that reaches the peers which the configuration names,
-// to end what they do for turns; nil when the configuration is not right. Its
-// agents are not proved to resolve.
+// forPeers returns a runtime that reaches the configured peers, to end their work for turns. It
+// returns nil if the configuration is invalid, and does not prove that agents resolve.
 func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
 	if l.file.Partial {
 		return nil
@@ -147,8 +145,8 @@ func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
 	return rt
 }
 
-// renderReport writes a report. Its colors reach a terminal; what it says of files is
-// escaped by the report itself.
+// renderReport writes a report. Its colors reach a terminal; the report itself escapes text from
+// files.
 func renderReport(r *diag.Report, w io.Writer, format diag.Format) error {
 	if !r.Color || format != diag.FormatText {
 		return r.Render(w, format)
@@ -184,10 +182,10 @@ func nameCommand(list diag.List, command string) diag.List {
 // maxReferred bounds the files that source reads, in bytes.
 const maxReferred = 4 << 20
 
-// source returns the text of a file that a diagnostic names: one of the
-// configuration, or one that it refers to, such as a script.
+// source returns the text of a file that a diagnostic names, either of the configuration or
+// referenced from it, such as a script.
 func (l *loaded) source(name string) []byte {
-	if slices.Contains(l.names, name) {
+	if name == config.StdinName || slices.Contains(l.names, name) {
 		return l.file.Source(name)
 	}
 	info, err := os.Stat(name)
@@ -206,8 +204,7 @@ func (l *loaded) refuse(list diag.List, w io.Writer) error {
 	return renderReport(l.report(list.Errors(), w), w, diag.FormatText)
 }
 
-// where returns the place of a path in the files, as file:line:column, or
-// nothing when it stands in none.
+// where returns the place of a path as file:line:column, or "" if no file has it.
 func (l *loaded) where(code diag.Code, path string) string {
 	placed := l.file.Complete(nil, diag.List{{Code: code, Path: path}})
 	if len(placed) == 0 || placed[0].Line == 0 {

@@ -22,8 +22,8 @@ func logFormatFlag(cmd *cobra.Command) *choice {
 	return c
 }
 
-// newLogOutput returns where the log goes, in a format: the one that is chosen, or
-// else text on a terminal and JSON elsewhere.
+// newLogOutput returns the log's output in the chosen format. The default is text on a terminal
+// and JSON elsewhere.
 func newLogOutput(out io.Writer, format *choice) *logOutput {
 	o := &logOutput{out: out, format: format.value}
 	if f, ok := fileOf(out); o.format == "" && ok && term.IsTerminal(int(f.Fd())) {
@@ -35,8 +35,8 @@ func newLogOutput(out io.Writer, format *choice) *logOutput {
 	return o
 }
 
-// newLogger returns the logger of a server: everything from info on, and with verbose from
-// debug on. Warnings and errors that repeat are counted; Sync writes what is held back.
+// newLogger returns a server's logger. It logs from info on, with verbose from debug on. Repeated
+// warnings and errors are counted; Sync writes the ones held back.
 func newLogger(out *logOutput, verbose bool) *zap.Logger {
 	level := zapcore.InfoLevel
 	if verbose {
@@ -53,9 +53,8 @@ func newLogger(out *logOutput, verbose bool) *zap.Logger {
 	return zap.New(limitRepeated(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(out)), level)))
 }
 
-// newCommandLogger returns the logger of a command that shows what it does. Without
-// verbose it leaves out what the command shows: how a turn ended, and the runtime's own
-// messages below a warning.
+// newCommandLogger returns the logger of a command that shows its progress. Without verbose it
+// omits what the command shows: how a turn ended, and the runtime's messages below a warning.
 func newCommandLogger(out *logOutput, verbose bool) *zap.Logger {
 	logger := newLogger(out, verbose)
 	if verbose {
@@ -64,7 +63,7 @@ func newCommandLogger(out *logOutput, verbose bool) *zap.Logger {
 	return logger.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return withoutShown{core} }))
 }
 
-// withoutShown drops what the command shows itself.
+// withoutShown drops entries that the command shows itself.
 type withoutShown struct{ zapcore.Core }
 
 // Check adds the core to the entry unless the command shows it.
@@ -80,7 +79,7 @@ func (w withoutShown) With(fields []zapcore.Field) zapcore.Core {
 	return withoutShown{w.Core.With(fields)}
 }
 
-// logOutput redacts what is logged.
+// logOutput redacts log lines.
 type logOutput struct {
 	out    io.Writer
 	format string

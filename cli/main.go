@@ -22,16 +22,15 @@ const sameSignal = 500 * time.Millisecond
 
 // Settings describe a command.
 type Settings struct {
-	// Name is what the command is called in its help, its errors and its manual, by
-	// default "runtime". It is the name of the program's file.
+	// Name is the command's name in help, errors and the manual, by default "runtime". It must be
+	// the name of the program's file.
 	Name string
 	// Components are everything that a configuration of the command can name.
 	Components app.Components
 	// Version is the version that the command reports. When it is empty, the
 	// command reports the version that the Go command recorded in the program.
 	Version string
-	// Commands are those of a team's own, beside validate and the others. If two
-	// commands have one name, every command line fails.
+	// Commands are additional commands. If two commands share a name, every command line fails.
 	Commands []Command
 }
 
@@ -51,10 +50,9 @@ func Main(s Settings) {
 	os.Exit(code)
 }
 
-// Run runs a command line, without the name of the program, and returns its exit
-// code: 0 for success, 1 for a failure that it has reported, 2 for a wrong command
-// line or a file that cannot be read, 130 if ctx ended it, or one that the help of
-// the command lists.
+// Run runs a command line, without the program's name, and returns its exit code: 0 for success,
+// 1 for a reported failure, 2 for a wrong command line or an unreadable file, 130 if ctx was
+// canceled, or one listed in the command's help.
 func Run(ctx context.Context, s Settings, args []string, in io.Reader, out, err io.Writer) int {
 	p := program{
 		streams: streams{in: in, out: out, err: err, name: s.Name}, Components: s.Components,

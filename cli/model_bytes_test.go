@@ -43,9 +43,9 @@ server:
   a2a: {v0_3: true, grpc_listen: "127.0.0.1:0", default_agent: openai}
 `
 
-// mouth is the vendors: each answers the first request with bytes, and the others in
+// vendorStub serves as all vendors: each answers the first request with bytes, and the others in
 // a form of which it makes nothing, so that the turn ends.
-type mouth struct {
+type vendorStub struct {
 	mu    sync.Mutex
 	bytes []byte
 	asked int
@@ -53,13 +53,13 @@ type mouth struct {
 	faults []string
 }
 
-func (m *mouth) says(b []byte) {
+func (m *vendorStub) says(b []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.bytes, m.asked, m.faults = b, 0, nil
 }
 
-func (m *mouth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (m *vendorStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,7 +125,7 @@ func FuzzEverySurfaceShowsWhatAModelSends(f *testing.F) {
 		}
 		f.Add(uint8(n), callOf(vendor, "a\x00b", "ref\x00und", `{"v":"\u0000"}`))
 	}
-	m := new(mouth)
+	m := new(vendorStub)
 	w := speaking(f, m)
 	conn, methods := w.dialGRPC(f, "openai"), grpcMethods()
 	f.Fuzz(func(t *testing.T, n uint8, said []byte) {
@@ -149,7 +149,7 @@ func FuzzEverySurfaceShowsWhatAModelSends(f *testing.F) {
 	})
 }
 
-func speaking(f *testing.F, m *mouth) *town {
+func speaking(f *testing.F, m *vendorStub) *town {
 	f.Helper()
 	vendors := httptest.NewServer(m)
 	f.Cleanup(vendors.Close)

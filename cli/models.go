@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/model/catalog"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
 )
@@ -21,17 +24,27 @@ type modelList struct {
 func newModels(p *program) *cobra.Command {
 	var format *choice
 	var vendor string
+	var files []string
+	var online bool
 	cmd := &cobra.Command{
 		Use:   "models [PATTERN]",
-		Short: "List the models of the catalog",
+		Short: "List the models of the catalog, or of a configuration",
 		Long: `models lists the models of the built-in catalog: their context windows, limits and list
 prices in USD per million tokens. PATTERN is a glob that the names must match.
 
-A model of a configuration uses the catalog for every field that it does not set.
+With --file, models lists what is known of the models of a configuration and the source of
+each value: the configuration, or else the server, or else the catalog. The servers are
+asked with --online only.
 
-Exit codes: 0 done, 2 usage.`,
+Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be read.`,
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(files) > 0 {
+				return listConfigured(cmd, p, files, strings.Join(args, ""), online, format.value)
+			}
+			if online {
+				return usagef(cmd, "--online needs --file")
+			}
 			list, err := findModels(vendor, strings.Join(args, ""))
 			if err != nil {
 				return usagef(cmd, "%w", err)
@@ -39,12 +52,56 @@ Exit codes: 0 done, 2 usage.`,
 			if format.String() == "json" {
 				return writeJSON(p.out, list)
 			}
+			if len(list.Models) == 0 {
+				_, err = fmt.Fprint(p.out, list.missingText(vendor))
+				return err
+			}
 			return writeTable(p.out, list.rows())
 		},
 	}
 	format = formatFlag(cmd, "text", "json")
 	cmd.Flags().StringVar(&vendor, "vendor", "", "only models of this vendor, such as openai")
+	cmd.Flags().StringArrayVarP(&files, "file", "f", nil, "list the models of this configuration `FILE`; can be repeated")
+	cmd.Flags().BoolVar(&online, "online", false, "with --file, ask the servers of the models for their limits")
+	cmd.MarkFlagsMutuallyExclusive("vendor", "file")
+	cmd.MarkFlagsMutuallyExclusive("vendor", "online")
 	return cmd
+}
+
+// listConfigured lists the models of a configuration with their limits and prices.
+func listConfigured(cmd *cobra.Command, p *program, files []string, glob string, online bool, format string) error {
+	matches, err := pattern.Compile(cmp.Or(glob, "**"))
+	if err != nil {
+		return usagef(cmd, "the pattern %q: %w", glob, err)
+	}
+	l, err := p.load(files, false, unheard())
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if online {
+		l.discoverLimits(cmd.Context(), p)
+	}
+	rev, list, err := l.check(cmd.Context())
+	if err != nil {
+		return err
+	}
+	facts := slices.DeleteFunc(resolve.ModelFacts(rev), func(f resolve.ModelFact) bool { return !matches.Match(f.Model) })
+	if format == "json" {
+		err = writeRedacted(p.out, struct {
+			Facts []resolve.ModelFact `json:"facts"`
+		}{append([]resolve.ModelFact{}, facts...)}, l.file.Redact)
+	} else {
+		rows := [][]string{{"MODEL", "FIELD", "VALUE", "SOURCE"}}
+		for _, f := range facts {
+			rows = append(rows, []string{f.Model, f.Field, l.file.Redact(f.Value), f.Source})
+		}
+		err = writeTable(p.out, rows)
+	}
+	if err == nil && list.HasErrors() {
+		return failed(l.refuse(list, p.err))
+	}
+	return err
 }
 
 // findModels returns the models of a vendor, or of all, whose names match a glob; an empty
@@ -64,6 +121,21 @@ func findModels(vendor, glob string) (*modelList, error) {
 		}
 	}
 	return list, nil
+}
+
+// missingText explains an empty list.
+func (*modelList) missingText(vendor string) string {
+	var vendors []string
+	for _, m := range catalog.All() {
+		if !slices.Contains(vendors, m.Vendor) {
+			vendors = append(vendors, m.Vendor)
+		}
+	}
+	slices.Sort(vendors)
+	if vendor != "" && !slices.Contains(vendors, vendor) {
+		return fmt.Sprintf("The catalog has no models of %s; it has those of %s. For models of other servers, use --file FILE --online, or see what the server lists.\n", vendor, strings.Join(vendors, ", "))
+	}
+	return "No model of the catalog matches.\n"
 }
 
 // rows returns the table of the models.

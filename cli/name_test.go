@@ -102,7 +102,7 @@ func TestInitWritesWhatAProgramHas(t *testing.T) {
 		var out bytes.Buffer
 		file := filepath.Join(t.TempDir(), "config.yaml")
 		code := Run(t.Context(), Settings{Components: small}, []string{"init", file}, strings.NewReader(""), &out, &out)
-		if _, err := os.Stat(file); code != exitFailed || err == nil || !strings.Contains(out.String(), "no kind of provider") {
+		if _, err := os.Stat(file); code != exitFailed || err == nil || !strings.Contains(out.String(), "no provider kinds") {
 			t.Errorf("exit %d: %s", code, &out)
 		}
 	})

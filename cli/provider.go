@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
@@ -107,7 +108,7 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 	}
 	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
 	if err != nil {
-		p.printErrorf("turns are not traced: %v", err)
+		p.printErrorf("tracing is off: %v", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	l.toolTime = app.StartupToolTime
@@ -131,7 +132,7 @@ type providerKeeper struct {
 	logger   *zap.Logger
 	seen     *observed
 	runtime  *runtime.AgentRuntime
-	provider app.Provider
+	provider component.Provider
 	// serving ends with the provider; running is what serves in it.
 	serving context.Context
 	running sync.WaitGroup
@@ -145,7 +146,7 @@ func (k *providerKeeper) serve(ctx context.Context, socket, agent string) error 
 	defer cancel()
 	k.serving = ctx
 	var err error
-	k.provider, err = k.Provider(app.ProviderSettings{
+	k.provider, err = k.Provider(component.ProviderSettings{
 		Version: k.version(), Agent: agent, Durable: k.StoreDriver(k.loaded.file).OpenReadOnly != nil, Prepared: len(k.loaded.file.Workspaces.PreparedRoots) > 0,
 		HostAddress: os.Getenv(hostVariable), HostToken: os.Getenv(tokenVariable), Start: k.start, Logger: k.logger.Named("provider"),
 	})
@@ -172,14 +173,14 @@ func (k *providerKeeper) start(ctx context.Context) (*service.Service, error) {
 	parts.TurnTools = func(*config.File, *zap.Logger) service.TurnTools { return k.provider.TurnTools() }
 	k.app = app.New(app.Settings{File: k.loaded.file, Components: &parts, Version: k.version(), MeterProvider: k.seen.meters, Logger: k.logger})
 	if err := k.app.Start(ctx, k.runtime); err != nil {
-		k.logger.Error("the provider cannot start", zap.Error(err))
+		k.logger.Error("starting the provider failed", zap.Error(err))
 		return nil, errors.New(k.loaded.file.Redact(err.Error()))
 	}
 	k.running.Go(func() { _ = k.app.Serve(k.serving) }) // without an address it ends with its context
 	return k.app.Service(), nil
 }
 
-// listenSocket listens at a unix socket, in place of one that a provider before has left.
+// listenSocket listens on a unix socket and replaces one left behind by an earlier provider.
 func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
 		if err := os.Remove(path); err != nil {

@@ -28,6 +28,7 @@ type records interface {
 	ExportSession(ctx context.Context, id string) (*service.SessionExport, error)
 	ImportSession(ctx context.Context, req native.ImportSession, export *service.SessionExport) (*native.Session, error)
 	ListTurns(ctx context.Context, q native.TurnQuery) (*native.TurnList, error)
+	ListFeedback(ctx context.Context, q native.FeedbackQuery) (*native.FeedbackList, error)
 	GetTurn(ctx context.Context, id string) (*native.Turn, error)
 	CreateTurn(ctx context.Context, req native.CreateTurn) (*native.Turn, error)
 	CancelTurn(ctx context.Context, id, reason string) (*native.Turn, error)
@@ -47,19 +48,18 @@ type place struct {
 	records
 	// redact hides what must not be shown.
 	redact func(string) string
-	// name is what a command line calls the place.
+	// name is the place's name on the command line.
 	name string
 	// workOn makes this process work on a turn; nil where another one does.
 	workOn func(turn string)
-	// models returns the models and pools that a turn may have, and that of an agent;
-	// nil where the server alone knows them.
+	// models returns the models and pools that a turn may use, and the agent's own model; nil if
+	// only the server knows them.
 	models func(agent string) (all []string, own string)
 	// keeps is set if the records outlive the command.
 	keeps bool
 }
 
-// target is what a command line says of the place: the files of a configuration
-// with a store, or a server.
+// target is the place named on the command line: configuration files with a store, or a server.
 type target struct {
 	serverFlags
 	files []string
@@ -105,7 +105,7 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 	if err != nil {
 		return p.complain(ctx, l, err)
 	}
-	return p.withRecords(ctx, l, service.Operator(), service.Settings{Store: e.Store, Bell: e.Bell}, do)
+	return p.withRecords(ctx, l, service.Operator(), service.Settings{Store: e.Store, Notifier: e.Notifier}, do)
 }
 
 // withRecords calls do with the records of a store as a caller sees them, and closes
@@ -121,7 +121,7 @@ func (p *program) withRecords(ctx context.Context, l *loaded, caller service.Cal
 // change is what changing the records of a store takes. At a server neither
 // counts.
 type change struct {
-	// caller is who changes them; what is made belongs to it.
+	// caller is who makes the changes and owns what is created.
 	caller service.Caller
 	// agents makes the runtime that it takes; nil takes none. It may return nil.
 	agents func(*loaded) (*runtime.AgentRuntime, error)
@@ -163,15 +163,15 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 	if err != nil {
 		return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 	}
-	return p.withRecords(ctx, l, c.caller, service.Settings{Runtime: rt, Store: e.Store, Bell: e.Bell, Dispatcher: queue, Workspaces: workspaces}, do)
+	return p.withRecords(ctx, l, c.caller, service.Settings{Runtime: rt, Store: e.Store, Notifier: e.Notifier, Dispatcher: queue, Workspaces: workspaces}, do)
 }
 
-// complain shows why a command failed with the store, and ends it. One that was
-// canceled, or has said what there is to say, is left as it is.
+// complain shows why a command failed at the store, and ends it. It passes through cancellations
+// and errors that were already shown.
 func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	switch locked, ok := errors.AsType[*store.LockedError](err); {
 	case ok:
-		err = fmt.Errorf("%w\n  \"%[2]s sessions\", \"%[2]s turns\" and \"%[2]s events\" read it meanwhile; to change it, give --server, or end that process first", locked, p.command())
+		err = fmt.Errorf("%w\n  \"%[2]s sessions\", \"%[2]s turns\" and \"%[2]s events\" can still read it; to change it, give --server, or end that process first", locked, p.command())
 	case errors.Is(err, server.ErrUnauthenticated):
 		err = fmt.Errorf("%w\n  make a key with \"%s keys new\", or write server.allow_unauthenticated: true", err, p.command())
 	}

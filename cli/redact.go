@@ -34,9 +34,8 @@ var fixed = map[string]bool{
 	"status": true, "time": true, "turn_id": true, "type": true,
 }
 
-// redactJSON redacts the texts of a JSON document one by one, so that it stays
-// what it is: the names of its members, its numbers and what is fixed are left
-// alone.
+// redactJSON redacts the texts of a JSON document one by one. Member names, numbers and fixed
+// values stay as they are, so the document keeps its form.
 func redactJSON(document []byte, redact func(string) string) []byte {
 	return redactTexts(document, func(member string, literal []byte) []byte {
 		if fixed[member] {
@@ -46,7 +45,7 @@ func redactJSON(document []byte, redact func(string) string) []byte {
 	}, nil)
 }
 
-// logNumber is a number in a line of the log, or what is left of it.
+// logNumber matches a number in a log line, or the rest of one.
 var logNumber = regexp.MustCompile(`-?\d[\d.eE+-]*`)
 
 // redactLogLine redacts a line of a log that is a JSON object, so that it stays one.
@@ -68,9 +67,8 @@ func redactLogLine(line []byte, redact func(string) string) []byte {
 	}, func(between []byte) []byte { return logNumber.ReplaceAllFunc(between, number) })
 }
 
-// redactTexts puts each value that is a text through a function that is told the name
-// of the member, and, where there is a function for them, the names of members and
-// what stands between texts as well.
+// redactTexts passes each text value and its member's name to text. If between is set, it also
+// passes member names to text, and the parts between texts to between.
 func redactTexts(document []byte, text func(member string, literal []byte) []byte, between func([]byte) []byte) []byte {
 	all := between != nil
 	if !all {

@@ -11,8 +11,8 @@ import (
 // log: those that turns in flight may still work with.
 const keptRedactions = 16
 
-// redactions keeps the secrets of several configurations out of what is shown. It
-// is safe for concurrent use, but one goroutine changes it.
+// redactions keeps the secrets of several configurations out of the output. It is safe for
+// concurrent use, but only one goroutine may change it.
 type redactions struct {
 	files atomic.Pointer[[]*config.File]
 }

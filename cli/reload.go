@@ -24,15 +24,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// keeper keeps what a server knows up to date: it reads the configuration again
-// when it is told to, or sees that a file has changed, and asks peers for their
-// agents now and then. One goroutine does it all, so that no two of them get in
-// each other's way.
+// keeper keeps a server up to date: it reloads the configuration on request or when a file
+// changes, and refreshes the agents of peers at intervals. One goroutine does all of it, so the
+// tasks never overlap.
 type keeper struct {
 	program *program
 	runtime *runtime.AgentRuntime
-	// files are the names of those that are read again, and listen the address
-	// that stands for what they say, if any.
+	// files are the names of the files to reload; listen overrides their listen address, if set.
 	files  []string
 	listen string
 	// started is the configuration that the process began with; what of it does
@@ -41,7 +39,7 @@ type keeper struct {
 	// app is what works on the turns.
 	app        *app.App
 	redactions *redactions
-	// warnings are those of the configuration in use.
+	// warnings are the warnings of the current configuration.
 	warnings *warnings
 	// hangups tells to read the files again; watch, if there is one, sees that
 	// they have changed.
@@ -84,8 +82,7 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// maxProblem bounds what the log repeats of what is wrong with a configuration, in
-// bytes.
+// maxProblem limits how much of a configuration's problems the log repeats, in bytes.
 const maxProblem = 4 << 10
 
 // reload puts the configuration that the files hold now in the place of the one
@@ -110,31 +107,29 @@ func (k *keeper) reload(ctx context.Context) {
 			said = k.redactions.redact(err.Error())
 			problem = said
 		}
-		k.program.printErrorf("not reloaded, nothing has changed: %s", said)
-		logger.Error("the new configuration is refused; everything stays as it was", zap.String("problem", problem))
+		k.program.printErrorf("not reloaded; the current configuration stays in use: %s", said)
+		logger.Error("new configuration rejected; the current one stays in use", zap.String("problem", problem))
 		return
 	}
 	k.program.printErrorf("reloaded: revision %d", number)
-	logger.Info("the configuration is reloaded", zap.Uint64("revision", number))
+	logger.Info("configuration reloaded", zap.Uint64("revision", number))
 	if len(restart) > 0 {
 		k.program.printErrorf("warning: restart required to apply settings: %s", strings.Join(restart, ", "))
-		logger.Warn("some settings wait for a restart", zap.Strings("settings", restart))
+		logger.Warn("restart required to apply settings", zap.Strings("settings", restart))
 	}
 }
 
-// follow makes the watch, if there is one, look at all files of a configuration
-// that was read, also of one that is not right: what is wrong may be in any of
-// them. Those that components read are not read yet.
+// follow makes the watch, if any, look at all files of a configuration, even an invalid one,
+// since the error may be in any of them. Files read by components are not among them yet.
 func (k *keeper) follow(l *loaded) {
 	if k.watch != nil {
 		k.watch.follow(append(l.file.Files(), k.files...)) // with the directories among them
 	}
 }
 
-// replace reads the files, proves that all agents resolve, and makes them
-// current: the number is that of the revision, and restart names the settings that
-// have changed and do not count yet. What is wrong with them is shown by p; then the
-// error is an exit.
+// replace reads the files, proves that all agents resolve, and makes them current. It returns the
+// number of the revision and the changed settings that need a restart. Problems are shown by p,
+// and the error is then an exit.
 func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restart []string, err error) {
 	l, err := p.load(k.files, true, k.logger)
 	if err != nil {
@@ -168,11 +163,14 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	k.warnings.replace(l)
 	swap()
 	k.telemetry.SetTenants(l.file.Tenants())
-	return rev.Number(), restart, nil
+	number = rev.Number()
+	if revisions := k.app.Fleet(); revisions.FromStore() {
+		number = revisions.Running().Number
+	}
+	return number, restart, nil
 }
 
-// publish makes what the files declare current, or nothing where the store decides what
-// the agents are.
+// publish makes the declarations current, unless the store decides which agents exist.
 func (k *keeper) publish(ctx context.Context, l *loaded) (*registry.Revision, error) {
 	revisions := k.app.Fleet()
 	if revisions.FromStore() {
@@ -192,10 +190,9 @@ func (k *keeper) publish(ctx context.Context, l *loaded) (*registry.Revision, er
 // once it asks for credentials.
 var reloadable = []string{"keys", "jwt", "oauth"}
 
-// waiting names the settings that differ from those that the process began with
-// and count when it is started again. A server never begins or ceases to ask for
-// credentials, or to issue tokens, while it runs: what it listens at, and what it
-// answers, was chosen at its start.
+// waiting names the changed settings that take effect only after a restart. A running server
+// never starts or stops requiring credentials or issuing tokens: its listeners and surfaces are
+// fixed at start.
 func waiting(began, now *config.File) []string {
 	var names []string
 	differ := func(name string, a, b any) {

@@ -22,7 +22,7 @@ const (
 	maxKey = 16 << 10
 )
 
-// serverFlags is what a command line says of a server.
+// serverFlags are the flags that name a server.
 type serverFlags struct {
 	// server is its URL; empty without --server.
 	server  string
@@ -98,7 +98,7 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 		redact = func(text string) string { return strings.ReplaceAll(text, key, "***") }
 	}
 	client, err := native.NewClient(native.ClientSettings{URL: r.server, Key: key, Broken: func(err error) {
-		fmt.Fprintf(p.err, "! %s; it is tried again\n", oneLine(redact(err.Error())))
+		fmt.Fprintf(p.err, "! %s; retrying\n", oneLine(redact(err.Error())))
 	}})
 	if err != nil {
 		return fmt.Errorf("--server: %w", err)

@@ -17,8 +17,8 @@ const (
 	maxRepeated = 1000
 )
 
-// repeatedCore limits warnings and errors of one logger with one message. Nothing is lost
-// silently: the field repeated counts the lines that a line stands for.
+// repeatedCore limits the warnings and errors of one logger with one message. Nothing is lost
+// silently: the field "repeated" counts the lines left out.
 type repeatedCore struct {
 	zapcore.Core
 	lines *repeatedLines
@@ -70,7 +70,7 @@ func (c *repeatedCore) Write(entry zapcore.Entry, fields []zapcore.Field) error 
 	return nil
 }
 
-// Sync writes what is held back.
+// Sync writes the lines held back.
 func (c *repeatedCore) Sync() error {
 	c.lines.mu.Lock()
 	keys := make([]repeatedKey, 0, len(c.lines.lines))

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,7 +63,7 @@ func (m *recordingModel) take() string {
 // fieldSurfaces are parts of the names of the operations of each surface, in the order of
 // the page.
 var fieldSurfaces = []string{
-	"/runtime/v1/", "/workflow/", "/agents/", "/a2a/", "A2A ", "/api/v1/workspaces/", "/api/a2a/", "/api/v1/agent/", "/api/oauth/", "/.well-known/", "/openapi.json", "/readyz",
+	"/runtime/v1/", "/workflow/", "/agents/", "/agui/", "/aisdk/", "/a2a/", "A2A ", "/api/v1/workspaces/", "/api/a2a/", "/api/v1/agent/", "/api/oauth/", "/.well-known/", "/openapi.json", "/readyz",
 }
 
 // TestEveryFieldOfARequestIsHonoredOrRejected holds testdata/request_fields.yaml against the
@@ -77,7 +79,7 @@ func TestEveryFieldOfARequestIsHonoredOrRejected(t *testing.T) {
 	if err := json.Unmarshal([]byte(w.answer(t, http.MethodGet, "/openapi.json", "").body), &document); err != nil {
 		t.Fatal(err)
 	}
-	w.make(t, "{task}{workrun}{revision}") // so that no list is empty
+	w.make(t, "{task}{workrun}{revision}{rated}") // so that no list is empty
 	all := bearer(w.token(t, "acme", "ann", w.scopes...))
 	table := fieldtest.Read(t, "testdata/request_fields.yaml")
 	common := table["all requests"].Fields
@@ -143,12 +145,31 @@ func (p *fieldProbe) run(t *testing.T, table fieldtest.Table, fields []string) {
 			continue
 		}
 		p.probe(t, field, rule, &base)
+		if !strings.Contains(field, ":") && !rule.Whole {
+			p.sendWrongTypes(t, base.made, field)
+		}
+	}
+}
+
+// goError matches what errors of encoding/json and of gRPC say of Go types.
+var goError = regexp.MustCompile(`json: |cannot unmarshal|Go (value|struct|type)|UnmarshalJSON|proto: `)
+
+// sendWrongTypes sends a field with values of each type. No answer may name a type of Go.
+func (p *fieldProbe) sendWrongTypes(t *testing.T, made things, field string) {
+	t.Helper()
+	for _, value := range []any{7.5, []any{7.5}, map[string]any{"theta": 7.5}} {
+		if got := p.sendFor(t, made, "", nil, fieldtest.Set(p.as.Base, field, value)); got.failed && goError.MatchString(got.text) {
+			t.Errorf("%s: %v is answered with %s", field, value, got.text)
+		}
 	}
 }
 
 func (p *fieldProbe) probe(t *testing.T, field string, rule *fieldtest.Rule, base *probed) {
 	t.Helper()
-	if strings.HasPrefix(rule.Expect, "see Test") {
+	if test, ok := strings.CutPrefix(rule.Expect, "see "); ok {
+		if _, known := testNames(t)[test]; !known {
+			t.Errorf("%s: there is no test %s", field, test)
+		}
 		return
 	}
 	query, header, body := "", http.Header(nil), p.as.Base
@@ -190,6 +211,35 @@ func (p *fieldProbe) probe(t *testing.T, field string, rule *fieldtest.Rule, bas
 		t.Errorf("%s: the answer without the field has %q, too", field, rule.Expect)
 	}
 }
+
+// testNames returns the names of the tests of the packages that serve requests.
+var testNames = func() func(t *testing.T) map[string]bool {
+	names := map[string]bool{}
+	return func(t *testing.T) map[string]bool {
+		t.Helper()
+		if len(names) > 0 {
+			return names
+		}
+		for _, root := range []string{".", "../server"} {
+			err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+				if err != nil || !strings.HasSuffix(path, "_test.go") {
+					return err
+				}
+				source, err := os.ReadFile(path)
+				for _, found := range testFunction.FindAllSubmatch(source, -1) {
+					names[string(found[1])] = true
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return names
+	}
+}()
+
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
 // probed is what became of a request: the answer, those to further requests, and what the
 // model was asked.
@@ -288,7 +338,7 @@ func (p *fieldProbe) read(t *testing.T, method, path, body string, headers ...ht
 	return heard{resp.StatusCode, resp.Header, string(text)}
 }
 
-// checkRequestFieldsPage compares the fields that are not honored with docs/server.md;
+// checkRequestFieldsPage compares the fields that are not honored with docs/guides/server.md;
 // -update writes them.
 func checkRequestFieldsPage(t *testing.T, table fieldtest.Table) {
 	t.Helper()
@@ -301,17 +351,17 @@ func checkRequestFieldsPage(t *testing.T, table fieldtest.Table) {
 		}
 		return strings.Compare(a, b)
 	})
-	const file, begin, end = "../docs/server.md", "<!-- generated: request-fields -->\n", "\n<!-- end generated -->"
+	const file, begin, end = "../docs/guides/server.md", "<!-- generated: request-fields -->\n", "\n<!-- end generated -->"
 	page := readAll(t, file)
 	before, rest, _ := strings.Cut(page, begin)
 	_, after, found := strings.Cut(rest, end)
 	fresh := before + begin + table.Markdown(names) + end + after
 	switch {
 	case !found:
-		t.Error("docs/server.md has no region request-fields")
+		t.Error("docs/guides/server.md has no region request-fields")
 	case fresh == page:
 	case !*update:
-		t.Error("the region request-fields of docs/server.md is stale; run: go test ./cli -run TestEveryFieldOfARequest -update")
+		t.Error("the region request-fields of docs/guides/server.md is stale; run: go test ./cli -run TestEveryFieldOfARequest -update")
 	default:
 		if err := os.WriteFile(file, []byte(fresh), 0o644); err != nil { //nolint:gosec // documentation
 			t.Fatal(err)

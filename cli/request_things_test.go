@@ -16,12 +16,13 @@ var fieldMakers = map[string]func(*testing.T, *town, things){
 		session := w.own(t, http.MethodPost, "/runtime/v1/sessions", `{"agent_id":"clerk"}`)
 		made["{own}"], _ = session["id"].(string)
 	},
+	"{fresh}": func(_ *testing.T, _ *town, made things) { made["{fresh}"] = uuid.NewString() },
 	"{schedule}": func(t *testing.T, w *town, made things) {
-		start := w.own(t, http.MethodPost, "/workflow/schedules", `{"cron":"@daily","target":{"steps":[{"id":"a","agent":{"agent":"clerk","prompt":"hello"}}]}}`)
+		start := w.own(t, http.MethodPost, "/workflow/schedules", `{"cron":"@daily","target":{"steps":[{"id":"a","tool":{"name":"refund"}}]}}`)
 		made["{schedule}"], _ = start["id"].(string)
 	},
 	"{trigger}": func(t *testing.T, w *town, made things) {
-		start := w.own(t, http.MethodPost, "/workflow/event-triggers", `{"match":{"type":"x"},"target":{"steps":[{"id":"a","agent":{"agent":"clerk","prompt":"hello"}}]}}`)
+		start := w.own(t, http.MethodPost, "/workflow/event-triggers", `{"match":{"type":"x"},"target":{"steps":[{"id":"a","tool":{"name":"refund"}}]}}`)
 		made["{trigger}"], _ = start["id"].(string)
 	},
 	"{plain}": func(t *testing.T, w *town, made things) {

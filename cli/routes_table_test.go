@@ -59,14 +59,29 @@ var (
 		`{"error":"the credential lacks the scope %s","code":"insufficient_scope"}`,
 	}
 	textDialect = &dialect{
-		"a credential is needed: an API key, as bearer token or in X-API-Key",
-		"the credential is not valid",
-		"the credential lacks the scope %s",
+		"UNAUTHENTICATED: a credential is needed: an API key, as bearer token or in X-API-Key",
+		"UNAUTHENTICATED: the credential is not valid",
+		"PERMISSION_DENIED: the credential lacks the scope %s",
 	}
 	openaiDialect = &dialect{
 		`{"error":{"message":"a credential is needed: an API key, as bearer token or in X-API-Key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
 		`{"error":{"message":"the credential is not valid","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`,
 		`{"error":{"message":"the credential lacks the scope %s","type":"invalid_request_error","param":null,"code":"insufficient_scope"}}`,
+	}
+	aguiDialect = &dialect{
+		`{"error":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key"}`,
+		`{"error":"unauthorized","message":"the credential is not valid"}`,
+		`{"error":"insufficient_scope","message":"the credential lacks the scope %s"}`,
+	}
+	mcpDialect = &dialect{
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"}}`,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the credential is not valid"}}`,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the credential lacks the scope %s"}}`,
+	}
+	aisdkDialect = &dialect{
+		"a credential is needed: an API key, as bearer token or in X-API-Key",
+		"the credential is not valid",
+		"the credential lacks the scope %s",
 	}
 	rpcDialect = &dialect{
 		`{"error":{"code":-31401,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"},"id":null,"jsonrpc":"2.0"}`,
@@ -81,13 +96,14 @@ var (
 )
 
 const (
+	mcpHello        = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	runsAt          = "/api/v1/workspaces/{workspace}"
 	noRun           = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found","hint":"run \"{run}\" not found"}`
 	noApproval      = `404 {"error":"not_found","code":"not_found","message":"run \"{approval}\" not found","hint":"run \"{approval}\" not found"}`
 	sessionsAt      = "/api/v1/agent"
 	noTalk          = `404 {"error":"session \"{chat}\" not found","code":"not_found"}`
 	noChatTurn      = `404 {"error":"turn \"{asking}\" not found","code":"not_found"}`
-	noSnapshot      = `404 snapshot "{interrupted}" not found`
+	noSnapshot      = `404 NOT_FOUND: snapshot "{interrupted}" not found`
 	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
 	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
 	noResponse      = `404 {"error":{"message":"Response with id '{response}' not found."`
@@ -118,6 +134,7 @@ func tenantRoute(verb, request string, owner int) row {
 var rows = map[string]row{
 	"GET /healthz":      {public: true, asks: []inquiry{{request: "GET /healthz", owner: 200}}},
 	"GET /readyz":       {public: true, asks: []inquiry{{request: "GET /readyz", owner: 200}}},
+	"GET /{$}":          {public: true, asks: []inquiry{{request: "GET /", owner: 200}}},
 	"GET /openapi.json": {public: true, asks: []inquiry{{request: "GET /openapi.json", owner: 200}}},
 	"GET /metrics":      {scope: "metrics:read", speaks: plainDialect, asks: []inquiry{{request: "GET /metrics", owner: 200}}},
 
@@ -150,6 +167,15 @@ var rows = map[string]row{
 	"POST /api/v1/workspaces/{workspace}/agent-sessions": {scope: "sessions:write", speaks: runsDialect, asks: []inquiry{
 		{request: "POST " + runsAt + "/agent-sessions\n" + `{"agentId":"{agent}"}`, owner: 201},
 	}},
+	"GET /api/v1/workspaces/{workspace}/agent-sessions": {scope: "sessions:read", speaks: runsDialect, asks: []inquiry{
+		{request: "GET " + runsAt + "/agent-sessions", owner: 501},
+	}},
+	"GET /api/v1/workspaces/{workspace}/agent-sessions/{id}/events": {scope: "sessions:read", speaks: runsDialect, asks: []inquiry{
+		{request: "GET " + runsAt + "/agent-sessions/{session}/events", owner: 501, lost: noSess},
+	}},
+	"POST /api/v1/workspaces/{workspace}/agent-runs/{id}/feedback": {scope: "runs:write", speaks: runsDialect, asks: []inquiry{
+		{request: "POST " + runsAt + "/agent-runs/{run}/feedback", owner: 501, lost: noRun},
+	}},
 	"GET /api/v1/workspaces/{workspace}/agent-sessions/{id}": {scope: "sessions:read", speaks: runsDialect, asks: []inquiry{
 		{request: "GET " + runsAt + "/agent-sessions/{session}", owner: 200, lost: noSess},
 	}},
@@ -163,7 +189,7 @@ var rows = map[string]row{
 		{request: "POST /api/a2a/{workspace}/agents/{agent}\n" + `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"parts":[{"kind":"text","text":"hello"}]}}}`, owner: 200},
 		{
 			request: "POST /api/a2a/{workspace}/agents/{agent}\n" + `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"contextId":"{talk}","parts":[{"kind":"text","text":"hello"}]}}}`,
-			owner:   200, lost: `200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"there is no context \"{talk}\": leave contextId out to begin one"}}`,
+			owner:   200, lost: `200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"there is no context \"{talk}\": omit contextId to start one"}}`,
 		},
 	}},
 	"GET /api/a2a/{workspace}/agents/{agent}/.well-known/agent-card.json": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{
@@ -171,6 +197,33 @@ var rows = map[string]row{
 	}},
 	"GET /api/a2a/{workspace}/discovery": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{{request: "GET /api/a2a/{workspace}/discovery", owner: 200}}},
 
+	"POST /agui/{agent}": {scope: "runs:write", speaks: aguiDialect, asks: []inquiry{
+		{request: "POST /agui/{agent}\n" + `{"threadId":"thread","runId":"run","messages":[{"id":"u","role":"user","content":"hello"}]}`, owner: 200},
+	}},
+	"POST /agui/{agent}/{thread}/stop": {scope: "runs:write", speaks: aguiDialect, asks: []inquiry{
+		{request: "POST /agui/{agent}/{session}/stop", owner: 200, lost: `404 {"error":"not_found","message":"thread \"{session}\" not found"}`},
+	}},
+	"POST /mcp":           {scope: "runs:write", speaks: mcpDialect, asks: []inquiry{{request: "POST /mcp\n" + mcpHello, owner: 400}}},
+	"GET /mcp":            {scope: "runs:write", speaks: mcpDialect, asks: []inquiry{{request: "GET /mcp", owner: 400}}},
+	"DELETE /mcp":         {scope: "runs:write", speaks: mcpDialect, asks: []inquiry{{request: "DELETE /mcp", owner: 400}}},
+	"POST /mcp/{agent}":   {scope: "runs:write", speaks: mcpDialect, asks: []inquiry{{request: "POST /mcp/{agent}\n" + mcpHello, owner: 400}}},
+	"GET /mcp/{agent}":    {scope: "runs:write", speaks: mcpDialect, asks: []inquiry{{request: "GET /mcp/{agent}", owner: 400}}},
+	"DELETE /mcp/{agent}": {scope: "runs:write", speaks: mcpDialect, asks: []inquiry{{request: "DELETE /mcp/{agent}", owner: 400}}},
+	"GET /.well-known/oauth-protected-resource":             {public: true},
+	"GET /.well-known/oauth-protected-resource/mcp":         {public: true},
+	"GET /.well-known/oauth-protected-resource/mcp/{agent}": {public: true},
+	"POST /aisdk/{agent}": {scope: "runs:write", speaks: aisdkDialect, asks: []inquiry{
+		{request: "POST /aisdk/{agent}\n" + `{"id":"chat","messages":[{"id":"u","role":"user","parts":[{"type":"text","text":"hello"}]}]}`, owner: 200},
+	}},
+	"GET /aisdk/{agent}/{chat}": {scope: "runs:read", speaks: aisdkDialect, asks: []inquiry{
+		{request: "GET /aisdk/{agent}/{session}", owner: 200, lost: `404 chat "{session}" not found`},
+	}},
+	"GET /aisdk/{agent}/{chat}/stream": {scope: "runs:read", speaks: aisdkDialect, asks: []inquiry{
+		{request: "GET /aisdk/{agent}/none/stream", owner: 204},
+	}},
+	"POST /aisdk/{agent}/{chat}/stop": {scope: "runs:write", speaks: aisdkDialect, asks: []inquiry{
+		{request: "POST /aisdk/{agent}/{session}/stop", owner: 200, lost: `404 chat "{session}" not found`},
+	}},
 	"GET /v1/models":         {scope: "models:read", speaks: openaiDialect, asks: []inquiry{{request: "GET /v1/models", owner: 200}}},
 	"GET /v1/models/{model}": {scope: "models:read", speaks: openaiDialect, asks: []inquiry{{request: "GET /v1/models/{agent}", owner: 200}}},
 	"POST /v1/chat/completions": {scope: "runs:write", speaks: openaiDialect, asks: []inquiry{
@@ -198,28 +251,29 @@ var rows = map[string]row{
 	"GET /v1/conversations/{id}/items/{item}":    conversationRoute("sessions:read", "GET /v1/conversations/{conversation}/items/{item}"),
 	"DELETE /v1/conversations/{id}/items/{item}": conversationRoute("sessions:write", "DELETE /v1/conversations/{conversation}/items/{item}"),
 
-	"GET /runtime/v1/agents":                readsConfig("/agents"),
-	"GET /runtime/v1/agents/{id}":           readsConfig("/agents/{agent}"),
-	"GET /runtime/v1/agents/{id}/explain":   readsConfig("/agents/{agent}/explain"),
-	"GET /runtime/v1/models":                readsConfig("/models?limit=1"),
-	"GET /runtime/v1/models/{id}":           readsConfig("/models/m"),
-	"GET /runtime/v1/pools":                 readsConfig("/pools"),
-	"GET /runtime/v1/pools/{id}":            {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/pools/none", owner: 404}}},
-	"GET /runtime/v1/tools":                 readsConfig("/tools"),
-	"GET /runtime/v1/tools/{id}":            readsConfig("/tools/refund"),
-	"GET /runtime/v1/providers":             readsConfig("/providers"),
-	"GET /runtime/v1/providers/{id}":        readsConfig("/providers/s"),
-	"GET /runtime/v1/plugins":               readsConfig("/plugins"),
-	"GET /runtime/v1/agent_providers":       readsConfig("/agent_providers"),
-	"GET /runtime/v1/agent_providers/{id}":  {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/agent_providers/none", owner: 404}}},
-	"GET /runtime/v1/workflows":             readsConfig("/workflows"),
-	"GET /runtime/v1/plugins/{id}":          {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/plugins/none", owner: 404}}},
-	"GET /runtime/v1/workflows/{id}":        {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/workflows/none", owner: 404}}},
-	"GET /runtime/v1/diagnostics":           readsConfig("/diagnostics"),
-	"GET /runtime/v1/revisions":             readsConfig("/revisions"),
-	"GET /runtime/v1/revisions/{hash}":      {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none", owner: 404}}},
-	"GET /runtime/v1/revisions/{hash}/diff": {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none/diff", owner: 404}}},
-	"GET /runtime/v1/attempts":              readsConfig("/attempts"),
+	"GET /runtime/v1/agents":                  readsConfig("/agents"),
+	"GET /runtime/v1/agents/{id}":             readsConfig("/agents/{agent}"),
+	"GET /runtime/v1/agents/{id}/explain":     readsConfig("/agents/{agent}/explain"),
+	"POST /runtime/v1/agents/{id}/check-call": {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "POST /runtime/v1/agents/{agent}/check-call\n" + `{"tool":"refund"}`, owner: 200}}},
+	"GET /runtime/v1/models":                  readsConfig("/models?limit=1"),
+	"GET /runtime/v1/models/{id}":             readsConfig("/models/m"),
+	"GET /runtime/v1/pools":                   readsConfig("/pools"),
+	"GET /runtime/v1/pools/{id}":              {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/pools/none", owner: 404}}},
+	"GET /runtime/v1/tools":                   readsConfig("/tools"),
+	"GET /runtime/v1/tools/{id}":              readsConfig("/tools/refund"),
+	"GET /runtime/v1/providers":               readsConfig("/providers"),
+	"GET /runtime/v1/providers/{id}":          readsConfig("/providers/s"),
+	"GET /runtime/v1/plugins":                 readsConfig("/plugins"),
+	"GET /runtime/v1/agent_providers":         readsConfig("/agent_providers"),
+	"GET /runtime/v1/agent_providers/{id}":    {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/agent_providers/none", owner: 404}}},
+	"GET /runtime/v1/workflows":               readsConfig("/workflows"),
+	"GET /runtime/v1/plugins/{id}":            {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/plugins/none", owner: 404}}},
+	"GET /runtime/v1/workflows/{id}":          {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/workflows/none", owner: 404}}},
+	"GET /runtime/v1/diagnostics":             readsConfig("/diagnostics"),
+	"GET /runtime/v1/revisions":               readsConfig("/revisions"),
+	"GET /runtime/v1/revisions/{hash}":        {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none", owner: 404}}},
+	"GET /runtime/v1/revisions/{hash}/diff":   {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/revisions/none/diff", owner: 404}}},
+	"GET /runtime/v1/attempts":                readsConfig("/attempts"),
 
 	"GET /runtime/v1/tenants/{tenant}/variables":           tenantRoute("read", "GET /tenants/acme/variables", 200),
 	"PUT /runtime/v1/tenants/{tenant}/variables/{name}":    tenantRoute("write", "PUT /tenants/acme/variables/none\n"+`{"value":"x"}`, 400),
@@ -258,6 +312,7 @@ var rows = map[string]row{
 	"PUT /runtime/v1/tenants/{tenant}/patches/{registry}/{id}":    tenantRoute("write", "PUT /tenants/acme/patches/agents/a\n"+`{"value":{}}`, 400),
 	"DELETE /runtime/v1/tenants/{tenant}/patches/{registry}/{id}": tenantRoute("write", "DELETE /tenants/acme/patches/agents/a", 400),
 	"GET /runtime/v1/tenants/{tenant}/agents/{id}/explain":        tenantRoute("read", "GET /tenants/acme/agents/{agent}/explain", 200),
+	"POST /runtime/v1/tenants/{tenant}/agents/{id}/check-call":    tenantRoute("read", "POST /tenants/acme/agents/{agent}/check-call\n"+`{"tool":"refund"}`, 200),
 	"GET /runtime/v1/tenants/{tenant}/diagnostics":                tenantRoute("read", "GET /tenants/acme/diagnostics", 200),
 	"POST /runtime/v1/tenants/{tenant}/validate":                  tenantRoute("read", "POST /tenants/acme/validate\n"+`{"document":{"version":1}}`, 409),
 	"GET /runtime/v1/tenants/{tenant}/revisions":                  tenantRoute("read", "GET /tenants/acme/revisions", 200),
@@ -267,6 +322,24 @@ var rows = map[string]row{
 	"POST /runtime/v1/tenants/{tenant}/revisions":                 tenantRoute("write", "POST /tenants/acme/revisions\n"+`{"document":{"version":1}}`, 400),
 	"POST /runtime/v1/tenants/{tenant}/revisions/{hash}/rollback": tenantRoute("write", "POST /tenants/acme/revisions/none/rollback\n{}", 400),
 
+	"GET /api/v1/workflow/schedules":                      gestaltRoute("runs:read", "GET /api/v1/workflow/schedules", 200),
+	"POST /api/v1/workflow/schedules":                     gestaltRoute("runs:write", "POST /api/v1/workflow/schedules\n"+`{"cron":"@yearly","target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 201),
+	"GET /api/v1/workflow/schedules/{id}":                 gestaltRoute("runs:read", "GET /api/v1/workflow/schedules/none", 404),
+	"PUT /api/v1/workflow/schedules/{id}":                 gestaltRoute("runs:write", "PUT /api/v1/workflow/schedules/none\n"+`{"cron":"@yearly","target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 404),
+	"DELETE /api/v1/workflow/schedules/{id}":              gestaltRoute("runs:write", "DELETE /api/v1/workflow/schedules/none", 404),
+	"POST /api/v1/workflow/schedules/{id}/pause":          gestaltRoute("runs:write", "POST /api/v1/workflow/schedules/none/pause\n"+`{}`, 404),
+	"POST /api/v1/workflow/schedules/{id}/resume":         gestaltRoute("runs:write", "POST /api/v1/workflow/schedules/none/resume\n"+`{}`, 404),
+	"GET /api/v1/workflow/event-triggers":                 gestaltRoute("runs:read", "GET /api/v1/workflow/event-triggers", 200),
+	"POST /api/v1/workflow/event-triggers":                gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers\n"+`{"match":{"type":"t"},"target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 201),
+	"GET /api/v1/workflow/event-triggers/{id}":            gestaltRoute("runs:read", "GET /api/v1/workflow/event-triggers/none", 404),
+	"PUT /api/v1/workflow/event-triggers/{id}":            gestaltRoute("runs:write", "PUT /api/v1/workflow/event-triggers/none\n"+`{"match":{"type":"t"},"target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 404),
+	"DELETE /api/v1/workflow/event-triggers/{id}":         gestaltRoute("runs:write", "DELETE /api/v1/workflow/event-triggers/none", 404),
+	"POST /api/v1/workflow/event-triggers/{id}/pause":     gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers/none/pause\n"+`{}`, 404),
+	"POST /api/v1/workflow/event-triggers/{id}/resume":    gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers/none/resume\n"+`{}`, 404),
+	"POST /api/v1/workflow/events":                        gestaltRoute("runs:write", "POST /api/v1/workflow/events\n"+`{"type":"nothing.matches"}`, 202),
+	"GET /api/v1/workflow/runs":                           gestaltRoute("runs:read", "GET /api/v1/workflow/runs", 200),
+	"GET /api/v1/workflow/runs/{id}":                      gestaltRoute("runs:read", "GET /api/v1/workflow/runs/none", 404),
+	"POST /api/v1/workflow/runs/{id}/cancel":              gestaltRoute("runs:write", "POST /api/v1/workflow/runs/none/cancel\n"+`{}`, 404),
 	"GET /workflow/schedules":                             workflowRoute("runs:read", "GET /workflow/schedules", 200),
 	"POST /workflow/schedules":                            workflowRoute("runs:write", "POST /workflow/schedules\n"+`{"cron":"@yearly","target":{"agent":{"agent":"clerk","prompt":"x"}}}`, 201),
 	"GET /workflow/schedules/{id}":                        workflowRoute("runs:read", "GET /workflow/schedules/none", 404),
@@ -346,6 +419,10 @@ var rows = map[string]row{
 		{request: "POST /agents/clerk/abort\n" + `{"data":{"snapshotId":"{interrupted}"}}`, owner: 200, lost: noSnapshot},
 	}},
 
+	"GET /console":             {public: true, asks: []inquiry{{request: "GET /console", owner: 308}}},
+	"GET /console/{file...}":   {public: true, asks: []inquiry{{request: "GET /console/", owner: 200}}},
+	"GET /runtime/v1/caller":   {public: true, asks: []inquiry{{request: "GET /runtime/v1/caller", owner: 200}}},
+	"GET /runtime/v1/fleet":    {scope: "models:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/fleet?q=clerk&limit=1", owner: 200}}},
 	"GET /runtime/v1/sessions": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/sessions", owner: 200}}},
 	"POST /runtime/v1/sessions": {scope: "sessions:write", speaks: plainDialect, asks: []inquiry{
 		{request: "POST /runtime/v1/sessions\n" + `{"agent_id":"{agent}"}`, owner: 201},
@@ -371,6 +448,22 @@ var rows = map[string]row{
 	}},
 	"POST /runtime/v1/turns/{turn}/cancel": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
 		{request: "POST /runtime/v1/turns/{run}/cancel\n{}", owner: 200, lost: noNativeTurn},
+	}},
+	"GET /runtime/v1/turns/{turn}/feedback": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}/feedback", owner: 200, lost: noNativeTurn},
+	}},
+	"POST /runtime/v1/turns/{turn}/feedback": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/turns/{finished}/feedback\n" + `{"label":"good"}`, owner: 200, lost: strings.ReplaceAll(noNativeTurn, "{run}", "{finished}")},
+	}},
+	"GET /runtime/v1/feedback": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/feedback", owner: 200},
+	}},
+	"GET /runtime/v1/queue": {scope: "metrics:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/queue", owner: 200}}},
+	"GET /runtime/v1/usage": {scope: "metrics:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/usage?group_by=tenant&group_by=agent", owner: 200},
+	}},
+	"GET /runtime/v1/interactions": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/interactions", owner: 200},
 	}},
 	"GET /runtime/v1/turns/{turn}/interactions": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
 		{request: "GET /runtime/v1/turns/{run}/interactions", owner: 200, lost: noNativeTurn},
@@ -398,8 +491,8 @@ var rows = map[string]row{
 
 // The answers of A2A for a task of somebody else.
 const (
-	noTask    = `404 there is no task \"{task}\"`
-	noRPCTask = `200 "code":-32001,"message":"there is no task \"{task}\"`
+	noTask    = `404 task \"{task}\" not found`
+	noRPCTask = `200 "code":-32001,"message":"task \"{task}\" not found`
 )
 
 const (
@@ -501,6 +594,11 @@ func responseRoute(scope, request string) row {
 
 func conversationRoute(scope, request string) row {
 	return row{scope: scope, speaks: openaiDialect, asks: []inquiry{{request: request, owner: 200, lost: noConversation}}}
+}
+
+// gestaltRoute is workflowRoute for Gestalt's clients.
+func gestaltRoute(scope, request string, owner int) row {
+	return row{scope: scope, speaks: sessionsDialect, asks: []inquiry{{request: request, owner: owner}}}
 }
 
 func workflowRoute(scope, request string, owner int) row {

@@ -127,7 +127,8 @@ func (v *visit) send(t *testing.T, named things, tenant string, header http.Head
 func refused(t *testing.T, who string, got *heard, status int, challenge, body string) {
 	t.Helper()
 	said := strings.TrimSpace(strings.ReplaceAll(got.body, got.header.Get("X-Request-Id"), "REQUEST"))
-	if got.status != status || got.header.Get("WWW-Authenticate") != challenge || said != body {
+	given, metadata, _ := strings.Cut(got.header.Get("WWW-Authenticate"), ", resource_metadata=")
+	if got.status != status || given != challenge || metadata != "" && !strings.Contains(metadata, "/.well-known/oauth-protected-resource/mcp") || said != body {
 		t.Errorf("with %s it says %d, %s, %s\nwant %d, %s, %s", who, got.status, got.header.Get("WWW-Authenticate"), said, status, challenge, body)
 	}
 	if got.header.Get("Cache-Control") != "no-store" {

@@ -42,6 +42,11 @@ var makers = map[string]func(*testing.T, *town, things){
 		answer := w.own(t, http.MethodPost, "/v1/responses", `{"model":"clerk","input":"hello `+inputSecret+`"}`)
 		made["{response}"], _ = answer["id"].(string)
 	},
+	"{finished}": makeEnded, "{rated}": func(t *testing.T, w *town, made things) {
+		makeEnded(t, w, made)
+		made["{rated}"] = made["{finished}"]
+		w.own(t, http.MethodPost, "/runtime/v1/turns/"+made["{finished}"]+"/feedback", `{"score":0.5}`)
+	},
 	"{conversation}": makeConversation, "{item}": makeConversation,
 	"{approval}": makeApproval, "{consent}": makeApproval,
 	"{chat}": makeChat, "{asking}": makeAsking, "{asked}": makeAsking,
@@ -101,6 +106,18 @@ func makeRun(t *testing.T, w *town, made things) {
 		}
 	}
 	t.Fatal("the run asks for nothing")
+}
+
+// makeEnded makes a turn that has ended.
+func makeEnded(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{finished}"] != "" {
+		return
+	}
+	session := w.own(t, http.MethodPost, "/runtime/v1/sessions", `{"agent_id":"clerk"}`)
+	turn := w.own(t, http.MethodPost, "/runtime/v1/turns", fmt.Sprintf(`{"session_id":%q,"input":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`, session["id"]))
+	made["{finished}"], _ = turn["id"].(string)
+	w.own(t, http.MethodPost, "/runtime/v1/turns/"+made["{finished}"]+"/cancel", `{}`)
 }
 
 // makeApproval makes a run that waits for an approval.

@@ -99,7 +99,7 @@ func TestEveryMethodNeedsACredentialWhereAnotherDoes(t *testing.T) {
 			got := w.shout(t, wire(method+" "+path, "X-Secret: "+annKey, "Content-Length: 0"))
 			switch got.status {
 			case http.StatusUnauthorized, http.StatusMethodNotAllowed, http.StatusNotFound:
-			case http.StatusOK:
+			case http.StatusOK, http.StatusPermanentRedirect:
 				if method != http.MethodHead || !row.public {
 					t.Errorf("%s %s is answered with %d: %s", method, path, got.status, got.body)
 				}

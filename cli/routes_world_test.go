@@ -54,6 +54,7 @@ agents:
 store: {driver: memory}
 server:
   listen: 127.0.0.1:0
+  console: true
   encryption_key: ` + encryptionKey + `
   keys:
     - {id: ann, key: ` + annKey + `, tenant: acme, subject: ann}

@@ -23,7 +23,7 @@ type runOptions struct {
 	format  *choice
 	approve *choice
 	verbose bool
-	// logFormat is that of what plugins and tools log.
+	// logFormat is the log format of plugins and tools.
 	logFormat *choice
 	files     *fileArguments
 	variables variableFlags
@@ -37,12 +37,12 @@ func newRun(p *program) *cobra.Command {
 	var at serverFlags
 	o := runOptions{approve: &choice{value: approveAuto, allowed: []string{approveAuto, approveAsk, approveYes, approveNo}}}
 	cmd := &cobra.Command{
-		Use:   "run (FILE | -f FILE…) AGENT [PROMPT]",
+		Use:   "run (FILE | -f FILE…) [AGENT] [PROMPT]",
 		Short: "Run one turn of an agent",
 		Long: `run sends a prompt to an agent. It writes the agent's text to standard output and its
 progress to standard error. If PROMPT is "-" or missing, it is read from standard input;
-on a terminal, a conversation starts instead, as with chat. To use several files, set -f
-for each of them.
+on a terminal, a conversation starts instead, as with chat. AGENT is optional if there is
+only one agent and no PROMPT. To use several files, set -f for each of them.
 
 A delegate is one line with its tool calls, tokens and cost; --delegates also shows what
 each delegate does, prefixed with the names of the agents that led to it.
@@ -72,7 +72,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 					return usagef(cmd, "--%s needs --session", name)
 				}
 			}
-			return o.files.arguments(1, 2, 1)(cmd, args)
+			return o.files.arguments(0, 2, 1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.opensChat(args, at.server != "") {
@@ -106,14 +106,14 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 	return cmd
 }
 
-// opensChat reports whether the command, on a terminal, opens a conversation: there is
-// no prompt, and no flag that only a turn by itself has.
+// opensChat reports whether the command opens a conversation: on a terminal, without a prompt,
+// and without a flag that only a single turn has.
 func (o *runOptions) opensChat(args []string, remote bool) bool {
 	names := args
 	if !remote {
 		_, names = o.files.split(args, 1)
 	}
-	return len(names) == 1 && o.session.id == "" && !o.quiet && o.format.value == "text" && (o.approve.value == approveAuto || o.approve.value == approveAsk)
+	return len(names) <= 1 && o.session.id == "" && !o.quiet && o.format.value == "text" && (o.approve.value == approveAuto || o.approve.value == approveAsk)
 }
 
 // runAgent runs one turn of the agent that args name.
@@ -131,6 +131,13 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	}
 	defer l.close()
 	log.redact, out.redact = l.file.Redact, l.file.Redact
+	if len(args) == 0 {
+		id, err := onlyAgent(l)
+		if err != nil {
+			return p.misuse(err)
+		}
+		args = []string{id}
+	}
 	l.agent = args[0]
 	if o.session.id != "" {
 		l.parts = []string{"store", "turns"}
@@ -153,7 +160,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	}
 	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
 	if err != nil {
-		p.printErrorf("the run is not traced: %v", err)
+		p.printErrorf("tracing is off: %v", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	err = runTurn(withCaller(ctx), p, l, prompt, out, a, o, logger)
@@ -224,8 +231,8 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 // end their tasks.
 const abortTime = 10 * time.Second
 
-// await runs a turn to its end, answering what it waits for if somebody does. One
-// that is left waiting leaves nothing running at peers.
+// await runs a turn to its end and answers its interactions, if there is an answerer. A turn left
+// waiting leaves nothing running at peers.
 func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out *show, a *answerer) (*runtime.Result, error) {
 	if a == nil {
 		result, err := rt.Run(ctx, req, out)
@@ -238,6 +245,7 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 		}
 		return result, err
 	}
+	a.screen = out.screen
 	turn, err := rt.Start(ctx, req, event.SinkFunc(func(ev event.Event) {
 		out.Emit(ev)
 		a.Emit(ev)
@@ -249,8 +257,8 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 	return turn.Wait(context.WithoutCancel(ctx))
 }
 
-// startConversation runs what is to run when a session of an agent begins, for a turn that
-// is a conversation by itself, and returns what is said before the turn.
+// startConversation runs the session start of an agent for a turn that is a conversation by
+// itself, and returns the messages to show before the turn.
 func startConversation(ctx context.Context, rt *runtime.AgentRuntime, agent string) ([]model.Message, error) {
 	kept, err := sessionstart.Run(ctx, service.HooksOf(rt.Revision(), agent), "")
 	if err != nil {

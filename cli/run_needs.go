@@ -27,8 +27,8 @@ type needs struct {
 	all bool
 }
 
-// needsOf returns what the turns of an agent depend on, besides the parts of the
-// configuration that are named. The error is that there is no such agent.
+// needsOf returns what an agent's turns depend on, in addition to the named parts of the
+// configuration. It fails if the agent does not exist.
 func (l *loaded) needsOf(ctx context.Context, rev *registry.Revision, agent string, parts ...string) (*needs, error) {
 	n := &needs{loaded: l, set: rev.Set(), rev: rev, paths: map[string]bool{}, agents: map[string]*resolve.Explanation{}}
 	for _, part := range parts {
@@ -38,8 +38,8 @@ func (l *loaded) needsOf(ctx context.Context, rev *registry.Revision, agent stri
 	return n, err
 }
 
-// startProviders starts the agent providers that the turns of an agent depend on, so that
-// those of delegates are ready when they are needed.
+// startProviders starts the agent providers that an agent's turns depend on, so that delegates
+// find them ready.
 func (l *loaded) startProviders(ctx context.Context, rev *registry.Revision, agent string) {
 	if rev.Set().AgentProviders.Len() == 0 {
 		return
@@ -48,7 +48,7 @@ func (l *loaded) startProviders(ctx context.Context, rev *registry.Revision, age
 	rev.Set().StartProviders(func(id string) bool { return n.paths[diag.Key("agent_providers", id)] })
 }
 
-// agent adds what an agent needs.
+// agent adds the needs of an agent.
 func (n *needs) agent(ctx context.Context, id string) error {
 	if _, seen := n.agents[id]; seen {
 		return nil
@@ -94,16 +94,16 @@ func (n *needs) agent(ctx context.Context, id string) error {
 	return nil
 }
 
-// unexplained reports whether an error is more than what follows from what was found
-// when the files were read.
+// unexplained reports whether an error is more than a consequence of the diagnostics found while
+// reading.
 func (n *needs) unexplained(err error) bool {
 	l := n.loaded
 	known, all := l.file.Complete(l.found, nil), l.file.Complete(l.found, diag.FromError(err))
 	return len(all.Errors()) > len(known.Errors())
 }
 
-// source adds the sources that an agent may come from: the one that its id names, or
-// else, where no agent of that id is declared, all of them.
+// source adds the sources that may provide an agent: the one named by its id, or all of them if
+// no agent of that id is declared.
 func (n *needs) source(id string) {
 	if _, declared := n.set.Agents.Get(id); declared {
 		return
@@ -130,8 +130,8 @@ func (n *needs) model(id string) {
 	}
 }
 
-// bundles returns the entries that could not be made and of which nobody knows the
-// tools, and adds those of which the catalog of an agent may let one through.
+// bundles returns the entries that could not be built and whose tools are unknown, and adds the
+// ones whose tools the agent's catalog may include.
 func (n *needs) bundles(agent *spec.Agent) map[string]bool {
 	unlisted := map[string]bool{}
 	for i := range n.loaded.file.Tools {
@@ -183,7 +183,7 @@ var partial = map[string]bool{
 	"remote_agents": true, "schedules": true, "workflows": true, "store": true, "turns": true, "server": true,
 }
 
-// include reports whether a place belongs to what is needed.
+// include reports whether a path is needed.
 func (n *needs) include(path string) bool {
 	at, ok := diag.ParsePath(path)
 	if n.all || !ok || len(at) == 0 || !partial[at[0].Key] {
@@ -205,10 +205,9 @@ func (n *needs) include(path string) bool {
 	return false
 }
 
-// without returns the diagnostics without those of variables that are not set and
-// that nothing needs, and then without what is said of other agents: it may follow
-// from that. What a file says with such a variable was left out when it was read: a
-// provider, a tool or a source of agents that lacks a secret is not used.
+// without drops the diagnostics of unset variables that nothing needs. If it drops any, it also
+// drops diagnostics of other agents, which may be consequences: reading leaves out a provider,
+// tool or source with an unset variable.
 func (n *needs) without(list diag.List) diag.List {
 	out := list[:0:0]
 	for _, d := range list {

@@ -15,13 +15,13 @@ import (
 const maxPrompt = 4 << 20
 
 // errNoPrompt ends a command whose user has nothing to ask.
-var errNoPrompt = errors.New("nothing was asked")
+var errNoPrompt = errors.New("the prompt is empty")
 
-// prompt is what a run begins with: a text, or what somebody types.
+// prompt is the input of a run: a text, or typed text.
 type prompt struct {
-	// variables are what the turn is given for the prompt of the agent.
+	// variables are the turn's variables for the agent's prompt.
 	variables json.RawMessage
-	// tenant is what the tenant of the turn has set.
+	// tenant holds the settings of the turn's tenant.
 	tenant tools.TenantValues
 	text   string
 	// typed is set when there is a terminal to ask at, and read when the text came from
@@ -37,8 +37,8 @@ func ignoreNoPrompt(err error) error {
 	return err
 }
 
-// promptAmong returns the prompt that is among the arguments. Without one, somebody
-// at a terminal is to be asked for it.
+// promptAmong returns the prompt among the arguments. Without one, a person at the terminal is
+// asked.
 func promptAmong(args []string, in io.Reader) *prompt {
 	switch {
 	case len(args) > 0 && args[0] != "-":
@@ -56,7 +56,7 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 		return nil
 	}
 	if q.read {
-		data, err := readPrompt(ctx, in)
+		data, err := readInput(ctx, in, maxPrompt+2)
 		if err != nil {
 			return err
 		}
@@ -91,15 +91,15 @@ func (q *prompt) ask(ctx context.Context, a *answerer) error {
 	return nil
 }
 
-// readPrompt reads standard input, until ctx ends at the latest.
-func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
+// readInput reads at most limit bytes of standard input, until ctx ends at the latest.
+func readInput(ctx context.Context, in io.Reader, limit int64) ([]byte, error) {
 	type input struct {
 		data []byte
 		err  error
 	}
 	read := make(chan input, 1)
 	go func() {
-		data, err := io.ReadAll(io.LimitReader(in, maxPrompt+2))
+		data, err := io.ReadAll(io.LimitReader(in, limit))
 		read <- input{data, err}
 	}()
 	select {
@@ -107,7 +107,7 @@ func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
 		return nil, ctx.Err()
 	case got := <-read:
 		if got.err != nil {
-			return nil, fmt.Errorf("read the prompt: %w", got.err)
+			return nil, fmt.Errorf("read standard input: %w", got.err)
 		}
 		return got.data, nil
 	}

@@ -48,14 +48,14 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 
 // storedRun is a run whose turn is kept by who works on it.
 type storedRun struct {
-	// id is that of the turn. agent is its agent; empty is the one that has the
-	// conversation of the session. takes is set if agent takes the conversation; otherwise
-	// it has it only in a session of another agent.
+	// id is the turn's id. agent is its agent; empty for the one that has the session's
+	// conversation. takes is set if agent takes over the conversation; otherwise it has the
+	// conversation only in a session of another agent.
 	id, agent string
 	takes     bool
 	// delegates also shows the events of delegates.
 	delegates bool
-	// session is the one that the run goes on with; empty for one of its own.
+	// session is the session that the run continues; empty for a new one.
 	session string
 	// busy is what happens to the turn while the session has another.
 	busy service.BusyPolicy
@@ -63,14 +63,14 @@ type storedRun struct {
 	model string
 	// tools are all that the turn may call; nil for all of the agent's.
 	tools spec.Names
-	// input is what the turn begins with, and variables what it is given; where input is
-	// nil both are those of prompt.
+	// input is the turn's input and variables its variables; if input is nil, both come from
+	// prompt.
 	input     []model.Message
 	variables json.RawMessage
 	prompt    *prompt
 }
 
-// begins returns what the turn begins with, and what it is given.
+// begins returns the turn's input and variables.
 func (r *storedRun) begins() (input []model.Message, variables json.RawMessage) {
 	if r.input != nil {
 		return r.input, r.variables
@@ -82,13 +82,13 @@ func (r *storedRun) begins() (input []model.Message, variables json.RawMessage) 
 // ended also when nobody hears that there is one.
 func newTurnID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// runStored makes a turn, follows it to its end and shows what it came to.
+// runStored creates a turn, follows it to its end and shows the result.
 func (p *program) runStored(ctx context.Context, where *place, r storedRun, out *show, a *answerer) error {
 	if err := r.prompt.ask(ctx, a); err != nil {
 		return ignoreNoPrompt(err)
 	}
 	if a != nil {
-		a.session = "which is kept, also for later turns"
+		a.session, a.screen = "which is kept, also for later turns", out.screen
 	}
 	turn, err := beginTurn(ctx, where, &r, out)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	}
 	result, err := turn.run(ctx, out, a)
 	if result == nil && ctx.Err() == nil {
-		fmt.Fprintf(p.err, "! the turn goes on without this command: %s events %s %s --follow\n", p.command(), where.name, turn.id)
+		fmt.Fprintf(p.err, "! the turn continues without this command: %s events %s %s --follow\n", p.command(), where.name, turn.id)
 	}
 	if result != nil && result.Status == event.StatusFailed && err == nil {
 		t := &result.Termination
@@ -104,13 +104,13 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	}
 	err = p.conclude(out, result, err)
 	if result != nil && result.Status == event.StatusWaiting {
-		fmt.Fprintf(p.err, "! it goes on when it is answered: %s turns resolve %s %s INTERACTION\n", p.command(), where.name, turn.id)
+		fmt.Fprintf(p.err, "! it continues when it is answered: %s turns resolve %s %s INTERACTION\n", p.command(), where.name, turn.id)
 	}
 	return err
 }
 
-// misuse shows what is wrong with how the command was called, or that it was
-// canceled before it did anything.
+// misuse shows why the command line is wrong, or that the command was canceled before it did
+// anything.
 func (p *program) misuse(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -126,8 +126,8 @@ type remoteTurn struct {
 	filter service.EventFilter
 	done   chan struct{}
 
-	// What its events say of it: the agent that has the conversation, what it used,
-	// why the last answer ended, and how many artifacts there are.
+	// Known from its events: the agent that has the conversation, the usage, why the last answer
+	// ended, and the number of artifacts.
 	agent  string
 	usage  model.Usage
 	finish model.FinishReason
@@ -161,10 +161,10 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 	return t, err
 }
 
-// Done returns a channel that is closed when the turn is over.
+// Done returns a channel that is closed when the turn ends.
 func (t *remoteTurn) Done() <-chan struct{} { return t.done }
 
-// Open returns what the turn waits for now.
+// Open returns the turn's open interactions.
 func (t *remoteTurn) Open(ctx context.Context) ([]*interaction.Request, error) {
 	list, err := t.ListInteractions(ctx, t.id)
 	if err != nil {
@@ -179,7 +179,7 @@ func (t *remoteTurn) Open(ctx context.Context) ([]*interaction.Request, error) {
 	return open, nil
 }
 
-// Answer answers it. That somebody else was faster is no error.
+// Answer answers an interaction. It is not an error if somebody else was faster.
 func (t *remoteTurn) Answer(ctx context.Context, r interaction.Answer) error {
 	_, err := t.AnswerInteraction(ctx, t.id, r)
 	if errors.As(err, new(*store.ConflictError)) || errors.As(err, new(*store.StateError)) {
@@ -188,12 +188,11 @@ func (t *remoteTurn) Answer(ctx context.Context, r interaction.Answer) error {
 	return err
 }
 
-// Cancel ends the turn. Where that fails it goes on; the one who follows it hears
-// why.
+// Cancel ends the turn. If that fails, the turn continues and the follower is told why.
 func (t *remoteTurn) Cancel(reason error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
 	defer cancel()
-	text := "the one who asked for it ended it"
+	text := "canceled by the client"
 	if reason != nil && !errors.Is(reason, context.Canceled) {
 		text = reason.Error()
 	}
@@ -206,8 +205,8 @@ type reading struct {
 	err    error
 }
 
-// run follows the turn to its end, answering what it waits for if somebody does,
-// and returns what it came to. When ctx ends, the turn is ended.
+// run follows the turn to its end, answers its interactions if there is an answerer, and returns
+// the result. When ctx ends, it ends the turn.
 func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*runtime.Result, error) {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	log := make(chan reading)
@@ -299,7 +298,7 @@ func (t *remoteTurn) note(data event.Data) {
 	}
 }
 
-// result returns what the turn came to, or that it waits.
+// result returns the turn's result, or that it waits.
 func (t *remoteTurn) result(ctx context.Context) (*runtime.Result, error) {
 	now, err := t.GetTurn(ctx, t.id)
 	if err != nil {

@@ -26,7 +26,7 @@ var errForgets = errors.New("--session needs a store that outlives this command,
 
 // session is the kept session that a run belongs to.
 type session struct {
-	// id is empty where the run has one of its own, which is not kept.
+	// id is empty if the run has a session that is not kept.
 	id              string
 	tenant, subject string
 }
@@ -46,7 +46,7 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 		}
 	}
 	settings := app.ServiceSettings(l.file)
-	settings.Runtime, settings.Store, settings.Bell, settings.Dispatcher = rt, e.Store, e.Bell, d
+	settings.Runtime, settings.Store, settings.Notifier, settings.Dispatcher = rt, e.Store, e.Notifier, d
 	settings.Logger = logger.Named("service")
 	settings.Retention = store.Retention{} // which is for servers
 	if settings.Workspaces, err = app.NewWorkspaces(l.file, logger); err != nil {
@@ -62,16 +62,16 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	}
 	turns.Close()
 	if busy, ok := errors.AsType[*store.BusyError](err); ok {
-		err = fmt.Errorf("%w\n  a server works on it, or will when it is started; \"%s turns cancel %s %s\" ends it", busy, p.command(), strings.Join(l.names, " "), busy.TurnID)
+		err = fmt.Errorf("%w\n  a server processes it, now or when it is started; \"%s turns cancel %s %s\" ends it", busy, p.command(), strings.Join(l.names, " "), busy.TurnID)
 	}
 	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 }
 
-// hostedModel stands for the model of an agent at a hosted provider that names none.
-const hostedModel = "that of its provider"
+// hostedModel is shown for an agent at a hosted provider that names no model.
+const hostedModel = "the default of its provider"
 
-// modelsOf returns the models and pools of a set, and that of an agent; empty for one that
-// runs at a peer. Of one at a hosted provider nobody here knows the models.
+// modelsOf returns the models and pools of a set, and the agent's own model. They are empty for
+// an agent at a peer, and unknown for one at a hosted provider.
 func modelsOf(set *registry.Set, agentID string) (all []string, own string) {
 	agent, ok := set.Agent(agentID)
 	if ok && agent.Hosted() {
@@ -107,7 +107,7 @@ type soloDispatcher struct {
 
 var _ dispatch.Dispatcher = (*soloDispatcher)(nil)
 
-// workOn makes this process work on a turn, in place of the one before.
+// workOn makes this process work on a turn and forget the previous one.
 func (d *soloDispatcher) workOn(turn string) { d.turn.Store(&turn) }
 
 // Enqueue adds a job for the turn.

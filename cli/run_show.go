@@ -12,13 +12,13 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// show writes a turn in one of the formats as it goes on. What the model writes
-// is shown as it is; in everything else hidden values are redacted.
+// show writes a turn's progress in one of the formats. Text from the model is shown as it is;
+// hidden values are redacted in everything else.
 type show struct {
 	streams
 	format string
 	redact func(string) string
-	// quiet leaves out what is no answer, no question and no warning.
+	// quiet shows only answers, questions and warnings.
 	quiet bool
 	// screen shows tools that run; nil shows none.
 	screen *screen
@@ -59,8 +59,8 @@ func (o *show) delegate(ev event.Event) {
 	}
 }
 
-// newShow returns what shows a turn on the streams of a command, once it has a
-// redact. What else is written to standard error has to go to that of the result.
+// newShow returns a show that writes to a command's streams; set redact before using it. Other
+// output to standard error must use its stream.
 func newShow(s streams, format string, quiet bool) *show {
 	o := &show{streams: s, format: format, quiet: quiet}
 	if format == "text" && !quiet {
@@ -120,7 +120,7 @@ func (o *show) text(data event.Data) {
 		}
 	case *event.StreamReset:
 		o.endLine()
-		o.progress("! what was shown of this answer does not count: %s", o.clip(d.Reason))
+		o.progress("! the answer shown so far is discarded: %s", o.clip(d.Reason))
 	default:
 		if note := o.note(data); note != "" {
 			o.aside("! %s", note)
@@ -128,20 +128,20 @@ func (o *show) text(data event.Data) {
 	}
 }
 
-// note says in a line what happened besides answers and calls; empty for what
-// a person need not know.
+// note describes an event, except answers and calls, in a line; empty if a person need not know
+// it.
 func (o *show) note(data event.Data) string {
 	switch d := data.(type) {
 	case *event.ModelRetry:
 		return retryNote(d)
 	case *event.ToolCallCancel:
-		return fmt.Sprintf("the call of %s is taken back: %s", d.Name, o.clip(d.Reason))
+		return fmt.Sprintf("the call of %s is withdrawn: %s", d.Name, o.clip(d.Reason))
 	case *event.LoopDetected:
 		return loopNote(d)
 	case *event.ToolBudgetExceeded:
-		return fmt.Sprintf("call %d of %s is not executed: a turn may have %d", d.Call, d.Tool, d.MaxCalls)
+		return fmt.Sprintf("call %d of %s is not executed: the limit of a turn is %d", d.Call, d.Tool, d.MaxCalls)
 	case *event.ToolCallsOmitted:
-		return fmt.Sprintf("%d more calls of the answer are not made: it may make %d", d.Omitted, d.MaxCalls)
+		return fmt.Sprintf("%d more calls of the answer are not made: the limit is %d", d.Omitted, d.MaxCalls)
 	case *event.ContextTrimmed:
 		return trimNote(d)
 	case *event.ContextCompacted:
@@ -160,13 +160,13 @@ func retryNote(d *event.ModelRetry) string {
 	case "":
 		return fmt.Sprintf("the model call failed (%s); attempt %d follows (after %s)", d.Class, d.Attempt+1, wait)
 	case model.KeepToolCalls:
-		return fmt.Sprintf("the answer broke off (%s): the calls that are complete are made", d.Class)
+		return fmt.Sprintf("the answer broke off (%s): its complete calls are made", d.Class)
 	case model.ContinueText:
-		return fmt.Sprintf("the answer broke off (%s): it goes on where it was (after %s)", d.Class, wait)
+		return fmt.Sprintf("the answer broke off (%s): it continues where it stopped (after %s)", d.Class, wait)
 	case model.DropToolCall:
-		return fmt.Sprintf("the answer broke off (%s): it goes on without the call that is incomplete (after %s)", d.Class, wait)
+		return fmt.Sprintf("the answer broke off (%s): it continues without the incomplete call (after %s)", d.Class, wait)
 	default:
-		return fmt.Sprintf("the answer broke off (%s): it begins anew (after %s)", d.Class, wait)
+		return fmt.Sprintf("the answer broke off (%s): it starts again (after %s)", d.Class, wait)
 	}
 }
 
@@ -186,11 +186,10 @@ func loopNote(d *event.LoopDetected) string {
 	if d.HardCutoff {
 		next = "the model has to answer without tools"
 	}
-	return fmt.Sprintf("the same calls came %d times in a row (%s): %s", d.Count, strings.Join(d.Tools, ", "), next)
+	return fmt.Sprintf("the same calls were repeated %d times in a row (%s): %s", d.Count, strings.Join(d.Tools, ", "), next)
 }
 
-// work writes a line about what the agent does to standard error, unless nobody
-// wants to know.
+// work writes a line about the agent's work to standard error, unless quiet is set.
 func (o *show) work(format string, args ...any) {
 	if !o.quiet {
 		o.progress(format, args...)
@@ -202,8 +201,7 @@ func (o *show) progress(format string, args ...any) {
 	fmt.Fprintln(o.err, oneLine(fmt.Sprintf(format, args...)))
 }
 
-// aside writes a line to standard error that must not end the line of an answer
-// that goes on.
+// aside writes a line to standard error without breaking the line of an unfinished answer.
 func (o *show) aside(format string, args ...any) {
 	if o.line && !o.broken {
 		fmt.Fprintln(o.err)
@@ -248,7 +246,7 @@ type outcome struct {
 	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
 	// Artifacts counts the results that were too large for the conversation.
 	Artifacts int `json:"artifacts,omitempty"`
-	// Interactions are what a turn waits for that did not end.
+	// Interactions are the open interactions of a turn that waits.
 	Interactions json.RawMessage `json:"tickets,omitempty"`
 }
 
@@ -277,8 +275,7 @@ func (o *show) close(result *runtime.Result) error {
 	return nil
 }
 
-// summary says in a line what a turn took: its steps, and where they are known its
-// tokens and their price.
+// summary summarizes a turn in a line: its steps and, if known, its tokens and cost.
 func summary(r *runtime.Result) string {
 	text := "= " + count(r.Steps, "step", "steps")
 	if n := r.Usage.Total(); n > 0 {

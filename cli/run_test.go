@@ -57,7 +57,7 @@ func TestARunWithoutACollectorSucceeds(t *testing.T) {
 	if code != 0 || out != "echo: hello\n" {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if want := "runtime: the run is not traced: OTEL_TRACES_EXPORTER is \"zipkin\", and only otlp and none are known\n= 1 step, 5 tokens (2 in, 3 out)\n"; err != want {
+	if want := "runtime: tracing is off: OTEL_TRACES_EXPORTER is \"zipkin\"; use otlp or none\n= 1 step, 5 tokens (2 in, 3 out)\n"; err != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 }
@@ -67,24 +67,24 @@ func TestARunWithoutACollectorSucceeds(t *testing.T) {
 func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 	t.Parallel()
 	for want, data := range map[string]event.Data{
-		"! the model call failed (overloaded); attempt 3 follows (after 1.5s)": &event.ModelRetry{Attempt: 2, Class: "overloaded", WaitMS: 1500},
-		"! the answer broke off (timeout): it goes on where it was (after 0s)": &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.ContinueText)},
-		"! the answer broke off (timeout): the calls that are complete are made": &event.ModelRetry{
+		"! the model call failed (overloaded); attempt 3 follows (after 1.5s)":       &event.ModelRetry{Attempt: 2, Class: "overloaded", WaitMS: 1500},
+		"! the answer broke off (timeout): it continues where it stopped (after 0s)": &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.ContinueText)},
+		"! the answer broke off (timeout): its complete calls are made": &event.ModelRetry{
 			Attempt: 1, Class: "timeout", Plan: string(model.KeepToolCalls),
 		},
-		"! the answer broke off (timeout): it goes on without the call that is incomplete (after 2s)": &event.ModelRetry{
+		"! the answer broke off (timeout): it continues without the incomplete call (after 2s)": &event.ModelRetry{
 			Attempt: 1, Class: "timeout", Plan: string(model.DropToolCall), WaitMS: 2000,
 		},
-		"! the answer broke off (timeout): it begins anew (after 0s)":                &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.Restart)},
-		"! what was shown of this answer does not count: the answer broke off":       &event.StreamReset{Reason: "the answer broke off"},
-		"! the call of look is taken back: the answer broke off":                     &event.ToolCallCancel{Name: "look", Reason: "the answer broke off"},
-		"⇒ agent a hands the conversation to agent b":                                &event.Handoff{From: "a", To: "b", Count: 1},
-		"! the same calls came 2 times in a row (look, read): they are not executed": &event.LoopDetected{Count: 2, Tools: []string{"look", "read"}},
-		"! the same calls came 3 times in a row (look): the model has to answer without tools": &event.LoopDetected{
+		"! the answer broke off (timeout): it starts again (after 0s)":                        &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.Restart)},
+		"! the answer shown so far is discarded: the answer broke off":                        &event.StreamReset{Reason: "the answer broke off"},
+		"! the call of look is withdrawn: the answer broke off":                               &event.ToolCallCancel{Name: "look", Reason: "the answer broke off"},
+		"⇒ agent a hands the conversation to agent b":                                         &event.Handoff{From: "a", To: "b", Count: 1},
+		"! the same calls were repeated 2 times in a row (look, read): they are not executed": &event.LoopDetected{Count: 2, Tools: []string{"look", "read"}},
+		"! the same calls were repeated 3 times in a row (look): the model has to answer without tools": &event.LoopDetected{
 			Count: 3, HardCutoff: true, Tools: []string{"look"},
 		},
-		"! 72 more calls of the answer are not made: it may make 128": &event.ToolCallsOmitted{Omitted: 72, MaxCalls: 128},
-		"! call 3 of look is not executed: a turn may have 2":         &event.ToolBudgetExceeded{Tool: "look", Call: 3, MaxCalls: 2},
+		"! 72 more calls of the answer are not made: the limit is 128": &event.ToolCallsOmitted{Omitted: 72, MaxCalls: 128},
+		"! call 3 of look is not executed: the limit of a turn is 2":   &event.ToolBudgetExceeded{Tool: "look", Call: 3, MaxCalls: 2},
 		"! the request was cut from 900 to 500 tokens of 600: 1 message left out, 2 results shortened": &event.ContextTrimmed{
 			Dropped: 1, Previews: 2, Before: 900, After: 500, Limit: 600,
 		},
@@ -124,11 +124,11 @@ func TestNotesDoNotBreakAnAnswer(t *testing.T) {
 		events    []event.Data
 		out, errs string
 	}{
-		{[]event.Data{text, retry, text}, "One, One, \n", "\n! the answer broke off (timeout): it goes on where it was (after 0s)\n"},
-		{[]event.Data{text, retry, retry, text, retry}, "One, One, \n", "\n" + strings.Repeat("! the answer broke off (timeout): it goes on where it was (after 0s)\n", 2) +
-			"\n! the answer broke off (timeout): it goes on where it was (after 0s)\n"},
-		{[]event.Data{text, &event.StreamReset{Reason: "it broke off"}, text}, "One, \nOne, \n", "! what was shown of this answer does not count: it broke off\n"},
-		{[]event.Data{text, &event.StepEnd{}, retry}, "One, \n", "! the answer broke off (timeout): it goes on where it was (after 0s)\n"},
+		{[]event.Data{text, retry, text}, "One, One, \n", "\n! the answer broke off (timeout): it continues where it stopped (after 0s)\n"},
+		{[]event.Data{text, retry, retry, text, retry}, "One, One, \n", "\n" + strings.Repeat("! the answer broke off (timeout): it continues where it stopped (after 0s)\n", 2) +
+			"\n! the answer broke off (timeout): it continues where it stopped (after 0s)\n"},
+		{[]event.Data{text, &event.StreamReset{Reason: "it broke off"}, text}, "One, \nOne, \n", "! the answer shown so far is discarded: it broke off\n"},
+		{[]event.Data{text, &event.StepEnd{}, retry}, "One, \n", "! the answer broke off (timeout): it continues where it stopped (after 0s)\n"},
 	} {
 		var out, errs bytes.Buffer
 		o := &show{streams: streams{out: &out, err: &errs}, format: "text", redact: plain}

@@ -120,7 +120,7 @@ func eightAtATime(t *testing.T, run func(ctx context.Context)) (stop func()) {
 // Eight schema bombs at a time end with a reason. The server takes little memory for them,
 // and another tenant's runs take no longer than twice as long as beside eight other runs.
 func TestSchemaBombsHarmNobody(t *testing.T) {
-	f := &fleet{t: t, dir: t.TempDir()}
+	f := &serverFleet{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
 		"config.yaml": bombConfig,
 		"script.yaml": "replies:\n  - {match: too many steps, text: The reason came.}\n  - {match: nest, text: '" + nestedAnswer + "'}\nfallback: {text: Hello.}\n",

@@ -14,9 +14,8 @@ import (
 // how often the time is updated.
 const silence = time.Second
 
-// screen is the standard error of a run. Beside what is written to it, it shows
-// which tool runs: on a terminal as a last line that is updated, and elsewhere
-// as one line for a tool. A nil screen shows nothing.
+// screen is the standard error of a run. It also shows which tool runs: on a terminal in an
+// updated last line, elsewhere in one line per tool. A nil screen shows nothing.
 type screen struct {
 	out io.Writer
 	// live is set when lines can be erased, and width returns how long they may be.
@@ -32,6 +31,8 @@ type screen struct {
 	// asked are the questions that nobody has answered, by their interactions; nothing
 	// is drawn while there are any.
 	asked map[string]runningCall
+	// prompted is set while the cursor is behind a question that a person has not answered.
+	prompted bool
 }
 
 // runningCall is a tool call that was begun and has no result yet.
@@ -55,12 +56,26 @@ func newScreen(out io.Writer) *screen {
 	return s
 }
 
-// Write writes to standard error, in place of the line that is drawn.
+// Write writes to standard error and clears the drawn line first.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
+	if s.prompted {
+		s.prompted = false
+		fmt.Fprintln(s.out)
+	}
 	return s.out.Write(p)
+}
+
+// setPrompted notes that a question was written, or that its line has ended. The next text
+// begins a new line otherwise.
+func (s *screen) setPrompted(prompted bool) {
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.prompted = prompted
+	}
 }
 
 // clear erases the line that is drawn, for who writes to the same terminal.
@@ -127,7 +142,7 @@ func (s *screen) remove(id string) {
 	}
 }
 
-// close ends what is shown.
+// close removes the drawn line.
 func (s *screen) close() {
 	if s == nil {
 		return

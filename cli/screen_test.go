@@ -104,8 +104,8 @@ func TestToolsThatRunForLongAreShown(t *testing.T) {
 		}},
 		"a question to which a line gives way": {true, scene{callA, callB, made, beginA + beginB, second, "… fetch is running (1s), with 1 more result to come", askA, erased}},
 		"text":                                 {true, scene{callA, made, beginA, second, "… fetch is running (1s)", &event.TextDelta{Delta: "x"}, erased + "x"}},
-		"what is taken back":                   {true, scene{callA, beginA, &event.ToolCallCancel{ID: "a", Name: "fetch", Reason: "r"}, made, "! the call of fetch is taken back: r\n", 5 * second, ""}},
-		"what does not count":                  {true, scene{callA, beginA, &event.StreamReset{Reason: "r"}, made, "! what was shown of this answer does not count: r\n", 5 * second, ""}},
+		"what is taken back":                   {true, scene{callA, beginA, &event.ToolCallCancel{ID: "a", Name: "fetch", Reason: "r"}, made, "! the call of fetch is withdrawn: r\n", 5 * second, ""}},
+		"what does not count":                  {true, scene{callA, beginA, &event.StreamReset{Reason: "r"}, made, "! the answer shown so far is discarded: r\n", 5 * second, ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,7 +140,7 @@ func TestQuiet(t *testing.T) {
 		o.redact = plain
 		scene{
 			callA, made, 5 * second, &event.ToolCallStreamDelta{Name: "fetch", Delta: "x"}, doneA, &event.Handoff{From: "a", To: "b"}, "",
-			&event.ToolBudgetExceeded{Tool: "fetch", Call: 3, MaxCalls: 2}, "! call 3 of fetch is not executed: a turn may have 2\n",
+			&event.ToolBudgetExceeded{Tool: "fetch", Call: 3, MaxCalls: 2}, "! call 3 of fetch is not executed: the limit of a turn is 2\n",
 		}.play(t, o, &written)
 		if err := o.close(result(event.Outcome{Steps: 1, FinishReason: model.FinishMaxTokens})); err != nil {
 			t.Error(err)

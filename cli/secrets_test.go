@@ -68,7 +68,7 @@ func TestSecretsOfClientsAreShownNowhere(t *testing.T) {
 					}
 				}
 			}
-			if warned := strings.Contains(said["log"], "there is no server.encryption_key"); warned == (key != "") {
+			if warned := strings.Contains(said["log"], "server.encryption_key is not set"); warned == (key != "") {
 				t.Errorf("it warns of that: %v", warned)
 			}
 			var kept string

@@ -82,7 +82,7 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
 	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != settings.ListenNone, p.version())
 	if err != nil {
-		p.printErrorf("turns are not traced: %v", err)
+		p.printErrorf("tracing is off: %v", err)
 	}
 	seen.telemetry.SetTenants(l.file.Tenants())
 	k.telemetry = seen.telemetry

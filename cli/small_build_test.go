@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/store/driver"
 )
 
 // TestAStoreThatIsLeftOutIsNamed runs each command that opens a store, in a program that
@@ -20,7 +20,7 @@ func TestAStoreThatIsLeftOutIsNamed(t *testing.T) {
 	small.Stores = nil
 	for _, d := range shipped.Components().Stores {
 		if d.Name == settings.StoreSQLite {
-			small.Stores = []app.StoreDriver{d}
+			small.Stores = []driver.Driver{d}
 		}
 	}
 	file := filepath.Join(t.TempDir(), "config.yaml")

@@ -32,7 +32,7 @@ import (
 // of the program.
 const flushLimit = 5 * time.Second
 
-// envCapture is the variable by which what was said gets into the spans.
+// envCapture is the variable that enables message contents in spans.
 const envCapture = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 // observed is where the spans and metrics of this program go. The zero value
@@ -40,22 +40,20 @@ const envCapture = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 type observed struct {
 	// telemetry is nil when nothing is sent.
 	telemetry *telemetry.Telemetry
-	// meters take what is measured; nil when nobody does.
+	// meters record metrics; nil if none are exported.
 	meters metric.MeterProvider
-	// scrape serves the metrics in Prometheus format; nil unless asked for.
+	// scrape serves the metrics in Prometheus format; nil unless enabled.
 	scrape    http.Handler
 	shutdowns []func(context.Context) error
 }
 
-// signals are what is observed: what is sent by OTLP, and whether metrics are served
-// for scraping.
+// signals selects what is observed: exports by OTLP, and metrics for scraping.
 type signals struct{ traces, metrics, scrape bool }
 
-// observe prepares what OpenTelemetry's environment variables ask for. Spans and
-// metrics are sent by OTLP over HTTP when an endpoint is named for them, or their
-// exporter is otlp; with neither, and without scrape, nothing is made and nothing runs.
-// What cannot be sent later is logged. It fails if a variable is invalid; then nothing
-// is sent, and the command may go on.
+// observe sets up OpenTelemetry from its environment variables. Spans and metrics are exported by
+// OTLP over HTTP if an endpoint or the otlp exporter is set; with neither, and without scrape,
+// nothing runs. Export errors are logged. It fails on an invalid variable; then nothing is
+// exported, and the command may continue.
 func observe(ctx context.Context, logger *zap.Logger, redact func(string) string, scrape bool, version string) (*observed, error) {
 	o, s := &observed{}, signals{scrape: scrape}
 	var wrong error
@@ -69,7 +67,7 @@ func observe(ctx context.Context, logger *zap.Logger, redact func(string) string
 		return o, wrong
 	}
 	logger = logger.Named("telemetry")
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("telemetry was not sent", zap.Error(err)) }))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("exporting telemetry failed", zap.Error(err)) }))
 	if err := o.connect(ctx, s, version, redact); err != nil {
 		return &observed{}, errors.Join(wrong, err, o.shutdown(ctx))
 	}
@@ -91,12 +89,12 @@ func wanted(signal string) (bool, error) {
 		_, endpoint := otlpSetting(signal, "ENDPOINT")
 		return endpoint != "", reachable(signal)
 	default:
-		return false, fmt.Errorf("%s is %q, and only otlp and none are known", variable, exporter)
+		return false, fmt.Errorf("%s is %q; use otlp or none", variable, exporter)
 	}
 }
 
-// otlpSetting returns a setting of the exporter of a signal, and the name of the
-// variable that it stands in: that of the signal, or else of all signals.
+// otlpSetting returns a setting of a signal's exporter and the name of its variable, which is
+// specific to the signal or common to all.
 func otlpSetting(signal, setting string) (variable, value string) {
 	for _, variable := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_" + setting, "OTEL_EXPORTER_OTLP_" + setting} {
 		if value := os.Getenv(variable); value != "" {
@@ -117,7 +115,7 @@ func reachable(signal string) error {
 		}
 	}
 	if variable, protocol := otlpSetting(signal, "PROTOCOL"); protocol != "" && !strings.HasPrefix(protocol, "http/") {
-		return fmt.Errorf("%s is %q, and only http/protobuf and http/json are known", variable, protocol)
+		return fmt.Errorf("%s is %q; use http/protobuf or http/json", variable, protocol)
 	}
 	return nil
 }
@@ -156,7 +154,7 @@ func (o *observed) connect(ctx context.Context, s signals, version string, redac
 func (o *observed) traces(ctx context.Context, about *resource.Resource) (trace.TracerProvider, error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("make the exporter of traces: %w", err)
+		return nil, fmt.Errorf("create the trace exporter: %w", err)
 	}
 	p := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter))
 	o.shutdowns = append(o.shutdowns, p.Shutdown)
@@ -168,7 +166,7 @@ func (o *observed) metrics(ctx context.Context, about *resource.Resource, s sign
 	if s.metrics {
 		exporter, err := otlpmetrichttp.New(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("make the exporter of metrics: %w", err)
+			return nil, fmt.Errorf("create the metric exporter: %w", err)
 		}
 		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 	}
@@ -177,7 +175,7 @@ func (o *observed) metrics(ctx context.Context, about *resource.Resource, s sign
 		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 		exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo())
 		if err != nil {
-			return nil, fmt.Errorf("make the page of metrics: %w", err)
+			return nil, fmt.Errorf("create the metrics endpoint: %w", err)
 		}
 		options = append(options, sdkmetric.WithReader(exporter))
 		o.scrape = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
@@ -197,9 +195,8 @@ func captured(value string) bool {
 	}
 }
 
-// shutdown sends what is left and ends what runs in the background, also when
-// ctx has ended. It takes at most flushLimit; what could not be sent by then is
-// lost. The error says so.
+// shutdown exports the rest and stops background work, even when ctx has ended. It takes at most
+// flushLimit and returns an error if data was lost.
 func (o *observed) shutdown(ctx context.Context) error {
 	if len(o.shutdowns) == 0 {
 		return nil

@@ -201,11 +201,11 @@ func TestAWrongVariableIsSaidToBe(t *testing.T) {
 		env  []string
 		want string
 	}{
-		{[]string{"OTEL_TRACES_EXPORTER=zipkin"}, `OTEL_TRACES_EXPORTER is "zipkin", and only otlp and none are known`},
-		{[]string{endpoint, "OTEL_METRICS_EXPORTER=prometheus"}, `OTEL_METRICS_EXPORTER is "prometheus", and only otlp and none are known`},
+		{[]string{"OTEL_TRACES_EXPORTER=zipkin"}, `OTEL_TRACES_EXPORTER is "zipkin"; use otlp or none`},
+		{[]string{endpoint, "OTEL_METRICS_EXPORTER=prometheus"}, `OTEL_METRICS_EXPORTER is "prometheus"; use otlp or none`},
 		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=user:pw@host"}, "OTEL_EXPORTER_OTLP_ENDPOINT is not the URL of an HTTP server"},
 		{[]string{endpoint, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=:4318"}, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is not the URL of an HTTP server"},
-		{[]string{endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", and only http/protobuf and http/json are known`},
+		{[]string{endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"; use http/protobuf or http/json`},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			setEnv(t, tt.env...)

@@ -135,7 +135,7 @@ func tenantsOf(ctx context.Context, c *admin.Client) (names []string, err error)
 	}
 }
 
-// checkTenants shows what is wrong with overlays, each as soon as it is known.
+// checkTenants shows problems with overlays, each as soon as it is known.
 func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []string, redact func(string) string) error {
 	broken := 0
 	for _, name := range names {
@@ -163,8 +163,8 @@ func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []str
 	return nil
 }
 
-// checkTenant proves the current overlay of a tenant. One that a new configuration broke
-// stays over the one before, so the server is asked what it would find now.
+// checkTenant proves the current overlay of a tenant. The server keeps an older overlay in use
+// when a new configuration breaks the current one, so it is asked to check again.
 func checkTenant(ctx context.Context, c *admin.Client, name string) ([]diag.Diagnostic, error) {
 	hash, err := c.CurrentHash(ctx)
 	if err != nil {
@@ -312,8 +312,8 @@ func newVariablesDelete(p *program, at *serverFlags) *cobra.Command {
 	}
 }
 
-// maxTyped bounds what is read as the value of a variable, in bytes: more than a server
-// takes.
+// maxTyped limits the value of a variable that is read, in bytes. It is more than a server
+// accepts.
 const maxTyped = 64 << 10
 
 // readValue reads the value of a variable. Somebody at a terminal does not see it.

@@ -109,9 +109,8 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 	return out.close()
 }
 
-// transcript writes the events of turns as lines for a reader, each with a prefix that
-// names who speaks. What a model writes is shown as it is; everything else is one line,
-// redacted.
+// transcript writes turns' events as lines for a reader, each prefixed with the speaker. Text
+// from a model is shown as it is; everything else is one redacted line.
 type transcript struct {
 	out    io.Writer
 	redact func(string) string
@@ -149,7 +148,7 @@ func (t *transcript) Emit(ev event.Event) {
 	t.keepError(t.showRecord(&record))
 }
 
-// showRecord shows what a record of a turn's log becomes.
+// showRecord shows a record of a turn's log.
 func (t *transcript) showRecord(record *event.Record) error {
 	if len(record.Path) > 0 {
 		return t.showDelegate(record)
@@ -254,8 +253,8 @@ func (t *transcript) showStatus(e *display.Event, d *display.Display) {
 	}
 }
 
-// showText writes what a model says: parts after one prefix, and a whole text only if
-// its parts were not shown.
+// showText writes the model's text: the parts after one prefix, or the whole text if no parts
+// were shown.
 func (t *transcript) showText(speaker string, d *display.Display) {
 	t.answered = t.answered || speaker == "assistant" && d.Text != ""
 	if d.Phase == display.PhaseDelta {
@@ -314,7 +313,7 @@ func statusLine(d *display.Display) string {
 	}
 }
 
-// usageLine describes what a turn used, as its last event says.
+// usageLine describes a turn's usage from its last event.
 func usageLine(data json.RawMessage) string {
 	var used struct {
 		Steps int         `json:"steps"`
@@ -330,7 +329,7 @@ func usageLine(data json.RawMessage) string {
 // joinParts joins the parts of a line that are not empty.
 func joinParts(head, tail string) string { return strings.TrimRight(head+" "+tail, " ") }
 
-// writeLine writes a line of its own.
+// writeLine writes a separate line.
 func (t *transcript) writeLine(prefix, format string, args ...any) {
 	t.endLine()
 	t.write(prefix + "> " + oneLine(t.redact(fmt.Sprintf(format, args...))) + "\n")

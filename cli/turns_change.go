@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -186,21 +187,40 @@ type resolveOptions struct {
 func newTurnsResolve(p *program, at *target) *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
-		Use:   "resolve FILE… TURN INTERACTION",
+		Use:   "resolve FILE… TURN [INTERACTION]",
 		Short: "Answer an interaction of a turn",
 		Long: `resolve answers an interaction, and the turn continues. "` + p.command() + ` turns" shows the IDs of
-interactions. No server may use the same SQLite file.`,
-		Args: at.arguments(2),
+interactions. INTERACTION is optional if only one is pending. No server may use the same
+SQLite file.`,
 	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error { return at.arguments(at.countNamed(args))(cmd, args) }
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := o.check(cmd); err != nil {
 			return err
 		}
-		others := at.take(args, 2)
+		others := append(at.take(args, at.countNamed(args)), "")
 		return resolveInteraction(cmd.Context(), p, at, others[0], others[1], &o)
 	}
 	o.resolveFlags(cmd)
 	return cmd
+}
+
+// countNamed returns 2 if args name a turn and an interaction, and 1 if they name a turn alone, which
+// then follows a file that exists.
+func (t *target) countNamed(args []string) int {
+	if t.server != "" {
+		return min(max(len(args), 1), 2)
+	}
+	if n := len(args); n == 2 || n > 2 && isPath(args[n-2]) {
+		return 1
+	}
+	return 2
+}
+
+// isPath reports whether there is a file or directory at path.
+func isPath(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // resolveFlags adds the flags that give an answer.
@@ -231,9 +251,9 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(all, func(v native.Interaction) bool { return v.ID == id || v.Request.CallID == id })
-		if i < 0 {
-			return &service.NotFoundError{Kind: "interaction", ID: id}
+		i, err := findInteraction(all, id)
+		if err != nil {
+			return err
 		}
 		answer, err := o.answer(&all[i].Request)
 		if err != nil {
@@ -246,6 +266,25 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 		_, err = fmt.Fprintln(p.out, resolved.State)
 		return err
 	})
+}
+
+// findInteraction returns the index of the interaction with an ID or call ID. Without an id it
+// returns the pending one, if there is exactly one.
+func findInteraction(all []native.Interaction, id string) (int, error) {
+	matches := func(v native.Interaction) bool { return v.ID == id || v.Request.CallID == id }
+	if id == "" {
+		matches = func(v native.Interaction) bool { return v.State == store.InteractionPending }
+	}
+	i := slices.IndexFunc(all, matches)
+	switch {
+	case i < 0 && id == "":
+		return 0, errors.New("no interaction of the turn is waiting for an answer")
+	case i < 0:
+		return 0, &service.NotFoundError{Kind: "interaction", ID: id}
+	case id == "" && slices.ContainsFunc(all[i+1:], matches):
+		return 0, errors.New("several interactions of the turn are waiting: INTERACTION is required")
+	}
+	return i, nil
 }
 
 // answer returns the answer to a question that the flags give.

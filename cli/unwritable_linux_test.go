@@ -132,7 +132,7 @@ func TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := prepare(t)
-			f := &fleet{t: t, dir: t.TempDir()}
+			f := &serverFleet{t: t, dir: t.TempDir()}
 			f.counted = filepath.Join(f.dir, "counted")
 			config := strings.NewReplacer("DIR", f.dir, "STORE", out.store, "KEY", rightKey).Replace(countingConfig)
 			f.write("config.yaml", config)
@@ -209,7 +209,7 @@ func TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain(t *testing.T) {
 const runsPath = "/api/v1/workspaces/acme"
 
 // write writes a file of the configuration.
-func (f *fleet) write(name, text string) {
+func (f *serverFleet) write(name, text string) {
 	f.t.Helper()
 	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
 		f.t.Fatal(err)
@@ -217,7 +217,7 @@ func (f *fleet) write(name, text string) {
 }
 
 // read returns what is in a file; a file that is not there is empty.
-func (f *fleet) read(name string) string {
+func (f *serverFleet) read(name string) string {
 	text, err := os.ReadFile(filepath.Join(f.dir, name))
 	if err != nil && !os.IsNotExist(err) {
 		f.t.Fatal(err)
@@ -250,14 +250,14 @@ func (v *victim) ask(t *testing.T, method, path, body string) (int, http.Header,
 // clients and methods that are refused for another reason.
 var reads = regexp.MustCompile(`"(GetTask|ListTasks|SubscribeToTask|tasks/get|tasks/resubscribe|Nothing|` +
 	`GetTaskPushNotificationConfig|ListTaskPushNotificationConfigs|tasks/pushNotificationConfig/(get|list)|GetExtendedAgentCard|agent/getAuthenticatedExtendedCard)"|` +
-	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/(tenants/acme/)?validate|^POST /agents/clerk/(getSnapshot|waitForSnapshot)|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^POST /workflow/events|^POST /v1/responses/\{response\}/cancel|^GET `)
+	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/(tenants/acme/)?(validate|agents/\{agent\}/check-call)|^POST /agents/clerk/(getSnapshot|waitForSnapshot)|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^POST (/api/v1)?/workflow/events|^POST /v1/responses/\{response\}/cancel|/(\{session\}/stop|\{run\}/feedback)$|^GET `)
 
 // TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites puts each request
 // that there is to a server whose database is read-only, and again where it is not.
 func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	out := readOnlyDatabase(t)
-	f := &fleet{t: t, dir: t.TempDir()}
+	f := &serverFleet{t: t, dir: t.TempDir()}
 	f.write("config.yaml", "version: 1\nstore: "+out.store+"\n")
 	f.command("migrate", "config.yaml")
 	w := newTown(t, "{driver: memory}", out.store)

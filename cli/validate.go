@@ -1,10 +1,17 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"os"
+	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -16,6 +23,8 @@ type validateOptions struct {
 	online bool
 	agent  string
 	tenant tenantFlags
+	// overlay is the file with an overlay of a tenant, and tenantName whose it is.
+	overlay, tenantName string
 }
 
 func newValidate(p *program) *cobra.Command {
@@ -24,12 +33,21 @@ func newValidate(p *program) *cobra.Command {
 		Use:   "validate FILE…",
 		Short: "Check that every agent resolves",
 		Long: `validate reads one or more configuration files, resolves every agent without calling a
-model, and reports every error and warning with its location.
+model, and reports every error and warning with its location. The FILE "-" is standard input.
+
+With --overlay, validate checks the overlay of a tenant over the files, as a server does
+when it is published: its agents must resolve and may do no more than the files allow.
 
 Exit codes: 0 valid, 1 errors (with --strict also warnings), 2 usage or a file cannot be
 read.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			switch {
+			case o.overlay != "" && o.agent != "":
+				return usagef(cmd, "--overlay and --agent exclude each other")
+			case o.overlay == "" && o.tenantName != "":
+				return usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
+			}
 			return validate(cmd.Context(), p, files, &o)
 		},
 	}
@@ -38,7 +56,26 @@ read.`,
 	cmd.Flags().BoolVar(&o.online, "online", false, "also get agents from remote sources, cards from peers, and tools from servers")
 	cmd.Flags().Var(&o.tenant, "tenant-variable", "with --online, list tools with this variable of a tenant: `NAME=VALUE`; can be repeated")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "validate only the agent with this ID and its dependencies")
+	cmd.Flags().StringVar(&o.overlay, "overlay", "", "validate the tenant's overlay in this `FILE` over the files")
+	cmd.Flags().StringVar(&o.tenantName, "tenant", "", "with --overlay, the `NAME` of the tenant")
 	return cmd
+}
+
+// maxDocument bounds a configuration on standard input, in bytes. It is more than one may have.
+const maxDocument = 8 << 20
+
+// withDocument returns the program with the configuration on standard input, if files name it.
+func (p *program) withDocument(ctx context.Context, files []string) (*program, error) {
+	if !slices.Contains(files, "-") {
+		return p, nil
+	}
+	data, err := readInput(ctx, p.in, maxDocument)
+	if err != nil {
+		return nil, err
+	}
+	other := *p
+	other.document = bytes.NewReader(data)
+	return &other, nil
 }
 
 func validate(ctx context.Context, p *program, files []string, o *validateOptions) error {
@@ -46,6 +83,10 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 	if o.online { // shows what programs write when they fail
 		logger = newCommandLogger(log, false)
 		defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
+	}
+	p, err := p.withDocument(ctx, files)
+	if err != nil {
+		return err
 	}
 	l, err := p.load(files, false, logger)
 	if err != nil {
@@ -58,6 +99,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		l.builder.ProbePeers(ctx)
 		l.builder.ListToolsFor(o.tenant.values)
 		l.builder.RefreshTools(ctx)
+		l.builder.LearnLimits(ctx)
 	}
 	rev, list, err := l.check(ctx)
 	if err != nil {
@@ -73,6 +115,11 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 			report.Agents = 1
 		}
 	}
+	if o.overlay != "" && report.Valid() {
+		if report, err = p.overlayReport(ctx, l, rev, o); err != nil {
+			return err
+		}
+	}
 	report.Strict = o.strict
 	if err := renderReport(report, p.out, diag.Format(o.format.value)); err != nil {
 		return err
@@ -81,6 +128,21 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		return exit{exitFailed}
 	}
 	return nil
+}
+
+// overlayReport returns the report about the overlay of a tenant over files that are valid.
+func (p *program) overlayReport(ctx context.Context, l *loaded, rev *registry.Revision, o *validateOptions) (*diag.Report, error) {
+	data, err := os.ReadFile(o.overlay)
+	if err != nil {
+		return nil, p.misuse(err)
+	}
+	found, agents, err := fleet.CheckOverlay(ctx, l.file, rev, cmp.Or(o.tenantName, "tenant"), config.Source{Name: o.overlay, Data: data})
+	if err != nil {
+		return nil, p.misuse(err)
+	}
+	report := l.report(found, p.out)
+	report.Agents = len(agents)
+	return report, nil
 }
 
 // within reports whether a path is another one or lies below it.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildInfo is what is known of this program.
+// buildInfo describes this program's build.
 type buildInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
@@ -57,8 +57,8 @@ func (b buildInfo) text(command string) string {
 // version returns the version of the program.
 func (p *program) version() string { return p.describeBuild().Version }
 
-// describeBuild returns what is known of the program: the release that it was
-// given, or what the Go command recorded.
+// describeBuild returns the release set at build time, or the information recorded by the Go
+// command.
 func (p *program) describeBuild() buildInfo {
 	b := buildInfo{Version: p.release, Commit: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

@@ -158,7 +158,7 @@ func mute(t *testing.T) string {
 // it was given.
 func standing(t *testing.T) *victim {
 	t.Helper()
-	f := &fleet{t: t, dir: filesIn(t, map[string]string{"config.yaml": peerThatAsks, "once.yaml": pays})}
+	f := &serverFleet{t: t, dir: filesIn(t, map[string]string{"config.yaml": peerThatAsks, "once.yaml": pays})}
 	return f.start("127.0.0.1:0")
 }
 

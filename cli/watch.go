@@ -13,18 +13,17 @@ import (
 const (
 	// watchInterval is how often files are looked at.
 	watchInterval = time.Second
-	// maxWatched bounds what is read of one file, in bytes.
+	// maxWatched limits how much of a file is read, in bytes.
 	maxWatched = 16 << 20
 )
 
-// fingerprint is the hash of what is in a file.
+// fingerprint is the hash of a file's content.
 type fingerprint [sha256.Size]byte
 
-// watch sees that files have changed, by what is in them: a file may be put in
-// the place of another one, also by way of a link to its directory.
+// watch detects changed files by their content, because a file may be replaced by another one,
+// even through a link to its directory.
 type watch struct {
-	// known is what counts, by the names of the files, and seen what the latest
-	// look found.
+	// known holds the accepted fingerprints by file name, seen the latest ones.
 	known, seen map[string]fingerprint
 }
 
@@ -73,9 +72,8 @@ func (w *watch) changed() bool {
 	return true
 }
 
-// look returns the hash of what is in a file, or of the names and contents of the
-// configuration files in a directory. One that cannot be read counts as one without
-// anything.
+// look hashes a file, or the names and contents of the configuration files in a directory. An
+// unreadable file counts as empty.
 func look(name string) fingerprint {
 	all := sha256.New()
 	if info, err := os.Stat(name); err == nil && info.IsDir() {

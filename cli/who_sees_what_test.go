@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"google.golang.org/protobuf/encoding/prototext"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // viewers are the callers of the table, in the order of its columns, with their keys.
@@ -40,7 +45,11 @@ func TestWhoSeesWhichField(t *testing.T) {
 	collected := newCollector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collected.url)
 	c := plantCanaries(t)
-	w := newTownOf(t, c.document)
+	peer := peertest.NewScript(t, map[string][]peertest.Reply{
+		peertest.MethodStream: {peertest.StreamOf(peertest.Task(a2a.TaskStateWorking, ""), peertest.Words("hi"), peertest.Turned(a2a.TaskStateCompleted, ""))},
+	})
+	peerURL := []string{"http://peer.invalid", peer.URL}
+	w := newTownOf(t, c.document, peerURL...)
 	seen := map[string]map[string]bool{} // the fields that each viewer sees
 	note := func(viewer, text string) {
 		for _, canary := range c.in(text) {
@@ -102,6 +111,15 @@ func TestWhoSeesWhichField(t *testing.T) {
 			}
 		}
 	}
+	w.callAllMethods(t, c, made, note)
+	w.readMCP(t, note)
+	w.runAllCommands(t, c, note)
+	for _, call := range peer.Got(peertest.MethodStream) {
+		note("the peer", fmt.Sprint(string(call.Params), call.Header))
+	}
+	for _, request := range peer.Seen() {
+		note("the peer", request.URL.String())
+	}
 	if err := w.end(); err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +127,99 @@ func TestWhoSeesWhichField(t *testing.T) {
 	note("telemetry", prototext.Format(&collected.spans)+prototext.Format(&collected.metrics))
 	checkExposure(t, slices.Sorted(maps.Values(c.fields)), seen)
 	checkExposurePage(t)
+	t.Run("no command on the file prints a secret", func(t *testing.T) {
+		runFileCommands(t, strings.NewReplacer(peerURL...).Replace(c.document), c)
+	})
+}
+
+// seenBy notes a text that a viewer sees.
+type seenBy func(viewer, text string)
+
+// callAllMethods calls every gRPC method of the A2A services as every viewer.
+func (w *town) callAllMethods(t *testing.T, c *canaries, made things, note seenBy) {
+	t.Helper()
+	conn, methods := w.dialGRPC(t, "clerk"), grpcMethods()
+	for name, row := range callRows {
+		for _, v := range viewers {
+			for _, agent := range []string{"clerk", "other", "id-agent", "far", "borne", "id-own"} {
+				request := strings.ReplaceAll(made.fill(row.request, v.tenant), `"tenant":"clerk"`, fmt.Sprintf(`"tenant":%q`, agent))
+				header := http.Header{}
+				if v.key != "" {
+					header = bearer(v.key)
+				}
+				text, err := invoke(t, conn, methods[name], request, header)
+				note(v.name, c.without(text+fmt.Sprint(err), request))
+			}
+		}
+	}
+}
+
+// runAllCommands runs the commands that print what the server has as every viewer.
+func (w *town) runAllCommands(t *testing.T, c *canaries, note seenBy) {
+	t.Helper()
+	for _, v := range viewers {
+		t.Setenv(keyVariable, v.key)
+		list := runLine(t, "turns --format json --server "+w.LocalURL())
+		note(v.name, list)
+		lines := []string{
+			"sessions", "revisions list", "tenants list", "tenants show acme", "workflows schedules list", "workflows triggers list", "workflows runs list",
+			"run clerk hello --format events", "run other hello --format json", "run borne hello --format events",
+			"explain clerk --format json", "explain other", "explain borne --format json", "explain id-agent", "explain id-own --tenant acme",
+		}
+		for _, id := range regexp.MustCompile(`turn_[A-Za-z0-9-]+`).FindAllString(list, 3) {
+			lines = append(lines, "turns transcript "+id+" --format json", "events "+id+" --format json")
+		}
+		for _, id := range regexp.MustCompile(`"session_id":\s*"([^"]+)"`).FindAllStringSubmatch(list, 3) {
+			lines = append(lines, "sessions export "+id[1])
+		}
+		for _, line := range lines {
+			note(v.name, c.without(runLine(t, line+" --server "+w.LocalURL()), line))
+		}
+	}
+	t.Setenv(keyVariable, "")
+}
+
+// runFileCommands runs the commands that read a configuration file.
+func runFileCommands(t *testing.T, document string, c *canaries) {
+	t.Helper()
+	secret := regexp.MustCompile(`^(?:` + exposures[0].fields + "|" + exposures[1].fields + `)$`)
+	t.Chdir(filesIn(t, map[string]string{"config.json": document, "script.yaml": everyScript, "old.yaml": "version: 1\n", "keys.json": `{"keys":[]}`, "token": "x"}))
+	for _, line := range []string{
+		"validate config.json", "validate config.json --format json", "validate config.json --format sarif", "validate config.json --format github",
+		"explain config.json clerk", "explain config.json clerk --format json", "explain config.json id-agent", "explain config.json id-agent --format json",
+		"explain config.json borne", "diff old.yaml config.json", "diff old.yaml config.json --format json", "diff config.json old.yaml",
+		"run config.json clerk hello --format events", "models --config config.json",
+	} {
+		text := runLine(t, line)
+		for _, canary := range c.in(text) {
+			if secret.MatchString(c.fields[canary]) {
+				t.Errorf("%s prints %s", line, c.fields[canary])
+			}
+		}
+	}
+}
+
+// runLine runs a command and returns all that it prints.
+func runLine(t *testing.T, line string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	run(ctx, strings.Fields(line), streams{in: strings.NewReader(""), out: &out, err: &out})
+	return out.String()
+}
+
+// without removes the canaries of a request from what it returned: the caller knows them.
+func (c *canaries) without(text, request string) string {
+	for _, canary := range c.in(request) {
+		text = strings.ReplaceAll(text, canary, "")
+	}
+	for _, agent := range []string{"id-agent", "id-own"} {
+		if strings.Contains(request, agent) {
+			text = strings.ReplaceAll(text, agent, "")
+		}
+	}
+	return text
 }
 
 // plantOverlay returns the overlay with its texts.
@@ -134,6 +245,47 @@ func (w *town) publish(t *testing.T, header http.Header, path, body string) stri
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	return answer.Hash
+}
+
+// mcpName matches the names and addresses in a list of prompts or resources.
+var mcpName = regexp.MustCompile(`"(?:name|uri)":"([^"]+)"`)
+
+// readMCP lists and reads the tools, prompts and resources of the MCP server as every viewer.
+func (w *town) readMCP(t *testing.T, note seenBy) {
+	t.Helper()
+	for _, v := range viewers {
+		ask := func(method, param, name string) string {
+			params := map[string]any{"_meta": map[string]any{
+				"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
+			}}
+			header := http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}, "Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"}}
+			if v.key != "" {
+				header.Set("Authorization", "Bearer "+v.key)
+			}
+			if name != "" {
+				params[param] = name
+				header.Set("Mcp-Name", name)
+			}
+			body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := w.ask(t, http.MethodPost, "/mcp", string(body), header)
+			if name == "" && v.name == "runs" && got.status != http.StatusOK {
+				t.Errorf("%s %s: %d %s", method, name, got.status, got.body)
+			}
+			return got.body
+		}
+		note(v.name, ask("tools/list", "", ""))
+		for method, param := range map[string]string{"prompts/get": "name", "resources/read": "uri"} {
+			kind, _, _ := strings.Cut(method, "/")
+			list := ask(kind+"/list", "", "")
+			note(v.name, list)
+			for _, name := range mcpName.FindAllStringSubmatch(list, -1) {
+				note(v.name, ask(method, param, name[1]))
+			}
+		}
+	}
 }
 
 // allRequests returns the requests of all routes, and those for every entry and revision.

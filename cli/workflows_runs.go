@@ -104,7 +104,7 @@ cost.`,
 	return cmd
 }
 
-// showRun shows a run, and what it waits for.
+// showRun shows a run and its open interactions.
 func (f *flows) showRun(ctx context.Context, c *flowClient, r *workflows.RunView, format string) error {
 	if format == "json" {
 		return writeRedacted(f.out, r, c.redact)
@@ -268,7 +268,7 @@ func (f *flows) newRunsAnswer() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer RUN INTERACTION",
 		Short: "Answer an interaction of a run",
-		Long:  `answer answers an interaction, whose id "` + f.command() + ` workflows runs show" shows; the run goes on.`,
+		Long:  `answer answers an interaction, whose ID "` + f.command() + ` workflows runs show" shows. The run continues.`,
 		Args:  arguments(2, 2),
 	}
 	o.resolveFlags(cmd)
@@ -281,7 +281,7 @@ func (f *flows) newRunsAnswer() *cobra.Command {
 	return cmd
 }
 
-// answerRun answers what a run waits for.
+// answerRun answers an interaction of a run.
 func (f *flows) answerRun(ctx context.Context, c *flowClient, id, target string, o *resolveOptions) error {
 	open, err := c.ListInteractions(ctx, id)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/server/workflows"
@@ -95,7 +94,7 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// createdText returns when something was made; what a configuration declares was not.
+// createdText returns when a start was created; declared ones have no time.
 func createdText(s *workflows.Start) string {
 	if s.Declared {
 		return "declared"
@@ -103,7 +102,7 @@ func createdText(s *workflows.Start) string {
 	return age(time.Now(), s.CreatedAt)
 }
 
-// targetText returns in a word what a target does.
+// targetText returns a target's action in a word.
 func targetText(t *workflows.Target) string {
 	if len(t.Steps) != 1 {
 		return count(len(t.Steps), "step", "steps")
@@ -111,7 +110,7 @@ func targetText(t *workflows.Target) string {
 	return doesText(&t.Steps[0])
 }
 
-// doesText returns what a step does.
+// doesText describes a step's action.
 func doesText(s *workflows.Step) string {
 	switch {
 	case s.Agent != nil:
@@ -334,7 +333,7 @@ type targetOptions struct {
 func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "target-file", "", "read the whole target as JSON from this `path`, or - for standard input")
-	flags.StringVar(&o.tool, "tool", "", "the tool that is called, in place of steps")
+	flags.StringVar(&o.tool, "tool", "", "tool to call instead of steps")
 	flags.VarP(&o.arguments, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.agent, "agent", "", "run one turn of this agent instead of steps")
 	flags.StringVar(&o.prompt, "prompt", "", "prompt for the agent")
@@ -355,10 +354,7 @@ func (o *targetOptions) apply(cmd *cobra.Command, f *flows, t *workflows.Target)
 		if err != nil {
 			return err
 		}
-		d := json.NewDecoder(strings.NewReader(string(data)))
-		d.DisallowUnknownFields()
-		*t = workflows.Target{}
-		if err := d.Decode(t); err != nil {
+		if *t, err = workflows.ReadTarget(data); err != nil {
 			return fmt.Errorf("--target-file: %w", err)
 		}
 		return nil
