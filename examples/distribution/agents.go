@@ -7,8 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/cli"
 )
 
-// listAgents is the command agents: it lists those of a configuration, after all of it has
-// been proved as validate does.
+// listAgents is the command agents: it lists the agents of a configuration that validate accepts.
 func listAgents() cli.Command {
 	return cli.Command{
 		Name: "agents", Arguments: "FILE…", Summary: "List the agents of a configuration",

@@ -15,7 +15,7 @@ func main() {
 	cli.Main(cli.Settings{Components: components(), Version: "v0.1.0", Commands: []cli.Command{listAgents()}})
 }
 
-// components are those of the runtime and the team's own.
+// components returns the runtime's components and the team's.
 func components() app.Components {
 	c := shipped.Components()
 	c.Kinds.Providers = append(c.Kinds.Providers, cannedKind())

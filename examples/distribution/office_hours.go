@@ -16,14 +16,14 @@ type officeHours struct {
 	Closes int `json:"closes" doc:"The hour at which they may not be called any more, 1 to 24."`
 }
 
-// Validate returns what is wrong with the settings, each at its field.
+// Validate returns the mistakes in the settings, each at its field.
 func (h *officeHours) Validate() diag.List {
 	var found diag.List
 	if h.Opens < 0 || h.Opens > 23 {
-		found = append(found, diag.New(diag.InvalidValue, "opens", "opens is %d; it is an hour from 0 to 23", h.Opens))
+		found = append(found, diag.New(diag.InvalidValue, "opens", "opens is %d; it must be an hour from 0 to 23", h.Opens))
 	}
 	if h.Closes <= h.Opens || h.Closes > 24 {
-		found = append(found, diag.New(diag.InvalidValue, "closes", "closes is %d; it is an hour after opens, at most 24", h.Closes))
+		found = append(found, diag.New(diag.InvalidValue, "closes", "closes is %d; it must be after opens, at most 24", h.Closes))
 	}
 	return found
 }

@@ -31,14 +31,14 @@ type ticketConfig struct {
 
 //docs:region validate
 
-// Validate returns what is wrong with the settings, each at its field.
+// Validate returns the mistakes in the settings, each at its field.
 func (c *ticketConfig) Validate() diag.List {
 	var found diag.List
 	if !slices.Contains(queues, c.Queue) {
 		found = append(found, diag.New(diag.InvalidValue, "queue", "queue is %q; the team works on %s", c.Queue, strings.Join(queues, ", ")))
 	}
 	if c.Priority < 0 || c.Priority > 5 {
-		found = append(found, diag.New(diag.InvalidValue, "priority", "priority is %d; it is 1 to 5", c.Priority))
+		found = append(found, diag.New(diag.InvalidValue, "priority", "priority is %d; it must be 1 to 5", c.Priority))
 	}
 	return found
 }
@@ -52,7 +52,7 @@ func ticketKind() tools.Kind {
 	return spec.NewKind("ticket", "Opens a ticket for the team.", newTicketTool)
 }
 
-// ticketInput is what the model calls the tool with.
+// ticketInput is the input of the tool.
 type ticketInput struct {
 	Title string `json:"title" jsonschema:"What the ticket is about, in one line."`
 }

@@ -6,7 +6,7 @@ runtime=$1
 cd "$(dirname "$0")"
 
 copy=$(mktemp -d) server=
-trap 'kill -9 $server 2>/dev/null || true; rm -rf "$copy"' EXIT
+trap '{ kill -9 $server && wait $server; } 2>/dev/null || true; rm -rf "$copy"' EXIT
 cp config.yaml replies.yaml "$copy"
 cd "$copy"
 
@@ -41,7 +41,7 @@ say "kill -9 \$!"
 kill -9 $server
 wait $server 2>/dev/null || true
 
-printf '\nThe next server goes on with the turn. It does not pay twice:\n'
+printf '\nThe next server resumes the turn. It does not pay twice:\n'
 serve
 until_event run_finish
 say "runtime events config.yaml $turn"

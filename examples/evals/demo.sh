@@ -23,10 +23,10 @@ show() {
   [ "$code" -eq 0 ] || echo "(exit code $code)"
 }
 
-printf '\nWhat the agents do is tested without keys: models answer from recordings, and tools from stubs.\n'
+printf '\nAgents are tested without keys, with recorded models and stubbed tools.\n'
 show 0 eval config.yaml
 
-printf '\nA change of a rule is valid, but the clerk then does what it must not do:\n'
+printf '\nA changed rule is valid, but the clerk now makes a forbidden call:\n'
 sed 's/amount > 100/amount > 1000/' config.yaml >changed.yaml
 show 0 validate changed.yaml
 show 1 eval changed.yaml --baseline config.yaml

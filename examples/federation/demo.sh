@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Starts two runtimes on this machine, of which one asks the other, and kills the
-# one that asks in the middle. The first argument is the runtime command.
+# Starts two runtimes, one of which calls the other, and kills the caller in between. The first argument is the runtime command.
 set -euo pipefail
 runtime=$1
 cd "$(dirname "$0")"
 
 copy=$(mktemp -d) archive='' desk=''
-trap 'kill -9 $archive $desk 2>/dev/null || true; rm -rf "$copy"' EXIT
+trap '{ kill -9 $archive $desk; wait; } 2>/dev/null || true; rm -rf "$copy"' EXIT
 cp -r archive desk "$copy"
 cd "$copy"
 DESK_KEY=demo-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
@@ -46,20 +45,20 @@ archive=$!
 until_is 'listening on' cat archive.log
 ARCHIVE_URL=$(sed -n 's/.*listening on \(http[^ ]*\).*/\1/p' archive.log | head -n 1)
 export ARCHIVE_URL
-cat archive.log
+grep '^runtime: ready' archive.log
 
-note "What others see of it, and whether that is right:"
+note "A check of how others see it:"
 say 'runtime doctor $ARCHIVE_URL/a2a/archivist --header "Authorization: Bearer $DESK_KEY"'
 "$runtime" doctor "$ARCHIVE_URL/a2a/archivist" --header "Authorization: Bearer $DESK_KEY"
 
-note "Another runtime, whose agent asks the archivist. It resolves only if the peer is there:"
+note "Another runtime, whose agent asks the archivist. Its configuration is valid only if the peer responds:"
 show validate --online desk/config.yaml
 
-note "The archivist needs leave before it lends. Its question becomes one of the desk's turn:"
+note "The archivist asks before it lends. The question appears in the desk's turn:"
 say 'echo yes | runtime run desk/config.yaml desk "I need letter 12." --approve ask'
 echo yes | "$runtime" run desk/config.yaml desk "I need letter 12." --approve ask
 
-note "A turn that is kept. The desk is killed while the archive searches:"
+note "A stored turn. The desk is killed while the archive searches:"
 say 'runtime turns create desk/config.yaml desk "Are there letters of 1871?"'
 turn=$("$runtime" turns create desk/config.yaml desk "Are there letters of 1871?" 2>/dev/null)
 echo "$turn"
@@ -69,22 +68,16 @@ say "kill -9 \$!"
 kill -9 "$desk"
 wait "$desk" 2>/dev/null || true
 
-note "The next desk goes on with the same task of the archive, which hears of nothing twice:"
+note "The next desk resumes the same task; the archive gets no request twice:"
 serve_desk
 until_is run_finish "$runtime" events desk/config.yaml "$turn"
 say "runtime events desk/config.yaml $turn"
 "$runtime" events desk/config.yaml "$turn" | cut -c 35-
 show turns archive/config.yaml
 
-note "The same from the other side, and what both have used: the desk counts its peer in."
+note "The same task in the log of the archive:"
 task=$("$runtime" turns archive/config.yaml | awk 'NR == 2 { print $1 }')
 say "runtime events archive/config.yaml $task"
 "$runtime" events archive/config.yaml "$task" | cut -c 35-
-for log in "archive/config.yaml $task" "desk/config.yaml $turn"; do
-  say "runtime events $log --format json | tail -n 1 | grep -o '\"usage.*}'"
-  # shellcheck disable=SC2086 # a file and a turn
-  "$runtime" events $log --format json | tail -n 1 | grep -o '"usage.*USD"}'
-done
-
 kill "$desk" "$archive"
 wait "$desk" "$archive"

@@ -5,12 +5,14 @@ package main
 
 import (
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/app/stores/sqlite"
-	"github.com/agentruntime/agentruntime/app/surfaces/native"
 	"github.com/agentruntime/agentruntime/cli"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/openai"
+	"github.com/agentruntime/agentruntime/server/component"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/store/driver"
+	"github.com/agentruntime/agentruntime/store/sqlite"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/http"
 )
@@ -28,8 +30,8 @@ func components() app.Components {
 			Providers: []model.ProviderKind{openai.Kind()},
 			Tools:     []tools.Kind{http.Kind()},
 		},
-		Stores:   []app.StoreDriver{sqlite.Driver()},
-		Surfaces: []app.Surface{native.Surface()},
+		Stores:   []driver.Driver{sqlite.Driver()},
+		Surfaces: []component.Surface{native.Component()},
 	}
 }
 

@@ -6,7 +6,7 @@ runtime=$1
 cd "$(dirname "$0")"
 
 copy=$(mktemp -d) server=''
-trap 'kill -9 $server 2>/dev/null || true; rm -rf "$copy"' EXIT
+trap '{ kill -9 $server && wait $server; } 2>/dev/null || true; rm -rf "$copy"' EXIT
 cp config.yaml replies.yaml run.json "$copy"
 cd "$copy"
 DESK_KEY=demo-$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
@@ -42,7 +42,7 @@ URL=$(sed -n 's/.*listening on \(http[^ ]*\).*/\1/p' log | head -n 1)
 say "runtime run --server $URL porter 'Where is the library?'"
 "$runtime" run --server "$URL" porter 'Where is the library?'
 
-note "A client of agent runs asks something that only it can find out. The run waits for its tool:"
+note "A client of agent runs starts a run that needs the client's own tool. The run waits for it:"
 say "curl -H @key $URL/api/v1/workspaces/acme/agent-runs -d @run.json"
 api agent-runs -d @run.json | tee run
 id=$(sed 's/.*"runId":"\([^"]*\)".*/\1/' run)
@@ -55,7 +55,7 @@ say "kill -9 \$!"
 kill -9 $server
 wait $server 2>/dev/null || true
 
-note "The next server takes the answer, and the client reads on behind event $last:"
+note "The next server accepts the answer, and the client continues after event $last:"
 LISTEN=${URL#http://}
 export LISTEN
 serve
@@ -65,7 +65,7 @@ say "curl -H @key …/agent-runs/$id/stream?after=$last"
 api "agent-runs/$id/stream?after=$last" | tee rest | data
 grep -q '"text":"The door is shut."' rest
 
-note "The same run, for whoever operates the server:"
+note "The same run as the operator sees it:"
 say "runtime turns --server $URL"
 "$runtime" turns --server "$URL"
 kill $server

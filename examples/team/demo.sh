@@ -25,7 +25,7 @@ show() {
   [ "$code" -eq 0 ] || echo "(exit code $code)"
 }
 
-note "Every agent of the file resolves, and no model was called to find out:"
+note "Every agent of the file resolves; no model is called:"
 show 0 validate config.yaml
 
 note "How the assistant resolves, and why it lacks a tool:"
@@ -40,10 +40,10 @@ trap 'rm -rf "$copy"' EXIT
 cp config.yaml replies.yaml handbook.md "$copy"
 cd "$copy"
 
-note "A turn that changes hands, waits for a person's consent, and ends with an answer of a given form:"
+note "A turn with a handoff, an approval and structured output:"
 show 0 run config.yaml editor "Note that the checks were done today." --approve yes
 
-note "A change that lets the assistant call what it could not call before does not get past CI:"
+note "A change that widens access fails in CI:"
 sed -e 's/excluded_tool_patterns: .*/excluded_tool_patterns: []/' config.yaml >wider.yaml
 show 1 diff --fail-on widened config.yaml wider.yaml
 

@@ -6,7 +6,7 @@ runtime=$1
 cd "$(dirname "$0")"
 
 copy=$(mktemp -d) server=''
-trap 'kill -9 $server 2>/dev/null || true; rm -rf "$copy"' EXIT
+trap '{ kill -9 $server && wait $server; } 2>/dev/null || true; rm -rf "$copy"' EXIT
 cp config.yaml replies.yaml "$copy"
 cd "$copy"
 
@@ -50,7 +50,7 @@ session=$(sed 's/^{"id":"\([^"]*\)".*/\1/' answer)
 note "A turn that edits it:"
 say 'The tea costs 4.' | expect 'The price of the tea is corrected'
 
-note "The server is killed; the next one goes on in the same checkout:"
+note "The server is killed; the next one uses the same checkout:"
 kill -9 "$server"
 wait "$server" 2>/dev/null || true
 LISTEN=${URL#http://}
@@ -60,7 +60,7 @@ grep -q 'tea,4' spaces/*/*/shop/prices.csv
 say 'The tea costs 4.' | expect 'I have not understood'
 grep -o '"output":"[^"]*tea,4[^"]*"' events | head -n 1
 
-note "What is refused:"
+note "Rejected requests:"
 api sessions -d "$(asks https://github.com/other/shop)" | expect 'is not allowed'
 api sessions -d "$(asks 'ext::sh -c id')" | expect 'checkouts[0].url'
 
