@@ -323,9 +323,9 @@ var (
 	flagName    = regexp.MustCompile(`--([a-z-]+)`)
 )
 
-// TestCommandTable compares the table of docs/commands.md with the help of the commands.
+// TestCommandTable compares the table of docs/reference/commands.md with the help of the commands.
 func TestCommandTable(t *testing.T) {
-	data, err := os.ReadFile("commands.md")
+	data, err := os.ReadFile("reference/commands.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +342,7 @@ func TestCommandTable(t *testing.T) {
 			continue
 		}
 		if !ok {
-			t.Errorf("docs/commands.md does not list the command %s", name)
+			t.Errorf("docs/reference/commands.md does not list the command %s", name)
 			continue
 		}
 		delete(listed, name)
@@ -355,11 +355,11 @@ func TestCommandTable(t *testing.T) {
 			have = nil
 		}
 		if !slices.Equal(have, want) {
-			t.Errorf("docs/commands.md gives %s the flags %v, but it has %v", name, have, want)
+			t.Errorf("docs/reference/commands.md gives %s the flags %v, but it has %v", name, have, want)
 		}
 	}
 	for name := range listed {
-		t.Errorf("docs/commands.md lists the command %s, which does not exist", name)
+		t.Errorf("docs/reference/commands.md lists the command %s, which does not exist", name)
 	}
 }
 

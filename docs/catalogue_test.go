@@ -38,7 +38,7 @@ var (
 // has a row, and the row names every field.
 func TestEventCatalogue(t *testing.T) {
 	rows := map[string]string{}
-	_, table, _ := strings.Cut(readText(t, "docs/events.md"), "## Catalogue")
+	_, table, _ := strings.Cut(readText(t, "docs/reference/events.md"), "## Catalogue")
 	table, _, _ = strings.Cut(table, "## Order")
 	for _, m := range eventRow.FindAllStringSubmatch(table, -1) {
 		rows[m[1]] = m[0]
@@ -72,14 +72,14 @@ var metricName = regexp.MustCompile(`"((?:gen_ai|agentruntime)\.[a-z_.]+)"`)
 
 // TestMetricTable looks for every metric in the page that lists them.
 func TestMetricTable(t *testing.T) {
-	page := readText(t, "docs/observability.md")
+	page := readText(t, "docs/guides/observability.md")
 	found := metricName.FindAllStringSubmatch(readText(t, "telemetry/metrics.go"), -1)
 	if len(found) == 0 {
 		t.Fatal("telemetry/metrics.go names no metrics")
 	}
 	for _, m := range found {
 		if !strings.Contains(page, "| `"+m[1]+"` |") {
-			t.Errorf("docs/observability.md does not list the metric %s", m[1])
+			t.Errorf("docs/guides/observability.md does not list the metric %s", m[1])
 		}
 	}
 }
@@ -174,7 +174,7 @@ func TestMetricsInDocumentsAreExposed(t *testing.T) {
 // metricSection returns the section about metrics.
 func metricSection(t *testing.T) string {
 	t.Helper()
-	_, section, _ := strings.Cut(readText(t, "docs/observability.md"), "\n## Metrics")
+	_, section, _ := strings.Cut(readText(t, "docs/guides/observability.md"), "\n## Metrics")
 	section, _, _ = strings.Cut(section, "\n## ")
 	return section
 }
@@ -204,7 +204,7 @@ var (
 	logCall    = regexp.MustCompile(`\.(Debug|Info|Warn|Error|Check|Log)\((?:ctx, |level, |\w+, )*"([^"]+)"|logError\(ctx, "([^"]+)"`)
 	logInTable = regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]*\\| ([^|]*) \\|$")
 	logInText  = regexp.MustCompile(`"message": ?"([^"]+)"`)
-	logInProse = regexp.MustCompile("(?s)is also a line of\nthe JSON log(.*?)What keeps it")
+	logInProse = regexp.MustCompile("(?s)messages are also lines of the JSON log(.*?)Errors at startup")
 	quoted     = regexp.MustCompile("`([^`]+)`")
 )
 
@@ -219,26 +219,26 @@ func TestLogLinesInDocumentsAreWritten(t *testing.T) {
 	written := func(name, line string) []string {
 		found := levels[strings.ReplaceAll(line, "\n", " ")]
 		if len(found) == 0 {
-			t.Errorf("%s: the log never says %q", name, line)
+			t.Errorf("%s: the log never has %q", name, line)
 		}
 		return found
 	}
-	logs := readText(t, "docs/observability.md")
+	logs := readText(t, "docs/guides/observability.md")
 	_, table, ok := strings.Cut(logs, "| Line | Level |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	prose := logInProse.FindString(logs)
 	if !ok || prose == "" {
-		t.Fatal("docs/observability.md lists no log lines")
+		t.Fatal("docs/guides/observability.md lists no log lines")
 	}
 	for _, m := range logInTable.FindAllStringSubmatch(table, -1) {
-		for _, level := range written("docs/observability.md", m[1]) {
+		for _, level := range written("docs/guides/observability.md", m[1]) {
 			if level != "check" && level != "log" && !strings.Contains(m[2], level) {
 				t.Errorf("%q is logged at %s, not %s", m[1], level, m[2])
 			}
 		}
 	}
 	for _, m := range quoted.FindAllStringSubmatch(prose, -1) {
-		written("docs/observability.md", m[1])
+		written("docs/guides/observability.md", m[1])
 	}
 	for name, page := range documents(t) {
 		if strings.HasSuffix(name, "runtime.schema.json") {

@@ -3,14 +3,39 @@ package docs_test
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
-// TestDemos runs the demonstrations that no page shows as a whole. Their output differs
-// from run to run; a demonstration that ends proves that each thing it waits for
-// happened.
+// TestDemo checks that "make demo" explains itself to a newcomer.
+func TestDemo(t *testing.T) {
+	script, err := filepath.Abs(filepath.Join(root, "examples", "demo.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), script, program)
+	cmd.Env = append(cmd.Environ(), "OPENAI_API_KEY=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) > 120 {
+		t.Errorf("the demo prints %d lines, more than 120", len(lines))
+	}
+	confusing := regexp.MustCompile(`^[{\[]|…$|Killed|Terminated|panic|"level":`)
+	for i, line := range lines {
+		if confusing.MatchString(line) || len(line) > 160 {
+			t.Errorf("line %d is raw, cut off or looks like a failure: %s", i+1, line)
+		}
+	}
+}
+
+// TestDemos runs the demonstrations of "make demo-all". Each fails unless everything it
+// waits for happens.
 func TestDemos(t *testing.T) {
-	for _, name := range []string{"durable", "evals", "federation", "service", "workspaces"} {
+	for _, name := range []string{"durable", "evals", "federation", "service", "team", "workspaces"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, err := filepath.Abs(filepath.Join(root, "examples", name, "demo.sh"))

@@ -77,7 +77,7 @@ func runTests(m *testing.M) int {
 // pages are the Markdown files of the repository, as paths from its root.
 func pages(t *testing.T) []string {
 	t.Helper()
-	list := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	list := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/README.md"}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".md" {
 			return err
@@ -178,14 +178,8 @@ func (s *scratch) run(st *step, c shellCommand) []string {
 	at := fmt.Sprintf("%s:%d: $ %s", s.page.name, st.line, c.text)
 	text := c.text
 	if target, ok := strings.CutPrefix(text, "make "); ok {
-		s.target(at, target)
-		if target != "demo" {
-			return nil
-		}
-		text = "team/demo.sh " + program
-		if err := os.CopyFS(filepath.Join(s.dir, "team"), os.DirFS(filepath.Join(root, "examples", "team"))); err != nil {
-			s.Fatal(err)
-		}
+		s.target(at, target) // TestDemo runs the demo
+		return nil
 	}
 	if strings.HasPrefix(text, "go ") || strings.HasPrefix(text, "git ") {
 		s.packages(at, text)

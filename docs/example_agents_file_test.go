@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/shipped"
-	agentsapi "github.com/agentruntime/agentruntime/app/surfaces/agents"
 )
 
 const fileWithDesk = `version: 1
@@ -25,6 +25,37 @@ agents:
 store: {driver: memory}
 server: {public_url: "https://example.com", allow_unauthenticated: true}
 `
+
+const fileOnSQLite = `version: 1
+providers:
+  demo: {type: scripted}
+models:
+  default: {provider_id: demo, upstream_model: demo}
+agents:
+  desk: {model_id: default}
+store: {driver: sqlite, dsn: ./desk.db}
+server: {public_url: "https://example.com", allow_unauthenticated: true}
+`
+
+func Example_agentOnSQLite() {
+	dir, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := dir + "/config.yaml"
+	if err := os.WriteFile(path, []byte(fileOnSQLite), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(greetFromDesk(context.Background(), path))
+	_, err = os.Stat(dir + "/desk.db")
+	fmt.Println(err)
+	// Output:
+	// echo: hello <nil>
+	// <nil>
+}
 
 // visits is the custom state of the agent desk.
 type visits struct {
@@ -66,11 +97,27 @@ func openWithDesk(ctx context.Context, path string) (*app.App, *agents.Agent[vis
 		return nil, nil, err
 	}
 	components := shipped.Components()
-	if err := agentsapi.Add(&components, desk); err != nil {
+	if err := components.AddAgents(desk); err != nil {
 		return nil, nil, err
 	}
 	opened, err := app.Open(ctx, app.Options{Files: []string{path}, Components: components})
 	return opened, desk, err
+}
+
+//docs:end
+
+//docs:region bootstrap
+
+// greetFromDesk opens one agent whose conversations are kept in SQLite, and runs a turn.
+func greetFromDesk(ctx context.Context, path string) (string, error) {
+	desk, err := agents.Declared("desk", agents.Options[visits]{})
+	opened, err2 := app.Open(ctx, app.Options{Files: []string{path}, Components: shipped.Components(), Agents: []agents.Definition{desk}})
+	if err := errors.Join(err, err2); err != nil {
+		return "", err
+	}
+	defer opened.Shutdown(ctx)
+	output, err := desk.RunText(ctx, agents.FromSession("ann"), "hello")
+	return output.Text(), err
 }
 
 //docs:end

@@ -27,7 +27,7 @@ type text struct {
 
 func Example_quickstart() {
 	// A model that asks for the tool and then answers. It stands in for a
-	// vendor: model/openai has one.
+	// vendor, such as openai.New(model.Settings{ID: "openai"}, &openai.Config{APIKey: key}).
 	demo, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
 		{ToolCalls: []model.ToolCall{{Name: "word_count", Arguments: json.RawMessage(`{"text": "to be or not to be"}`)}}},
 		{Text: "It has six words."},

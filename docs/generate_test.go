@@ -47,9 +47,10 @@ func TestSchema(t *testing.T) {
 // TestGenerated keeps the generated parts of pages fresh.
 func TestGenerated(t *testing.T) {
 	for file, regions := range map[string]map[string]string{
-		"configuration.md": {"reference": reference(), "sections": sections(), "diagnostics": diagnostics()},
-		"overlays.md":      {"agent-fields": agentFields()},
-		"clients.md":       {"openai-chat": parameters(openai.ChatParameters()), "openai-responses": parameters(openai.ResponseParameters())},
+		"reference/configuration.md": {"reference": referenceTable(t), "diagnostics": diagnostics()},
+		"guides/overlays.md":         {"agent-fields": agentFields()},
+		"index.md":                   {"components": componentTable(t)},
+		"protocols/clients.md":       {"openai-chat": parameters(openai.ChatParameters()), "openai-responses": parameters(openai.ResponseParameters())},
 	} {
 		checkGenerated(t, file, regions)
 	}
@@ -89,20 +90,6 @@ func checkGenerated(t *testing.T, file string, regions map[string]string) {
 	}
 }
 
-// reference is the page that config makes, one level below the headings of
-// docs/configuration.md and without a title of its own.
-func reference() string {
-	_, page, _ := strings.Cut(config.Reference(kinds()), "\n")
-	var out strings.Builder
-	for line := range strings.Lines(page) {
-		if strings.HasPrefix(line, "#") {
-			line = "#" + line
-		}
-		out.WriteString(escapeTags(line))
-	}
-	return "\n" + strings.ReplaceAll(strings.TrimSpace(out.String()), "\n\n\n", "\n\n") + "\n\n"
-}
-
 // escapeTags keeps what looks like a tag, outside of code, from being one.
 func escapeTags(line string) string {
 	parts := strings.Split(line, "`")
@@ -110,6 +97,56 @@ func escapeTags(line string) string {
 		parts[i] = strings.ReplaceAll(parts[i], "<", "&lt;")
 	}
 	return strings.Join(parts, "`")
+}
+
+// surfacePages are the pages that describe the protocols of the server.
+var surfacePages = map[string]string{
+	"a2a": "protocols/a2a.md", "agent_runs": "protocols/agent-runs.md", "sessions": "protocols/sessions.md", "agents": "protocols/agents-api.md", "native": "guides/server.md",
+	"admin": "protocols/configuration-api.md", "workflows": "guides/workflows.md", "gestalt": "protocols/gestalt.md", "openai": "protocols/clients.md#openai", "agui": "protocols/clients.md#ag-ui", "aisdk": "protocols/clients.md#ai-sdk", "mcp": "guides/mcp.md", "console": "guides/console.md",
+}
+
+// componentTable lists the components of the program.
+func componentTable(t *testing.T) string {
+	components := shipped.Components()
+	var rows []string
+	add := func(kind string, names ...string) {
+		rows = append(rows, fmt.Sprintf("| %s | %s |\n", kind, strings.Join(names, ", ")))
+	}
+	link := func(name, page string) string { return fmt.Sprintf("[`%s`](%s)", name, page) }
+	var list []string
+	for _, k := range components.Kinds.Providers {
+		list = append(list, link(k.Type, "reference/providers.md#provider-type-"+k.Type))
+	}
+	add("Model providers", list...)
+	list = nil
+	for _, k := range components.Kinds.Tools {
+		list = append(list, link(k.Type, "reference/tools.md#tool-type-"+k.Type))
+	}
+	add("Tool kinds", list...)
+	list = nil
+	for _, k := range components.Kinds.Plugins {
+		list = append(list, link(k.Type, "reference/plugins.md#plugin-type-"+k.Type))
+	}
+	for _, p := range components.Plugins {
+		list = append(list, "`"+p.ID+"`")
+	}
+	add("Plugins", list...)
+	list = nil
+	for i := range components.Stores {
+		list = append(list, "`"+components.Stores[i].Name+"`")
+	}
+	add("Stores", list...)
+	list = nil
+	for i := range components.Surfaces {
+		name := components.Surfaces[i].Name
+		page, ok := surfacePages[strings.TrimSuffix(name, ":push")]
+		if !ok {
+			t.Errorf("name the page of the surface %s in surfacePages", name)
+		}
+		list = append(list, link(name, page))
+	}
+	add("Surfaces", list...)
+	return "\n| | |\n|---|---|\n" + strings.Join(rows, "") + "\n"
 }
 
 // parameters is a table of what becomes of the parameters of a protocol.
@@ -120,16 +157,6 @@ func parameters(list []openai.Parameter) string {
 		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", p.Name, p.Use, p.Note)
 	}
 	return out.String() + "| others | ignored | proxies add their own |\n\n"
-}
-
-// sections are the schemas of the sections that the program's own plugins and
-// the pipeline claim.
-func sections() string {
-	var out strings.Builder
-	for _, s := range kinds().Sections {
-		fmt.Fprintf(&out, "\n#### Section `%s`\n\n%s\n\n```json\n%s\n```\n", s.Key, s.Summary, bytes.TrimSpace(s.Schema))
-	}
-	return out.String() + "\n"
 }
 
 // agentFields is the table of what changes of an agent's fields do.

@@ -15,12 +15,12 @@ import (
 
 var goroutineRow = regexp.MustCompile("(?m)^\\| `([\\w/]+\\.go)` \\| (\\d+) \\|")
 
-// TestGoroutineTable compares the table of goroutines in docs/architecture.md with
+// TestGoroutineTable compares the table of goroutines in docs/internals/architecture.md with
 // the code: each file has a row with the number of its go statements and of its calls
 // of WaitGroup.Go.
 func TestGoroutineTable(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("architecture.md")
+	page, err := os.ReadFile("internals/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}

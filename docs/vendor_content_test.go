@@ -150,5 +150,5 @@ func TestTheTableOfContentIsFresh(t *testing.T) {
 			t.Errorf("a result fails a request: %s", line)
 		}
 	}
-	checkGenerated(t, "providers.md", map[string]string{"content": table})
+	checkGenerated(t, "guides/providers.md", map[string]string{"content": table})
 }

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-var handledBy = regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./(model/[^)]*\\.go)\\)")
+var handledBy = regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./\\.\\./(model/[^)]*\\.go)\\)")
 
 // TestTheTableOfDeviationsIsComplete checks that the functions of the table exist, and that
 // each answer of a vendor that a test plays is in it.
 func TestTheTableOfDeviationsIsComplete(t *testing.T) {
-	data, err := os.ReadFile("writing-a-provider.md")
+	data, err := os.ReadFile("tutorials/writing-a-provider.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestTheTableOfDeviationsIsComplete(t *testing.T) {
 		t.Fatal(played, err)
 	}
 	for _, file := range played {
-		if !strings.Contains(page, "("+filepath.ToSlash(file)+")") {
+		if !strings.Contains(page, "(../"+filepath.ToSlash(file)+")") {
 			t.Errorf("no row is played by %s", file)
 		}
 	}

@@ -134,5 +134,5 @@ func fateOfSchema(t *testing.T, exec model.Executor, upstream string, tool *mode
 
 // TestTheTableOfSchemasIsFresh keeps the table of features of schemas and vendors.
 func TestTheTableOfSchemasIsFresh(t *testing.T) {
-	checkGenerated(t, "providers.md", map[string]string{"schemas": schemaTable(t)})
+	checkGenerated(t, "guides/providers.md", map[string]string{"schemas": schemaTable(t)})
 }
