@@ -10,7 +10,7 @@ LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test needs deps sqlc catalog proto vet lint unit race plain plain-all plain-some race-all docs bench bench-all flames gate weigh fuzz snapshot release clean
+.PHONY: all build demo demo-all test needs deps sqlc catalog proto vet lint unit race plain plain-all plain-some race-all docs site bench bench-all flames gate weigh fuzz snapshot release clean
 
 # grpcnotrace leaves out the tracing pages of gRPC, whose templates would make the
 # linker keep every exported method of the program.
@@ -32,7 +32,11 @@ all: build
 build: ## build the runtime command, without symbols
 	CGO_ENABLED=0 $(COMPILE) go build $(COMPILED) -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
 
-demo: build ## show the main job on an example that needs no keys
+demo: build ## a tour in 80 lines, without keys
+	@./examples/demo.sh $(CURDIR)/$(BIN)/runtime
+	@printf '\nTo see agents and turns in a browser:\n  $$ $(BIN)/runtime serve examples/team/config.yaml\n  open http://127.0.0.1:8080/console\n'
+
+demo-all: build ## every demonstration at full length
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/evals/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/durable/demo.sh $(CURDIR)/$(BIN)/runtime
@@ -88,11 +92,12 @@ PLAIN_PATTERN := ^($(shell awk '/^[.]/ && $$2 != "*" && !seen[$$2]++ {printf "%s
 # linter, not by each test once more.
 TEST := go test -vet=off -timeout 20m -parallel 6
 
-# Each process with the detector would sleep for a second before it ends.
-WATCH := GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)"
+# The detector needs cgo, also where "go env -w CGO_ENABLED=0" turned it off. Each process
+# with the detector would sleep for a second before it ends.
+WATCH := CGO_ENABLED=1 GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)"
 
 race: ## the tests, with the race detector where goroutines meet
-	GOFLAGS="$(GOFLAGS) $(WATCHED)" $(COMPILE) go build -race ./...
+	$(WATCH) $(COMPILE) go build -race ./...
 	$(WATCH) $(TEST) -p 3 -race -skip '$(PLAIN_PATTERN)' $$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")
 
 plain: ## the tests that the race detector would make slow or meaningless, without it
@@ -130,6 +135,9 @@ proto: ## generate the code of the protocol of agent providers anew
 docs: ## the commands and configurations in the documentation
 	go test ./docs/...
 
+site: ## write the documentation as a site to build/site
+	go run ./internal/site . build/site
+
 # A loop runs in the same process in turns with what is measured; COUNT repetitions
 # give the medians and the spread of the rest. Kept turns take longer: their rate is that
 # of 64 at a time once all have begun.
@@ -152,8 +160,8 @@ flames: ## draw the flame graphs of the documentation
 gate: ## the allocations of the hot paths, which are exact
 	$(ONCE) go test -vet=off -count=1 -run 'TestAllocations' ./bench
 
-weigh: ## measure what the dependencies weigh, for docs/dependencies.md
-	go run ./internal/weigh $(TAGS) docs/dependencies.md
+weigh: ## measure what the dependencies weigh, for docs/internals/dependencies.md
+	go run ./internal/weigh $(TAGS) docs/internals/dependencies.md
 
 fuzz: ## every fuzz target for ten seconds
 	@./.ci/fuzz
