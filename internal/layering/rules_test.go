@@ -48,36 +48,47 @@ var layers = []string{
 
 // siblings are the imports within a layer that are meant.
 var siblings = map[string][]string{
-	"model/azure":               {"model/openai"},
-	"model/vertex":              {"model/anthropic", "model/google"},
-	"internal/testkit/a2asdk":   {"internal/testkit/needs", "internal/testkit/pyenv"},
-	"internal/testkit/grpcpy":   {"internal/testkit/pyenv"},
-	"internal/testkit/genkitjs": {"internal/testkit/nodeenv"},
-	"internal/testkit/nodeenv":  {"internal/testkit/needs"},
-	"internal/testkit/gittest":  {"internal/testkit/needs"},
-	"internal/testkit/pgtest":   {"internal/testkit/needs"},
-	"internal/testkit/browser":  {"internal/testkit/needs"},
-	"internal/testkit/pyenv":    {"internal/testkit/needs"},
-	"backend/provider":          {"backend/local"},
-	"store/postgres/river":      {"store/dispatch"},
-	"plugins/toolsearch":        {"plugins/core"},
-	"plugins/window":            {"plugins/core"},
-	"tools/mcp":                 {"tools/toolset"},
-	"app/shipped": {
-		"app/stores/memory", "app/stores/postgres", "app/stores/sqlite",
-		"app/surfaces/a2a", "app/surfaces/admin", "app/surfaces/agentruns", "app/surfaces/agents", "app/surfaces/native", "app/surfaces/openai", "app/surfaces/provider", "app/surfaces/sessions", "app/surfaces/workflows", "app/turntools",
-	},
-	"server":            {"server/openapi"},
-	"server/admin":      {"server/native"},
-	"server/workflows":  {"server/native"},
-	"server/a2a":        {"server/openapi"},
-	"service":           {"service/sessionstart", "service/webhook", "service/workspace"},
-	"internal/jsonfit":  {"internal/clip"},
-	"internal/netguard": {"internal/hostlist"},
-	"internal/pattern":  {"internal/panics"},
-	"internal/process":  {"internal/clip"},
-	"internal/gitrepo":  {"internal/pattern"},
-	"internal/schema":   {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern"},
+	"model/azure":                  {"model/openai"},
+	"model/vertex":                 {"model/anthropic", "model/google"},
+	"internal/testkit/a2asdk":      {"internal/testkit/needs", "internal/testkit/pyenv"},
+	"internal/testkit/grpcpy":      {"internal/testkit/pyenv"},
+	"internal/testkit/surfacetest": {"internal/testkit/openapitest"},
+	"internal/testkit/genkitjs":    {"internal/testkit/nodeenv"},
+	"internal/testkit/nodeenv":     {"internal/testkit/needs"},
+	"internal/testkit/gittest":     {"internal/testkit/needs"},
+	"internal/testkit/pgtest":      {"internal/testkit/needs"},
+	"internal/testkit/browser":     {"internal/testkit/needs"},
+	"internal/testkit/pyenv":       {"internal/testkit/needs"},
+	"backend/provider":             {"backend/local"},
+	"store/driver":                 {"store/dispatch"},
+	"store/memory":                 {"store/dispatch/local", "store/driver"},
+	"store/postgres":               {"store/dispatch", "store/driver", "store/postgres/river"},
+	"store/sqlite":                 {"store/dispatch/local", "store/driver"},
+	"store/postgres/river":         {"store/dispatch"},
+	"plugins/toolsearch":           {"plugins/core"},
+	"plugins/window":               {"plugins/core"},
+	"tools/mcp":                    {"tools/toolset"},
+	"server":                       {"server/openapi"},
+	"server/admin":                 {"server/component", "server/native"},
+	"server/workflows":             {"server/component", "server/native"},
+	"server/agentruns":             {"server/component"},
+	"server/agents":                {"server/component"},
+	"server/agui":                  {"server/component"},
+	"server/aisdk":                 {"server/component"},
+	"server/console":               {"server/component"},
+	"server/mcp":                   {"server/component"},
+	"server/native":                {"server/component"},
+	"server/openai":                {"server/component"},
+	"server/provider":              {"server/component"},
+	"server/sessions":              {"server/component"},
+	"server/a2a":                   {"server/component", "server/openapi"},
+	"service":                      {"service/sessionstart", "service/webhook", "service/workspace"},
+	"internal/jsonfit":             {"internal/clip"},
+	"internal/netguard":            {"internal/hostlist"},
+	"internal/pattern":             {"internal/panics"},
+	"internal/process":             {"internal/clip"},
+	"internal/gitrepo":             {"internal/pattern"},
+	"internal/schema":              {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern"},
 }
 
 // rule keeps packages from others. Either stands for the package and for all that
@@ -105,44 +116,36 @@ var rules = []rule{
 		why: "resolving reaches no network and reads no files",
 	},
 	{
-		except: []string{"app/shipped", "app/stores", "app/surfaces", "app/turntools", "evals", "examples", "model/azure", "model/vertex"}, own: implementations,
-		why: "an implementation is named where it becomes a component, by one of a cloud that serves the vendor's models, by evals, in examples and in tests alone",
+		except: []string{"app/shipped", "evals", "examples", "internal/testkit/surfacetest", "model/azure", "model/vertex", "store/memory", "store/postgres", "store/sqlite"}, own: implementations,
+		why: "an implementation is named where it becomes a component, by one of a cloud that serves the vendor's models, by the store of a queue, by evals, in examples and in tests alone",
 	},
 	{
 		packages: []string{"evals"}, own: without(implementations, evaluated),
 		why: "evals replay recordings, run scripts and match calls with the grammar of permission rules, and need no other component",
 	},
 	{
-		packages: []string{"app/shipped"}, own: stores,
-		why: "a store and its queue become a driver in app/stores",
-	},
-	{
-		except: []string{"app/shipped", "examples"}, own: []string{"app/stores", "app/surfaces", "app/turntools"},
-		why: "which components a program has is the choice of its list: app/shipped or one of its own",
-	},
-	{
 		except: []string{"cmd", "examples", "bench"}, own: []string{"app/shipped"},
 		why: "a package that names app/shipped links everything, so programs alone do",
 	},
 	{
-		packages: []string{"cli", "app/surfaces/native"}, own: without(implementations, evaluated), foreign: drivers, indirectly: true,
+		packages: []string{"cli", "server/native"}, own: without(implementations, evaluated), foreign: drivers, indirectly: true,
 		why: "a program that leaves a component out does not contain it",
 	},
 	{
-		packages: []string{"app/stores/sqlite", "app/stores/memory"}, own: []string{"store/postgres"}, foreign: postgresDrivers, indirectly: true,
+		packages: []string{"store/sqlite", "store/memory"}, own: []string{"store/postgres"}, foreign: postgresDrivers, indirectly: true,
 		why: "a program without PostgreSQL contains no driver of it",
 	},
 	{
-		packages: []string{"app/surfaces/agentruns"}, own: []string{"backend/a2a", "server/a2a", "tools/mcp"}, foreign: []string{"github.com/a2aproject"}, indirectly: true,
-		why: "runs over HTTP need neither A2A nor MCP: app/turntools adds them",
+		packages: []string{"server/agentruns"}, own: []string{"backend/a2a", "server/a2a", "tools/mcp"}, foreign: []string{"github.com/a2aproject"}, indirectly: true,
+		why: "runs over HTTP need neither A2A nor MCP: app/shipped adds them",
 	},
 	{
 		packages: []string{"server"}, own: []string{"store"},
 		why: "a surface asks the service; the records and the queue are the service's",
 	},
 	{
-		except: []string{"config", "internal/testkit", "model/scripted"}, foreign: []string{"go.yaml.in/yaml"},
-		why: "YAML is read in config, in model/scripted for its scripts, and in kits of tests",
+		except: []string{"agents", "config", "internal/testkit", "model/scripted"}, foreign: []string{"go.yaml.in/yaml"},
+		why: "YAML is read in config, in model/scripted for its scripts, in agents for the front matter of prompt files, and in kits of tests",
 	},
 	{
 		except: []string{"cli"}, foreign: []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"},
@@ -161,7 +164,7 @@ var implementations = []string{
 	"backend/a2a", "backend/provider",
 	"store/memory", "store/postgres", "store/sqlite",
 	"store/dispatch/local", "store/postgres/river",
-	"server/a2a", "server/agentruns", "server/agents", "server/openai", "server/provider", "server/sessions",
+	"server/a2a", "server/agentruns", "server/agents", "server/agui", "server/aisdk", "server/mcp", "server/openai", "server/provider", "server/sessions",
 }
 
 // evaluated are those that package evals is made of. The command contains them.
@@ -171,9 +174,6 @@ var evaluated = []string{"model/recorded", "model/scripted", "plugins/permission
 func without(list, gone []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(gone, s) })
 }
-
-// stores are those of them that keep records, with what queues turns.
-var stores = []string{"store/memory", "store/postgres", "store/sqlite", "store/dispatch/local", "store/postgres/river"}
 
 // drivers are modules of others that only implementations import, and postgresDrivers
 // those that reach PostgreSQL.

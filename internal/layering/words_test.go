@@ -11,7 +11,7 @@ import (
 )
 
 // maxTellTales is how many tell-tale words all comments and documents may have.
-const maxTellTales = 40
+const maxTellTales = 38
 
 // tellTales are the words by which prose reads as if it were translated, such as a
 // verb of speech for a function that reports or returns something.
