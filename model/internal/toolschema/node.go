@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
@@ -70,27 +69,4 @@ func encode(v any) json.RawMessage {
 		return json.RawMessage(`{}`) // not reached: raw messages were decoded
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-}
-
-// pointedAt returns the value at a JSON pointer without its first slash, or nil.
-func pointedAt(at json.RawMessage, path string) json.RawMessage {
-	for name := range strings.SplitSeq(path, "/") {
-		var object fields
-		var list []json.RawMessage
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
-		switch {
-		case json.Unmarshal(at, &object) == nil:
-			at = object[name]
-		case json.Unmarshal(at, &list) == nil:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(list) {
-				return nil
-			}
-			at = list[i]
-		}
-		if at == nil {
-			return nil
-		}
-	}
-	return at
 }

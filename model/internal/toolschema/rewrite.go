@@ -42,9 +42,11 @@ type rewriter struct {
 	dialect *Dialect
 	// document is where references lead.
 	document json.RawMessage
-	refs     references
-	draft    int
-	mapped   *Mapped
+	// places are the places of the document, read for the first reference.
+	places *place
+	refs   references
+	draft  int
+	mapped *Mapped
 	// atRoot is set for the next schema.
 	atRoot bool
 	// following are the references that are being replaced.
@@ -247,7 +249,10 @@ func (w *rewriter) target(ref string) json.RawMessage {
 	case !isPointer:
 		return nil // another document, or a name
 	default:
-		return pointedAt(w.document, path)
+		if w.places == nil {
+			w.places = readPlaces(w.document)
+		}
+		return w.places.pointedAt(path)
 	}
 }
 
