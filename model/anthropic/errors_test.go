@@ -32,7 +32,7 @@ func TestClassify(t *testing.T) {
 		{404, `404 page not found`, model.InvalidRequest, "page not found"},
 		{405, ``, model.InvalidRequest, "Method Not Allowed"},
 		{408, ``, model.Timeout, "Timeout"},
-		{409, body("conflict_error", "busy"), model.InvalidRequest, "busy"},
+		{409, body("conflict_error", "busy"), model.Provider, "busy"},
 		{413, body("request_too_large", "Request exceeds the maximum size"), model.ContextOverflow, "maximum size"},
 		{413, ``, model.ContextOverflow, "Too Large"},
 		{422, `{"detail":"x"}`, model.InvalidRequest, "x"},

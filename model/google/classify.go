@@ -18,6 +18,7 @@ var statusCodes = map[string]int{
 	"UNAUTHENTICATED":     http.StatusUnauthorized,
 	"PERMISSION_DENIED":   http.StatusForbidden,
 	"NOT_FOUND":           http.StatusNotFound,
+	"ABORTED":             http.StatusConflict,
 	"RESOURCE_EXHAUSTED":  http.StatusTooManyRequests,
 	"INTERNAL":            http.StatusInternalServerError,
 	"UNKNOWN":             http.StatusInternalServerError,

@@ -39,7 +39,7 @@ func TestClassify(t *testing.T) {
 		{404, body(404, "NOT_FOUND", "Requested entity was not found.", ""), model.ModelNotFound, "entity"},
 		{404, `<html>404</html>`, model.InvalidRequest, "Not Found"},
 		{408, ``, model.Timeout, "Timeout"},
-		{409, body(409, "ABORTED", "conflict", ""), model.InvalidRequest, "conflict"},
+		{409, body(409, "ABORTED", "conflict", ""), model.Provider, "conflict"},
 		{413, ``, model.InvalidRequest, "Too Large"},
 		{429, body(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.", ""), model.RateLimited, "quota"},
 		{499, body(499, "CANCELLED", "The operation was cancelled.", ""), model.Provider, "cancelled"},

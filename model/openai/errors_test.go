@@ -47,7 +47,7 @@ func TestClassify(t *testing.T) {
 		{400, `{"msg":"bad request body"}`, model.InvalidRequest, "bad request body"},
 		{400, `{"detail":{"message":"bad thing"}}`, model.InvalidRequest, "bad thing"},
 		{408, ``, model.Timeout, "Timeout"},
-		{409, ``, model.InvalidRequest, "Conflict"},
+		{409, ``, model.Provider, "Conflict"},
 		{422, `{"detail":[{"loc":["body","x"],"msg":"extra fields not permitted"}]}`, model.InvalidRequest, "body.x: extra fields not permitted"},
 		{413, body("rate_limit_exceeded", "tokens", "", "Request too large: Limit 6000, Requested 9000"), model.ContextOverflow, "Requested"}, // Groq
 		{413, `Request Entity Too Large`, model.ContextOverflow, "Too Large"},

@@ -128,9 +128,9 @@ func (a *API) send(req *http.Request) (*http.Response, error) {
 	}
 	a.noteRefusal(res.StatusCode)
 	decodeBody(res)
+	res.Body = limitStream(res.Body, model.ActivityReporter(req.Context()))
 	if body, refused := readRefusal(res); refused {
 		return nil, a.refusalError(res, body)
 	}
-	res.Body = limitStream(res.Body, model.ActivityReporter(req.Context()))
 	return res, nil
 }

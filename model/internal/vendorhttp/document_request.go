@@ -40,7 +40,7 @@ func (a *API) Fetch(ctx context.Context, path string, body []byte) ([]byte, erro
 	if res.StatusCode != http.StatusOK {
 		return nil, bound.failures.Named(&model.Error{Class: model.Provider, Status: res.StatusCode, Message: "cannot fetch " + req.URL.Path})
 	}
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxFetched+1))
+	data, err := io.ReadAll(io.LimitReader(limitStream(res.Body, nil), maxFetched+1))
 	if err == nil && len(data) > maxFetched {
 		err = fmt.Errorf("fetch %s: the answer exceeds %d bytes", req.URL.Path, maxFetched)
 	}

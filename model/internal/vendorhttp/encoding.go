@@ -1,6 +1,7 @@
 package vendorhttp
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -9,13 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// decodeBody decompresses an answer. Requests do not ask for compression, but some gateways compress
-// nevertheless. Reading an unknown encoding fails.
+// decodeBody rejects an answer in an unknown encoding when it is read. Requests do not ask for
+// compression, but some gateways compress nevertheless: limitStream decompresses gzip, which it tells by
+// its first byte, because proxies lose or keep the header.
 func decodeBody(res *http.Response) {
 	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		res.Body = &gzipBody{body: res.Body}
+	case "", "identity", "gzip", "x-gzip":
 	default:
 		_ = res.Body.Close()
 		res.Body = io.NopCloser(failingReader{&model.Error{
@@ -24,26 +24,23 @@ func decodeBody(res *http.Response) {
 	}
 }
 
-// gzipBody decompresses a body. It reads nothing before the first Read.
-type gzipBody struct {
-	body io.ReadCloser
-	in   *gzip.Reader
-	err  error
+// gzipMark is the first byte of gzip data, which is in no text and no event stream.
+const gzipMark = 0x1f
+
+// decompress returns a body of gzip data without compression. begin are the bytes that were read of it.
+func decompress(begin []byte, body io.ReadCloser) (io.ReadCloser, error) {
+	in, err := gzip.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(begin)), body))
+	if err != nil {
+		return body, err
+	}
+	return readCloser{in, body}, nil
 }
 
-// Read decompresses the body.
-func (g *gzipBody) Read(p []byte) (n int, err error) {
-	if g.in == nil && g.err == nil {
-		g.in, g.err = gzip.NewReader(g.body)
-	}
-	if g.err == nil {
-		n, g.err = g.in.Read(p)
-	}
-	return n, g.err
+// readCloser reads from one and closes another.
+type readCloser struct {
+	io.Reader
+	io.Closer
 }
-
-// Close closes the body.
-func (g *gzipBody) Close() error { return g.body.Close() }
 
 // failingReader is a body that cannot be read.
 type failingReader struct{ err error }

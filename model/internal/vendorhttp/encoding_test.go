@@ -25,12 +25,15 @@ func TestCompressedAnswersAreDecoded(t *testing.T) {
 		"identity":      {"identity", "data: hi\n\n", "data: hi\n\n", ""},
 		"gzip":          {"GZIP ", packed.String(), "data: hi\n\n", ""},
 		"gzip, cut off": {"gzip", packed.String()[:packed.Len()-9], "data: hi\n\n", "any"},
-		"not gzip":      {"gzip", "data: hi\n\n", "", "any"},
+		"gzip, unsaid":  {"", packed.String(), "data: hi\n\n", ""},
+		"not gzip":      {"gzip", "data: hi\n\n", "data: hi\n\n", ""},
+		"damaged":       {"gzip", "\x1f\x8bdata: hi", "", "any"},
 		"an empty body": {"gzip", "", "", ""},
 		"brotli":        {"br", "\x8b\x02\x80", "", model.Provider},
 	} {
 		res := &http.Response{Header: http.Header{"Content-Encoding": {tt.encoding}}, Body: io.NopCloser(strings.NewReader(tt.body))}
 		decodeBody(res)
+		res.Body = limitStream(res.Body, nil)
 		got, err := io.ReadAll(res.Body)
 		if string(got) != tt.want && tt.class == "" || (err != nil) != (tt.class != "") {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -50,6 +53,7 @@ func TestASlowStreamIsDecodedAsItArrives(t *testing.T) {
 	defer out.Close()
 	res := &http.Response{Header: http.Header{"Content-Encoding": {"gzip"}}, Body: out}
 	decodeBody(res)
+	res.Body = limitStream(res.Body, nil)
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)

@@ -1,9 +1,12 @@
 package vendorhttp
 
 import (
+	"bufio"
+	"bytes"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +22,7 @@ const refusalLimit = 1 << 20
 // the body, of which it returns the first MiB: servers may repeat the request. Any other body is left
 // alone.
 func readRefusal(res *http.Response) (body []byte, refused bool) {
-	if res.StatusCode < http.StatusMultipleChoices && !isWebPage(res.Header) {
+	if res.StatusCode < http.StatusMultipleChoices && (!isWebPage(res.Header) || beginsAnswer(res)) {
 		return nil, false
 	}
 	// What can be read of the body is good enough for a message.
@@ -34,6 +37,23 @@ func readRefusal(res *http.Response) (body []byte, refused bool) {
 func isWebPage(h http.Header) bool {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && media == "text/html"
+}
+
+// answerStarts are the beginnings of streams, the last of those of AWS, and of JSON.
+var answerStarts = []string{"data:", "event:", "id:", "retry:", ":", "{", "[", "\x00"}
+
+// beginsAnswer reports whether the body that is called a web page begins as an answer does. Some
+// gateways call all bodies so. What it reads stays in the body.
+func beginsAnswer(res *http.Response) bool {
+	in := bufio.NewReader(res.Body)
+	res.Body = readCloser{in, res.Body}
+	_, _ = in.Peek(1) // reading on reports the error
+	head, _ := in.Peek(in.Buffered())
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \t\r\n")
+	return len(head) > 0 && slices.ContainsFunc(answerStarts, func(start string) bool {
+		n := min(len(start), len(head))
+		return string(head[:n]) == start[:n]
+	})
 }
 
 // documentRefusal returns the error that a JSON document sent with a status of success

@@ -22,14 +22,16 @@ func CallerClass(status int) (class model.ErrorClass, known bool) {
 	return class, false
 }
 
-// BusyClass returns the class of a status of a server that took too long or is too
-// busy.
+// BusyClass returns the class of a status of a server that took too long, is too busy or
+// could not do two things at once.
 func BusyClass(status int) (class model.ErrorClass, known bool) {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusGatewayTimeout:
 		return model.Timeout, true
 	case http.StatusServiceUnavailable, statusOverloaded:
 		return model.Overloaded, true
+	case http.StatusConflict: // of a lock that the server did not get
+		return model.Provider, true
 	}
 	return class, false
 }

@@ -20,8 +20,8 @@ var (
 	errStreamTooLarge = errors.New("the stream is larger than 512 MiB")
 )
 
-// limitStream returns the body of a stream so that reading fails when the whole is too large
-// to be an answer. report is called whenever bytes are read, unless it is nil.
+// limitStream returns the body of a stream so that reading decompresses it, and fails when the whole
+// is too large to be an answer. report is called whenever bytes are read, unless it is nil.
 func limitStream(body io.ReadCloser, report func()) io.ReadCloser {
 	return &limitedStream{body: body, report: report}
 }
@@ -30,6 +30,7 @@ type limitedStream struct {
 	body   io.ReadCloser
 	report func()
 	total  int64
+	begun  bool
 }
 
 // Close closes the body.
@@ -38,6 +39,15 @@ func (l *limitedStream) Close() error { return l.body.Close() }
 // Read reads the body.
 func (l *limitedStream) Read(p []byte) (int, error) {
 	n, err := l.body.Read(p)
+	if n > 0 && !l.begun {
+		l.begun = true
+		if p[0] == gzipMark {
+			if l.body, err = decompress(p[:n], l.body); err != nil {
+				return 0, err
+			}
+			n, err = l.body.Read(p)
+		}
+	}
 	if n > 0 && l.report != nil {
 		l.report()
 	}

@@ -103,6 +103,8 @@ func Run(t *testing.T, v *Vendor) {
 		"a server that does not close holds up nothing": (*Vendor).testPatience,
 		"a connection breaks":                           (*Vendor).testAbruptClose,
 		"the transport fails":                           (*Vendor).testTransportErrors,
+		"headers need not fit the body":                 (*Vendor).testMislabeled,
+		"a conflict passes":                             (*Vendor).testConflict,
 		"secrets are kept":                              (*Vendor).testSecretsAreKept,
 		"what never ends is cut":                        (*Vendor).testEndless,
 		"the wait that a server asks for is told":       (*Vendor).testRetryAfter,
