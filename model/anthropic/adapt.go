@@ -35,6 +35,9 @@ type concessions struct {
 	noForm bool
 	// outputLimit is the most output tokens the model has, 0 when unknown.
 	outputLimit int
+	// outputRoom is how many tokens the conversation leaves for the answer, 0 when unknown. Like
+	// the fields below it is a matter of the conversation.
+	outputRoom int
 
 	// forgetReasoning leaves the reasoning of earlier answers out, and
 	// pauseThinking does not ask for any. They are a matter of the
@@ -80,8 +83,11 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 	case p.isThinking() && has("thinking") && (has("support") || vendorhttp.SaysUnsupported(said)):
 		c.neverThinks = true
 	case has("max_tokens"):
-		if n := outputLimit(said); n > 0 && !p.limited && (c.outputLimit == 0 || n < c.outputLimit) {
+		if n := outputLimit(said); n > 0 && (c.outputLimit == 0 || n < c.outputLimit) {
 			c.outputLimit = n
+		}
+		if n := outputRoom(said); leastRoom <= n && n < int(p.params.MaxTokens) {
+			c.outputRoom = n
 		}
 	default:
 		c = c.lessSampling(said, p)
@@ -137,8 +143,27 @@ func outputLimit(said string) int {
 	return n
 }
 
+// leastRoom is the smallest answer that is worth requesting, in tokens.
+const leastRoom = 256
+
+var noRoom = regexp.MustCompile(`exceed context limit: (\d+) \+ \d+ > (\d+)`)
+
+// outputRoom returns how many tokens a refusal leaves for the answer, 0 when it does not say.
+func outputRoom(said string) int {
+	found := noRoom.FindStringSubmatch(said)
+	if found == nil {
+		return 0
+	}
+	used, err := strconv.Atoi(found[1])
+	window, err2 := strconv.Atoi(found[2])
+	if err != nil || err2 != nil {
+		return 0
+	}
+	return window - used
+}
+
 // ofModel returns the concessions that are a matter of the model.
 func (c concessions) ofModel() concessions {
-	c.forgetReasoning, c.pauseThinking = false, false
+	c.forgetReasoning, c.pauseThinking, c.outputRoom = false, false, 0
 	return c
 }

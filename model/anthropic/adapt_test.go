@@ -125,14 +125,23 @@ func TestConcessions(t *testing.T) {
 			}
 			return ""
 		}, 2, 1},
-		{"a limit of the agent's", func(r *model.Request) { r.MaxOutputTokens = 9000 }, func(*apiRequest) string {
-			return "max_tokens: 9000 > 4096, which is the maximum allowed number of output tokens for claude-3-haiku"
-		}, 0, 0},
+		{"short answers to a set limit", func(r *model.Request) { r.MaxOutputTokens = 9000 }, func(r *apiRequest) string {
+			if r.MaxTokens > 4096 {
+				return fmt.Sprintf("max_tokens: %d > 4096, which is the maximum allowed number of output tokens for claude-3-haiku", r.MaxTokens)
+			}
+			return ""
+		}, 2, 1},
+		{"little room for the answer", func(r *model.Request) { r.Messages[0] = model.User("long") }, func(r *apiRequest) string {
+			if r.MaxTokens > 1000 {
+				return fmt.Sprintf("input length and `max_tokens` exceed context limit: 199000 + %d > 200000, decrease input length or `max_tokens` and try again", r.MaxTokens)
+			}
+			return ""
+		}, 2, 2},
 		{"no room for the answer", func(r *model.Request) { r.Messages[0] = model.User("long") }, func(r *apiRequest) string {
 			if r.MaxTokens > 8192 {
 				return fmt.Sprintf("max_tokens: %d > 8192, which is the maximum allowed number of output tokens for claude-3-5-haiku", r.MaxTokens)
 			}
-			return "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000"
+			return "input length and `max_tokens` exceed context limit: 199900 + 8192 > 200000"
 		}, -2, -1},
 		{"foreign reasoning", thought, func(r *apiRequest) string {
 			if len(r.Messages) > 1 && r.Messages[1].Content[0].Type == "thinking" {
@@ -183,7 +192,7 @@ func TestConcessions(t *testing.T) {
 func TestConcessionsComeToAnEnd(t *testing.T) {
 	reasons := []string{
 		"Invalid `signature` in `thinking` block", "Expected `thinking`, but found `tool_use`",
-		"max_tokens: 9 > 8192", "max_tokens: 9 > 4096", "max_tokens is odd", "tool_choice is not supported", "effort is not supported",
+		"max_tokens: 9 > 8192", "max_tokens: 9 > 4096", "exceed context limit: 9000 + 9 > 10000 max_tokens", "exceed context limit: 9500 + 9 > 10000 max_tokens", "max_tokens is odd", "tool_choice is not supported", "effort is not supported",
 		"thinking is not supported", `use "thinking.type.adaptive"`, "temperature and top_p cannot both be specified", "temperature is deprecated",
 	}
 	rapid.Check(t, func(r *rapid.T) {
@@ -193,7 +202,7 @@ func TestConcessionsComeToAnEnd(t *testing.T) {
 			return refusalResponse(req, rapid.SampledFrom(reasons).Draw(r, "reason")), nil
 		})
 		req := conversation()
-		req.ReasoningEffort, req.MaxOutputTokens = &spec.Effort{Level: "max"}, 0
+		req.ReasoningEffort, req.MaxOutputTokens = &spec.Effort{Level: "max"}, rapid.SampledFrom([]int{0, 64000}).Draw(r, "limit")
 		req.ToolChoice.Mode = rapid.SampledFrom([]model.ToolMode{model.ToolsAuto, model.ToolsRequired}).Draw(r, "mode")
 		if _, failure := vendortest.Ask(t, e, req); failure == nil || asked > 16 {
 			r.Fatalf("asked %d times, then %v", asked, failure)

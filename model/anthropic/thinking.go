@@ -60,14 +60,17 @@ var highestEfforts = []outputLevel{
 }
 
 // planThinking decides whether and how much the model thinks, and how long its answer
-// may be. A limit set by the request, or by the model, holds for both together,
+// may be. A limit of the request, the model or its window holds for both together,
 // and the budget gives way to it; else the budget comes on top of the usual
 // limit.
 func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 	p.limited = req.MaxOutputTokens > 0
 	limit := c.outputLimit
-	if p.limited {
+	if p.limited && (limit == 0 || req.MaxOutputTokens < limit) {
 		limit = req.MaxOutputTokens
+	}
+	if c.outputRoom > 0 && (limit == 0 || c.outputRoom < limit) {
+		limit = c.outputRoom
 	}
 	e := req.ReasoningEffort
 	tokens := 0

@@ -74,7 +74,8 @@ func TestMaxOutputTokens(t *testing.T) {
 		{100, 4096, 0, 100},
 		{0, 0, 8192, 8192},
 		{0, 4096, 8192, 4096},
-		{10000, 0, 8192, 10000},
+		{10000, 0, 8192, 8192},
+		{1000, 0, 8192, 1000},
 	} {
 		req := hello()
 		req.MaxOutputTokens = tt.request
@@ -176,7 +177,7 @@ func TestEveryPlanIsOneTheAPITakes(t *testing.T) {
 			adaptive: flag("adaptive"), neverThinks: flag("neverThinks"), alwaysThinks: flag("alwaysThinks"), thinksUnasked: flag("thinksUnasked"),
 			unforced: flag("unforced"), noEffort: flag("noEffort"), effortSteps: rapid.IntRange(0, 2).Draw(r, "steps"),
 			oneSampling: flag("oneSampling"), noSampling: flag("noSampling"), forgetReasoning: flag("forgetReasoning"), pauseThinking: flag("pauseThinking"),
-			outputLimit: rapid.SampledFrom([]int{0, 1000, 4096, 64000}).Draw(r, "known limit"),
+			outputLimit: rapid.SampledFrom([]int{0, 1000, 4096, 64000}).Draw(r, "known limit"), outputRoom: rapid.SampledFrom([]int{0, 256, 2000}).Draw(r, "room"),
 		})
 		if err != nil {
 			r.Fatal(err)
