@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -58,5 +60,16 @@ func TestOddStreamsAreRead(t *testing.T) {
 		{Name: "an unknown event and no answer", Stream: vendortest.EventStream(`{"queue":3}`), Class: model.StreamInterrupted, Message: `the server sent "{\"queue\":3}"`},
 		{Name: "an error that is text", Stream: "event: error\ndata: overloaded\n\n", Class: model.Provider, Message: "overloaded"},
 		{Name: "a call without a name", Stream: vendortest.EventStream(`{"type":"content_block_start","content_block":{"type":"tool_use","id":"a1"}}`), Class: model.Provider, Message: "no name"},
+	})
+}
+
+func TestThoughtsInTheTextAreReasoning(t *testing.T) {
+	vendor.CheckThoughts(t, func(pieces ...string) string {
+		events := []string{`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`}
+		for _, piece := range pieces {
+			text, _ := json.Marshal(piece)
+			events = append(events, fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%s}}`, text))
+		}
+		return vendortest.EventStream(append(events, `{"type":"message_stop"}`)...)
 	})
 }

@@ -1,6 +1,8 @@
 package bedrock
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -60,4 +62,14 @@ func TestErrorsOfStreamsAreRepeated(t *testing.T) {
 			t.Errorf("%s is %s", code, class)
 		}
 	}
+}
+
+func TestThoughtsInTheTextAreReasoning(t *testing.T) {
+	vendor.CheckThoughts(t, func(pieces ...string) (stream string) {
+		for _, piece := range pieces {
+			text, _ := json.Marshal(piece)
+			stream += fmt.Sprintf("event: contentBlockDelta\ndata: {\"contentBlockIndex\":0,\"delta\":{\"text\":%s}}\n\n", text)
+		}
+		return stream + "event: messageStop\ndata: {\"stopReason\":\"end_turn\"}\n\n"
+	})
 }

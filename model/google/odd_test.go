@@ -1,6 +1,8 @@
 package google
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -55,5 +57,16 @@ func TestOddStreamsAreRead(t *testing.T) {
 			Parts: []model.Part{model.Text("hi")}},
 		{Name: "an unknown event and no answer", Stream: vendortest.EventStream(`{"queue":3}`), Class: model.StreamInterrupted, Message: `the server sent "{\"queue\":3}"`},
 		{Name: "parts that are text", Stream: vendortest.EventStream(`{"candidates":[{"content":{"parts":"hi"}}]}`), Class: model.Provider, Message: "a string in the field candidates"},
+	})
+}
+
+func TestThoughtsInTheTextAreReasoning(t *testing.T) {
+	vendor.CheckThoughts(t, func(pieces ...string) string {
+		var events []string
+		for _, piece := range pieces {
+			text, _ := json.Marshal(piece)
+			events = append(events, fmt.Sprintf(`{"candidates":[{"content":{"parts":[{"text":%s}]}}]}`, text))
+		}
+		return vendortest.EventStream(append(events, `{"candidates":[{"finishReason":"STOP"}]}`)...)
 	})
 }

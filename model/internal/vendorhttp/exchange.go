@@ -97,6 +97,7 @@ type attempt struct {
 	response    *http.Response
 	editor      editor
 	names       *wireNames
+	thoughts    thoughts
 	// unknown quotes the first event that the translator did not know; empty for none. answered is
 	// set once there was a text or tool call.
 	unknown  string
@@ -170,15 +171,16 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 		} else {
 			done, err = t.endStream(translator, in, out)
 		}
-		if done && t.lacksAnswer(out.Events) {
-			err = &model.Error{Class: model.EmptyAnswer, Message: "the answer has no text, tool call or refusal" + t.unknown, Usage: out.Events[len(out.Events)-1].Usage}
-			out.Events = nil
+		events := t.thoughts.separate(out.Events)
+		if done && t.lacksAnswer(events) {
+			err = &model.Error{Class: model.EmptyAnswer, Message: "the answer has no text, tool call or refusal" + t.unknown, Usage: events[len(events)-1].Usage}
+			events = nil
 		}
-		for i := range out.Events {
-			if ev := &out.Events[i]; ev.Type == model.EventToolCallStart {
+		for i := range events {
+			if ev := &events[i]; ev.Type == model.EventToolCallStart {
 				ev.Name = calledTool(ev.Name, t.editor.request.Tools)
 			}
-			if !yield(out.Events[i], nil) {
+			if !yield(events[i], nil) {
 				return
 			}
 		}
@@ -190,7 +192,7 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 			yield(model.Event{}, failure)
 			return
 		}
-		t.answered = t.answered || hasAnswer(out.Events)
+		t.answered = t.answered || hasAnswer(events)
 		if out.Ending && !done {
 			t.limitWait()
 		}

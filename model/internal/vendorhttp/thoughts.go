@@ -1,0 +1,187 @@
+package vendorhttp
+
+import (
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// thoughtTags are the tags around reasoning that servers without a parser for their model leave at the
+// beginning of the text, such as those of DeepSeek and Qwen, Gemma, Magistral, Seed, Command and Kimi.
+var thoughtTags = [][2]string{
+	{"<think>", "</think>"},
+	{"<thinking>", "</thinking>"},
+	{"<thought>", "</thought>"},
+	{"<thoughts>", "</thoughts>"},
+	{"<reasoning>", "</reasoning>"},
+	{"[THINK]", "[/THINK]"},
+	{"<seed:think>", "</seed:think>"},
+	{"<|START_THINKING|>", "<|END_THINKING|>"},
+	{"<|begin_of_thought|>", "<|end_of_thought|>"},
+	{"◁think▷", "◁/think▷"},
+}
+
+// thoughtStarts are the first bytes of the opening tags.
+const thoughtStarts = "<[\xe2"
+
+// TaggedReasoning returns reasoning in the tags in which it came; empty for reasoning that came in a
+// field.
+func TaggedReasoning(r *model.Reasoning) string {
+	for _, tag := range thoughtTags {
+		if r.Field == tag[0] {
+			return tag[0] + r.Text + tag[1]
+		}
+	}
+	return ""
+}
+
+// thoughts turns tagged reasoning at the beginning of an answer's text, and of the text after a call,
+// into events of reasoning that name the tag as their field.
+type thoughts struct {
+	state thoughtState
+	// tag is the tag of the reasoning that is being received, or was last.
+	tag [2]string
+	// held is text that may be the beginning of a tag, with the space before it.
+	held string
+	out  []model.Event
+}
+
+type thoughtState uint8
+
+const (
+	// beforeText is the state until the text begins with something else than a tag.
+	beforeText thoughtState = iota
+	withinThought
+	withinText
+)
+
+// separate returns the events with reasoning in place of tagged text. They are valid until the next
+// call.
+func (t *thoughts) separate(events []model.Event) []model.Event {
+	for i := range events {
+		if t.changes(&events[i]) {
+			t.out = append(t.out[:0], events[:i]...)
+			for k := range events[i:] {
+				t.add(&events[i+k])
+			}
+			return t.out
+		}
+		t.note(events[i].Type)
+	}
+	return events
+}
+
+// changes reports whether an event may not stay as it is.
+func (t *thoughts) changes(ev *model.Event) bool {
+	if ev.Type != model.EventText {
+		return t.held != ""
+	}
+	if t.state != beforeText {
+		return t.state == withinThought
+	}
+	text := trimSpace(ev.Delta)
+	return t.held != "" || t.tag[0] != "" || text == "" || strings.IndexByte(thoughtStarts, text[0]) >= 0
+}
+
+// note follows an event that stays as it is.
+func (t *thoughts) note(event model.EventType) {
+	switch event {
+	case model.EventText:
+		t.state = withinText
+	case model.EventToolCallStart:
+		t.state, t.tag = beforeText, [2]string{}
+	default:
+	}
+}
+
+func (t *thoughts) add(ev *model.Event) {
+	if ev.Type == model.EventText {
+		t.addText(ev.Delta)
+		return
+	}
+	if t.held != "" { // it is not a tag
+		t.emit(t.held)
+		t.held = ""
+	}
+	t.note(ev.Type)
+	t.out = append(t.out, *ev)
+}
+
+func (t *thoughts) addText(piece string) {
+	text := t.held + piece
+	t.held = ""
+	for text != "" {
+		switch t.state {
+		case beforeText:
+			text = t.openThought(text)
+		case withinThought:
+			text = t.closeThought(text)
+		default:
+			t.emit(text)
+			return
+		}
+	}
+}
+
+// openThought returns what follows an opening tag, or text that does not begin with one. It holds a
+// text back that may become either.
+func (t *thoughts) openThought(text string) (rest string) {
+	begun := trimSpace(text)
+	may := begun == ""
+	for _, tag := range thoughtTags {
+		if n := min(len(tag[0]), len(begun)); !strings.EqualFold(begun[:n], tag[0][:n]) {
+			continue
+		}
+		if len(begun) >= len(tag[0]) {
+			t.state, t.tag = withinThought, tag
+			return begun[len(tag[0]):]
+		}
+		may = true
+	}
+	if t.tag[0] != "" {
+		text = begun // without the space between the thought and the answer
+	}
+	if may {
+		t.held = text
+		return ""
+	}
+	t.state = withinText
+	return text
+}
+
+// closeThought emits reasoning, and returns what follows the closing tag.
+func (t *thoughts) closeThought(text string) (rest string) {
+	end := t.tag[1]
+	for i := strings.IndexByte(text, end[0]); i >= 0; {
+		n := min(len(end), len(text)-i)
+		if strings.EqualFold(text[i:i+n], end[:n]) {
+			t.emit(text[:i])
+			if n < len(end) {
+				t.held = text[i:]
+				return ""
+			}
+			t.state = beforeText
+			return text[i+n:]
+		}
+		next := strings.IndexByte(text[i+1:], end[0])
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	t.emit(text)
+	return ""
+}
+
+// emit adds a piece of the text, or of the reasoning.
+func (t *thoughts) emit(piece string) {
+	switch {
+	case piece == "":
+	case t.state == withinThought:
+		t.out = append(t.out, model.Event{Type: model.EventReasoning, Name: t.tag[0], Delta: piece})
+	default:
+		t.out = append(t.out, model.Event{Type: model.EventText, Delta: piece})
+	}
+}
+
+func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }
