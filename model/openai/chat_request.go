@@ -82,6 +82,7 @@ type chatStreamOptions struct {
 const (
 	reasoningContent = "reasoning_content"
 	reasoningField   = "reasoning"
+	reasoningText    = "reasoning_text" // of Copilot
 )
 
 type chatMessage struct {
@@ -91,6 +92,7 @@ type chatMessage struct {
 	Content          any     `json:"content"`
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 	Reasoning        string  `json:"reasoning,omitempty"`
+	ReasoningText    string  `json:"reasoning_text,omitempty"`
 	messageFields
 
 	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
@@ -201,6 +203,7 @@ func (w *chatWriter) writeAssistant(m *model.Message) {
 	if text == "" && len(calls) == 0 {
 		return
 	}
+	text = withTaggedReasoning(text, m.Parts)
 	a := chatMessage{Role: m.Role}
 	if text != "" || w.needsText {
 		a.Content = text
@@ -222,6 +225,21 @@ func (w *chatWriter) writeAssistant(m *model.Message) {
 	w.add(a)
 }
 
+// withTaggedReasoning returns the text of an answer after the reasoning that came in tags before it.
+// MiniMax requires it back; the templates of other models remove it.
+func withTaggedReasoning(text string, parts []model.Part) string {
+	var tagged string
+	for i := range parts {
+		if r := parts[i].Reasoning; r != nil && r.Field != "" {
+			tagged += vendorhttp.TaggedReasoning(r)
+		}
+	}
+	if tagged == "" || text == "" {
+		return tagged + text
+	}
+	return tagged + "\n\n" + text
+}
+
 // addReasoning adds reasoning to an assistant's message.
 func (a *chatMessage) addReasoning(r *model.Reasoning, provider string) {
 	switch {
@@ -232,6 +250,8 @@ func (a *chatMessage) addReasoning(r *model.Reasoning, provider string) {
 		a.ReasoningContent = &joined
 	case r.Field == reasoningField:
 		a.Reasoning += r.Text
+	case r.Field == reasoningText:
+		a.ReasoningText += r.Text
 	}
 	if r.Encrypted == "" {
 		return
@@ -242,6 +262,7 @@ func (a *chatMessage) addReasoning(r *model.Reasoning, provider string) {
 	}
 	for _, f := range []struct{ to, from *json.RawMessage }{
 		{&a.ReasoningDetails, &back.ReasoningDetails}, {&a.ProviderSpecificFields, &back.ProviderSpecificFields}, {&a.ThinkingBlocks, &back.ThinkingBlocks},
+		{&a.ReasoningOpaque, &back.ReasoningOpaque},
 	} {
 		if *f.from != nil {
 			*f.to = *f.from

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -31,7 +32,7 @@ type contentKinds struct{ text, reasoning, calls bool }
 // add adds the kinds of a delta.
 func (c *contentKinds) add(d *chatDelta) {
 	c.text = c.text || d.Content != "" || d.Refusal != ""
-	c.reasoning = c.reasoning || d.ReasoningContent.text != "" || d.Reasoning != ""
+	c.reasoning = c.reasoning || d.ReasoningContent.text != "" || d.Reasoning != "" || d.ReasoningText != ""
 	c.calls = c.calls || slices.ContainsFunc(d.ToolCalls, func(p chatPiece) bool { return !p.isEmpty() }) ||
 		d.FunctionCall != nil && *d.FunctionCall != chatCallPiece{}
 }
@@ -90,10 +91,11 @@ type chatChoice struct {
 type chatDelta struct {
 	Content vendorhttp.Content `json:"content"`
 	Refusal vendorhttp.Text    `json:"refusal"`
-	// ReasoningContent and Reasoning are not the vendor's; servers of models
-	// that think aloud have one or the other, or both with the same text.
+	// ReasoningContent, Reasoning and ReasoningText are not the vendor's; servers of models
+	// that think aloud have one of them, or several with the same text.
 	ReasoningContent foundText       `json:"reasoning_content"`
 	Reasoning        vendorhttp.Text `json:"reasoning"`
+	ReasoningText    vendorhttp.Text `json:"reasoning_text"`
 	ToolCalls        []chatPiece     `json:"tool_calls"`
 	// FunctionCall is the only call of an answer in the first form of the API.
 	FunctionCall *chatCallPiece `json:"function_call"`
@@ -197,7 +199,7 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 		}
 	}
 	out.Unknown = len(chunk.Choices) == 0 && chunk.Usage.Value == nil
-	if ev.Last && s.reason == "" && len(out.Events) > 0 {
+	if ev.Last && s.reason == "" && (len(out.Events) > 0 || bytes.Contains(ev.Data, []byte(`"choices":`))) {
 		s.reason = string(model.FinishStop)
 	}
 	return false, nil
@@ -235,7 +237,7 @@ func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
 		missing.Content, missing.Refusal = "", ""
 	}
 	if s.had.reasoning {
-		missing.Reasoning, missing.ReasoningContent = "", foundText{}
+		missing.Reasoning, missing.ReasoningText, missing.ReasoningContent = "", "", foundText{}
 	}
 	if s.had.calls {
 		missing.ToolCalls, missing.FunctionCall = nil, nil
@@ -246,10 +248,13 @@ func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
 // addDelta adds a piece of the answer.
 func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) {
 	s.back.add(d)
-	if d.ReasoningContent.text != "" {
+	switch {
+	case d.ReasoningContent.text != "":
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningContent, Delta: string(d.ReasoningContent.text)})
-	} else if d.Reasoning != "" {
+	case d.Reasoning != "":
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningField, Delta: string(d.Reasoning)})
+	case d.ReasoningText != "":
+		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningText, Delta: string(d.ReasoningText)})
 	}
 	out.AddDelta(model.EventText, string(d.Content))
 	out.AddDelta(model.EventText, string(d.Refusal))

@@ -37,7 +37,7 @@ var servers = []server{
 	{dialect: "openai", baseURL: DefaultBaseURL},
 	{dialect: "compatible", takes: vendorhttp.Dialect{Omit: []string{"prompt_cache_key", "strict"}, Names: maxTokens}},
 	{dialect: "mistral", baseURL: "https://api.mistral.ai/v1", ids: mistralIDs, takes: vendorhttp.Dialect{
-		Omit:  []string{"stream_options", "prompt_cache_key", "extra_content", "reasoning_content", "reasoning", "service_tier", "verbosity"},
+		Omit:  []string{"stream_options", "prompt_cache_key", "extra_content", "reasoning_content", "reasoning", "reasoning_text", "service_tier", "verbosity"},
 		Names: map[string]string{"max_completion_tokens": "max_tokens", "seed": "random_seed"},
 	}},
 	// The reference of DeepSeek has no seed; strict is a feature of its beta address.
@@ -51,7 +51,7 @@ var servers = []server{
 	{dialect: "openrouter", baseURL: "https://openrouter.ai/api/v1", takes: vendorhttp.Dialect{Names: maxTokens}},
 	// console.groq.com/docs/openai: mostly compatible; unknown fields of messages are rejected.
 	{dialect: "groq", baseURL: "https://api.groq.com/openai/v1", takes: vendorhttp.Dialect{
-		Omit: []string{"prompt_cache_key", "strict", "extra_content", "reasoning_content", "verbosity"},
+		Omit: []string{"prompt_cache_key", "strict", "extra_content", "reasoning_content", "reasoning_text", "verbosity"},
 	}},
 	// docs.x.ai, best practices: Chat Completions is deprecated and has no encrypted reasoning,
 	// and each conversation has its own prompt_cache_key.

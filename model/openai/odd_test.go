@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -87,11 +88,24 @@ func TestOddStreamsOfChatCompletionsAreRead(t *testing.T) {
 		textRecording("the request ID of Groq", vendortest.EventStream(hiChunk, `{"choices":[{"delta":{},"finish_reason":"stop","error":null}],"x_groq":{"id":"r"}}`), "hi"),
 		textRecording("the form of the older API", vendortest.EventStream(`{"choices":[{"index":0,"text":"h","finish_reason":null}]}`, `{"choices":[{"index":0,"text":"i","finish_reason":"stop"}]}`), "hi"),
 		{Name: "the API of Ollama", Stream: `{"model":"m","message":{"role":"assistant","content":"hi"},"done":false}` + "\n", Class: model.Provider, Message: `the server sent "{\"model\"`},
+		textRecording("choices that are empty at first", vendortest.EventStream(`{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}`, hiChunk, stopChunk), "hi"),
+		textRecording("choices that are empty between", vendortest.EventStream(hiChunk, `{"choices":[],"usage":null}`, stopChunk), "hi"),
+		textRecording("choices that are null with usage", vendortest.EventStream(hiChunk, stopChunk, `{"choices":null,"usage":null}`, "[DONE]"), "hi"),
+		{Name: "choices that are empty at the end", Stream: vendortest.EventStream(hiChunk, stopChunk, `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
+			Reason: model.FinishStop, Parts: []model.Part{model.Text("hi")}, Usage: &model.Usage{Input: 3, Output: 1}},
+		{Name: "choices that are null at the end", Stream: vendortest.EventStream(hiChunk, stopChunk, `{"choices":null,"usage":{"prompt_tokens":3,"completion_tokens":1}}`),
+			Reason: model.FinishStop, Parts: []model.Part{model.Text("hi")}, Usage: &model.Usage{Input: 3, Output: 1}},
+		{Name: "choices that are empty alone", Stream: vendortest.EventStream(`{"choices":[],"usage":{"prompt_tokens":3}}`, "[DONE]"), Reason: model.FinishStop, Usage: &model.Usage{Input: 3}},
+		{Name: "choices that are null alone", Stream: vendortest.EventStream(`{"choices":null}`, "[DONE]"), Class: model.EmptyAnswer, Message: `the server sent "{\"choices\":null}"`},
+		{Name: "choices that are empty alone, without an end", Stream: vendortest.EventStream(`{"choices":[]}`), Class: model.StreamInterrupted, Message: `the server sent "{\"choices\":[]}"`},
+		{Name: "a document with empty choices", Stream: `{"choices":[]}`, Class: model.EmptyAnswer, Message: `the server sent "{\"choices`},
+		{Name: "a document with choices that are null", Stream: `{"id":"x","object":"chat.completion","choices":null}`, Class: model.EmptyAnswer, Message: `the server sent "{\"id`},
 		textRecording("an unknown event beside the answer", vendortest.EventStream(`{"message":"queued"}`, `{"errors":[],"code":0}`, hiChunk, stopChunk), "hi"),
 	})
 }
 
 func TestFieldsOfAMessageGoBackToTheirProvider(t *testing.T) {
+	sentToAll := map[string]bool{"a reasoning_content": true, "a reasoning_text": true, "reasoning in tags": true, "text after tags": true}
 	calls := func(deltas ...string) string {
 		var chunks []string
 		for _, d := range deltas {
@@ -102,6 +116,13 @@ func TestFieldsOfAMessageGoBackToTheirProvider(t *testing.T) {
 	for name, tt := range map[string]struct{ stream, want string }{
 		"an empty reasoning_content": {calls(`{"reasoning_content":""}`, `{"reasoning_content":null}`), `"reasoning_content":""`},
 		"a reasoning_content":        {calls(`{"reasoning_content":""}`, `{"reasoning_content":"Hm."}`), `"reasoning_content":"Hm."`},
+		"a text and an opaque field of Copilot": {
+			calls(`{"reasoning_text":"H"}`, `{"reasoning_text":"m."}`, `{"content":"","reasoning_opaque":"E=="}`), `"reasoning_text":"Hm.","reasoning_opaque":"E=="`,
+		},
+		"an opaque field alone": {calls(`{"reasoning_opaque":"E=="}`), `"reasoning_opaque":"E=="`},
+		"a reasoning_text":      {calls(`{"reasoning_text":"Hm."}`), `"reasoning_text":"Hm."`},
+		"reasoning in tags":     {calls(`{"content":"<think>Hm.</think>"}`), `"content":"<think>Hm.</think>"`},
+		"text after tags":       {calls(`{"content":"<think>Hm.</think>\nhi"}`), `"content":"<think>Hm.</think>\n\nhi"`},
 		"details": {
 			calls(`{"reasoning_details":[{"type":"reasoning.text","text":"H","index":0}]}`, `{"reasoning_details":[{"type":"reasoning.text","text":"m.","index":0,"signature":null}]}`,
 				`{"reasoning_details":[{"type":"reasoning.text","signature":"S","index":0},{"type":"reasoning.encrypted","data":"E","index":1}]}`),
@@ -138,7 +159,7 @@ func TestFieldsOfAMessageGoBackToTheirProvider(t *testing.T) {
 				t.Errorf("the provider gets %s, want %s (%v)", same, tt.want, err)
 			}
 			other, err := encodeChat(req, concessions{}, peer{provider: "other"})
-			if err != nil || name != "a reasoning_content" && strings.Contains(string(other), tt.want) {
+			if err != nil || !sentToAll[name] && strings.Contains(string(other), tt.want) {
 				t.Errorf("another provider gets %s (%v)", other, err)
 			}
 		})
@@ -363,4 +384,20 @@ func TestContentIsATextWhereServersNeedOne(t *testing.T) {
 			t.Errorf("%t: %s (%v)", needsText, body, err)
 		}
 	}
+}
+
+func TestThoughtsInTheTextAreReasoning(t *testing.T) {
+	quoted := func(pieces []string, format string) (events []string) {
+		for _, piece := range pieces {
+			text, _ := json.Marshal(piece)
+			events = append(events, fmt.Sprintf(format, text))
+		}
+		return events
+	}
+	vendors[ChatCompletions].CheckThoughts(t, func(pieces ...string) string {
+		return vendortest.EventStream(append(quoted(pieces, `{"choices":[{"index":0,"delta":{"content":%s}}]}`), stopChunk)...)
+	})
+	vendors[Responses].CheckThoughts(t, func(pieces ...string) string {
+		return vendortest.EventStream(append(quoted(pieces, `{"type":"response.output_text.delta","output_index":0,"delta":%s}`), `{"type":"response.completed","response":{"status":"completed"}}`)...)
+	})
 }

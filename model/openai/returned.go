@@ -11,11 +11,12 @@ import (
 )
 
 // messageFields are opaque fields of a message that must be returned to its provider: OpenRouter's
-// reasoning_details, and LiteLLM's fields with data of its vendors.
+// reasoning_details, Copilot's reasoning_opaque, and LiteLLM's fields with data of its vendors.
 type messageFields struct {
 	ReasoningDetails       json.RawMessage `json:"reasoning_details,omitempty"`
 	ProviderSpecificFields json.RawMessage `json:"provider_specific_fields,omitempty"`
 	ThinkingBlocks         json.RawMessage `json:"thinking_blocks,omitempty"`
+	ReasoningOpaque        json.RawMessage `json:"reasoning_opaque,omitempty"`
 }
 
 // callFields are opaque fields of a call that must be returned to its provider: Gemini's through
@@ -73,8 +74,8 @@ func fieldsOfCall(c *model.ToolCall, provider string) (f callFields) {
 
 // returnedFields gathers the opaque fields of an answer.
 type returnedFields struct {
-	provider                  string
-	details, specific, blocks fieldPieces
+	provider                          string
+	details, specific, blocks, opaque fieldPieces
 	// emptyReasoning is set if reasoning_content was sent. DeepSeek and Kimi require it back even if
 	// it is empty.
 	emptyReasoning bool
@@ -85,6 +86,7 @@ func (r *returnedFields) add(d *chatDelta) {
 	r.details.add(d.ReasoningDetails)
 	r.specific.add(d.ProviderSpecificFields)
 	r.blocks.add(d.ThinkingBlocks)
+	r.opaque.add(d.ReasoningOpaque)
 }
 
 // ownerMark is the prefix of encrypted reasoning that holds fields of a message, before the ID of
@@ -100,7 +102,7 @@ type returnedMessage struct {
 // emitFields adds an event with the fields to return, if there are any. thought is set if reasoning was
 // streamed.
 func (r *returnedFields) emitFields(thought bool, out *vendorhttp.Batch) {
-	m := returnedMessage{r.emptyReasoning && !thought, messageFields{r.details.join(), r.specific.join(), r.blocks.join()}}
+	m := returnedMessage{r.emptyReasoning && !thought, messageFields{r.details.join(), r.specific.join(), r.blocks.join(), r.opaque.join()}}
 	encoded, err := encodeJSON(m)
 	if err != nil || string(encoded) == "{}" {
 		return

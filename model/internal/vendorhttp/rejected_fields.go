@@ -48,6 +48,8 @@ var optionalFields = []optionalField{
 	{name: "extra_content", paths: []string{"messages.tool_calls.extra_content"}},
 	{name: "reasoning_content", paths: []string{"messages.reasoning_content"}},
 	{name: "reasoning", paths: []string{"messages.reasoning"}},
+	{name: "reasoning_text", paths: []string{"messages.reasoning_text"}},
+	{name: "reasoning_opaque", paths: []string{"messages.reasoning_opaque"}},
 	{name: "reasoning_details", paths: []string{"messages.reasoning_details"}},
 	{name: "thinking_blocks", paths: []string{"messages.thinking_blocks"}},
 	{name: "provider_specific_fields", paths: []string{"messages.provider_specific_fields", "messages.tool_calls.provider_specific_fields"}},
