@@ -48,7 +48,7 @@ const (
 	CodeInternal = "internal"
 )
 
-// Terminator is implemented by errors of backends that determine how a turn ends.
+// Terminator is implemented by errors of backends and plugins that determine how a turn ends.
 type Terminator interface {
 	error
 	Termination() event.Termination

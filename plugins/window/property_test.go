@@ -55,8 +55,8 @@ func anyConversation(t *rapid.T) []model.Message {
 
 func anyPolicy(t *rapid.T) window.Policy {
 	p := window.Resolve(nil, 0, 0)
-	p.OutputTokens = 100
-	p.ContextTokens = 100 + rapid.SampledFrom([]int{10, 100, 500, 2000, 20_000}).Draw(t, "budget")
+	p.OutputTokens = 10_000 // the window is larger than any prompt
+	p.ContextTokens = p.OutputTokens + rapid.SampledFrom([]int{10, 100, 500, 2000, 20_000}).Draw(t, "budget")
 	p.MinRecentMessages = rapid.IntRange(0, 8).Draw(t, "recent")
 	p.Preview.MinTokens = rapid.SampledFrom([]int{1, 50, 500}).Draw(t, "preview tokens")
 	p.Preview.MaxChars = rapid.IntRange(1, 300).Draw(t, "preview chars")

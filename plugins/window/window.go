@@ -102,13 +102,16 @@ type turn struct {
 }
 
 // prepareRequest gets ready for a request: it looks at the conversation, and has it
-// summarised when it has become long.
+// summarised when it has become long. It fails if no request can fit.
 func (t *turn) prepareRequest(ctx context.Context, p *plugins.PhaseContext) error {
 	t.readConversation(p)
 	t.trimmer.measures.forgetOld(len(t.conversation))
 	if !t.restored {
 		t.restored = true
 		t.restoreState(p)
+		if err := t.checkPinned(string(p.Agent.SystemPrompt)); err != nil {
+			return err
+		}
 	}
 	return t.compactConversation(ctx, p)
 }
