@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools/agenttool"
@@ -191,6 +193,11 @@ func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 	seen := make(map[string]bool)
 	for i, rule := range section.Rules {
 		name, literal := ruleTool(rule.Tool)
+		path := m.pathOf(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
+		if !literal && !seen[name] && restricts(rule.Behavior, section.Default) {
+			seen[name] = true
+			m.checkRulePattern(name, path, ids)
+		}
 		_, registered := slices.BinarySearch(ids, name)
 		if literal {
 			m.dependOn(onTool, name)
@@ -201,7 +208,6 @@ func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 		}
 		seen[name] = true
 		m.wanted = append(m.wanted, name)
-		path := m.pathOf(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
 		switch {
 		case registered:
 			m.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))
@@ -213,6 +219,63 @@ func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 			m.addWarning(m.hintNearest(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which is unknown", name), name, ids))
 		}
 	}
+}
+
+// toolFamilies are the beginnings of the ids of tools that configurations and turns get without
+// naming them. Rules for a whole family hold for those that come later.
+var toolFamilies = []string{"mcp__", agenttool.DelegatePrefix, agenttool.HandoffPrefix}
+
+// checkRulePattern reports a glob with a fixed beginning that restricts no tool of the revision,
+// if all tools are known that it could match.
+func (m *merger) checkRulePattern(glob, path string, ids []string) {
+	p, err := pattern.Compile(glob)
+	fixed := glob[:max(strings.IndexAny(glob, `*?[{\`), 0)]
+	isGeneral := strings.HasPrefix(glob, "/") || slices.ContainsFunc(toolFamilies, func(prefix string) bool { return strings.HasPrefix(prefix, fixed) })
+	if err != nil || isGeneral || slices.ContainsFunc(ids, p.Match) {
+		return
+	}
+	m.anyTool = true
+	mayBring := m.index.set.Tenants != nil && m.index.set.Tenants.May != nil && len(m.index.set.Tenants.May.Kinds) > 0
+	if m.broken || mayBring || m.index.set.Tenant != "" || m.index.set.Expected(glob) || m.isMatchedElsewhere(p, fixed) {
+		return
+	}
+	d := diag.New(diag.UnknownRuleTool, path, "the rule names tools %q, of which none exists, so it restricts nothing", glob).
+		WithHint("for tools that clients bring write a regular expression, such as %q", "/^"+regexp.QuoteMeta(fixed)+"/")
+	if near, ok := nearest.Of(fixed, prefixesOf(ids, fixed[len(fixed)-1])); ok {
+		d = d.WithHint("did you mean %q?", near+glob[len(fixed):])
+	}
+	m.addError(d.ForAgent(m.agent.ID))
+}
+
+// prefixesOf returns the beginnings of texts that end in a character.
+func prefixesOf(texts []string, end byte) []string {
+	var list []string
+	for _, text := range texts {
+		for i := range len(text) {
+			if text[i] == end && !slices.Contains(list, text[:i+1]) {
+				list = append(list, text[:i+1])
+			}
+		}
+	}
+	return list
+}
+
+// isMatchedElsewhere reports whether other agents of the revision have a tool that a glob with a
+// fixed beginning matches, or may have one once their peers are asked.
+func (m *merger) isMatchedElsewhere(p pattern.Pattern, fixed string) bool {
+	m.anySource, m.anyPlugin = true, true
+	leadsToAgent := strings.HasPrefix(fixed, agenttool.DelegatePrefix) || strings.HasPrefix(fixed, agenttool.HandoffPrefix)
+	return leadsToAgent && len(m.index.set.Sources.IDs()) > 0 || slices.ContainsFunc(m.index.set.AgentIDs(), func(id string) bool {
+		return p.Match(agenttool.DelegateID(id)) || p.Match(agenttool.HandoffID(id))
+	}) || m.isBrought(p.Match)
+}
+
+// isBrought reports whether a plugin of the revision has a matching tool, or may have one.
+func (m *merger) isBrought(match func(id string) bool) bool {
+	return slices.ContainsFunc(m.index.set.Plugins.IDs(), func(id string) bool {
+		env := m.buildAlone(id)
+		return env == nil || slices.ContainsFunc(env.Tools(), func(p execution.PluginTool) bool { return match(p.ID) })
+	})
 }
 
 // restricts reports whether a rule is stricter than the default, which is ask.
@@ -228,7 +291,7 @@ func (m *merger) hintNearest(d diag.Diagnostic, name string, ids []string) diag.
 		return d.WithHint("did you mean %q?", near)
 	}
 	if d.Code == diag.UnknownRuleTool {
-		return d.WithHint("for a tool that clients bring write a pattern, such as %q", name+"*")
+		return d.WithHint("for a tool that clients bring write a regular expression, such as %q", "/^"+regexp.QuoteMeta(name)+"$/")
 	}
 	return d
 }
@@ -248,10 +311,7 @@ func (m *merger) isProvidedElsewhere(name string) bool {
 		return len(m.index.set.Sources.IDs()) > 0
 	}
 	m.anyPlugin = true
-	return slices.ContainsFunc(m.index.set.Plugins.IDs(), func(id string) bool {
-		env := m.buildAlone(id)
-		return env == nil || slices.ContainsFunc(env.Tools(), func(p execution.PluginTool) bool { return p.ID == name })
-	})
+	return m.isBrought(func(id string) bool { return id == name })
 }
 
 // ruleTool returns the tool that a permission rule names; literal is false for

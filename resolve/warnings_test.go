@@ -328,6 +328,7 @@ func TestRulesForToolsThatDoNotExist(t *testing.T) {
 		}
 	}
 	hidden := plugin("helper", brings("assist"))
+	far := func(d *registry.Draft) { _ = d.AddTool("far", &pack{prefix: "mcp__far__"}) } // nobody has asked it
 	for name, tt := range map[string]struct {
 		byDefault, tool, behavior string
 		want                      diag.Code
@@ -335,10 +336,21 @@ func TestRulesForToolsThatDoNotExist(t *testing.T) {
 	}{
 		"a typing error that denies": {"allow", "refnd(amount > 5)", "deny", diag.UnknownRuleTool, `did you mean "refund"?`},
 		"one that asks":              {"allow", "refnd(amount > 5)", "ask", diag.UnknownRuleTool, `did you mean "refund"?`},
-		"one that ends the turn":     {"ask", "nothing_like_it", "terminate", diag.UnknownRuleTool, `for a tool that clients bring write a pattern, such as "nothing_like_it*"`},
+		"one that ends the turn":     {"ask", "nothing_like_it", "terminate", diag.UnknownRuleTool, `for a tool that clients bring write a regular expression, such as "/^nothing_like_it$/"`},
 		"one that allows":            {"ask", "refnd", "allow", diag.OrphanPermissionRule, `did you mean "refund"?`},
 		"one that is the default":    {"deny", "refnd", "deny", diag.OrphanPermissionRule, `did you mean "refund"?`},
-		"a pattern":                  {"allow", "refnd*", "deny", "", ""},
+		"a pattern":                  {"allow", "refnd*", "deny", diag.UnknownRuleTool, `did you mean "refund*"?`},
+		"a pattern that asks":        {"allow", "oder_*(id = 1)", "ask", diag.UnknownRuleTool, `did you mean "order_*"?`},
+		"a pattern near nothing":     {"allow", "nothing.like_*", "deny", diag.UnknownRuleTool, `for tools that clients bring write a regular expression, such as "/^nothing\\.like_/"`},
+		"a pattern that allows":      {"ask", "refnd*", "allow", "", ""},
+		"a pattern that is right":    {"allow", "ref*", "deny", "", ""},
+		"tools of any MCP server":    {"allow", "mcp__*", "deny", "", ""},
+		"any tool":                   {"allow", "*_nothing", "deny", "", ""},
+		"a regular expression":       {"allow", "/^refnd*/", "deny", "", ""},
+		"a pattern of a bundle":      {"allow", "mcp__far__x*", "deny", "", ""},
+		"a pattern of delegates":     {"allow", "agent_run_*", "deny", "", ""},
+		"a pattern of handoffs":      {"allow", "hand_off_to_c*", "deny", diag.UnknownRuleTool, ""},
+		"another plugin's tools":     {"allow", "assi*", "deny", "", ""},
 		"a tool that is left out":    {"allow", "rm", "deny", diag.OrphanPermissionRule, ""},
 		"another agent's delegate":   {"allow", "agent_run_b", "deny", diag.OrphanPermissionRule, ""},
 		"another agent's handoff":    {"allow", "hand_off_to_b", "deny", diag.OrphanPermissionRule, ""},
@@ -347,7 +359,7 @@ func TestRulesForToolsThatDoNotExist(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rev := revision(t, tool("refund", "rm"), plugin("permission", claims("permission", `true`)), hidden, agent("b"),
+			rev := revision(t, tool("refund", "rm", "order_list"), far, plugin("permission", claims("permission", `true`)), hidden, agent("b"),
 				agent("a", section(tt.byDefault, tt.tool, tt.behavior), func(a *spec.Agent) { a.ExcludedTools = spec.Names{"rm"} }))
 			var got diag.Diagnostic
 			for _, d := range check(t, rev) {
