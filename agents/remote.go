@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -36,11 +37,11 @@ type RemoteSettings struct {
 func NewRemote(s RemoteSettings) (Handle, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of the agent: %w", err)
+		return nil, fmt.Errorf("the URL of the agent: %w", redact.WithoutURL(err))
 	}
 	name := u.Path[strings.LastIndexByte(u.Path, '/')+1:]
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || name == "" {
-		return nil, fmt.Errorf("the URL of the agent is %q; it must be an http or https URL that ends with the agent's name", s.URL)
+		return nil, fmt.Errorf("the URL of the agent is %q; it must be an http or https URL that ends with the agent's name", redact.URL(s.URL))
 	}
 	if s.Client == nil {
 		s.Client = http.DefaultClient
@@ -92,8 +93,11 @@ func (a *remote) post(ctx context.Context, path string, body any, header ...stri
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := a.settings.Client.Do(req)
-	if err != nil || resp.StatusCode == http.StatusOK {
-		return resp, err
+	if err != nil {
+		return nil, fmt.Errorf("call agent %s: %w", a.name, redact.WithoutURL(err))
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
 	}
 	defer resp.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorText)) // the status says the rest

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -205,12 +206,12 @@ func postTurn(ctx context.Context, _ *run, j *Judge, data []byte) ([]byte, error
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ask %s: %w", redact.URL(j.URL), redact.WithoutURL(err))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxVerdict))
 	if err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s answers %s", j.URL, resp.Status)
+		err = fmt.Errorf("%s answers %s", redact.URL(j.URL), resp.Status)
 	}
 	return body, err
 }

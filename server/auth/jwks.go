@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 const (
@@ -157,7 +159,7 @@ func (k *RemoteKeys) fetchKeys(ctx context.Context) (FixedKeys, error) {
 	req.Header.Set("Accept", "application/jwk-set+json, application/json")
 	resp, err := k.client.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ask the issuer: %w", redact.WithoutURL(err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
@@ -83,7 +84,7 @@ func NewClient(s ClientSettings) (*Client, error) {
 	case err != nil:
 		return nil, errors.New("the URL of the server cannot be read; it must be http:// or https:// and a host")
 	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
-		return nil, fmt.Errorf("the URL of the server is %q; it must be http:// or https:// and a host", base.Redacted())
+		return nil, fmt.Errorf("the URL of the server is %q; it must be http:// or https:// and a host", redact.URL(s.URL))
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("the URL of the server must have neither a user nor a query")
 	case strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -137,7 +138,7 @@ func (p *Peer) listedAgents(location *url.URL, cards []json.RawMessage) ([]*spec
 		if err != nil {
 			err = fmt.Errorf("card %d (%q): %w", i, id, err)
 			refused = append(refused, err)
-			p.logger.Warn("listed agent left out", zap.String("list", location.Redacted()), zap.String("agent", id), zap.Error(err))
+			p.logger.Warn("listed agent left out", zap.String("list", redact.URL(location.String())), zap.String("agent", id), zap.Error(err))
 			continue
 		}
 		agents = append(agents, agent)

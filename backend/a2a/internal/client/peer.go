@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/credential"
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -60,7 +61,7 @@ func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
 		slots: make(chan struct{}, o.concurrency),
 	}
 	p.http = &transport{
-		base: base, auth: newCredential(e.Auth, base), trust: trustedOrigins(e, &o), secrets: authSecrets(e.Auth),
+		base: base, auth: newCredential(e.Auth, base), trust: trustedOrigins(e, &o), secrets: append(authSecrets(e.Auth), querySecrets(location)...),
 		limits: limits{idle: o.idleTimeout, event: int64(o.maxEventBytes), answer: int64(o.maxEventBytes) + int64(o.MaxOutputBytes)},
 	}
 	p.grpc = newGRPCConnections(guard, p.http)
@@ -269,7 +270,7 @@ func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
 	if err != nil {
 		return nil, &CardError{Problem: "the peer cannot be spoken to", Err: err}
 	}
-	p.logger.Info("a2a peer connected", zap.String("card", p.CardURL.Redacted()), zap.String("name", CleanText(card.Name, MaxName)),
+	p.logger.Info("a2a peer connected", zap.String("card", redact.URL(p.CardURL.String())), zap.String("name", CleanText(card.Name, MaxName)),
 		zap.String("url", CleanText(to.Iface.URL, MaxShown)), zap.String("transport", string(to.Iface.ProtocolBinding)),
 		zap.String("version", CleanText(string(to.Declared), MaxName)), zap.Bool("downgraded", to.Iface.ProtocolVersion != Version1))
 	return &Connection{

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -89,7 +90,7 @@ func (x *examiner) checkAddress() {
 // fetchCard checks the card's location and how it is served. It returns nil without a card.
 func (x *examiner) fetchCard(ctx context.Context) *seen {
 	const name = "card location"
-	want := "an agent card at " + x.cardURL.String()
+	want := "an agent card at " + redact.URL(x.cardURL.String())
 	got, err := x.getURL(ctx, x.cardURL, "")
 	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
 		x.addFailure("card size", fmt.Sprintf("at most %d bytes", large.Limit), "more than %d bytes", large.Limit)
@@ -108,14 +109,14 @@ func (x *examiner) fetchCard(ctx context.Context) *seen {
 	case got.status != http.StatusOK:
 		return x.probeElsewhere(ctx, got.status)
 	}
-	x.addPass(name, "%s", x.cardURL)
+	x.addPass(name, "%s", redact.URL(x.cardURL.String()))
 	x.contentType(got)
 	return got
 }
 
 // probeElsewhere looks for the card at the places where peers have it by mistake.
 func (x *examiner) probeElsewhere(ctx context.Context, status int) *seen {
-	want := "an agent card at " + x.cardURL.String()
+	want := "an agent card at " + redact.URL(x.cardURL.String())
 	for _, place := range []string{client.WellKnown, "/.well-known/agent.json"} {
 		other, err := x.cardURL.Parse(place)
 		if err != nil || other.String() == x.cardURL.String() {
