@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -24,8 +25,10 @@ type secretField struct {
 
 // secretFields walks the schema of the configuration.
 type secretFields struct {
-	defs  map[string]any
-	found map[string]secretField
+	defs map[string]any
+	// found are the fields that may hold secrets, and urls those whose names or descriptions
+	// say that they hold URLs.
+	found, urls map[string]secretField
 }
 
 func (s *secretFields) walk(schema map[string]any, path string, seen []string, wrap func(any) any) {
@@ -45,6 +48,10 @@ func (s *secretFields) walk(schema map[string]any, path string, seen []string, w
 	properties, _ := schema["properties"].(map[string]any)
 	for name, sub := range properties {
 		if sub, ok := sub.(map[string]any); ok {
+			description, _ := sub["description"].(string)
+			if at := path + "." + name; (urlFieldName.MatchString(name) || strings.Contains(description, "URL")) && mayBeText(sub) {
+				s.urls[at] = secretField{at, func(v any) any { return wrap(map[string]any{name: v}) }, false}
+			}
 			s.walk(sub, path+"."+name, seen, func(v any) any { return wrap(map[string]any{name: v}) })
 		}
 	}
@@ -84,19 +91,91 @@ func (s *secretFields) walkVariant(one map[string]any, path string, seen []strin
 	})
 }
 
-func findSecretFields(t *testing.T) map[string]secretField {
+// urlFieldName matches fields that hold URLs.
+var urlFieldName = regexp.MustCompile(`(^|_)(url|uri|dsn|endpoint)$`)
+
+// mayBeText reports whether a field may have a text.
+func mayBeText(field map[string]any) bool {
+	types, _ := field["type"].([]any)
+	return field["type"] == "string" || slices.Contains(types, any("string"))
+}
+
+func findSecretFields(t *testing.T) *secretFields {
 	t.Helper()
 	var schema map[string]any
 	if err := json.Unmarshal([]byte(readAll(t, "../docs/runtime.schema.json")), &schema); err != nil {
 		t.Fatal(err)
 	}
-	s := &secretFields{defs: schema["$defs"].(map[string]any), found: map[string]secretField{}}
+	s := &secretFields{defs: schema["$defs"].(map[string]any), found: map[string]secretField{}, urls: map[string]secretField{}}
 	s.walk(schema, "", nil, func(v any) any {
 		document := maps.Clone(v.(map[string]any))
 		document["version"] = 1
 		return document
 	})
-	return s.found
+	return s
+}
+
+// TestSecretsInURLsAreNeitherStoredNorShown covers every field that holds a URL, and URLs where
+// the schema does not expect them.
+func TestSecretsInURLsAreNeitherStoredNorShown(t *testing.T) {
+	t.Parallel()
+	fields := findSecretFields(t).urls
+	if len(fields) < 15 {
+		t.Fatalf("only %d fields are found: %v", len(fields), slices.Sorted(maps.Keys(fields)))
+	}
+	add := func(path string, wrap func(any) any) { fields[path] = secretField{path, wrap, false} }
+	tool := func(fields map[string]any) any {
+		return map[string]any{"version": 1, "tools": map[string]any{"x": fields}}
+	}
+	add(".tools.x.command[1]", func(v any) any { return tool(map[string]any{"type": "mcp", "command": []any{"npx", v}}) })
+	add(".tools.x.query", func(v any) any {
+		return tool(map[string]any{"type": "http", "url": "https://h.example", "query": map[string]any{"x": v}})
+	})
+	add(".agents.x.endpoint.options.card_url", func(v any) any {
+		endpoint := map[string]any{"base_url": "https://h.example", "options": map[string]any{"card_url": v}}
+		return map[string]any{"version": 1, "agents": map[string]any{"x": map[string]any{"endpoint": endpoint}}}
+	})
+	add(".tools.x.unknown", func(v any) any { return tool(map[string]any{"type": "http", "unknown": v}) })
+	parts := shipped.Components()
+	options := config.Options{Kinds: parts.ConfigKinds()}
+	for path, f := range fields {
+		for _, secret := range []string{
+			"https://canary-of-user@h.example/p", "https://me:canary@h.example/p", "https://me:${X}canary@h.example", "https://h.example/p?api_key=canary", "https://h.example?x=correct-canary",
+			"https://h.example/p?limit=5&sig=canary#top", "https://h.example/p?canary-without-name", "https://h.example/p#access_token=canary",
+			"https://h.example/p?x=${X:-correct-canary}", "${HOST}/p?key=canary", "https://h.example/{{x}}?key=canary{{x}}",
+		} {
+			data, err := json.Marshal(f.wrap(secret))
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, list := config.Parse([]config.Source{{Name: "config.yaml", Data: data}}, options)
+			_, err = file.Document()
+			if _, refused := errors.AsType[*config.PlainSecretError](err); stored.MatchString(path) && !refused && !list.HasErrors() {
+				t.Errorf("%s: %q is stored (%v)", path, secret, err)
+			}
+			found, _ := json.Marshal(list)
+			masked := config.MaskDocument(data, options)
+			texts := map[string]string{"diagnostics": string(found), "document": string(masked), "source": string(file.Source("config.yaml")), "error": fmt.Sprint(err)}
+			if !strings.Contains(secret, "{") && !strings.Contains(secret, "of-user") && !strings.Contains(secret, "without") {
+				texts["log"] = file.Redact(`Get "` + secret + `": dial tcp: lookup h.example: no such host`)
+			}
+			for what, text := range texts {
+				if strings.Contains(text, "canary") {
+					t.Errorf("%s: the %s shows %q: %s", path, what, secret, text)
+				}
+			}
+		}
+		for _, reference := range []string{"https://h.example/p?key=${KEY}&x={{x}}&limit=10&api-version=2024-10-01", "https://h.example/p?key=${file:key.txt}#top", "https://git@h.example/p"} {
+			data, _ := json.Marshal(f.wrap(reference))
+			file, _ := config.Parse([]config.Source{{Name: "config.yaml", Data: data}}, options)
+			if _, err := file.Document(); path != ".tools.x.query" && errors.As(err, new(*config.PlainSecretError)) {
+				t.Errorf("%s: %q is not stored: %v", path, reference, err)
+			}
+			if shown := string(config.MaskDocument(data, options)); path != ".tools.x.query" && strings.Contains(reference, "${KEY}") && !strings.Contains(shown, "?key=${KEY}") {
+				t.Errorf("%s: references of %q are not shown: %s", path, reference, shown)
+			}
+		}
+	}
 }
 
 // unremarkable are names of variables and headers that do not sound like secrets.
@@ -108,7 +187,7 @@ var stored = regexp.MustCompile(`^\.(providers|models|tools|plugins|agent_provid
 // TestPlainValuesAreNeitherStoredNorShown covers every field that may hold secrets.
 func TestPlainValuesAreNeitherStoredNorShown(t *testing.T) {
 	t.Parallel()
-	fields := findSecretFields(t)
+	fields := findSecretFields(t).found
 	if len(fields) < 15 {
 		t.Fatalf("only %d fields are found: %v", len(fields), slices.Sorted(maps.Keys(fields)))
 	}

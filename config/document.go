@@ -18,8 +18,9 @@ type notedTexts struct {
 	paths, secrets map[*node]bool
 	// prompts are the contents of the files that prompts name, by the name.
 	prompts map[*node]string
-	// plain are the places of the secrets that the files themselves contain.
-	plain map[*node]string
+	// plain are the places of the secrets that the files themselves contain, plainURLs those of
+	// URLs with secrets, and masked those of texts that are stored and not shown.
+	plain, plainURLs, masked map[*node]string
 	// dirs are the directories where the paths of nodes start, where their files do not
 	// decide it.
 	dirs map[*node]string
@@ -66,6 +67,29 @@ func (t *notedTexts) addPlainSecret(n *node, p *place) {
 	t.plain[n] = p.path()
 }
 
+func (t *notedTexts) addPlainURL(n *node, p *place) {
+	if t.plainURLs == nil {
+		t.plainURLs = make(map[*node]string)
+	}
+	t.plainURLs[n] = p.path()
+}
+
+func (t *notedTexts) addMasked(n *node, p *place) {
+	if t.masked == nil {
+		t.masked = make(map[*node]string)
+	}
+	t.masked[n] = p.path()
+}
+
+// plainAt returns the place of a text that is not stored.
+func (t *notedTexts) plainAt(n *node) (path string, isPlain bool) {
+	if at, ok := t.plain[n]; ok {
+		return at, true
+	}
+	path, isPlain = t.plainURLs[n]
+	return path, isPlain
+}
+
 // escapeText returns a text that expands to the given one.
 func escapeText(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
@@ -94,7 +118,7 @@ func (e *PlainSecretError) Error() string {
 	if n := len(e.Paths) - 1; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}
-	return text + " is written in plain text, and env, headers and keys are stored only as references: " + referenceHint
+	return text + " is written in plain text, and env, headers, keys and parameters of URLs are stored only as references: " + referenceHint
 }
 
 const referenceHint = "write ${NAME} and set the variable, ${file:path}, or in tools of a tenant ${tenant.NAME}"
@@ -103,7 +127,7 @@ const referenceHint = "write ${NAME} and set the variable, ${file:path}, or in t
 func (e *PlainSecretError) Findings() diag.List {
 	list := make(diag.List, len(e.Paths))
 	for i, path := range e.Paths {
-		list[i] = diag.New(diag.PlainSecret, path, "the value is in plain text, and env, headers and keys are stored only as references").WithHint("%s", referenceHint)
+		list[i] = diag.New(diag.PlainSecret, path, "the value is in plain text, and env, headers, keys and parameters of URLs are stored only as references").WithHint("%s", referenceHint)
 		list[i].Severity = diag.Error
 	}
 	return list
@@ -207,7 +231,7 @@ func (w *documentWriter) writeSection(name string, section *node) error {
 }
 
 func (w *documentWriter) writeNode(n *node) error {
-	if at, ok := w.file.noted.plain[n]; ok {
+	if at, ok := w.file.noted.plainAt(n); ok {
 		w.plain = append(w.plain, at)
 	}
 	switch n.kind {

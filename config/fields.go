@@ -62,6 +62,7 @@ type field struct {
 	typ       reflect.Type
 	required  bool
 	secret    bool
+	query     bool // its values are parameters of a URL
 	path      bool
 	read      bool
 	tenant    bool // texts may refer to variables of tenants
@@ -255,6 +256,7 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 		required:  sf.Tag.Get("required") == "true",
 		when:      parseCondition(sf.Tag.Get("required")),
 		secret:    sf.Tag.Get("secret") == "true",
+		query:     sf.Tag.Get("secret") == "query",
 		path:      sf.Tag.Get("path") != "",
 		read:      sf.Tag.Get("path") == "read",
 		keys:      sf.Tag.Get("keys"),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // encodeJSON turns a value into JSON: texts expanded, numbers exact, keys in order.
@@ -156,6 +157,8 @@ func (d *decoder) hideSecrets(n *node, secret bool) {
 		if secret {
 			d.addSecret(n)
 			d.file.redactor.addValue(hiddenValue{n.text, secretShown})
+		} else if n.kind == stringNode && redact.IsURL("url", n.text) {
+			d.hideURL(n)
 		}
 	}
 }

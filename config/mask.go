@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // secretMembers finds fields that may hold secrets in the text of a document.
-var secretMembers = regexp.MustCompile(`"(?:env|headers|params|[a-z_]*(?:key|key_id|token|secret|password|header))"\s*:`)
+var secretMembers = regexp.MustCompile(`"(?:env|headers|params|query|[a-z_]*(?:key|key_id|token|secret|password|header))"\s*:`)
 
-// MaskDocument masks values in env, headers and key fields that are not references, in a document
-// or overlay. Documents of earlier versions of the runtime may contain such values. Unreadable
+// urlMark finds texts that may be URLs with parameters.
+var urlMark = regexp.MustCompile(`[:}](?:\\?/){1,2}|"(?:[a-z_]*url|card_list)"`)
+
+// MaskDocument masks values in env, headers, key fields and parameters of URLs that are not references, in a
+// document or overlay. Documents of earlier versions of the runtime may contain such values. Unreadable
 // documents contain nothing that can be shown.
 func MaskDocument(document []byte, options Options) json.RawMessage {
-	if !secretMembers.Match(document) {
+	if !secretMembers.Match(document) && !urlMark.Match(document) {
 		return document
 	}
 	decoder := json.NewDecoder(bytes.NewReader(document))
@@ -33,13 +37,16 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 	}
 	file, _ := Parse([]Source{{Name: "document", Data: declared}}, options)
 	found := maskNamed(patches, false)
-	for _, path := range file.noted.plain {
-		at, ok := diag.ParsePath(path)
-		if !ok || !maskAt(root, at) {
-			return json.RawMessage(`{}`)
+	for _, noted := range []map[*node]string{file.noted.plain, file.noted.masked} {
+		for _, path := range noted {
+			at, ok := diag.ParsePath(path)
+			if !ok || !maskAt(root, at) {
+				return json.RawMessage(`{}`)
+			}
+			found = true
 		}
-		found = true
 	}
+	found = maskURLs(root) || found
 	if !found {
 		return document
 	}
@@ -89,14 +96,45 @@ func maskNamed(value any, all bool) (found bool) {
 			switch {
 			case isText && secret && !isReference(text):
 				v[name], found = redact.Placeholder, true
+			case isText && redact.IsURL(name, text):
+				v[name], found = redact.URL(text), true
 			case !isText:
-				mapping := name == "env" || name == "headers" || name == "params"
+				mapping := slices.Contains([]string{"env", "headers", "params", "query"}, name)
 				found = maskNamed(one, mapping) || found
 			}
 		}
 	case []any:
 		for _, one := range v {
 			found = maskNamed(one, all) || found
+		}
+	}
+	return found
+}
+
+// maskURLs masks the users and the parameters of URLs below a value, and reports whether there
+// are any.
+func maskURLs(value any) (found bool) {
+	mask := func(name string, value any) any {
+		text, isText := value.(string)
+		if !isText {
+			found = maskURLs(value) || found
+			return value
+		}
+		if !redact.IsURL(name, text) {
+			return value
+		}
+		masked := redact.URL(text)
+		found = found || masked != text
+		return masked
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for name, one := range v {
+			v[name] = mask(name, one)
+		}
+	case []any:
+		for i, one := range v {
+			v[i] = mask("", one)
 		}
 	}
 	return found

@@ -39,6 +39,14 @@ func (p *place) path() string {
 	}
 }
 
+// name returns the name of the field at the place; empty for an element of a list.
+func (p *place) name() string {
+	if p == nil {
+		return ""
+	}
+	return p.key
+}
+
 // label is how a message names the place: its last key and the
 // positions after it.
 func (p *place) label() string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // keyShapes match credentials anywhere, since vendors give their keys a recognizable form. In a
@@ -71,6 +72,8 @@ const (
 	ordinary sensitivity = iota
 	// named is a field without a tag that has a name like a secret's.
 	named
+	// parameter is the value of a parameter of a query.
+	parameter
 	// listed is an entry of a mapping that may hold secrets, as headers do.
 	listed
 	// credential is a field that holds a secret.
@@ -80,6 +83,8 @@ const (
 // sensitivityOf returns the sensitivity of a field. Elements of a mapping have no name.
 func sensitivityOf(f *field, p *place) sensitivity {
 	switch {
+	case f.query && f.name == "":
+		return parameter
 	case f.secret && (f.name != "" || p != nil && credentialName(p.key)):
 		return credential
 	case f.secret:
@@ -98,6 +103,9 @@ func credentialName(name string) bool { return credentialNames.MatchString(name)
 // checkPlainSecret warns about a secret written in the file. The value is masked wherever the
 // file is shown, and never printed.
 func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
+	if kind < listed && redact.IsURL(p.name(), n.text) {
+		d.checkURL(n, p)
+	}
 	text := []byte(n.text)
 	found := findCredentials(text)
 	for _, at := range found {
@@ -109,6 +117,9 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 	case kind == credential && literal != "":
 	case kind == named && len(literal) >= minRandom && looksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
 		d.file.redactor.addValue(hiddenValue{n.text, secretShown})
+	case kind == parameter:
+		d.checkParameter(n, p)
+		return
 	default:
 		if kind >= listed && !isReference(n.text) {
 			d.file.noted.addPlainSecret(n, p) // it is not stored, though it may be harmless
@@ -167,7 +178,7 @@ var referenceDefault = regexp.MustCompile(`\$\{[A-Za-z_]\w*:-([^}]*)\}`)
 
 // maskCredentials masks everything that has the form of a credential.
 func maskCredentials(text string) string {
-	found := findCredentials([]byte(text))
+	found := append(findCredentials([]byte(text)), findURLParts([]byte(text))...)
 	slices.SortFunc(found, func(a, b [2]int) int { return b[0] - a[0] })
 	end := len(text)
 	for _, at := range found {

@@ -175,7 +175,7 @@ func (doc *document) redactedText() []byte {
 	if doc.root == nil {
 		ranges = secretValues(doc.data)
 	}
-	ranges = append(ranges, findCredentials(doc.data)...)
+	ranges = append(append(ranges, findCredentials(doc.data)...), findURLParts(doc.data)...)
 	for _, n := range doc.secrets {
 		from, to := doc.nodeRange(n)
 		ranges = append(ranges, [2]int{from, to})

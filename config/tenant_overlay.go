@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -366,13 +367,9 @@ func (f *File) overlayDocument() ([]byte, error) {
 		}
 	}
 	w.out.WriteByte('}')
-	if len(f.noted.plain) > 0 {
-		e := new(PlainSecretError)
-		for _, path := range f.noted.plain {
-			e.Paths = append(e.Paths, path)
-		}
-		slices.Sort(e.Paths)
-		return nil, e
+	if plain := slices.AppendSeq(w.plain, maps.Values(f.noted.plain)); len(plain) > 0 {
+		slices.Sort(plain)
+		return nil, &PlainSecretError{slices.Compact(plain)}
 	}
 	return w.out.Bytes(), nil
 }

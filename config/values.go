@@ -105,6 +105,9 @@ func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok 
 		return "", false, false
 	}
 	text, known, ok = d.expandText(sensitivityOf(f, p), n, p)
+	if f.query && ok && !isReference(n.text) {
+		d.addSecret(n)
+	}
 	if f.secret && ok {
 		d.file.redactor.addValue(hiddenValue{text, secretShown})
 		d.addSecret(n)
@@ -287,10 +290,10 @@ var plain = &field{}
 
 // elementField returns the description of the elements of a list or mapping.
 func (f *field) elementField() *field {
-	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.path && !f.tenant {
+	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.query && !f.path && !f.tenant {
 		return plain
 	}
-	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, path: f.path, read: f.read, tenant: f.tenant}
+	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, query: f.query, path: f.path, read: f.read, tenant: f.tenant}
 }
 
 func (d *decoder) decodeList(f *field, n *node, v reflect.Value, p *place) {

@@ -47,6 +47,7 @@ func (a Auth) MarshalJSON() ([]byte, error) {
 			*secret = redact.Placeholder
 		}
 	}
+	a.TokenURL = redact.URL(a.TokenURL)
 	return json.Marshal(plain(a))
 }
 

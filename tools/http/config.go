@@ -14,7 +14,6 @@ package http
 
 import (
 	"encoding/json"
-	"maps"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -32,7 +31,7 @@ type Config struct {
 	URL            string            `json:"url" required:"true" variables:"tenant" doc:"The http or https URL of the request. {{name}} may be used in its path and the values of its query, ${tenant.NAME} also in its host or as its beginning."`
 	Headers        map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of the request. {{name}} and ${tenant.NAME} may stand in the values."`
 	HostConnection string            `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers are sent and override headers with the same names."`
-	Query          map[string]string `json:"query,omitempty" variables:"tenant" doc:"Query parameters added to the url's. {{name}} and ${tenant.NAME} may be used in the values; a value that consists of a missing argument is left out."`
+	Query          map[string]string `json:"query,omitempty" secret:"query" variables:"tenant" doc:"Query parameters added to the url's. {{name}} and ${tenant.NAME} may be used in the values; a value that consists of a missing argument is left out."`
 	Body           json.RawMessage   `json:"body,omitempty" doc:"The body: a text, or any structure, which is sent as JSON; {{name}} may be used in both. For POST, PUT and PATCH it defaults to a JSON object of the arguments that are not used elsewhere."`
 
 	Timeout      *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take."`
@@ -42,27 +41,15 @@ type Config struct {
 	Serial       bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
 }
 
-// MarshalJSON writes the record without the values of headers, and of query
-// parameters whose names suggest credentials.
+// MarshalJSON writes the record without the values of headers and of the parameters of the URL.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	c.Headers, c.Query = redact.Values(c.Headers), hideCredentials(c.Query)
+	c.URL, c.Headers, c.Query = redact.URL(c.URL), redact.Values(c.Headers), redact.Parameters(c.Query)
 	return json.Marshal(plain(c))
 }
 
-// hideCredentials hides the values of parameters whose names suggest credentials.
-func hideCredentials(values map[string]string) map[string]string {
-	shown := maps.Clone(values)
-	for name := range shown {
-		if namesCredential(name) {
-			shown[name] = redact.Placeholder
-		}
-	}
-	return shown
-}
-
 // Action describes the request of a call, with placeholders for the arguments.
-func (c *Config) Action() string { return "sends " + c.httpMethod() + " " + c.URL }
+func (c *Config) Action() string { return "sends " + c.httpMethod() + " " + redact.URL(c.URL) }
 
 func (c *Config) httpMethod() string {
 	if c.Method == "" {

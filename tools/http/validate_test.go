@@ -197,9 +197,9 @@ func TestDescriptor(t *testing.T) {
 func TestMarshalJSONHidesSecrets(t *testing.T) {
 	t.Parallel()
 	c := Config{
-		Description: "d", URL: "https://a.example",
+		Description: "d", URL: "https://a.example/?code=hunter2&city={{city}}",
 		Headers: map[string]string{"Authorization": "Bearer hunter2"},
-		Query:   map[string]string{"key": "hunter2", "units": "metric"},
+		Query:   map[string]string{"key": "hunter2", "units": "{{units}}"},
 	}
 	for _, v := range []any{c, &c, map[string]any{"tool": &c}} {
 		out, err := json.Marshal(v)
@@ -209,7 +209,8 @@ func TestMarshalJSONHidesSecrets(t *testing.T) {
 		if strings.Contains(string(out), "hunter2") {
 			t.Errorf("the record shows a secret: %s", out)
 		}
-		contains(t, string(out), "Authorization", "key", "metric")
+		contains(t, string(out), "Authorization", "key", "{{units}}", "?code=***\\u0026city={{city}}")
+		contains(t, c.Action(), "?code=***")
 	}
 	if c.Headers["Authorization"] != "Bearer hunter2" {
 		t.Error("showing the record changed it")

@@ -54,14 +54,15 @@ type ToolFilter struct {
 	Deny  []string `json:"deny,omitempty" doc:"Globs; a tool must match none of them."`
 }
 
-// MarshalJSON writes the record without the values of headers and environment
-// variables, and without the credentials of auth.
+// MarshalJSON writes the record without the values of headers, environment
+// variables and parameters of URLs, and without the credentials of auth.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	c.Env, c.Headers = redact.Values(c.Env), redact.Values(c.Headers)
+	c.URL, c.Env, c.Headers = redact.URL(c.URL), redact.Values(c.Env), redact.Values(c.Headers)
 	if c.Auth != nil {
 		shown := *c.Auth
 		shown.Token, shown.ClientSecret, shown.PrivateKey = redact.Text(shown.Token), redact.Text(shown.ClientSecret), redact.Text(shown.PrivateKey)
+		shown.TokenURL, shown.ClientURL = redact.URL(shown.TokenURL), redact.URL(shown.ClientURL)
 		c.Auth = &shown
 	}
 	return json.Marshal(plain(c))
@@ -70,7 +71,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // Action names the server of a call.
 func (c *Config) Action() string {
 	if c.URL != "" {
-		return "calls the MCP server at " + c.URL
+		return "calls the MCP server at " + redact.URL(c.URL)
 	}
 	return "calls the MCP server " + process.Line(c.Command)
 }

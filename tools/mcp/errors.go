@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -59,6 +60,9 @@ func (c *Config) secretValues() []string {
 		add(c.Auth.Token)
 		add(c.Auth.ClientSecret)
 		add(c.Auth.PrivateKey)
+	}
+	for _, part := range redact.URLParts(c.URL) {
+		texts = append(texts, c.URL[part.Start:part.To]) // with its name, because the value may be short
 	}
 	if u, err := url.Parse(plainText(c.URL)); err == nil {
 		for _, values := range u.Query() {

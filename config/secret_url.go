@@ -1,0 +1,112 @@
+package config
+
+import (
+	"bytes"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/redact"
+)
+
+// checkURL hides the user and the parameters of a URL. It is not stored if one of them may be a
+// secret, and a warning names those that look like one.
+func (d *decoder) checkURL(n *node, p *place) {
+	d.hideURL(n)
+	if strings.HasPrefix(n.text, "/") {
+		d.addSecret(n) // the text of a file does not show that it is a URL
+	}
+	isReported := false
+	for _, part := range redact.URLParts(n.text) {
+		value := n.text[part.From:part.To]
+		switch {
+		case isReference(value) || isHarmless(part.Name, value):
+		case !isReported && looksSecret(part.Name, value):
+			isReported = true
+			d.reportPlainSecret(n, p)
+			fallthrough
+		default:
+			d.file.noted.addPlainURL(n, p)
+		}
+	}
+}
+
+// hideURL hides the user and the parameters of a URL in what is shown.
+func (d *decoder) hideURL(n *node) {
+	for _, part := range redact.URLParts(n.text) {
+		if value := n.text[part.From:part.To]; strings.IndexByte(value, '$') < 0 {
+			d.hideURLPart(n.text[part.Start:part.From], value)
+		}
+	}
+}
+
+// hideURLPart hides a part of a URL where it follows its name, and anywhere if it looks like a
+// secret. Errors of HTTP clients contain URLs.
+func (d *decoder) hideURLPart(name, value string) {
+	spellings := []string{value}
+	if plain, err := url.QueryUnescape(value); err == nil {
+		spellings = append(spellings, plain, url.QueryEscape(plain))
+	}
+	for _, spelling := range spellings {
+		if name != "" {
+			d.file.redactor.addValue(hiddenValue{name + spelling, name + secretShown})
+		}
+		if len(spelling) >= minRandom && looksRandom([]byte(spelling)) {
+			d.file.redactor.addValue(hiddenValue{spelling, secretShown})
+		}
+	}
+}
+
+// checkParameter treats the value of a parameter of a query like one in a URL.
+func (d *decoder) checkParameter(n *node, p *place) {
+	if isReference(n.text) {
+		return
+	}
+	d.hideURLPart(p.key+"=", n.text)
+	switch {
+	case isHarmless(p.key, n.text):
+		d.file.noted.addMasked(n, p)
+	case looksSecret(p.key, n.text):
+		d.reportPlainSecret(n, p)
+	default:
+		d.file.noted.addPlainSecret(n, p)
+	}
+}
+
+// harmless matches parameters that are too short for a secret, and dates, as in the versions of
+// APIs.
+var harmless = regexp.MustCompile(`^(.{0,7}|\d{4}-\d\d-\d\d(-preview)?)$`)
+
+// isHarmless reports whether a parameter is stored although it is not a reference.
+func isHarmless(name, value string) bool {
+	return harmless.MatchString(value) && !parameterNames.MatchString(name) && !strings.Contains(value, redact.Placeholder)
+}
+
+// looksSecret reports whether a part of a URL is most likely a secret.
+func looksSecret(name, value string) bool {
+	return parameterNames.MatchString(name) || len(value) >= minRandom && looksRandom([]byte(value))
+}
+
+// parameterNames match the names of parameters that hold credentials.
+var parameterNames = regexp.MustCompile(`(?i)(key|token|secret|passw(or)?d|pass|pwd|auth|authorization|credentials?|cookie|signature|sig|jwt|code)$`)
+
+// urlInText finds URLs with a user or parameters in the text of a file.
+var urlInText = regexp.MustCompile(`(?::(?:\\?/){2}|\$\{[^}\s]*\})(?:\$\{[^}\s]*\}|\{\{[^{}]*\}\}|[^\s"'<>{}\[\]` + "`" + `])+`)
+
+// findURLParts returns where a text has the users and the parameters of URLs.
+func findURLParts(text []byte) [][2]int {
+	var found [][2]int
+	if !bytes.ContainsAny(text, "?@#") {
+		return nil
+	}
+	for _, at := range urlInText.FindAllIndex(text, -1) {
+		address := strings.TrimRight(strings.ReplaceAll(string(text[at[0]:at[1]]), `\`, "x"), ",.;)")
+		address = strings.Replace(address, ":x/x/", "://xx", 1) // slashes that JSON escapes
+		for _, part := range redact.URLParts(address) {
+			if value := address[part.From:part.To]; !isReference(value) {
+				found = append(found, [2]int{at[0] + part.From, at[0] + part.To})
+			}
+		}
+	}
+	return found
+}
