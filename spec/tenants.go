@@ -118,7 +118,9 @@ func (t *Tenants) Validate() diag.List {
 	list = append(list, checkGlobs("may.fields", t.May.Fields)...)
 	if w := t.May.Workflows; w != nil {
 		list = append(list, checkGlobs("may.workflows.tools", w.Tools)...)
-		list = append(list, check.PositiveSpan("may.workflows.min_every", w.MinEvery)...)
+		if w.MinEvery != nil && w.MinEvery.Std() < time.Second {
+			list = append(list, diag.New(diag.InvalidValue, "may.workflows.min_every", "min_every is %s; it must be 1s or more", *w.MinEvery))
+		}
 	}
 	for i, kind := range t.May.Kinds {
 		list = append(list, check.OneOf(diag.Index("may.kinds", i), kind, TenantHTTP, TenantMCP, TenantCommand)...)

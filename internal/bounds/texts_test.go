@@ -52,7 +52,7 @@ func textInputs() map[string]input {
 			"never, every hour":     {"", func(*testing.T) error { return nextTimes("* * 30,31 2 *", "Pacific/Apia") }},
 			"every eight years":     {"", func(*testing.T) error { return nextTimes("59 23 29 2 *", "Asia/Kathmandu") }},
 			"a step without end":    {`cron "0 9 * * 1-7/9223372036854775807"`, func(*testing.T) error { return nextTimes("0 9 * * 1-7/9223372036854775807", "") }},
-			"a duration of a trice": {"", func(*testing.T) error { return nextTimes("@every 1ns", "") }},
+			"a duration of a trice": {"whole seconds", func(*testing.T) error { return nextTimes("@every 1ns", "") }},
 		}, tests: []string{"server/workflows TestSchedulesOfTenantsAreHeldToMinEvery"}},
 	}
 }

@@ -37,8 +37,8 @@ func Parse(expression, timeZone string) (*Times, error) {
 		return nil, fmt.Errorf("cron %q: the time zone is a separate field", expression)
 	}
 	if span, ok := strings.CutPrefix(expression, "@every "); ok {
-		if d, err := time.ParseDuration(span); err == nil && d <= 0 {
-			return nil, fmt.Errorf("cron %q: %w", expression, errNotPositive)
+		if d, err := time.ParseDuration(span); err == nil && (d < time.Second || d%time.Second != 0) {
+			return nil, fmt.Errorf("cron %q: %w", expression, errNoSeconds)
 		}
 	}
 	fields := strings.Fields(expression)
@@ -58,7 +58,7 @@ func Parse(expression, timeZone string) (*Times, error) {
 // of all fields has less than 500.
 const maxExpression = 1024
 
-var errNotPositive = errors.New("the duration must be positive")
+var errNoSeconds = errors.New("the duration must be one or more whole seconds")
 
 // withSunday returns an expression with 0 for each 7 of the days of the week, which both
 // stand for Sunday.
