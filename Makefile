@@ -1,6 +1,6 @@
 # What the project is built, tested and measured with. "make test" is what CI runs. It
 # needs Go and a network that reaches the Go module proxy. Tests that need PostgreSQL,
-# Node.js or Python are left out where these are missing; "make deps" installs them.
+# Node.js, Python or Java are left out where these are missing; "make deps" installs them.
 
 GOLANGCI_LINT_VERSION := v2.15.0
 SQLC_VERSION := v1.31.1
@@ -49,11 +49,12 @@ test: needs lint race plain gate ## everything that CI checks
 needs: ## what the tests need, and which are left out without it; in CI it is installed
 	@./.ci/needs
 
-deps: ## PostgreSQL, PgBouncer, Node.js, Python, tmux, Chromium and git for the tests, from the Debian packages
+deps: ## PostgreSQL, PgBouncer, Node.js, Python, Java, tmux, Chromium and git for the tests, from the Debian packages
 	@./.ci/postgres
 	@./.ci/pgbouncer
 	@./.ci/node
 	@./.ci/python
+	@./.ci/java
 	@./.ci/tmux
 	@./.ci/chromium
 	@./.ci/git

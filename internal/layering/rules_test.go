@@ -58,6 +58,7 @@ var siblings = map[string][]string{
 	"internal/testkit/gittest":     {"internal/testkit/needs"},
 	"internal/testkit/pgtest":      {"internal/testkit/needs"},
 	"internal/testkit/browser":     {"internal/testkit/needs"},
+	"internal/testkit/javaenv":     {"internal/testkit/needs"},
 	"internal/testkit/pyenv":       {"internal/testkit/needs"},
 	"backend/provider":             {"backend/local"},
 	"store/driver":                 {"store/dispatch"},

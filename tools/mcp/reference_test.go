@@ -12,7 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/javaenv"
 	"github.com/agentruntime/agentruntime/internal/testkit/nodeenv"
 	"github.com/agentruntime/agentruntime/internal/testkit/pyenv"
 	"github.com/agentruntime/agentruntime/model"
@@ -185,6 +187,27 @@ func TestAPythonServer(t *testing.T) {
 		s := start(t, c)
 		soon(t, "the server listens", func() bool { return s.Refresh(t.Context()) == nil })
 		useForeign(t, s)
+	})
+}
+
+// TestAJavaServer uses a server of the Java SDK, also after it has crashed.
+func TestAJavaServer(t *testing.T) {
+	t.Parallel()
+	project, err := os.ReadFile("testdata/pom.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := ready(t, Config{
+		Command: javaenv.Command(t, project, "testdata/Server.java"), Catalog: filepath.Join(t.TempDir(), "c.json"), ConnectTimeout: duration(time.Minute),
+		Features: []string{featureResources, featurePrompts, featureElicitation, featureSampling},
+	})
+	useForeign(t, s)
+	if r := call(t.Context(), t, s, "crash", `{}`); !r.IsError || !r.Indeterminate {
+		t.Errorf("a crash is %+v", r)
+	}
+	soon(t, "the server is started again", func() bool {
+		r := call(t.Context(), t, s, "add", `{"a":1,"b":2}`)
+		return !r.IsError && model.PartsText(r.Content) == "3"
 	})
 }
 
