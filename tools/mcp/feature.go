@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,8 +76,8 @@ type featureInput struct {
 }
 
 const (
-	resourceSchema = `{"type":"object","properties":{"action":{"type":"string","enum":["list","templates","read"],"description":"list lists the resources, templates the patterns of further URIs, read reads one."},` +
-		`"uri":{"type":"string","description":"The URI to read."},"cursor":{"type":"string","description":"The cursor of the next page of a list."}},"required":["action"],"additionalProperties":false}`
+	resourceSchema = `{"type":"object","properties":{"action":{"type":"string","enum":["list","templates","read","wait"],"description":"list lists the resources, templates the patterns of further URIs, read reads one. wait waits until the resource changes and then reads it; without uri, until the list changes."},` +
+		`"uri":{"type":"string","description":"The URI to read or to wait for."},"cursor":{"type":"string","description":"The cursor of the next page of a list."}},"required":["action"],"additionalProperties":false}`
 	promptSchema = `{"type":"object","properties":{"action":{"type":"string","enum":["list","get"],"description":"list lists the prompts, get returns the messages of one."},` +
 		`"name":{"type":"string","description":"The name of the prompt."},"arguments":{"type":"object","additionalProperties":{"type":"string"},"description":"The arguments of the prompt."},` +
 		`"cursor":{"type":"string","description":"The cursor of the next page of a list."}},"required":["action"],"additionalProperties":false}`
@@ -84,10 +85,11 @@ const (
 
 // newFeatureTool returns the tool of a feature.
 func (s *server) newFeatureTool(feature string) *featureTool {
-	t := &featureTool{server: s, send: useResources, descriptor: tools.Descriptor{
+	t := &featureTool{server: s, descriptor: tools.Descriptor{
 		Description: fmt.Sprintf("Lists and reads the resources of the MCP server %s.", s.id), Parameters: json.RawMessage(resourceSchema),
 		Effect: tools.Read, Timeout: s.config.callTimeout(), Serial: s.config.Serial,
 	}}
+	t.send = t.useResources
 	if feature == featurePrompts {
 		t.send, t.descriptor.Parameters = usePrompts, json.RawMessage(promptSchema)
 		t.descriptor.Description = fmt.Sprintf("Lists the prompts of the MCP server %s, and returns the instructions of one.", s.id)
@@ -157,9 +159,26 @@ func listReply(entries []listing, next string) (*reply, error) {
 	return &reply{result: tools.TextResult(cmp.Or(text.String(), "[nothing]"))}, nil
 }
 
-// useResources lists or reads resources.
-func useResources(ctx context.Context, session *session, in *featureInput, next *round) (*reply, error) {
-	switch in.Action {
+// useResources lists or reads resources, or waits for their changes.
+func (t *featureTool) useResources(ctx context.Context, session *session, in *featureInput, next *round) (*reply, error) {
+	action := in.Action
+	if action == "wait" && next.responses == nil && next.state == "" {
+		limit := t.server.config.callTimeout() * 3 / 4 // the rest is for reading
+		changed, err := session.awaitChange(ctx, in.URI, limit)
+		if errors.Is(err, errNoChanges) {
+			return &reply{result: tools.ErrorResult(err.Error())}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			return &reply{result: tools.TextResult(fmt.Sprintf("[no change within %s]", limit))}, nil
+		}
+		if in.URI == "" {
+			action = "list"
+		}
+	}
+	switch action {
 	case "list":
 		page, err := session.client.ListResources(ctx, &mcp.ListResourcesParams{Meta: next.meta, Cursor: in.Cursor})
 		if err != nil {

@@ -22,7 +22,11 @@ const seatForm = `{"type":"object","properties":{"seats":{"type":"integer","titl
 
 // newAsking returns a server whose tools ask.
 func newAsking(version string) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, &mcp.ServerOptions{SupportedProtocolVersions: []string{version}})
+	s := mcp.NewServer(&mcp.Implementation{Name: "asking", Version: "1"}, &mcp.ServerOptions{
+		SupportedProtocolVersions: []string{version},
+		SubscribeHandler:          func(context.Context, *mcp.SubscribeRequest) error { note("subscribed"); return nil },
+		UnsubscribeHandler:        func(context.Context, *mcp.UnsubscribeRequest) error { note("unsubscribed"); return nil },
+	})
 	asks := func(name string, effect *mcp.ToolAnnotations, inputs mcp.InputRequestMap, finish func(mcp.InputResponseMap) string) {
 		s.AddTool(&mcp.Tool{Name: name, InputSchema: object, Annotations: effect}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			note("called " + name)
@@ -71,6 +75,12 @@ func newAsking(version string) *mcp.Server {
 	s.AddTool(&mcp.Tool{Name: "log", InputSchema: object}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		err := r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "warning", Logger: "disk", Data: "is full"})
 		return textResult("done"), err
+	})
+	s.AddTool(&mcp.Tool{Name: "touch", InputSchema: object}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		s.AddResource(&mcp.Resource{URI: "doc://new", Name: "new"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{}, nil
+		})
+		return textResult("done"), s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "doc://a"})
 	})
 	s.AddResource(&mcp.Resource{URI: "doc://a", Name: "a", Description: "The first.", MIMEType: "text/plain"}, func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, MIMEType: "text/plain", Text: "content of a"}}}, nil

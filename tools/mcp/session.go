@@ -66,6 +66,8 @@ type session struct {
 	flights map[string]*flight
 	strays  int
 	calls   uint64
+
+	watches watches
 }
 
 // carrier is what carries the messages of a session.
@@ -148,9 +150,13 @@ func (s *server) warnText(line string) {
 // newClient returns the client of a session. It declares the features that are allowed.
 func (c *session) newClient() (*mcp.Client, error) {
 	o := &mcp.ClientOptions{
-		Capabilities:                &mcp.ClientCapabilities{},
-		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.noteChange() },
+		Capabilities:               &mcp.ClientCapabilities{},
+		MultiRoundTrip:             &mcp.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.noteChange() },
+		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c.watches.notify("") },
+		// The library drops its copies of lists and resources that have changed.
+		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) {},
+		ResourceUpdatedHandler:      func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.watches.notify(r.Params.URI) },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.routeProgress(r.Params) },
 		LoggingMessageHandler:       func(_ context.Context, r *mcp.LoggingMessageRequest) { c.routeLog(r.Params) },
 	}
