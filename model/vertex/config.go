@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/anthropic"
+	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -41,6 +44,7 @@ var (
 func (c *Config) Validate() diag.List {
 	list := append(c.apiAccess().Check(), c.apiAccess().CheckCredential(c.ServiceAccountFile != "" || c.Token != "",
 		"service_account_file, api_key, token: metadata for the account of the machine, or token: none for a gateway that adds tokens")...)
+	list = append(list, c.checkEdits()...)
 	switch {
 	case c.Project == "":
 		list = append(list, diag.New(diag.InvalidValue, "project", "project is required"))
@@ -66,6 +70,17 @@ func (c *Config) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "token", "token contradicts service_account_file").WithHint("give one of the two"))
 	case c.APIKey != "" && (c.ServiceAccountFile != "" || c.Token == "metadata"):
 		list = append(list, diag.New(diag.InvalidValue, "api_key", "api_key contradicts service_account_file and token: metadata").WithHint("give one of them"))
+	}
+	return list
+}
+
+// checkEdits returns warnings for edits of requests that change nothing, for Gemini and Claude alike.
+func (c *Config) checkEdits() (list diag.List) {
+	claude := (&anthropic.Config{Request: c.Request}).Validate()
+	for _, d := range (&google.Config{Request: c.Request}).Validate() {
+		if d.Code == diag.NoEffect && slices.ContainsFunc(claude, func(other diag.Diagnostic) bool { return other.Code == d.Code && other.Path == d.Path }) {
+			list = append(list, d)
+		}
 	}
 	return list
 }

@@ -315,6 +315,40 @@ func TestRequestsAreEdited(t *testing.T) {
 	}
 }
 
+// TestEditsWithoutEffectAreWarnedAbout covers edits of the provider, which concern Gemini and Claude, and
+// edits of a model.
+func TestEditsWithoutEffectAreWarnedAbout(t *testing.T) {
+	answer := vendortest.RoundTrip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })
+	e, err := newExecutor(model.Settings{ID: vendortest.Provider}, &Config{Project: "acme", Token: "none"}, transports{answer, answer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]struct{ provider, gemini, claude int }{
+		"generationConfig.temperature": {0, 0, 1},
+		"max_tokens":                   {0, 1, 0},
+		"cache_control":                {0, 1, 0},
+		"seed":                         {0, 0, 1},
+		"stream_options":               {1, 1, 1},
+		"generation_config":            {1, 1, 1},
+	} {
+		edits := &spec.RequestEdits{Omit: []string{path}}
+		warned := (&Config{Project: "acme", Token: "none", Request: edits}).Validate()
+		if len(warned) != want.provider || want.provider > 0 && (warned[0].Severity != diag.Warning || warned[0].Path != "request.omit[0]") {
+			t.Errorf("%s of the provider: %v", path, warned)
+		}
+		if list := e.CheckEdits(geminiModel, edits); len(list) != want.gemini {
+			t.Errorf("%s of Gemini: %v", path, list)
+		}
+		if list := e.CheckEdits(claudeModel, edits); len(list) != want.claude {
+			t.Errorf("%s of Claude: %v", path, list)
+		}
+	}
+	wrong := (&Config{Project: "acme", Token: "none", Request: &spec.RequestEdits{Omit: []string{""}}}).Validate()
+	if len(wrong) != 1 || wrong[0].Severity != diag.Error {
+		t.Errorf("an empty path: %v", wrong)
+	}
+}
+
 func TestFilesOfAccountsThatAreMissingAreWarnedAbout(t *testing.T) {
 	dir := t.TempDir()
 	for name, want := range map[string]int{emptyFile(t, dir): 0, dir: 1, filepath.Join(dir, "none.json"): 1} {
