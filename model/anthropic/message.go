@@ -7,9 +7,21 @@ import (
 
 // wholeMessage is an answer that a server sent at once instead of as a stream.
 type wholeMessage struct {
-	Content    []blockContent            `json:"content"`
+	Content    messageContent            `json:"content"`
 	StopReason vendorhttp.Text           `json:"stop_reason"`
 	Usage      vendorhttp.Detail[*usage] `json:"usage"`
+}
+
+// messageContent is a list of blocks. Some servers send a text.
+type messageContent []blockContent
+
+// UnmarshalJSON reads the content.
+func (c *messageContent) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		*c = messageContent{{Type: "text"}}
+		return (*c)[0].Text.UnmarshalJSON(data)
+	}
+	return vendorhttp.DecodeEvent(data, (*[]blockContent)(c))
 }
 
 // readMessage reads an answer that was not streamed.

@@ -44,6 +44,7 @@ func TestOddStreamsAreRead(t *testing.T) {
 		says("single line ends", "event: content_block_delta\ndata: "+hi+"\nevent: message_stop\ndata: "+over+"\n"),
 		says("lines of JSON", hi+"\n"+ended+"\n"+over+"\n"),
 		says("a document without its kind", `{"content":[{"type":"text","text":"hi"}]}`),
+		says("a document with a text", `{"type":"message","content":"hi","stop_reason":"end_turn"}`),
 		says("a document with one block", `{"content":{"type":"text","text":"hi"},"stop_reason":null}`),
 		calls("an ID that is null", "call_0_0", vendortest.EventStream(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":null,"name":"weather"}}`, arguments, stop, ended, over)),
 		calls("an ID that is a number", "7", vendortest.EventStream(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":7,"name":"weather"}}`, arguments, stop, ended, over)),

@@ -31,8 +31,8 @@ type contentKinds struct{ text, reasoning, calls bool }
 
 // add adds the kinds of a delta.
 func (c *contentKinds) add(d *chatDelta) {
-	c.text = c.text || d.Content != "" || d.Refusal != ""
-	c.reasoning = c.reasoning || d.ReasoningContent.text != "" || d.Reasoning != "" || d.ReasoningText != ""
+	c.text = c.text || d.Content.text != "" || d.Refusal != ""
+	c.reasoning = c.reasoning || d.Content.thought != "" || d.ReasoningContent.text != "" || d.Reasoning != "" || d.ReasoningText != ""
 	c.calls = c.calls || slices.ContainsFunc(d.ToolCalls, func(p chatPiece) bool { return !p.isEmpty() }) ||
 		d.FunctionCall != nil && *d.FunctionCall != chatCallPiece{}
 }
@@ -89,8 +89,8 @@ type chatChoice struct {
 }
 
 type chatDelta struct {
-	Content vendorhttp.Content `json:"content"`
-	Refusal vendorhttp.Text    `json:"refusal"`
+	Content messageContent  `json:"content"`
+	Refusal vendorhttp.Text `json:"refusal"`
 	// ReasoningContent, Reasoning and ReasoningText are not the vendor's; servers of models
 	// that think aloud have one of them, or several with the same text.
 	ReasoningContent foundText       `json:"reasoning_content"`
@@ -101,6 +101,23 @@ type chatDelta struct {
 	FunctionCall *chatCallPiece `json:"function_call"`
 
 	messageFields
+}
+
+// messageContent is the content of an answer: a text, or parts, some of which are thoughts at Mistral.
+type messageContent struct{ text, thought vendorhttp.Content }
+
+// UnmarshalJSON reads the text and the thoughts.
+func (c *messageContent) UnmarshalJSON(data []byte) error {
+	if data[0] == '[' && bytes.Contains(data, []byte(`"thinking"`)) {
+		var parts []struct {
+			Thinking vendorhttp.Content `json:"thinking"`
+		}
+		_ = json.Unmarshal(data, &parts) // others are texts
+		for i := range parts {
+			c.thought += parts[i].Thinking
+		}
+	}
+	return c.text.UnmarshalJSON(data)
 }
 
 // foundText is a text that a server may have sent empty.
@@ -217,8 +234,8 @@ func (s *chatStream) countUsage(u *chatUsage) {
 
 func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
 	s.countUsage(c.Usage.Value)
-	if c.Delta.Content == "" {
-		c.Delta.Content = vendorhttp.Content(c.Text)
+	if c.Delta.Content.text == "" {
+		c.Delta.Content.text = vendorhttp.Content(c.Text)
 	}
 	s.had.add(&c.Delta)
 	s.addDelta(&c.Delta, out)
@@ -234,10 +251,10 @@ func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
 func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
 	missing := *message
 	if s.had.text {
-		missing.Content, missing.Refusal = "", ""
+		missing.Content.text, missing.Refusal = "", ""
 	}
 	if s.had.reasoning {
-		missing.Reasoning, missing.ReasoningText, missing.ReasoningContent = "", "", foundText{}
+		missing.Content.thought, missing.Reasoning, missing.ReasoningText, missing.ReasoningContent = "", "", "", foundText{}
 	}
 	if s.had.calls {
 		missing.ToolCalls, missing.FunctionCall = nil, nil
@@ -255,8 +272,10 @@ func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) {
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningField, Delta: string(d.Reasoning)})
 	case d.ReasoningText != "":
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningText, Delta: string(d.ReasoningText)})
+	default:
+		out.AddDelta(model.EventReasoning, string(d.Content.thought))
 	}
-	out.AddDelta(model.EventText, string(d.Content))
+	out.AddDelta(model.EventText, string(d.Content.text))
 	out.AddDelta(model.EventText, string(d.Refusal))
 	for i := range d.ToolCalls {
 		s.addPiece(&d.ToolCalls[i], out)

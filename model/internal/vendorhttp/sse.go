@@ -45,7 +45,7 @@ func (e *ServerEvent) IsNoise() bool {
 func DecodeEvent(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
 	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
-		data = withoutNonNumbers(data)
+		data = correctJSON(data)
 		err = json.Unmarshal(data, into)
 	}
 	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -57,18 +57,32 @@ func DecodeEvent(data []byte, into any) error {
 	return nil
 }
 
-// nonNumber matches a text, or a value that Python and C write for a float that JSON has not.
-var nonNumber = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|nan|Infinity|inf)\b`)
+// textOrNonNumber matches a text, or a value that Python and C write for a float that JSON has not.
+var textOrNonNumber = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|nan|Infinity|inf)\b`)
 
-// withoutNonNumbers returns JSON with null for NaN and Infinity.
-func withoutNonNumbers(data []byte) []byte {
-	return nonNumber.ReplaceAllFunc(data, func(found []byte) []byte {
-		if found[0] == '"' {
+// correctJSON returns JSON with null for NaN and Infinity, and with escapes for the control characters
+// in texts.
+func correctJSON(data []byte) []byte {
+	return textOrNonNumber.ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] != '"' {
+			return []byte("null")
+		}
+		if !bytes.ContainsFunc(found, isControl) {
 			return found
 		}
-		return []byte("null")
+		var text []byte
+		for _, c := range found {
+			if isControl(rune(c)) {
+				text = fmt.Appendf(text, `\u%04x`, c)
+			} else {
+				text = append(text, c)
+			}
+		}
+		return text
 	})
 }
+
+func isControl(c rune) bool { return c < ' ' }
 
 // quoteLimit is how much of an event an error quotes, in bytes.
 const quoteLimit = 120

@@ -7,7 +7,7 @@ import (
 )
 
 // thoughtTags are the tags around reasoning that servers without a parser for their model leave at the
-// beginning of the text, such as those of DeepSeek and Qwen, Gemma, Magistral, Seed, Command and Kimi.
+// beginning of the text, such as those of DeepSeek and Qwen, Gemini, Magistral, Seed, Command, Kimi, Gemma and gpt-oss.
 var thoughtTags = [][2]string{
 	{"<think>", "</think>"},
 	{"<thinking>", "</thinking>"},
@@ -19,6 +19,8 @@ var thoughtTags = [][2]string{
 	{"<|START_THINKING|>", "<|END_THINKING|>"},
 	{"<|begin_of_thought|>", "<|end_of_thought|>"},
 	{"◁think▷", "◁/think▷"},
+	{"<|channel>thought", "<channel|>"},
+	{"<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"},
 }
 
 // thoughtStarts are the first bytes of the opening tags.

@@ -78,6 +78,8 @@ func (v *Vendor) CheckThoughts(t *testing.T, stream func(pieces ...string) strin
 		{"<|START_THINKING|>", "<|END_THINKING|>"},
 		{"<|begin_of_thought|>", "<|end_of_thought|>"},
 		{"◁think▷", "◁/think▷"},
+		{"<|channel>thought", "<channel|>"},
+		{"<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"},
 	} {
 		list = append(list, says("a thought in "+tag[0], tag[0], "Hm.", tag[0]+"Hm."+tag[1]+"\nhi"))
 	}
