@@ -38,7 +38,7 @@ func TaggedReasoning(r *model.Reasoning) string {
 }
 
 // thoughts turns tagged reasoning at the beginning of an answer's text, and of the text after a call,
-// into events of reasoning that name the tag as their field.
+// into events of reasoning that name the tag as their field. Text before a closing tag alone is taken back.
 type thoughts struct {
 	state thoughtState
 	// tag is the tag of the reasoning that is being received, or was last.
@@ -46,7 +46,15 @@ type thoughts struct {
 	// held is text that may be the beginning of a tag, with the space before it.
 	held string
 	out  []model.Event
+	// said are the pieces of the text so far, and length their bytes. They may turn out to be
+	// reasoning whose opening tag was in the prompt, unless there was another event.
+	said   []string
+	length int
+	mixed  bool
 }
+
+// longestUntagged bounds the reasoning without an opening tag, in bytes.
+const longestUntagged = 1 << 20
 
 type thoughtState uint8
 
@@ -68,7 +76,7 @@ func (t *thoughts) separate(events []model.Event) []model.Event {
 			}
 			return t.out
 		}
-		t.note(events[i].Type)
+		t.note(&events[i])
 	}
 	return events
 }
@@ -79,21 +87,56 @@ func (t *thoughts) changes(ev *model.Event) bool {
 		return t.held != ""
 	}
 	if t.state != beforeText {
-		return t.state == withinThought
+		return t.state == withinThought || t.endsUntagged(ev.Delta)
 	}
 	text := trimSpace(ev.Delta)
-	return t.held != "" || t.tag[0] != "" || text == "" || strings.IndexByte(thoughtStarts, text[0]) >= 0
+	return t.held != "" || t.tag[0] != "" || text == "" || strings.IndexByte(thoughtStarts, text[0]) >= 0 || t.endsUntagged(text)
 }
 
 // note follows an event that stays as it is.
-func (t *thoughts) note(event model.EventType) {
-	switch event {
+func (t *thoughts) note(ev *model.Event) {
+	switch ev.Type {
 	case model.EventText:
 		t.state = withinText
+		if t.length += len(ev.Delta); !t.mixed && t.length <= longestUntagged {
+			t.said = append(t.said, ev.Delta)
+		}
 	case model.EventToolCallStart:
-		t.state, t.tag = beforeText, [2]string{}
+		t.state, t.tag, t.mixed = beforeText, [2]string{}, true
 	default:
+		t.mixed = true
 	}
+}
+
+// endsUntagged reports whether a piece ends reasoning whose opening tag was in the prompt, as with
+// DeepSeek and Qwen: the closing tag begins a line, outside of code, and no opening tag precedes it.
+// Only the first closing tag counts.
+func (t *thoughts) endsUntagged(piece string) bool {
+	before, _, found := strings.Cut(piece, untagged[1])
+	if !found || t.mixed || t.length > longestUntagged {
+		return false
+	}
+	text := strings.Join(t.said, "") + before
+	ends := strings.HasSuffix(text, "\n") && !strings.Contains(text, untagged[0]) && strings.Count(text, "```")%2 == 0
+	if !ends {
+		t.mixed, t.said = true, nil
+	}
+	return ends
+}
+
+// untagged is the tag of reasoning that may come without its beginning.
+var untagged = thoughtTags[0]
+
+// takeBack turns the text so far into reasoning, and returns what follows the closing tag in a piece.
+func (t *thoughts) takeBack(piece string) (rest string) {
+	before, rest, _ := strings.Cut(piece, untagged[1])
+	if len(t.said) > 0 {
+		t.out = append(t.out, model.Event{Type: model.EventReset, Delta: "the text so far was reasoning"})
+	}
+	t.state, t.tag, t.mixed = withinThought, untagged, true
+	t.emit(strings.Join(t.said, "") + before)
+	t.state, t.said = beforeText, nil
+	return rest
 }
 
 func (t *thoughts) add(ev *model.Event) {
@@ -105,7 +148,7 @@ func (t *thoughts) add(ev *model.Event) {
 		t.emit(t.held)
 		t.held = ""
 	}
-	t.note(ev.Type)
+	t.note(ev)
 	t.out = append(t.out, *ev)
 }
 
@@ -119,8 +162,11 @@ func (t *thoughts) addText(piece string) {
 		case withinThought:
 			text = t.closeThought(text)
 		default:
-			t.emit(text)
-			return
+			if !t.endsUntagged(text) {
+				t.emit(text)
+				return
+			}
+			text = t.takeBack(text)
 		}
 	}
 }
@@ -135,7 +181,7 @@ func (t *thoughts) openThought(text string) (rest string) {
 			continue
 		}
 		if len(begun) >= len(tag[0]) {
-			t.state, t.tag = withinThought, tag
+			t.state, t.tag, t.mixed = withinThought, tag, true
 			return begun[len(tag[0]):]
 		}
 		may = true
@@ -182,7 +228,9 @@ func (t *thoughts) emit(piece string) {
 	case t.state == withinThought:
 		t.out = append(t.out, model.Event{Type: model.EventReasoning, Name: t.tag[0], Delta: piece})
 	default:
-		t.out = append(t.out, model.Event{Type: model.EventText, Delta: piece})
+		text := model.Event{Type: model.EventText, Delta: piece}
+		t.note(&text)
+		t.out = append(t.out, text)
 	}
 }
 

@@ -69,6 +69,13 @@ func (v *Vendor) CheckThoughts(t *testing.T, stream func(pieces ...string) strin
 			{Type: model.PartReasoning, Reasoning: &model.Reasoning{Text: "Hm.</thi", Field: "<think>"}},
 		}},
 	}
+	list = append(list,
+		says("a thought without a beginning", "<think>", "Let me see.\n", "Let me", " see.", "\n", "</think>", "\n\n", "hi"),
+		says("a thought without a beginning in one piece", "<think>", "Hm.\n", "Hm.\n</think>\n\nhi"),
+		Recording{Name: "a thought without a beginning alone", Stream: stream("Hm.\n", "</think>"), Reason: model.FinishStop, Parts: []model.Part{
+			{Type: model.PartReasoning, Reasoning: &model.Reasoning{Text: "Hm.\n", Field: "<think>"}},
+		}},
+	)
 	for _, tag := range [][2]string{
 		{"<thinking>", "</thinking>"},
 		{"<thought>", "</thought>"},
@@ -83,7 +90,7 @@ func (v *Vendor) CheckThoughts(t *testing.T, stream func(pieces ...string) strin
 	} {
 		list = append(list, says("a thought in "+tag[0], tag[0], "Hm.", tag[0]+"Hm."+tag[1]+"\nhi"))
 	}
-	for _, text := range []string{"<th", "<thin", "<thinker>", "<p>hi</p>", "[1] hi", "hi <think>Hm.</think>", "“hi”", "◁", "</think>", "`<think>`"} {
+	for _, text := range []string{"<th", "<thin", "<thinker>", "<p>hi</p>", "[1] hi", "hi <think>Hm.</think>", "“hi”", "◁", "</think>", "`<think>`", "See </think>", "```\n</think>\n```", "Tags:\n<think>\n</think>"} {
 		list = append(list, Recording{Name: "the text " + text, Stream: stream(text), Reason: model.FinishStop, Parts: []model.Part{model.Text(text)}})
 	}
 	v.CheckStreams(t, list)
