@@ -133,7 +133,7 @@ var chatRecordings = []vendortest.Recording{
 		Parts: []model.Part{vendortest.ToolCall("call_a", "weather", paris)}},
 	{Name: "tight", Reason: model.FinishStop, Parts: []model.Part{model.Text("Hi")}},
 	{Name: "content_parts", Reason: model.FinishStop, Usage: &model.Usage{Input: 30, Output: 8, CacheRead: 16},
-		Parts: []model.Part{model.Text("Yes.")}},
+		Parts: []model.Part{vendortest.Reasoning("Hm", "", ""), model.Text("Yes.")}},
 	{Name: "error", Class: model.Provider, Message: "had an error", Parts: []model.Part{model.Text("Half")}},
 	{Name: "error_status", Class: model.Provider, Message: "Upstream error"},
 	{Name: "error_object", Class: model.ContextOverflow, Message: "4096 tokens"},
