@@ -3,7 +3,11 @@ package app
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	providertest.RunProcess()
+	goleak.VerifyTestMain(m)
+}

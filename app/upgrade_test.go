@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
@@ -50,8 +51,14 @@ func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Setenv("PEER_URL", server.URL)
 	t.Setenv("PEER_KEY", localKey)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PROVIDER", self)
+	t.Setenv("PROVIDER_MODE", providertest.Resuming)
 	dumps, err := filepath.Glob("testdata/upgrade/*.sql")
-	if err != nil || len(dumps) < 10 {
+	if err != nil || len(dumps) < 14 {
 		t.Fatalf("there are %d dumps, %v", len(dumps), err)
 	}
 	for _, dump := range dumps {
@@ -67,7 +74,7 @@ func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
 				t.Fatalf("migrated by %v, %v", applied, err)
 			}
 			u.readRevocations(t)
-			w := &upgradedApp{T: t, App: u.open(t, dir, version, server.URL), caller: service.Caller{Tenant: "local", Subject: "local"}, hasTenants: version >= 14}
+			w := &upgradedApp{T: t, App: u.open(t, dir, version, server.URL), caller: service.Caller{Tenant: "local", Subject: "local"}, hasTenants: version >= 14, hasHosted: version >= hostedSince}
 			peer.Store(w.App)
 			w.finishTurns(version >= 12)
 			w.readRecords()
@@ -145,6 +152,8 @@ func (u *upgraded) readRevocations(t *testing.T) {
 
 const (
 	localKey = "ark_local-local-local-local"
+	// hostedSince is the version of the tables from which on dumps have turns of a hosted provider.
+	hostedSince = 22
 	// settingsForUpgrade are what the server had besides its address.
 	settingsForUpgrade = `encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=, keys: [{id: local, key: ` + localKey + `, tenant: local}]`
 )
@@ -172,7 +181,14 @@ func (u *upgraded) open(t *testing.T, dir string, version int64, url string) *ap
 			t.Fatal(err)
 		}
 	}
-	opened, err := app.Open(t.Context(), app.Options{Files: []string{file}, Components: shipped.Components()})
+	files := []string{file}
+	if version >= hostedSince {
+		files = append(files, filepath.Join(dir, "hosted.yaml"))
+		if err := os.WriteFile(files[1], []byte(read("hosted.yaml")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened, err := app.Open(t.Context(), app.Options{Files: files, Components: shipped.Components()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +206,7 @@ type upgradedApp struct {
 	*app.App
 	caller     service.Caller
 	hasTenants bool
+	hasHosted  bool
 }
 
 // await waits until a condition holds.
@@ -260,6 +277,13 @@ func (w *upgradedApp) finishTurns(hasRuns bool) {
 	slept := 1
 	if w.hasTenants {
 		slept = 2 // with tools that are sealed
+	}
+	if w.hasHosted {
+		// The provider gets the result of the call that waited, and has what it said before.
+		if said[`{"n":21}`+"\n"] != 1 || said["kept elsewhere"] != 1 {
+			w.Errorf("the turns of the hosted provider answer %v", said)
+		}
+		answered--
 	}
 	if said["paid"] != answered+1 || said["slept"] != slept || said["noted"] < 3 || said["kept"] != 1 {
 		w.Errorf("the turns answer %v after %d answers", said, answered)

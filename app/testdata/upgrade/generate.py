@@ -18,7 +18,9 @@ COMMITS = {
     "a001648c": "",  # 24 November, with workflows, tenants and tools of turns
     "8da2838f": "",  # 27 November
     "1cb74a80": "",  # 28 November, with events of delegates and current agents
+    "6b4e2024": "",  # 29 November, with ratings; and with turns of hosted providers, see hosted.yaml
 }
+HOSTED = {"6b4e2024"}
 LOCAL, ADMIN = "ark_local-local-local-local", "ark_admin-admin-admin-admin"
 SECRET = "desk-secret-desk-secret"
 HERE = pathlib.Path(__file__).resolve().parent
@@ -34,6 +36,12 @@ def build(commit, work):
         subprocess.run(["go", "build", "-tags=grpcnotrace", "-o", binary, "./cmd/runtime"], cwd=tree, check=True)
         subprocess.run(["git", "-C", HERE, "worktree", "remove", "--force", tree], check=True)
     return binary
+
+
+def build_provider(work):
+    """Builds the program that hosted.yaml names: a test binary that can serve a provider."""
+    subprocess.run(["go", "test", "-c", "-o", work / "provider", "./backend/provider"], cwd=HERE.parents[2], check=True)
+    return work / "provider"
 
 
 def call(method, path, body=None, key=LOCAL, **headers):
@@ -99,16 +107,30 @@ def status(turn):
     return call("GET", f"/runtime/v1/turns/{turn}")["status"]
 
 
-def work_on(binary, mark, directory, store):
+def host_turns():
+    """Makes a finished session and a waiting turn of a hosted provider."""
+    session = call("POST", "/runtime/v1/sessions", {"agent_id": "hosted", "labels": {"kind": "hosted"}})["id"]
+    turn = say(session, "kept elsewhere")
+    until(lambda: status(turn) == "succeeded")
+    waits = call("POST", "/runtime/v1/sessions", {"agent_id": "hosted", "labels": {"kind": "hosted"}})["id"]
+    turn = say(waits, "call pay")
+    until(lambda: status(turn) == "waiting")
+
+
+def work_on(binary, mark, directory, store, provider):
     """Lets a command fill a store, and kills it while a turn runs."""
     config = (HERE / "config.yaml").read_text()
     config = config[: config.index(mark)] if mark else config
     server = settings("# revisions" in config)
     (directory / "config.yaml").write_text(config + f"store: {json.dumps(store)}\nserver: {json.dumps(server)}\n")
     (directory / "script.yaml").write_text((HERE / "script.yaml").read_text())
-    environment = {**os.environ, "PEER_URL": f"http://{ADDRESS}", "PEER_KEY": LOCAL}
+    files = ["config.yaml"]
+    if provider:
+        (directory / "hosted.yaml").write_text((HERE / "hosted.yaml").read_text())
+        files.append("hosted.yaml")
+    environment = {**os.environ, "PEER_URL": f"http://{ADDRESS}", "PEER_KEY": LOCAL, "PROVIDER": str(provider), "PROVIDER_MODE": "resuming"}
     subprocess.run([binary, "migrate", "config.yaml"], cwd=directory, env=environment, check=True, stdout=subprocess.DEVNULL)
-    server = subprocess.Popen([binary, "serve", "config.yaml"], cwd=directory, env=environment, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen([binary, "serve", *files], cwd=directory, env=environment, stderr=subprocess.DEVNULL)
     try:
         until(lambda: call("GET", "/runtime/v1/sessions") is not None)
         talk = call("POST", "/runtime/v1/sessions", {"agent_id": "clerk", "labels": {"kind": "talk"}})["id"]
@@ -131,6 +153,8 @@ def work_on(binary, mark, directory, store):
             until(lambda: call("GET", "/workflow/runs")["items"][0]["status"] == "waiting")
         if "tenants:" in config:
             change_tenant()
+        if provider:
+            host_turns()
         slow = call("POST", "/runtime/v1/sessions", {"agent_id": "clerk", "labels": {"kind": "slow"}})["id"]
         turn = say(slow, "slow")
         until(lambda: status(turn) == "running")
@@ -203,15 +227,16 @@ def main():
         try:
             for commit in sys.argv[1:] or COMMITS:
                 binary = build(commit, work)
+                provider = build_provider(work) if commit in HOSTED else None
                 for kind in ("sqlite", "postgres"):
                     directory = work / f"{commit}-{kind}"
                     directory.mkdir()
                     if kind == "sqlite":
-                        work_on(binary, COMMITS[commit], directory, {"driver": "sqlite", "dsn": "runtime.db"})
+                        work_on(binary, COMMITS[commit], directory, {"driver": "sqlite", "dsn": "runtime.db"}, provider)
                         version, lines = dump_sqlite(directory / "runtime.db")
                     else:
                         as_postgres(PGBIN / "createdb", "-h", cluster, f"d{commit}")
-                        work_on(binary, COMMITS[commit], directory, {"driver": "postgres", "dsn": f"postgres://postgres@/d{commit}?host={cluster}"})
+                        work_on(binary, COMMITS[commit], directory, {"driver": "postgres", "dsn": f"postgres://postgres@/d{commit}?host={cluster}"}, provider)
                         version, lines = dump_postgres(cluster, f"d{commit}")
                     (HERE / f"{commit}-{kind}.sql").write_text("\n".join([f"-- commit {commit} version {version}", *lines]) + "\n")
                     print(commit, kind, version, len(lines))

@@ -26,6 +26,8 @@ const (
 	Steady = "steady"
 	// Failing ends before it is ready.
 	Failing = "failing"
+	// Resuming serves a provider that continues turns of an earlier process from their beginning.
+	Resuming = "resuming"
 	// Plain serves a provider that reports no capabilities.
 	Plain = "plain"
 	// Stubborn does not end when it is told to.
@@ -118,6 +120,7 @@ func RunProcess() {
 		StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true,
 		SupportedToolSources: []providerproto.AgentToolSourceMode{providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG},
 	}}
+	p.Capabilities.ResumableTurns = mode == Resuming
 	if mode == Plain {
 		p.Capabilities = nil
 	}
@@ -174,8 +177,12 @@ func (p *Provider) serveHost() error {
 
 // obeyPrompt works on a turn as its prompt says.
 func obeyPrompt(ctx context.Context, t *Turn) {
-	messages := t.Request.GetMessages()
-	prompt := messages[len(messages)-1].GetText()
+	prompt := ""
+	for _, m := range t.Request.GetMessages() {
+		if m.GetRole() == "user" { // the calls of a turn that is resumed follow
+			prompt = m.GetText()
+		}
+	}
 	word, rest, _ := strings.Cut(prompt, " ")
 	switch word {
 	case "who":
