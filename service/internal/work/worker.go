@@ -77,7 +77,7 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	}
 	held, claimed, err := p.claimAndHold(ctx, turnID, current, err)
 	if err != nil {
-		if !isDeclined(err) {
+		if !isDeclined(err) && ctx.Err() == nil { // it ends when the program does
 			p.logError(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
 		}
 		return
