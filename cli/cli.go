@@ -131,7 +131,7 @@ that a store keeps, so that they outlive the process.`,
 	addVersionFlag(root, p)
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newEval(p), newRun(p), newChat(p),
-		newServe(p), newMCP(p), newProvider(p), newLogin(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
+		newServe(p), newMCP(p), newProvider(p), newLogin(p), newLogout(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
 		newApply(p), newRevisions(p), newTenants(p), newWorkflows(p),
 		newDoctor(p), newModels(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)

@@ -74,6 +74,7 @@ var attackedCommands = map[string][]string{
 	"migrate":          {"migrate bad.yaml"},
 	"keys refresh":     {"keys refresh config.yaml ESC"},
 	"login":            {"login config.yaml ESC"},
+	"logout":           {"logout config.yaml ESC"},
 	"apply":            {"apply bad.yaml --server SERVER", "apply config.yaml --server SERVER"},
 
 	"revisions list": {"revisions list --server SERVER"}, "revisions show": {"revisions show 7 --server SERVER"},

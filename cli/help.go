@@ -14,7 +14,7 @@ var helpGroups = []struct {
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "eval", "models", "doctor"}},
 	{"work", "Run and serve agents:", []string{"run", "chat", "serve", "mcp", "provider"}},
 	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "workflows", "revisions", "apply", "tenants", "migrate"}},
-	{"shell", "Keys and the shell:", []string{"login", "keys", "completion", "man", "help", "version"}},
+	{"shell", "Keys and the shell:", []string{"login", "logout", "keys", "completion", "man", "help", "version"}},
 }
 
 // ownGroup is the part of the help with a team's own commands.
@@ -120,6 +120,8 @@ runtime workflows schedules create --server https://agents.example --cron @daily
 
 	"login": `runtime login config.yaml issues
 runtime login config.yaml issues --tenant acme --subject ann --scope issues.write`,
+	"logout": `runtime logout config.yaml issues
+runtime logout config.yaml issues --tenant acme --subject ann`,
 	"keys":         `runtime keys new --id ci`,
 	"keys new":     `runtime keys new --id ci`,
 	"keys refresh": `runtime keys refresh config.yaml my-client --scope runs:read --valid 720h`,

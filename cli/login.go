@@ -49,8 +49,17 @@ Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 ca
 	return cmd
 }
 
-// logIn finds the server, opens the store and waits for the browser.
+// logIn waits for the browser and stores the login.
 func logIn(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
+	return o.withLogins(ctx, cmd, p, args, func(l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error {
+		return p.waitForLogin(ctx, l, server, tenant, o)
+	})
+}
+
+// withLogins finds the server, opens the store and calls use.
+func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *program, args []string,
+	use func(l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error,
+) error {
 	files, rest := o.files.split(args, 1)
 	id := rest[0]
 	l, err := p.load(files, false, zap.NewNop())
@@ -83,7 +92,7 @@ func logIn(ctx context.Context, cmd *cobra.Command, p *program, args []string, o
 	if len(settings.EncryptionKey) == 0 {
 		err = service.ErrNoEncryptionKey
 	} else {
-		err = p.waitForLogin(ctx, l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)}, o)
+		err = use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)})
 	}
 	s.Close()
 	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))

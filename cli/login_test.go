@@ -81,6 +81,10 @@ func TestALoginSurvivesItsProcess(t *testing.T) {
 	run(exitOK, "login required: logins are in the store", "run", config, "clerk", "Go", "--format", "events")
 	run(exitOK, "", "explain", config, "clerk", "--format", "json")
 	run(exitOK, "", "sessions", "export", config, "one")
+	run(exitOK, "Nobody has logged in for tenant acme.", "logout", config, "issues", "--tenant", "acme")
+	run(exitOK, "Logged out at "+w.Issuer+" for tenant default. The tokens are revoked.", "logout", config, "issues")
+	run(exitOK, "Nobody has logged in for tenant default.", "logout", config, "issues")
+	run(exitOK, "login required: nobody has logged in", "run", config, "clerk", "Go", "--session", "four", "--format", "events")
 	files, err := filepath.Glob(store + "*")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

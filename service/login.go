@@ -61,12 +61,19 @@ func (r *loginRecord) load(ctx context.Context) (text string, sealed []byte, err
 	return text, kept.Value, err
 }
 
-// Replace stores a text in place of another one.
+// Replace stores a text in place of another one, or deletes it.
 func (r *loginRecord) Replace(ctx context.Context, old, text string) (bool, error) {
 	s := r.variables
 	now, sealed, err := r.load(ctx)
 	if err != nil || now != old {
 		return false, err
+	}
+	if text == "" {
+		err := s.settings.Store.DeleteTenantVariable(ctx, r.tenant, r.name)
+		if errors.Is(err, store.ErrNotFound) { // nothing was stored, or another process has deleted it
+			err = nil
+		}
+		return err == nil, err
 	}
 	plain, err := json.Marshal(text)
 	if err != nil {

@@ -19,8 +19,8 @@ type LoginSource interface {
 type LoginRecord interface {
 	// Read returns the stored text, and "" by default.
 	Read(ctx context.Context) (string, error)
-	// Replace stores a text in place of the one that Read returned, "" for none. It reports false
-	// if another text was stored in the meantime.
+	// Replace stores a text in place of the one that Read returned, "" for none. An empty text
+	// deletes the record. It reports false if another text was stored in the meantime.
 	Replace(ctx context.Context, old, text string) (bool, error)
 }
 
@@ -31,6 +31,18 @@ type LoginBundle interface {
 	NeedsLogin() bool
 	// LogIn waits for the person until ctx ends, stores the login, and lists the tools with it.
 	LogIn(ctx context.Context, asked *LoginRequest) (*LoginResult, error)
+	// LogOut deletes the login and revokes its tokens. The result is nil without a login.
+	LogOut(ctx context.Context, tenant *TenantVariables) (*LogoutResult, error)
+}
+
+// LogoutResult describes a login that was deleted.
+type LogoutResult struct {
+	// Issuer is the authorization server; empty if the login was malformed.
+	Issuer string
+	// IsRevoked is set if the tokens were revoked. RevokeError is why that failed; nil if the
+	// authorization server does not support it.
+	IsRevoked   bool
+	RevokeError error
 }
 
 // LoginRequest is one login of a person at a server.

@@ -41,6 +41,24 @@ func (s *server) LogIn(ctx context.Context, asked *tools.LoginRequest) (*tools.L
 	return result, nil
 }
 
+// LogOut deletes a login and revokes its tokens.
+func (s *server) LogOut(ctx context.Context, tenant *tools.TenantVariables) (*tools.LogoutResult, error) {
+	to, err := s.bindTarget(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	record, _, err := s.loginRecord(tenant)
+	if err != nil {
+		return nil, err
+	}
+	server := s.oauthServer(to.url)
+	result, err := server.LogOut(ctx, record)
+	if err != nil {
+		return nil, &Error{Server: s.id, Err: to.hideSecrets(err)}
+	}
+	return result, nil
+}
+
 // openLogin returns the tokens of a login, which need not exist yet.
 func (s *server) openLogin(address string, tenant *tools.TenantVariables) (*oauth.Session, error) {
 	record, missing, err := s.loginRecord(tenant)

@@ -510,3 +510,45 @@ func TestAServerCannotAddToTheCommand(t *testing.T) {
 	logInAs(t, w, s, who)
 	wantLogin(t, s, who, "write", `--scope 'a;reboot' --scope '$(reboot)' --scope 'it'\''s'`)
 }
+
+func TestALogoutRevokesTheTokens(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change  func(map[string]any)
+		revoked bool
+		problem string
+	}{
+		"revocation":               {nil, true, ""},
+		"no revocation":            {func(d map[string]any) { delete(d, "revocation_endpoint") }, false, ""},
+		"an endpoint without TLS":  {func(d map[string]any) { d["revocation_endpoint"] = "http://elsewhere.example/revoke" }, false, "is not an https URL"},
+		"an endpoint that is gone": {func(d map[string]any) { d["revocation_endpoint"] = d["token_endpoint"].(string) + "/gone" }, false, "status 404"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := oauthtest.New(t)
+			s := start(t, loginConfig(t, w))
+			v := newVault()
+			acme, other := v.of("acme", ""), v.of("other", "")
+			logInAs(t, w, s, acme)
+			logInAs(t, w, s, other)
+			if tt.change != nil {
+				w.Metadata[oauthtest.AuthorityPath] = tt.change
+			}
+			done, err := s.LogOut(t.Context(), acme)
+			if err != nil || done == nil || done.Issuer != w.Issuer || done.IsRevoked != tt.revoked {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			if problem := done.RevokeError; (problem != nil) != (tt.problem != "") || problem != nil && !strings.Contains(problem.Error(), tt.problem) {
+				t.Errorf("the problem is %v", problem)
+			}
+			if n := w.Revoked(); n != map[bool]int{true: 2}[tt.revoked] {
+				t.Errorf("%d tokens are revoked", n)
+			}
+			if done, err = s.LogOut(t.Context(), acme); done != nil || err != nil {
+				t.Errorf("again: %+v, %v", done, err)
+			}
+			wantLogin(t, s, acme, "echo", "nobody has logged in")
+			wantCall(t, s, other, "echo", "hello")
+		})
+	}
+}

@@ -118,6 +118,23 @@ func (w *World) Revoke(all bool) {
 	}
 }
 
+// Revoked returns how many tokens were revoked.
+func (w *World) Revoked() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, scopes := range w.access {
+		if scopes == nil {
+			n++
+		}
+	}
+	for _, f := range w.refresh {
+		if f.ended {
+			n++
+		}
+	}
+	return n
+}
+
 // Browse opens an authorization URL, as a person does who agrees.
 func (w *World) Browse(address string) {
 	go func() {
@@ -209,7 +226,7 @@ func (w *World) authority() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+AuthorityPath, func(rw http.ResponseWriter, _ *http.Request) {
 		w.send(rw, AuthorityPath, map[string]any{
-			"issuer": w.Issuer, "authorization_endpoint": w.Issuer + "/authorize", "token_endpoint": w.Issuer + "/token", "registration_endpoint": w.Issuer + "/register",
+			"issuer": w.Issuer, "authorization_endpoint": w.Issuer + "/authorize", "token_endpoint": w.Issuer + "/token", "registration_endpoint": w.Issuer + "/register", "revocation_endpoint": w.Issuer + "/revoke",
 			"code_challenge_methods_supported": []string{"S256"}, "response_types_supported": []string{"code"}, "scopes_supported": append([]string{"offline_access"}, w.Scopes...),
 			"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic", "private_key_jwt"}, "authorization_response_iss_parameter_supported": true,
 		})
@@ -217,6 +234,7 @@ func (w *World) authority() http.Handler {
 	mux.HandleFunc("POST /register", w.register)
 	mux.HandleFunc("GET /authorize", w.authorize)
 	mux.HandleFunc("POST /token", w.token)
+	mux.HandleFunc("POST /revoke", w.revoke)
 	return mux
 }
 
@@ -257,6 +275,25 @@ func (w *World) authorize(rw http.ResponseWriter, r *http.Request) {
 	code := rand.Text()
 	w.codes[code] = q
 	http.Redirect(rw, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {w.Issuer}}.Encode(), http.StatusFound)
+}
+
+// revoke ends the token of a client.
+func (w *World) revoke(rw http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	client, ok := w.authenticate(r)
+	if !ok {
+		rw.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	token := r.PostForm.Get("token")
+	if f := w.refresh[token]; f != nil && f.client == client {
+		f.ended = true
+	}
+	if _, known := w.access[token]; known {
+		w.access[token] = nil
+	}
 }
 
 // token issues tokens.

@@ -149,6 +149,8 @@ func (l *login) result() *tools.LoginResult {
 // storeAttempts bounds how often a login is stored while others change the record.
 const storeAttempts = 10
 
+var errUnsettled = errors.New("the stored login keeps changing")
+
 // storeLogin stores a login, replacing any other.
 func storeLogin(ctx context.Context, record tools.LoginRecord, l *login) error {
 	for range storeAttempts {
@@ -160,7 +162,7 @@ func storeLogin(ctx context.Context, record tools.LoginRecord, l *login) error {
 			return err
 		}
 	}
-	return errors.New("the stored login keeps changing")
+	return errUnsettled
 }
 
 // denied reports that the authorization server did not authorize the runtime.
