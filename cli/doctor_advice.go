@@ -22,6 +22,8 @@ func (x *providerCheck) advise(t *trial) string {
 		return x.path + ".base_url without a redirect"
 	case rejectsTools.MatchString(e.Message):
 		return "a model that can call tools, as " + x.loaded.file.DecidedPath(diag.Key("models", x.model.ID)) + ".upstream_model; vLLM needs the options --enable-auto-tool-choice and --tool-call-parser"
+	case e.Status == http.StatusPaymentRequired:
+		return "a key of an account that has credit left"
 	case e.Class == model.Unauthorized:
 		return x.adviseKey()
 	case e.Class == model.ModelNotFound:

@@ -120,6 +120,14 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 			refuses(http.StatusNotFound, `{"error":{"message":"The model m-1 does not exist","code":"model_not_found"}}`), "api: chat_completions", "/v1", exitFailed,
 			[]string{"right would be: a model that the provider serves, as models.m.upstream_model; it is m-1"},
 		},
+		"no credit": {
+			refuses(http.StatusPaymentRequired, `{"error":{"message":"Insufficient Balance"}}`), "api: chat_completions", "/v1", exitFailed,
+			[]string{"HTTP 402", "right would be: a key of an account that has credit left"},
+		},
+		"Chat Completions at the Responses API": {
+			refuses(http.StatusOK, `{"choices":[{"index":0,"message":{"content":"one"},"finish_reason":"stop"}]}`), "api: responses", "/v1", exitFailed,
+			[]string{"set api: chat_completions"},
+		},
 		"no quota": {
 			refuses(http.StatusTooManyRequests, `{"error":{"message":"quota","code":"insufficient_quota"}}`), "api: chat_completions", "/v1", exitFailed,
 			[]string{"HTTP 429", "right would be: a key with quota left"},

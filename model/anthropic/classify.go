@@ -32,10 +32,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	if class, ok := vendorhttp.BusyClass(r.status); ok {
 		return class
 	}
-	switch r.status {
-	case http.StatusPaymentRequired:
-		return model.Unauthorized
-	case http.StatusRequestEntityTooLarge:
+	if r.status == http.StatusRequestEntityTooLarge {
 		return model.ContextOverflow
 	}
 	class, known := kinds[r.kind]

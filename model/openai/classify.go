@@ -2,6 +2,7 @@ package openai
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	if status >= http.StatusInternalServerError {
 		return model.Provider
 	}
-	if status == http.StatusNotFound && r.speaksOfModel() {
+	if status == http.StatusNotFound && r.speaksOfModel() || status == http.StatusBadRequest && missingModel.MatchString(r.message) {
 		return model.ModelNotFound
 	}
 	// A status that blames the request is never treated as temporary.
@@ -96,6 +97,10 @@ func (r *refusal) effectiveStatus() int {
 }
 
 func (r *refusal) saysContextOverflow() bool { return vendorhttp.SaysContextOverflow(r.message) }
+
+// missingModel matches what servers that answer 400 say of models that they do not have, such as DeepSeek's
+// "Model Not Exist" and LM Studio's "Invalid model identifier".
+var missingModel = regexp.MustCompile(`(?i)^(?:the )?model\b.{0,100}\b(?:not found|not exist|is not a valid model)|\b(?:unknown model|no such model|invalid model (?:id|identifier|name)|not a valid model id)\b`)
 
 // speaksOfModel tells a missing model from other things that are missing, such
 // as the path of a wrong base URL or an item of an earlier answer.

@@ -48,6 +48,12 @@ func TestClassify(t *testing.T) {
 		{400, `{"detail":{"message":"bad thing"}}`, model.InvalidRequest, "bad thing"},
 		{408, ``, model.Timeout, "Timeout"},
 		{409, ``, model.Provider, "Conflict"},
+		{402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`, model.Unauthorized, "Insufficient Balance"},
+		{400, `{"error":{"message":"Model Not Exist","type":"invalid_request_error","code":"invalid_request_error"}}`, model.ModelNotFound, "Not Exist"},
+		{400, `{"error":"Invalid model identifier \"m\". Please specify a valid downloaded model"}`, model.ModelNotFound, "downloaded"},
+		{400, `{"error":{"message":"model 'm' not found, try pulling it first"}}`, model.ModelNotFound, "pulling"},
+		{400, `{"error":{"message":"m is not a valid model ID","code":400}}`, model.ModelNotFound, "valid"},
+		{400, `{"error":{"message":"tool look not found in the request of the model"}}`, model.InvalidRequest, "look"},
 		{422, `{"detail":[{"loc":["body","x"],"msg":"extra fields not permitted"}]}`, model.InvalidRequest, "body.x: extra fields not permitted"},
 		{413, body("rate_limit_exceeded", "tokens", "", "Request too large: Limit 6000, Requested 9000"), model.ContextOverflow, "Requested"}, // Groq
 		{413, `Request Entity Too Large`, model.ContextOverflow, "Too Large"},

@@ -72,6 +72,9 @@ func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.
 		if r := parseRefusal(ev.Data); r != nil {
 			return false, r.modelError()
 		}
+		if bytes.Contains(ev.Data, []byte(`"choices":`)) {
+			return false, invalidRequest("the server answers as Chat Completions does; set api: chat_completions", nil)
+		}
 		out.Unknown = true
 	default:
 		out.Unknown = !bytes.HasPrefix(ev.Name, []byte("response.")) || bytes.HasSuffix(ev.Name, []byte(".error"))

@@ -10,11 +10,11 @@ import (
 // are too busy.
 const statusOverloaded = 529
 
-// CallerClass returns the class of a status that leaves no doubt that the key or
-// its limits are at fault.
+// CallerClass returns the class of a status that leaves no doubt that the key, its account or its limits
+// are at fault.
 func CallerClass(status int) (class model.ErrorClass, known bool) {
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
 		return model.Unauthorized, true
 	case http.StatusTooManyRequests:
 		return model.RateLimited, true
