@@ -50,7 +50,8 @@ type concessions struct {
 // never revoked, so the repetitions end.
 func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, bool) {
 	refusal, ok := errors.AsType[*refusal](failure.Err)
-	if !ok || refusal.status != http.StatusBadRequest && refusal.status != http.StatusForbidden {
+	badRequest := ok && (refusal.status == http.StatusBadRequest || refusal.status == http.StatusUnprocessableEntity)
+	if !ok || !badRequest && refusal.status != http.StatusForbidden {
 		return c, false
 	}
 	before := c
@@ -59,7 +60,7 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 		c.noForm = true
 		return c, c != before
 	}
-	if refusal.status != http.StatusBadRequest {
+	if !badRequest {
 		return c, false
 	}
 	has := func(text string) bool { return strings.Contains(said, text) }

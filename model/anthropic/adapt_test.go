@@ -48,7 +48,7 @@ func TestConcessions(t *testing.T) {
 		return r.ToolChoice != nil && (r.ToolChoice.Type == "tool" || r.ToolChoice.Type == "any")
 	}
 	const forcing = "Thinking may not be enabled when tool_choice forces tool use."
-	for _, tt := range []struct {
+	for nth, tt := range []struct {
 		name   string
 		change func(*model.Request)
 		refuse func(*apiRequest) string // why, empty for not
@@ -157,12 +157,15 @@ func TestConcessions(t *testing.T) {
 		}, 2, 2},
 		{"something else", effort("high"), func(*apiRequest) string { return "messages: odd" }, 0, 0},
 	} {
+		status := []int{http.StatusBadRequest, http.StatusUnprocessableEntity}[nth%2] // the latter of gateways
 		t.Run(tt.name, func(t *testing.T) {
 			asked := 0
 			e := offline(t, Config{}, func(r *http.Request) (*http.Response, error) {
 				asked++
 				if why := tt.refuse(checkBody(t, readBody(t, r))); why != "" {
-					return refusalResponse(r, why), nil
+					res := refusalResponse(r, why)
+					res.StatusCode = status
+					return res, nil
 				}
 				return vendortest.StreamResponse(r, streamOf(t, "text")), nil
 			})

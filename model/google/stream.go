@@ -48,7 +48,7 @@ func streamPath(name string) (string, error) {
 // Concede asks the model to think in the other way, or not at all, if it rejects the way that follows
 // from its name.
 func (x *exchange) Concede(failure *model.Error) (more bool) {
-	if x.request.ReasoningEffort == nil || failure.Status != http.StatusBadRequest {
+	if x.request.ReasoningEffort == nil || failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity {
 		return false
 	}
 	if x.thinking, more = x.thinking.afterRefusal(failure.Message); more {
