@@ -129,7 +129,11 @@ func keepDeclaration[S, T any](set *registry.Set, path string, e config.Entry[sp
 // setFingerprint stores the fingerprint of a component's settings. It excludes the description,
 // which has no effect, and secrets, which settings omit when encoded.
 func setFingerprint(set *registry.Set, path, typ string, settings any) {
-	data, err := json.Marshal(settings)
+	encode := func() ([]byte, error) { return json.Marshal(settings) }
+	if s, ok := settings.(interface{ Fingerprint() ([]byte, error) }); ok {
+		encode = s.Fingerprint
+	}
+	data, err := encode()
 	if err != nil {
 		return // settings that cannot be written have no fingerprint
 	}

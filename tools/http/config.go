@@ -14,6 +14,7 @@ package http
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -46,6 +47,20 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	c.URL, c.Headers, c.Query = redact.URL(c.URL), redact.Values(c.Headers), redact.Parameters(c.Query)
 	return json.Marshal(plain(c))
+}
+
+// Fingerprint returns the record with the parameters that decide what a call does. It is hashed
+// to compare definitions, and not shown.
+func (c *Config) Fingerprint() ([]byte, error) {
+	type plain Config
+	compared := plain(*c)
+	compared.Headers, compared.Query = redact.Values(c.Headers), maps.Clone(c.Query)
+	for name := range compared.Query {
+		if namesCredential(name) {
+			compared.Query[name] = redact.Placeholder
+		}
+	}
+	return json.Marshal(compared)
 }
 
 // Action describes the request of a call, with placeholders for the arguments.

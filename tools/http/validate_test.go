@@ -212,6 +212,12 @@ func TestMarshalJSONHidesSecrets(t *testing.T) {
 		contains(t, string(out), "Authorization", "key", "{{units}}", "?code=***\\u0026city={{city}}")
 		contains(t, c.Action(), "?code=***")
 	}
+	before, _ := c.Fingerprint()
+	changed := c
+	changed.URL = "https://a.example/?code=hunter2&city=Oslo"
+	if after, _ := changed.Fingerprint(); string(before) == string(after) {
+		t.Error("another URL is the same definition")
+	}
 	if c.Headers["Authorization"] != "Bearer hunter2" {
 		t.Error("showing the record changed it")
 	}

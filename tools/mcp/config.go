@@ -57,8 +57,15 @@ type ToolFilter struct {
 // MarshalJSON writes the record without the values of headers, environment
 // variables and parameters of URLs, and without the credentials of auth.
 func (c Config) MarshalJSON() ([]byte, error) {
+	c.URL = redact.URL(c.URL)
+	return c.Fingerprint()
+}
+
+// Fingerprint returns the record with the parameters of its URL, which may select what the server
+// offers. It is hashed to compare definitions, and not shown.
+func (c Config) Fingerprint() ([]byte, error) {
 	type plain Config
-	c.URL, c.Env, c.Headers = redact.URL(c.URL), redact.Values(c.Env), redact.Values(c.Headers)
+	c.Env, c.Headers = redact.Values(c.Env), redact.Values(c.Headers)
 	if c.Auth != nil {
 		shown := *c.Auth
 		shown.Token, shown.ClientSecret, shown.PrivateKey = redact.Text(shown.Token), redact.Text(shown.ClientSecret), redact.Text(shown.PrivateKey)
