@@ -90,6 +90,12 @@ func TestASessionAnswersItsKeyOnly(t *testing.T) {
 				t.Errorf("%s %s: %d %s", key, method, status, body)
 			}
 		}
+		for _, method := range append([]string{"notifications/initialized", "notifications/cancelled", "nothing/there"}, legacyMethods...) {
+			message := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":{"name":"plain","arguments":{"message":"hi"}}}`, method)
+			if status, _, body := w.post(key, "/mcp", message, sessionHeader, id); status != http.StatusNotFound {
+				t.Errorf("%s %s: %d %s", key, method, status, body)
+			}
+		}
 	}
 	if status, _, body := w.post("alice", "/mcp", tell, sessionHeader, id); status != http.StatusOK {
 		t.Errorf("%d %s", status, body)
