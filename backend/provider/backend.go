@@ -71,6 +71,9 @@ func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 // cancelTimeout bounds the end of a turn at its provider.
 const cancelTimeout = 5 * time.Second
 
+// createPatience is how long the end of a turn waits for its creation.
+const createPatience = time.Second
+
 // Abort ends the turn at the provider, after it was ended here.
 func (h *hosted) Abort(ctx context.Context, state *backend.State) error {
 	if state == nil || len(state.Hosted) == 0 {
@@ -84,6 +87,7 @@ func (h *hosted) Abort(ctx context.Context, state *backend.State) error {
 		return fmt.Errorf("end the turn at agent provider %s: %w", at.Provider, errOtherProvider)
 	}
 	h.provider.host.service.CloseTurn(at.TurnID)
+	defer h.provider.host.errands.endTurn(at.TurnID)
 	if !at.Live {
 		return nil
 	}

@@ -36,6 +36,8 @@ type drive struct {
 
 	process process
 	calls   *hostservice.CallQueue
+	// creation creates the turn at the provider; nil once that is settled.
+	creation *creation
 	// known are the calls of the provider's turn, by id.
 	known map[string]bool
 	said  saying
@@ -158,6 +160,15 @@ var errStopped = errors.New("the answer is not read any more")
 // continueTurn lets the provider continue.
 func (d *drive) continueTurn(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) error {
 	d.said = saying{yield: yield}
+	err := d.proceed(ctx, req)
+	if errors.Is(err, errBusy) {
+		return d.passCalls()
+	}
+	return err
+}
+
+// proceed starts or resumes the turn at the provider and follows it.
+func (d *drive) proceed(ctx context.Context, req *model.Request) error {
 	if err := d.attach(ctx); err != nil {
 		return err
 	}
@@ -178,22 +189,33 @@ func (d *drive) resumeTurn(ctx context.Context, req *model.Request) error {
 		return err
 	}
 	d.deliverResults(req)
-	first := !d.met
-	d.met = true
-	if !first || d.at.Seq > 0 || !d.process.current().Capabilities.GetResumableTurns() {
+	if d.creation != nil {
+		d.creation.seen = time.Now()
+	}
+	if d.met {
 		return nil
 	}
-	if _, err := d.getTurn(ctx); status.Code(err) != codes.NotFound {
-		return nil // what else is wrong is found when the turn is followed
+	sent := *req
+	if n := d.at.Messages; n > 0 && n < len(req.Messages) {
+		sent.Messages = req.Messages[:n]
 	}
-	if err := d.createSession(ctx); err != nil {
+	if d.findCreation(&sent) || d.at.Seq > 0 || !d.process.current().Capabilities.GetResumableTurns() {
+		d.met = true
+		return nil
+	}
+	_, err := d.getTurn(ctx)
+	if errors.Is(err, errBusy) {
 		return err
+	}
+	d.met = true
+	if status.Code(err) != codes.NotFound {
+		return nil // what else is wrong is found when the turn is followed
 	}
 	d.at.Grant = hostservice.HashGrant(d.calls.Grant)
 	if err := d.keepPosition(ctx); err != nil {
 		return err
 	}
-	return d.explainError(ctx, "create the turn", d.createTurn(ctx, req, d.knowsSession(), false))
+	return d.startCreation(ctx, &sent, d.knowsSession(), false)
 }
 
 // attach gets a process for the turn, if it has none.
@@ -220,6 +242,8 @@ const grantLimit = 24 * time.Hour
 
 // openCalls lets the provider call back for the turn.
 func (d *drive) openCalls() error {
+	d.process.opening.Lock()
+	defer d.process.opening.Unlock()
 	if d.calls != nil && d.calls.TurnID == d.at.TurnID {
 		return nil
 	}
@@ -258,6 +282,7 @@ func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	again := d.at.Number > 0
 	d.at.Number++
 	d.at.TurnID, d.at.Seq, d.at.Live, d.at.Grant = turnIDFor(d.job.TurnID, d.at.Number), 0, true, ""
+	d.at.Messages = len(req.Messages)
 	d.met = true
 	clear(d.known)
 	if err := d.openCalls(); err != nil {
@@ -267,19 +292,7 @@ func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
 	if err := d.keepPosition(ctx); err != nil {
 		return err
 	}
-	known := again || d.knowsSession()
-	if !known {
-		if err := d.createSession(ctx); err != nil {
-			return err
-		}
-	}
-	err := d.createTurn(ctx, req, known, again)
-	if known && status.Code(err) == codes.NotFound { // the provider has lost the session
-		if err = d.createSession(ctx); err == nil {
-			err = d.createTurn(ctx, req, false, again)
-		}
-	}
-	return d.explainError(ctx, "create the turn", err)
+	return d.startCreation(ctx, req, again || d.knowsSession(), again)
 }
 
 // needs returns the turn's requirements on the provider. A delegate has a separate session,
@@ -301,66 +314,6 @@ func (d *drive) preparedWorkspace() (*providerproto.PreparedAgentWorkspace, erro
 	}
 	cwd, err := w.Directory()
 	return &providerproto.PreparedAgentWorkspace{Root: root, Cwd: cwd}, err
-}
-
-// createSession creates the session at the provider, or finds it there.
-func (d *drive) createSession(ctx context.Context) error {
-	metadata, err := structOf(d.hosted.options.Metadata)
-	if err != nil {
-		return err
-	}
-	request := &providerproto.CreateAgentProviderSessionRequest{
-		SessionId: d.at.SessionID, IdempotencyKey: d.at.SessionID, Model: d.hosted.options.Model, ClientRef: d.job.SessionID,
-		Metadata: metadata, CreatedBy: d.actor(), Subject: d.subject(),
-	}
-	if request.PreparedWorkspace, err = d.preparedWorkspace(); err != nil {
-		return &TurnError{Code: CodeWorkspace, Detail: err.Error(), Err: err}
-	}
-	made, err := d.process.current().CreateSession(ctx, request)
-	if err != nil && ctx.Err() == nil && d.lostBy(ctx, err) { // nothing was begun there
-		d.releaseProcess()
-		if err := d.attach(ctx); err != nil {
-			return err
-		}
-		made, err = d.process.current().CreateSession(ctx, request)
-	}
-	if err == nil && made.GetId() != d.at.SessionID {
-		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned session %q instead of %q", made.GetId(), d.at.SessionID)}
-	}
-	return d.explainError(ctx, "create the session", err)
-}
-
-// createTurn creates the turn at the provider. known reports whether the provider has
-// the conversation so far.
-func (d *drive) createTurn(ctx context.Context, req *model.Request, known, again bool) error {
-	create := &providerproto.CreateAgentProviderTurnRequest{
-		TurnId: d.at.TurnID, SessionId: d.at.SessionID, IdempotencyKey: d.at.TurnID, Model: d.hosted.options.Model,
-		Messages: d.newMessages(req, known, again), ExecutionRef: d.job.TurnID, CreatedBy: d.actor(), Subject: d.subject(),
-		RunGrant: d.calls.Grant,
-	}
-	var err error
-	if create.ModelOptions, err = structOf(d.modelOptions(req)); err != nil {
-		return err
-	}
-	if req.Output != nil {
-		create.ResponseSchema = new(structpbStruct)
-		if err := create.ResponseSchema.UnmarshalJSON(req.Output.Schema); err != nil {
-			return fmt.Errorf("encode the form of the answer: %w", err)
-		}
-	}
-	if len(d.calls.Tools) > 0 && listsTools(d.process.current().Capabilities) {
-		create.ToolSource = providerproto.AgentToolSourceMode_AGENT_TOOL_SOURCE_MODE_MCP_CATALOG
-		create.ToolRefs = []*providerproto.AgentToolRef{{Plugin: "*"}}
-	}
-	made, err := d.process.current().CreateTurn(ctx, create)
-	if err != nil {
-		return err
-	}
-	if made.GetId() != d.at.TurnID || made.GetSessionId() != d.at.SessionID {
-		return &TurnError{Code: CodeProtocol, Detail: fmt.Sprintf("the provider returned turn %q of session %q instead of %q of %q",
-			made.GetId(), made.GetSessionId(), d.at.TurnID, d.at.SessionID)}
-	}
-	return nil
 }
 
 // deliverResults hands the results of the last calls to the provider.
@@ -389,7 +342,9 @@ func (d *drive) endTurn(ctx context.Context, why error) {
 	if d.at.TurnID == "" {
 		return
 	}
-	d.hosted.provider.host.service.CloseTurn(d.at.TurnID)
+	host := d.hosted.provider.host
+	host.service.CloseTurn(d.at.TurnID)
+	defer host.errands.endTurn(d.at.TurnID)
 	if !d.at.Live {
 		return
 	}
@@ -403,7 +358,7 @@ func (d *drive) endTurn(ctx context.Context, why error) {
 	if p == nil {
 		return
 	}
-	if err := cancelTurn(ctx, p.Instance, &d.at, reason); err != nil {
+	if err := host.cancelTurn(ctx, p.Instance, &d.at, reason); err != nil {
 		d.hosted.provider.logger.Warn("cancel of the provider's turn failed", "turn", d.job.TurnID, "error", err)
 	}
 }
@@ -417,26 +372,50 @@ func (p *Provider) cancelTurn(ctx context.Context, at *position, reason string) 
 		return err
 	}
 	defer lease.Release()
-	return cancelTurn(ctx, lease.Instance, at, reason)
+	return p.host.cancelTurn(ctx, lease.Instance, at, reason)
 }
 
-// cancelTurn cancels a turn at a provider. An unknown turn has already ended.
-func cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) error {
+// cancelTurn ends a turn that can no longer call tools. A turn that is still being created is
+// canceled once the provider knows it.
+func (h *host) cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) error {
+	known, err := cancelTurn(ctx, i, at, reason)
+	e := h.errands.find(at.TurnID, createKey)
+	if known || err != nil || e == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, createPatience)
+	defer cancel()
 	select {
+	case <-e.done:
 	case <-i.Lost():
 		return nil
+	case <-ctx.Done():
+		return errors.New("cancel the turn: the provider is still creating it")
+	}
+	if e.err == nil {
+		_, err = cancelTurn(ctx, i, at, reason)
+	}
+	return err
+}
+
+// cancelTurn cancels a turn at a provider. known is false for a turn that the provider does not
+// know.
+func cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) (known bool, err error) {
+	select {
+	case <-i.Lost():
+		return true, nil
 	default:
 	}
 	turn, err := i.CancelTurn(ctx, &providerproto.CancelAgentProviderTurnRequest{TurnId: at.TurnID, Reason: reason, Subject: subjectOf(at)})
 	switch {
 	case status.Code(err) == codes.NotFound:
-		return nil
+		return false, nil
 	case err != nil:
-		return fmt.Errorf("cancel the turn: %w", err)
+		return true, fmt.Errorf("cancel the turn: %w", err)
 	case isLive(turn.GetStatus()):
-		return fmt.Errorf("cancel the turn: the provider answers that it is %s", turn.GetStatus())
+		return true, fmt.Errorf("cancel the turn: the provider answers that it is %s", turn.GetStatus())
 	}
-	return nil
+	return true, nil
 }
 
 // outcomeOf returns the result of a call as providers get it.

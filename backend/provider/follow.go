@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,17 +43,22 @@ func isLive(s providerproto.AgentExecutionStatus) bool {
 // the turn has ended.
 func (d *drive) followTurn(ctx context.Context) error {
 	pause := firstPoll
+	if d.creation != nil { // most providers create turns at once
+		if err := d.awaitChange(ctx, lastPoll); err != nil {
+			return err
+		}
+	}
 	for {
+		if err := d.settleCreation(ctx); err != nil {
+			return err
+		}
 		called := d.calls.HasCalls()
 		if called && d.process.current().Capabilities.GetParallelToolCalls() {
 			_ = wait.For(ctx, gatherTime)
 		}
-		n, err := d.readEvents(ctx)
-		if err == nil {
-			var done bool
-			if done, err = d.lookAtTurn(ctx, called); done {
-				return err
-			}
+		n, done, err := d.look(ctx, called)
+		if done {
+			return err
 		}
 		if err != nil {
 			if err := d.reattach(ctx, err); err != nil {
@@ -70,12 +76,31 @@ func (d *drive) followTurn(ctx context.Context) error {
 	}
 }
 
-// awaitChange waits until the provider calls, its process is lost, or for a while.
+// look passes on the events that are new, counts them, and looks at the turn.
+func (d *drive) look(ctx context.Context, called bool) (n int, done bool, err error) {
+	if n, err = d.readEvents(ctx); err == nil || d.isUnborn(err) {
+		done, err = d.lookAtTurn(ctx, called)
+	}
+	return n, done, err
+}
+
+// isUnborn reports whether a call failed because the turn is still being created.
+func (d *drive) isUnborn(err error) bool {
+	return d.creation != nil && status.Code(err) == codes.NotFound
+}
+
+// awaitChange waits until the provider calls or has created the turn, its process is lost, or for
+// a while.
 func (d *drive) awaitChange(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	var created <-chan struct{}
+	if d.creation != nil {
+		created = d.creation.done
+	}
 	select {
-	case <-d.calls.Wake():
+	case <-d.calls.Waiting():
+	case <-created:
 	case <-d.process.current().Lost():
 	case <-timer.C:
 	case <-ctx.Done():
@@ -91,6 +116,12 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 	if ended := backend.Ended(ctx); ended != nil {
 		return ended
 	}
+	if errors.Is(err, errBusy) {
+		return err
+	}
+	if lost && d.creation != nil {
+		return d.awaitChange(ctx, lossPatience) // which says more
+	}
 	if !isSilence(err) && !lost {
 		return d.explainError(ctx, "continue the turn", err)
 	}
@@ -103,9 +134,11 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 		return err
 	}
 	_, err = d.getTurn(ctx)
+	if d.isUnborn(err) {
+		return nil
+	}
 	if status.Code(err) == codes.NotFound {
-		d.at.Live = false
-		return d.lostError(err)
+		return d.notFound(err)
 	}
 	if isSilence(err) || err != nil && d.isLost() { // calls end as canceled with their connection
 		_ = wait.For(ctx, lastPoll)
@@ -121,13 +154,17 @@ func isSilence(err error) bool {
 }
 
 func (d *drive) getTurn(ctx context.Context) (*providerproto.AgentTurn, error) {
-	return d.process.current().GetTurn(ctx, &providerproto.GetAgentProviderTurnRequest{TurnId: d.at.TurnID, Subject: d.subject()})
+	turn, err := ask(ctx, d, d.readKey(turnKey), d.process.current().GetTurn, &providerproto.GetAgentProviderTurnRequest{TurnId: d.at.TurnID, Subject: d.subject()})
+	if err == nil && d.creation != nil {
+		d.creation.seen = time.Now()
+	}
+	return turn, err
 }
 
 // readEvents passes on the events that are new, and returns how many they are.
 func (d *drive) readEvents(ctx context.Context) (n int, err error) {
 	for {
-		page, err := d.process.current().ListTurnEvents(ctx, &providerproto.ListAgentProviderTurnEventsRequest{
+		page, err := ask(ctx, d, d.readKey(eventsKey), d.process.current().ListTurnEvents, &providerproto.ListAgentProviderTurnEventsRequest{
 			TurnId: d.at.TurnID, AfterSeq: d.at.Seq, Limit: eventPage, Subject: d.subject(),
 		})
 		if err != nil {
@@ -153,10 +190,14 @@ func (d *drive) readEvents(ctx context.Context) (n int, err error) {
 // somebody, or called tools.
 func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err error) {
 	turn, err := d.getTurn(ctx)
-	if status.Code(err) == codes.NotFound {
+	switch {
+	case d.isUnborn(err) && called:
+		return true, d.passCalls()
+	case d.isUnborn(err):
+		return false, nil
+	case status.Code(err) == codes.NotFound:
 		return true, d.notFound(err)
-	}
-	if err != nil {
+	case err != nil:
 		return false, err
 	}
 	if turn.GetSessionId() != d.at.SessionID {
@@ -200,8 +241,10 @@ func (d *drive) finishTurn(ctx context.Context, turn *providerproto.AgentTurn) (
 	if _, err := d.readEvents(ctx); err != nil { // those that were stored before it ended
 		return false, err
 	}
-	d.at.Live = false
-	d.hosted.provider.host.service.CloseTurn(d.at.TurnID)
+	d.at.Live, d.creation = false, nil
+	host := d.hosted.provider.host
+	host.service.CloseTurn(d.at.TurnID)
+	host.errands.endTurn(d.at.TurnID)
 	switch turn.GetStatus() {
 	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_SUCCEEDED:
 		text := turn.GetOutputText()

@@ -54,6 +54,9 @@ type host struct {
 	resting sync.WaitGroup
 	used    bool
 	turns   liveTurns
+	errands errands
+	// answers is how long the provider may take to answer while it does not wait for tools.
+	answers time.Duration
 }
 
 func newHosts() *hosts { return &hosts{open: map[hostKey]*host{}} }
@@ -94,7 +97,7 @@ func (h *hosts) openProvider(s backend.AgentProviderSettings, c *Config, whole a
 			}
 		}
 		fill(&settings)
-		shared = &host{Pool: pool.New(settings), service: settings.Host, key: key, drain: settings.DrainTimeout, logger: s.Logger}
+		shared = &host{Pool: pool.New(settings), service: settings.Host, key: key, drain: settings.DrainTimeout, logger: s.Logger, answers: answerLimit}
 		h.open[key] = shared
 	}
 	shared.users++
@@ -178,5 +181,7 @@ func (h *hosts) closeHost(shared *host, retired bool) error {
 		return nil
 	}
 	shared.resting.Wait()
-	return shared.Close()
+	err := shared.Close()
+	shared.errands.close()
+	return err
 }

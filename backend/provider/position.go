@@ -25,6 +25,8 @@ type position struct {
 	// turns: an answer in the wrong form is requested again in another turn.
 	TurnID string `json:"turn_id,omitempty"`
 	Number int    `json:"number"`
+	// Messages is how many messages the conversation had when the turn was created.
+	Messages int `json:"messages,omitempty"`
 	// Seq is the last event that was read.
 	Seq int64 `json:"seq"`
 	// Live is set from before the turn is created until it has ended.

@@ -11,6 +11,8 @@ import (
 type process struct {
 	mu    sync.Mutex
 	lease *pool.Lease
+	// opening guards the start of the turn's calls.
+	opening sync.Mutex
 }
 
 // current returns the process, or nil.

@@ -52,7 +52,7 @@ func (d *drive) addQuestions() {
 
 // askQuestions turns the provider's questions into waiting calls of the answer.
 func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
-	list, err := d.process.current().ListInteractions(ctx, &providerproto.ListAgentProviderInteractionsRequest{TurnId: d.at.TurnID, Subject: d.subject()})
+	list, err := ask(ctx, d, "ListInteractions", d.process.current().ListInteractions, &providerproto.ListAgentProviderInteractionsRequest{TurnId: d.at.TurnID, Subject: d.subject()})
 	if err != nil {
 		return false, err
 	}
@@ -60,6 +60,11 @@ func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
 	n := 0
 	for _, i := range list.GetInteractions() {
 		if i.GetState() != providerproto.AgentInteractionState_AGENT_INTERACTION_STATE_PENDING || i.GetTurnId() != "" && i.GetTurnId() != d.at.TurnID {
+			continue
+		}
+		if answered, err := d.awaitResolution(ctx, i.GetId()); err != nil {
+			return false, err
+		} else if answered {
 			continue
 		}
 		if d.asked[i.GetId()]++; d.asked[i.GetId()] > maxAsked {
@@ -78,6 +83,21 @@ func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
 		return false, nil // it was answered meanwhile
 	}
 	return true, d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls})
+}
+
+// awaitResolution reports whether the provider took an answer that it already had, once it has
+// handled it.
+func (d *drive) awaitResolution(ctx context.Context, id string) (answered bool, err error) {
+	open := &d.hosted.provider.host.errands
+	e := open.find(d.at.TurnID, resolveKey+id)
+	if e == nil {
+		return false, nil
+	}
+	if err := d.awaitAnswer(ctx, e); err != nil {
+		return false, err
+	}
+	open.drop(d.at.TurnID, resolveKey+id)
+	return e.err == nil, nil
 }
 
 // question is the tool by which questions wait. It belongs to one turn.
@@ -102,8 +122,10 @@ func (q question) Call(ctx context.Context, call *tools.Call) (tools.Result, err
 	if err := q.drive.attach(ctx); err != nil {
 		return tools.Result{}, err
 	}
-	p := q.drive.process.current()
-	i, err := p.GetInteraction(ctx, &providerproto.GetAgentProviderInteractionRequest{InteractionId: asked.ID, Subject: q.drive.subject()})
+	if err := q.drive.openCalls(); err != nil {
+		return tools.Result{}, err
+	}
+	i, err := ask(ctx, q.drive, "GetInteraction "+asked.ID, q.drive.process.current().GetInteraction, &providerproto.GetAgentProviderInteractionRequest{InteractionId: asked.ID, Subject: q.drive.subject()})
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("read the question: %w", err)
 	}
@@ -147,7 +169,8 @@ func (q question) answer(ctx context.Context, i *providerproto.AgentInteraction,
 	switch {
 	case a.Action == interaction.Cancel && !approval:
 		d := q.drive
-		if err := cancelTurn(ctx, d.process.current().Instance, &d.at, firstText(a.Reason, "the question was not answered")); err != nil {
+		d.hosted.provider.host.service.CloseTurn(d.at.TurnID)
+		if _, err := cancelTurn(ctx, d.process.current().Instance, &d.at, firstText(a.Reason, "the question was not answered")); err != nil {
 			return tools.Result{}, err
 		}
 		return tools.ErrorResult("the question was not answered"), nil
@@ -164,9 +187,10 @@ func (q question) answer(ctx context.Context, i *providerproto.AgentInteraction,
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("read the answer: %w", err)
 	}
-	if _, err := q.drive.process.current().ResolveInteraction(ctx, &providerproto.ResolveAgentProviderInteractionRequest{
+	_, err = ask(ctx, q.drive, resolveKey+i.GetId(), q.drive.process.current().ResolveInteraction, &providerproto.ResolveAgentProviderInteractionRequest{
 		InteractionId: i.GetId(), Resolution: resolution, Subject: q.drive.subject(),
-	}); err != nil {
+	})
+	if err != nil && !errors.Is(err, errBusy) { // a busy provider has the answer
 		return tools.Result{}, fmt.Errorf("answer the question: %w", err)
 	}
 	return tools.TextResult("answered"), nil

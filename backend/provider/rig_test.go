@@ -69,8 +69,9 @@ func openAt(t testing.TB, kinds []backend.AgentProviderKind, typ string, config 
 // rig is a runtime with one agent at a provider, and what its turns showed.
 type rig struct {
 	*runtime.AgentRuntime
-	fake *providertest.Provider
-	sink *sink
+	fake   *providertest.Provider
+	hosted backend.AgentProvider
+	sink   *sink
 }
 
 // sink keeps events.
@@ -123,7 +124,12 @@ func (s *sink) text() string {
 // newRig returns a runtime whose agent "coder" runs at a provider that works as told.
 func newRig(t testing.TB, can *providerproto.AgentProviderCapabilities, work func(context.Context, *providertest.Turn), change ...func(*builder.AgentRuntimeBuilder, *spec.Agent)) *rig {
 	t.Helper()
-	fake := &providertest.Provider{Work: work, Capabilities: can}
+	return newRigAt(t, &providertest.Provider{Work: work, Capabilities: can}, change...)
+}
+
+// newRigAt returns a runtime whose agent "coder" runs at a provider.
+func newRigAt(t testing.TB, fake *providertest.Provider, change ...func(*builder.AgentRuntimeBuilder, *spec.Agent)) *rig {
+	t.Helper()
 	at := fake.Serve(t)
 	hosted := open(t, provider.Kinds(), "address", map[string]any{"address": at.Provider, "host_address": at.Host, "health_interval": "1h", "drain_timeout": "1s"})
 	agent := spec.Agent{ID: "coder", SystemPrompt: "Be brief.", Endpoint: &spec.Endpoint{Backend: "provider", Target: "coder", Timeout: new(spec.Duration(30 * time.Second))}}
@@ -140,7 +146,7 @@ func newRig(t testing.TB, can *providerproto.AgentProviderCapabilities, work fun
 			t.Error(err)
 		}
 	})
-	return &rig{AgentRuntime: rt, fake: fake, sink: newSink()}
+	return &rig{AgentRuntime: rt, fake: fake, hosted: hosted, sink: newSink()}
 }
 
 // run runs a turn.

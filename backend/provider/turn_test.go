@@ -247,9 +247,15 @@ func TestAProviderAsks(t *testing.T) {
 // answerFirst answers what the turn asks first.
 func answerFirst(t *testing.T, r *rig, turn *runtime.Turn, answer string) {
 	t.Helper()
+	replyFirst(t, r, turn, interaction.Answer{Action: interaction.Resume, Result: json.RawMessage(answer)})
+}
+
+// replyFirst answers or cancels what the turn asks first.
+func replyFirst(t *testing.T, r *rig, turn *runtime.Turn, answer interaction.Answer) {
+	t.Helper()
 	asked := r.sink.await(func(e *event.Event) bool { _, ok := e.Data.(*event.RunWaiting); return ok })
-	target := asked.Data.(*event.RunWaiting).Interactions[0]
-	if err := turn.Answer(interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(answer)}); err != nil {
+	answer.Target = asked.Data.(*event.RunWaiting).Interactions[0]
+	if err := turn.Answer(answer); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 )
 
 // openHosted returns a provider that runs at an address, as a configuration names it.
@@ -232,5 +233,49 @@ func TestProvidersShowWhatTheyCanDo(t *testing.T) {
 	body := strings.Replace(workspaceBody(t, asked), "{", `{"provider":"mute",`, 1)
 	if code, text := spaces.ask("alice", "POST /agent/sessions", body); code != http.StatusPreconditionFailed || !strings.Contains(text, "supports_prepared_workspace") {
 		t.Errorf("a workspace at a provider that works in none: %d %s", code, text)
+	}
+}
+
+// TestATurnIsSuspendedWhileItsProviderCreatesIt has a provider that does not keep its turns call a
+// tool inside CreateTurn, which somebody has to approve.
+func TestATurnIsSuspendedWhileItsProviderCreatesIt(t *testing.T) {
+	t.Parallel()
+	fake := &providertest.Provider{
+		Work:         func(_ context.Context, turn *providertest.Turn) { turn.Succeed("Done.") },
+		Capabilities: &providerproto.AgentProviderCapabilities{ToolCalls: true},
+	}
+	creates, paid := 0, ""
+	fake.Intercept = func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		if create, ok := in.(*providerproto.CreateAgentProviderTurnRequest); ok {
+			creates++
+			paid = fake.CallFor(ctx, create, "c1", "pay", map[string]any{})
+		}
+		return handle(ctx, in)
+	}
+	rt, err := builder.New().WithAgentProvider("able", openHosted(t, "able", fake)).
+		WithAvailablePlugin("permission", permission.New()).WithTool("pay", deed(tools.Once)).
+		WithAgentSpec(spec.Agent{
+			ID: "writer", Endpoint: &spec.Endpoint{Backend: spec.HostedBackend, Target: "able"},
+			PluginIDs: []string{"permission"}, Sections: spec.Sections{"permission": json.RawMessage(`{"default_behavior":"ask"}`)},
+		}).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := serving(t, map[string]settings.SessionProvider{"able": {Agent: "writer", Default: true}}, func(s *service.Settings) { s.Runtime = rt })
+	s := do[sessionView](w, "POST /agent/sessions", `{}`)
+	turn := w.say(s.ID, "Go.", `,"toolRefs":[{"plugin":"pay"}]`)
+	w.until(turn.ID, "waiting_for_input")
+	asked := do[[]interactionView](w, "GET /agent/turns/"+turn.ID+"/interactions", "")
+	if len(asked) != 1 {
+		t.Fatalf("there are %d interactions", len(asked))
+	}
+	do[any](w, "POST /agent/turns/"+turn.ID+"/interactions/"+asked[0].ID+"/resolve", `{"resolution":{"approved":true}}`)
+	if got := w.until(turn.ID, "succeeded").OutputText; got != "Done." || creates != 1 || paid != `{"done":true}` {
+		t.Errorf("the turn answers %q after %d requests, and the tool returned %s", got, creates, paid)
 	}
 }

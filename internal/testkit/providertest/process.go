@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"google.golang.org/grpc"
 )
 
 // modeVariable makes a test binary serve a provider instead of running its tests.
@@ -34,6 +35,9 @@ const (
 	Stubborn = "stubborn"
 	// Sick is ready once, and not healthy after that.
 	Sick = "sick"
+	// Mortal ends when it is to create the first turn in its directory; a keeper keeps its turns.
+	Mortal       = "mortal"
+	MortalKeeper = "mortal keeper"
 )
 
 // Process is the configuration of a provider that is started as a process: the test
@@ -124,6 +128,10 @@ func RunProcess() {
 	if mode == Plain {
 		p.Capabilities = nil
 	}
+	if mode == Mortal || mode == MortalKeeper {
+		p.Intercept = dieOnce
+		p.Capabilities.ResumableTurns = mode == MortalKeeper
+	}
 	if mode == Sick {
 		asked := 0
 		p.Health = func() error {
@@ -142,6 +150,17 @@ func RunProcess() {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// dieOnce ends the process in the first CreateTurn, which leaves a file for the next process.
+func dieOnce(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	if _, creates := in.(*providerproto.CreateAgentProviderTurnRequest); creates {
+		if f, err := os.OpenFile("died", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			_ = f.Close()
+			os.Exit(7)
+		}
+	}
+	return handle(ctx, in)
 }
 
 // hostVariable names where the host is called.

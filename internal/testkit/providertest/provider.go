@@ -33,6 +33,8 @@ type Provider struct {
 	Identity *providerproto.ProviderIdentity
 	// Health, if set, is why the provider is not healthy.
 	Health func() error
+	// Intercept, if set, handles each request of the host.
+	Intercept grpc.UnaryServerInterceptor
 
 	host    providerproto.AgentHostClient
 	manager providerproto.AgentManagerHostClient
@@ -77,16 +79,20 @@ func (p *Provider) listen(socket, host string) (stop func(), err error) {
 	life, end := context.WithCancel(context.Background())
 	p.host, p.manager, p.life = providerproto.NewAgentHostClient(conn), providerproto.NewAgentManagerHostClient(conn), life
 	p.sessions, p.turns = map[string]*providerproto.AgentSession{}, map[string]*Turn{}
-	server := grpc.NewServer()
+	options := []grpc.ServerOption{grpc.WaitForHandlers(true)}
+	if p.Intercept != nil {
+		options = append(options, grpc.UnaryInterceptor(p.Intercept))
+	}
+	server := grpc.NewServer(options...)
 	providerproto.RegisterAgentProviderServer(server, p)
 	providerproto.RegisterProviderLifecycleServer(server, p)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(l) })
 	return func() {
 		end()
-		p.working.Wait()
 		server.Stop()
 		serving.Wait()
+		p.working.Wait()
 		_ = conn.Close()
 	}, nil
 }
@@ -268,7 +274,7 @@ func (p *Provider) GetInteraction(_ context.Context, req *providerproto.GetAgent
 		t.mu.Lock()
 		for _, i := range t.interactions {
 			if i.GetId() == req.GetInteractionId() {
-				t.mu.Unlock()
+				defer t.mu.Unlock()
 				return proto.CloneOf(i), nil
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 )
@@ -103,13 +104,26 @@ func (t *Turn) Call(ctx context.Context, tool string, arguments map[string]any) 
 
 // CallAs calls a tool with an id.
 func (t *Turn) CallAs(ctx context.Context, id, tool string, arguments map[string]any) (*providerproto.ExecuteAgentToolResponse, error) {
+	return t.provider.callFor(ctx, t.Request, id, tool, arguments)
+}
+
+// CallFor calls a tool for a turn that may not exist yet, and returns the result or the code of the
+// error.
+func (p *Provider) CallFor(ctx context.Context, turn *providerproto.CreateAgentProviderTurnRequest, id, tool string, arguments map[string]any) string {
+	got, err := p.callFor(ctx, turn, id, tool, arguments)
+	if err != nil {
+		return status.Code(err).String()
+	}
+	return got.GetBody()
+}
+
+func (p *Provider) callFor(ctx context.Context, turn *providerproto.CreateAgentProviderTurnRequest, id, tool string, arguments map[string]any) (*providerproto.ExecuteAgentToolResponse, error) {
 	s, err := structpb.NewStruct(arguments)
 	if err != nil {
 		panic(err)
 	}
-	return t.provider.host.ExecuteTool(ctx, &providerproto.ExecuteAgentToolRequest{
-		SessionId: t.Request.GetSessionId(), TurnId: t.Request.GetTurnId(), RunGrant: t.Request.GetRunGrant(),
-		ToolCallId: id, ToolId: tool, Arguments: s,
+	return p.host.ExecuteTool(ctx, &providerproto.ExecuteAgentToolRequest{
+		SessionId: turn.GetSessionId(), TurnId: turn.GetTurnId(), RunGrant: turn.GetRunGrant(), ToolCallId: id, ToolId: tool, Arguments: s,
 	})
 }
 
@@ -126,6 +140,11 @@ func (t *Turn) Ask(ctx context.Context, id string, typ providerproto.AgentIntera
 		State: providerproto.AgentInteractionState_AGENT_INTERACTION_STATE_PENDING,
 	}
 	t.mu.Lock()
+	if s := t.turn.GetStatus(); s != providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_RUNNING &&
+		s != providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT {
+		t.mu.Unlock()
+		return nil
+	}
 	t.interactions = append(t.interactions, i)
 	t.turn.Status = providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT
 	t.mu.Unlock()

@@ -62,8 +62,9 @@ type CallQueue struct {
 	// Grant proves that a call belongs to the turn.
 	Grant string
 
-	wake chan struct{}
-	mu   sync.Mutex
+	mu sync.Mutex
+	// waiting is closed while there are calls to take.
+	waiting chan struct{}
 	// calls are all that were made, by id, and queue those that nobody took yet.
 	calls map[string]*pending
 	queue []*pending
@@ -80,11 +81,15 @@ type pending struct {
 }
 
 func newCallQueue(t *Turn) *CallQueue {
-	return &CallQueue{Turn: *t, wake: make(chan struct{}, 1), calls: map[string]*pending{}, over: make(chan struct{})}
+	return &CallQueue{Turn: *t, waiting: make(chan struct{}), calls: map[string]*pending{}, over: make(chan struct{})}
 }
 
-// Wake receives something when there may be calls to take.
-func (d *CallQueue) Wake() <-chan struct{} { return d.wake }
+// Waiting returns a channel that is closed as soon as there are calls to take.
+func (d *CallQueue) Waiting() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.waiting
+}
 
 // TakeCalls returns up to a number of calls that nobody took yet, in the order in
 // which they came.
@@ -97,6 +102,9 @@ func (d *CallQueue) TakeCalls(most int) []Call {
 		taken[i] = d.queue[i].Call
 	}
 	d.queue = append(d.queue[:0:0], d.queue[n:]...)
+	if n > 0 && len(d.queue) == 0 {
+		d.waiting = make(chan struct{})
+	}
 	return taken
 }
 
@@ -158,10 +166,8 @@ func (d *CallQueue) enterCall(c Call) (p *pending, known bool) {
 	}
 	p = &pending{Call: c, done: make(chan struct{})}
 	d.calls[c.ID] = p
-	d.queue = append(d.queue, p)
-	select {
-	case d.wake <- struct{}{}:
-	default:
+	if d.queue = append(d.queue, p); len(d.queue) == 1 {
+		close(d.waiting)
 	}
 	return p, false
 }
@@ -177,6 +183,9 @@ func (d *CallQueue) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
+		if len(d.queue) > 0 {
+			d.waiting = make(chan struct{})
+		}
 		d.closed, d.queue = true, nil
 		close(d.over)
 	}

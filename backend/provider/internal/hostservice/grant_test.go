@@ -94,7 +94,7 @@ func TestAGrantEndsWithItsTurn(t *testing.T) {
 		_, err := s.ExecuteTool(context.Background(), &providerproto.ExecuteAgentToolRequest{SessionId: "s", TurnId: "t1", RunGrant: one.Grant, ToolCallId: "c", ToolId: "pay"})
 		waiting <- err
 	}()
-	<-one.Wake()
+	<-one.Waiting()
 	s.CloseTurn("t1")
 	if err := <-waiting; status.Code(err) != codes.PermissionDenied {
 		t.Errorf("a call that waited: %v", err)

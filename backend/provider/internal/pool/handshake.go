@@ -34,6 +34,14 @@ func dialProvider(address string, more ...grpc.DialOption) (*grpc.ClientConn, er
 		}))...)
 }
 
+// boundless marks the context of a call without a time limit.
+type boundless struct{}
+
+// WithoutTimeout returns a context whose calls to a provider take as long as the context lasts.
+func WithoutTimeout(ctx context.Context) context.Context {
+	return context.WithValue(ctx, boundless{}, true)
+}
+
 // callInTrace makes a call within its time limit and as a part of its trace.
 func callInTrace(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	md, _ := metadata.FromOutgoingContext(ctx)
@@ -41,8 +49,12 @@ func callInTrace(ctx context.Context, method string, req, reply any, cc *grpc.Cl
 		md = metadata.MD{}
 	}
 	telemetry.InjectMetadata(ctx, md)
-	ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(ctx, md), callTimeout)
-	defer cancel()
+	ctx = metadata.NewOutgoingContext(ctx, md)
+	if ctx.Value(boundless{}) == nil {
+		limited, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		ctx = limited
+	}
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
