@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -304,7 +305,7 @@ func (l *loader) decodeAgents() {
 	if value != nil {
 		p := (*place)(nil).fieldPlace("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](&l.decoder, "", value, p)
-		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
+		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkSchemas(defaults.OutputSchema, defaults.Variables)...))
 		l.file.Defaults = &defaults
 		for key := range value.pairs {
 			inherited[key.text] = true
@@ -315,7 +316,7 @@ func (l *loader) decodeAgents() {
 		agent := entry.Agent
 		l.file.Agents = append(l.file.Agents, &agent)
 		merged, origin := l.file.Defaults.Apply(&agent)
-		found := checkForm(agent.OutputSchema)
+		found := checkSchemas(agent.OutputSchema, agent.Variables)
 		for _, one := range merged.Validate() {
 			if origin.Path("", one.Path) != one.Path || one.Path == "model_id" && agent.ModelID == "" && inherited["model_id"] {
 				continue // stands in the defaults, and is reported there
@@ -332,13 +333,14 @@ func (l *loader) decodeAgents() {
 	})
 }
 
-// checkForm reports an output schema that has field names in the position of keywords. Schemas in
-// requests are not checked for this, because other servers accept them.
-func checkForm(output *spec.OutputSchema) diag.List {
-	if output == nil {
-		return nil
+// checkSchemas reports likely mistakes in the schemas of an agent. Schemas in requests are not
+// checked for them, because other servers accept them.
+func checkSchemas(output *spec.OutputSchema, variables json.RawMessage) diag.List {
+	list := spec.CheckSchema("variables", variables)
+	if output != nil {
+		list = append(list, check.Within("output_schema", spec.CheckSchema("schema", output.Schema))...)
 	}
-	return check.Within("output_schema", spec.CheckShorthand("schema", output.Schema))
+	return list
 }
 
 // withoutAgents returns the diagnostics of the defaults that do not depend on agents, which may
