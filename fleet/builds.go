@@ -21,9 +21,6 @@ import (
 // that started in them.
 const maxBuilds = 8
 
-// baseBuild begins the names of builds that are found by the hash of their document.
-const baseBuild = "document:"
-
 // Builds builds the revisions that turns need, and keeps them. It is safe for concurrent use.
 type Builds struct {
 	*core
@@ -51,7 +48,7 @@ type buildList struct {
 
 // rebuilt is one revision that was built again.
 type rebuilt struct {
-	// build is the hash of the revision that it is to be, or baseBuild and the hash of the
+	// build is the hash of the revision that it is to be, or service.PublishedBuild of the
 	// document that it is to be made of.
 	build string
 	// rev is nil while it is made, for which ready is not closed yet, and if err says
@@ -155,7 +152,7 @@ func (b *buildList) dropBuild(r *rebuilt) {
 
 // makeBuild builds a revision from its document. end closes its components.
 func (f *Builds) makeBuild(ctx context.Context, r *rebuilt) (end func(), err error) {
-	if hash, isBase := strings.CutPrefix(r.build, baseBuild); isBase {
+	if hash, isBase := service.PublishedDocument(r.build); isBase {
 		revision, err := f.history.Revision(ctx, hash)
 		if _, unknown := errors.AsType[*NotFoundError](err); unknown {
 			return nil, fmt.Errorf("%w: the store does not have the base", service.ErrRevisionGone)

@@ -63,7 +63,7 @@ func (f *Builds) acquireBase(ctx context.Context, hash string) (*overlayBase, er
 	rev := f.settings.Runtime.AcquireRevision()
 	if hash != "" && hash != rev.Set().Document {
 		rev.Release()
-		built, err := f.rebuild(ctx, baseBuild+hash)
+		built, err := f.rebuild(ctx, service.PublishedBuild(hash))
 		if err != nil {
 			return nil, err
 		}

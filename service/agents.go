@@ -3,10 +3,12 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
@@ -82,6 +84,27 @@ func (c *core) acquirePinned(ctx context.Context, tenant, hash, agentID string) 
 		current.Release()
 	}
 	return pinned, findErr
+}
+
+// pinPublished returns the hash of the revision of a published document, in which a turn of an
+// agent is to start. The error is an *InvalidError if turns of the tenant cannot start in it.
+func (c *core) pinPublished(ctx context.Context, tenant, document, agentID string) (string, error) {
+	if c.settings.Runtime == nil || c.settings.Revision == RevisionLatest {
+		return "", &InvalidError{"revision", "turns of this server run in the latest revision only"}
+	}
+	current, err := c.acquireRevision(ctx, tenant)
+	if err != nil {
+		return "", err
+	}
+	defer current.Release()
+	if current.Hash() != c.settings.Runtime.Revision().Hash() {
+		return "", &InvalidError{"revision", "the tenant has an overlay, which earlier revisions do not have"}
+	}
+	hash, err := c.pool.PinPublished(ctx, document, agentID)
+	if errors.Is(err, ErrRevisionGone) {
+		return "", &InvalidError{"revision", fmt.Sprintf("%q cannot be used: %v", clip.Text(document), err)}
+	}
+	return hash, err
 }
 
 // Revision returns the current revision; nil for a read-only service.

@@ -35,6 +35,15 @@ func nameNotFound(err error, kind, id string) error {
 // cannot be made any more.
 var ErrRevisionGone = work.ErrRevisionGone
 
+// PublishedBuild returns how Revisions.Acquire names the revision of a published document, by the
+// document's hash.
+func PublishedBuild(document string) string { return work.PublishedBuild(document) }
+
+// PublishedDocument returns the hash of the document that PublishedBuild named.
+func PublishedDocument(build string) (document string, ok bool) {
+	return work.PublishedDocument(build)
+}
+
 // InvalidError reports an invalid request.
 type InvalidError struct {
 	// Field is the part of the request that is wrong.

@@ -95,6 +95,10 @@ type CreateTurn struct {
 	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
 	// Revision is the hash of the revision that the turn starts in; empty for the current one.
 	Revision string `json:"revision,omitempty"`
+	// Published is the hash of a published document whose revision the turn starts in, and
+	// replaces Revision. A tenant with an overlay cannot use it: the overlay is part of its
+	// revisions. The caller decides who may set it.
+	Published string `json:"-"`
 	// InteractionTimeout and OnTimeout override the service's settings for the interactions of
 	// the turn.
 	InteractionTimeout time.Duration `json:"interaction_timeout,omitempty"`

@@ -64,6 +64,11 @@ func (s *Turns) createNamedTurn(ctx context.Context, caller Caller, req CreateTu
 		}
 	}
 	req.rights = rightsOf(caller)
+	if req.Published != "" {
+		if req.Revision, err = s.pinPublished(ctx, session.Owner.Tenant, req.Published, agent); err != nil {
+			return nil, err
+		}
+	}
 	n, err := s.newTurn(ctx, scope, session, agent, &req)
 	if err != nil {
 		return nil, hideNearest(caller, err)

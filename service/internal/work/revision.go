@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -219,6 +220,32 @@ func (p *Pool) FindRevision(ctx context.Context, hash, agentID string) (*registr
 		return nil, ErrRevisionGone
 	}
 	return p.settings.Revisions.Acquire(ctx, hash, agentID)
+}
+
+// PublishedBuild returns how Revisions.Acquire names the revision of a published document.
+func PublishedBuild(document string) string { return publishedBuild + document }
+
+// PublishedDocument returns the hash of the document that PublishedBuild named.
+func PublishedDocument(build string) (document string, ok bool) {
+	return strings.CutPrefix(build, publishedBuild)
+}
+
+const publishedBuild = "document:"
+
+// PinPublished returns the hash of the revision of a published document, keeps it for turns that
+// start in it, and records it for other processes. The error wraps ErrRevisionGone if an agent
+// cannot run in it.
+func (p *Pool) PinPublished(ctx context.Context, document, agentID string) (string, error) {
+	rev, err := p.FindRevision(ctx, PublishedBuild(document), agentID)
+	if err != nil {
+		return "", err
+	}
+	defer rev.Release()
+	if err := p.settings.Revisions.Record(ctx, rev); err != nil {
+		return "", err
+	}
+	p.kept.keep(rev)
+	return rev.Hash(), nil
 }
 
 // ProgressOf returns the outcome so far, and the usage of each agent, of a turn with a stored state.
