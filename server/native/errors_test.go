@@ -50,6 +50,10 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID}); !errors.Is(err, runtime.ErrNoInput) {
 		t.Errorf("no input gives %v", err)
 	}
+	earlier := CreateTurn{SessionID: live.SessionID, Input: []model.Message{model.User("x")}, Revision: "some"}
+	if _, err := c.CreateTurn(ctx, earlier); err == nil || err.Error() != "revision: the credential lacks the scope config:write" {
+		t.Errorf("an earlier revision gives %v", err)
+	}
 	input := []model.Message{{Role: model.RoleUser, Parts: []model.Part{{Type: model.PartToolResult}}}}
 	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID, Input: input}); err == nil || err.Error() != `input[0].parts[0].type: "tool_result" must be text, image or file` {
 		t.Errorf("input of a tool gives %v", err)

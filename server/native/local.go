@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // Local serves one caller from a service in this process. It behaves like a Client with the
@@ -150,6 +151,9 @@ func (l *Local) shownTurn(ctx context.Context, t *service.Turn, err error) (*Tur
 func (l *Local) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 	if err := checkInput(req.Input); err != nil {
 		return nil, err
+	}
+	if scope := settings.ScopeConfigWrite; req.Revision != "" && !l.Caller.HasScope(scope) {
+		return nil, &service.InvalidError{Field: "revision", Problem: "the credential lacks the scope " + scope}
 	}
 	t, err := service.FindOwn(l.Caller, req.SessionID, func(id string) (*service.Turn, error) {
 		create := req.toRequest()

@@ -98,6 +98,9 @@ type CreateTurn struct {
 	// it start without history.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 	FromStart  bool   `json:"from_start,omitempty"`
+	// Revision is the hash of the published revision to run in; empty is the current one. It
+	// needs the scope config:write, since an earlier revision may permit more.
+	Revision string `json:"revision,omitempty"`
 	// OnBusy is what happens to the turn when the session has a live one.
 	OnBusy service.BusyPolicy `json:"on_busy,omitempty"`
 	// NotBefore is when the turn is due; zero is at once.
@@ -111,7 +114,7 @@ type CreateTurn struct {
 
 func (c *CreateTurn) toRequest() service.CreateTurn {
 	return service.CreateTurn{
-		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Variables: c.Variables, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
+		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Variables: c.Variables, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart, Published: c.Revision,
 		Overrides: resolve.Overrides{ModelID: c.ModelID, Tools: c.ToolIDs}, OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
 	}
 }
