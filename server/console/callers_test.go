@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httputil"
@@ -122,6 +123,19 @@ func TestARevisionIsRolledBackAfterItsChangesAreConfirmed(t *testing.T) {
 	s.do(http.MethodPut, "/runtime/v1/agents/manager", map[string]any{"value": map[string]any{"model_id": "small", "description": "Is new."}, "note": "change the manager"}, nil)
 	b := browser.Open(t, 1280, 800)
 	s.enter(b, s.key)
+	s.visit(b, "play?agent=manager&compare=on&agent2=manager&revision2="+first.Hash)
+	b.Await(`document.querySelectorAll('.toolbar select')[1]?.selectedOptions[0].innerText.startsWith('1')`)
+	b.Do(fillField("#message", "Hello"), chromedp.Click(`button[type=submit]`, chromedp.ByQuery))
+	for n, want := range []string{"small", "default"} {
+		var turn string
+		b.Await(fmt.Sprintf(`document.querySelectorAll('.lanes > section')[%d]?.innerText.includes('succeeded')`, n))
+		b.Do(chromedp.Evaluate(fmt.Sprintf(`document.querySelectorAll('.lanes > section')[%d].querySelector('a[href^="#/turns/"]').hash.split('/')[2]`, n), &turn))
+		var ended struct{ Outcome json.RawMessage }
+		s.do(http.MethodGet, "/runtime/v1/turns/"+turn, nil, &ended)
+		if !strings.Contains(string(ended.Outcome), `"`+want+`"`) {
+			t.Errorf("lane %d did not run with the model %s: %s", n+1, want, ended.Outcome)
+		}
+	}
 	s.visit(b, "revisions/"+first.Hash)
 	b.Do(chromedp.Click(`//button[.='Roll back to this']`))
 	b.Await(`document.querySelector('dialog[open]')?.innerText.includes('manager') && document.querySelector('dialog').innerText.includes('Is new.')`)

@@ -1,5 +1,5 @@
 // A conversation with an agent: streaming answers, tool calls and approvals in place.
-import { can, connection, post, turnPath } from '../api.js';
+import { can, connection, get, post, turnPath } from '../api.js';
 import { duration, money, number, shortID, tokens } from '../format.js';
 import { JSONField } from '../form.js';
 import { html, useEffect, useRef, useState } from '../html.js';
@@ -11,6 +11,7 @@ import { InteractionCard, isPending, loadInteractions } from './interaction.js';
 import { Answer, Message, useTimeline } from './turn.js';
 
 /** @typedef {import('../types.d.ts').Part} Part */
+/** @typedef {import('../types.d.ts').Revision} Revision */
 /** @typedef {{id: string, parts: Part[]}} Asked */
 
 const MAX_FILE = 5 << 20;
@@ -53,6 +54,7 @@ export function PlaygroundPage({ route }) {
     session: value(`session${n}`),
     body: {
       agent_id: value(`agent${n}`), input: [{ role: 'user', parts: parts() }], ...(variables === undefined ? {} : { variables }), ...(value(`model${n}`) ? { model_id: value(`model${n}`) } : {}),
+      ...(value(`revision${n}`) ? { revision: value(`revision${n}`) } : {}),
       ...(value('snapshot') && !n && !turns[n]?.length ? { snapshot_id: value('snapshot') } : {}),
     },
   });
@@ -98,12 +100,12 @@ export function PlaygroundPage({ route }) {
   const session = value('session');
   return html`<${Page} title="Playground" sub=${session ? html`Session <a href=${link(['sessions', session])}>${shortID(session)}</a>${value('snapshot') ? `, from snapshot ${shortID(value('snapshot'))}` : ''}` : 'A new session begins with the first message.'}
     actions=${html`<${Copy} label="Copy as curl" text=${() => curlOf(startOf(''))} /><${Copy} label="Copy as Go" text=${() => goOf(startOf(''))} /><${Copy} label="Copy as Python" text=${() => pythonOf(startOf(''))} />
-      <button type="button" class="small" aria-pressed=${compares} onClick=${() => restart({ compare: compares ? undefined : 'on', agent2: compares ? undefined : value('agent'), model2: undefined })}>${compares ? 'Do not compare' : 'Compare'}</button>
+      <button type="button" class="small" aria-pressed=${compares} onClick=${() => restart({ compare: compares ? undefined : 'on', agent2: compares ? undefined : value('agent'), model2: undefined, revision2: undefined })}>${compares ? 'Do not compare' : 'Compare'}</button>
       ${started && html`<button type="button" class="small" onClick=${() => restart({})}>New session</button>`}`}>
-    ${lanes.map((n) => html`<${LaneChoice} key=${n} n=${n} agent=${value(`agent${n}`)} model=${value(`model${n}`)} />`)}
+    ${lanes.map((n) => html`<${LaneChoice} key=${n} n=${n} agent=${value(`agent${n}`)} model=${value(`model${n}`)} revision=${value(`revision${n}`)} />`)}
     <details class="options"><summary>Variables</summary><${JSONField} id="variables" label="Variables, as a JSON object" value=${variables} onChange=${setVariables} /></details>
     <div class=${compares ? 'lanes' : ''}>${lanes.map((n) => html`<section key=${n} class="chat" aria-live="polite" aria-label=${`Conversation with ${value(`agent${n}`) || 'an agent'}`}>
-      ${compares && html`<h2>${value(`agent${n}`)} <span class="muted small">${value(`model${n}`)}</span></h2>`}
+      ${compares && html`<h2>${value(`agent${n}`)} <span class="muted small">${value(`model${n}`)} ${shortID(value(`revision${n}`))}</span></h2>`}
       ${!turns[n]?.length && html`<${Empty} title=${value(`agent${n}`) ? `Say something to ${value(`agent${n}`)}.` : 'Choose an agent.'}>Its answer streams in here, with the tools that it calls and what it asks you.</${Empty}>`}
       ${turns[n]?.map((t) => html`<${Exchange} key=${t.id} asked=${t} />`)}</section>`)}</div>
     <${Problem} error=${error} />
@@ -116,13 +118,16 @@ export function PlaygroundPage({ route }) {
         <label class="button">Attach<input type="file" class="visually-hidden" multiple onChange=${attach} /></label></div></form></${Page}>`;
 }
 
-/** Chooses the agent and model of a lane. @param {{n: string, agent: string, model: string}} props */
-function LaneChoice({ n, agent, model }) {
+/** Chooses the agent, the model and, with the right to publish, the revision of a lane. @param {{n: string, agent: string, model: string, revision: string}} props */
+function LaneChoice({ n, agent, model, revision }) {
   const agents = useLoad((signal) => loadFleet(agent, '', signal), [agent]);
   const known = agents.data?.items.find((a) => a.id === agent);
+  const revisions = useLoad(async (signal) => /** @type {Revision[]} */ (can('config:write') ? (await get('runtime/v1/revisions', signal)).revisions : []), []);
   return html`<div class="toolbar"><label class="grow"><span>${n ? 'Compare with agent' : 'Agent'}</span><input list=${`agents${n}`} required value=${agent} placeholder="Choose an agent" title=${known?.description} onInput=${(/** @type {any} */ e) => setQuery({ [`agent${n}`]: e.target.value })} />
       <datalist id=${`agents${n}`}>${agents.data?.items.map((a) => html`<option key=${a.id} value=${a.id}>${a.description ?? ''}</option>`)}</datalist></label>
-    <label><span>Model</span><input value=${model} placeholder=${known?.model_id ?? 'the agent’s own'} onChange=${(/** @type {any} */ e) => setQuery({ [`model${n}`]: e.target.value.trim() })} /></label></div>`;
+    <label><span>Model</span><input value=${model} placeholder=${known?.model_id ?? 'the agent’s own'} onChange=${(/** @type {any} */ e) => setQuery({ [`model${n}`]: e.target.value.trim() })} /></label>
+    ${(revisions.data ?? []).length > 1 && html`<label><span>Revision</span><select value=${revision} onChange=${(/** @type {any} */ e) => setQuery({ [`revision${n}`]: e.target.value })}><option value="">current</option>
+      ${revisions.data?.map((r) => html`<option key=${r.number} value=${r.hash}>${r.number}${r.note ? ` ${r.note}` : ''}</option>`)}</select></label>`}</div>`;
 }
 
 /** What was asked, and what the agent did about it. @param {{asked: Asked}} props */
