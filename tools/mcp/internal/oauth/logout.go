@@ -52,7 +52,7 @@ func (s *Server) revoke(ctx context.Context, kept *login) (bool, error) {
 		return false, nil
 	}
 	at, err := url.Parse(server.RevocationEndpoint)
-	if err != nil || at.Scheme != "https" && !(at.Scheme == "http" && hostlist.IsLoopback(at.Hostname())) {
+	if err != nil || at.Scheme != "https" && (at.Scheme != "http" || !hostlist.IsLoopback(at.Hostname())) {
 		return false, errors.New("the revocation endpoint is not an https URL")
 	}
 	// The access tokens end with the refresh token, if the server supports that.
