@@ -2,8 +2,8 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -131,17 +131,20 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 }
 
 // overlayReport returns the report about the overlay of a tenant over files that are valid.
-func (p *program) overlayReport(ctx context.Context, l *loaded, rev *registry.Revision, o *validateOptions) (*diag.Report, error) {
+func (p *program) overlayReport(ctx context.Context, l *loaded, rev *registry.Revision, o *validateOptions) (report *diag.Report, err error) {
 	data, err := os.ReadFile(o.overlay)
 	if err != nil {
 		return nil, p.misuse(err)
 	}
-	found, agents, err := fleet.CheckOverlay(ctx, l.file, rev, cmp.Or(o.tenantName, "tenant"), config.Source{Name: o.overlay, Data: data})
+	overlay, found, err := fleet.OpenOverlay(ctx, &fleet.OverlayRequest{
+		File: l.file, Base: rev, Tenant: o.tenantName, Source: config.Source{Name: o.overlay, Data: data},
+	})
 	if err != nil {
 		return nil, p.misuse(err)
 	}
-	report := l.report(found, p.out)
-	report.Agents = len(agents)
+	defer func() { err = errors.Join(err, overlay.Close()) }()
+	report = l.report(found, p.out)
+	report.Agents = len(overlay.Agents)
 	return report, nil
 }
 

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -118,27 +119,89 @@ func (o *overlaid) build(ctx context.Context, base *overlayBase) (diag.List, err
 	return o.overlay.Place(concerning(list, o.overlay)), nil
 }
 
-// CheckOverlay checks a tenant's overlay over files, without a store: every agent must resolve and
-// may do no more than the files allow. rev is the revision of the files. The diagnostics have
-// places in source; agents lists the agents that the overlay adds or changes. The error is from
-// ctx, or of files that cannot be published.
-func CheckOverlay(ctx context.Context, file *config.File, rev *registry.Revision, tenant string, source config.Source) (list diag.List, agents []string, err error) {
-	document, err := file.Document()
+// OverlayRequest describes the overlay of a tenant over files, without a store.
+type OverlayRequest struct {
+	// File is the configuration, and Base its revision. The caller holds Base until the overlay is
+	// closed.
+	File *config.File
+	Base *registry.Revision
+	// Tenant is the tenant's name; it defaults to "tenant".
+	Tenant string
+	// Source is the overlay.
+	Source config.Source
+	// Edit, if set, changes the overlay's agents as the caller has changed File's.
+	Edit func(*config.File) error
+	// Learn, if set, learns the tools of the servers that the overlay brings.
+	Learn func(context.Context, *builder.AgentRuntimeBuilder) error
+}
+
+// Overlay is the revision of a tenant with its overlay over files.
+type Overlay struct {
+	// Revision is nil if the overlay is invalid.
+	Revision *registry.Revision
+	// Agents lists the agents that the overlay adds or changes.
+	Agents  []string
+	builder *builder.AgentRuntimeBuilder
+}
+
+// Close closes the components of the overlay.
+func (o *Overlay) Close() error {
+	if o.builder == nil {
+		return nil
+	}
+	return o.builder.Close()
+}
+
+// OpenOverlay applies the overlay of a tenant to files, as a server does: every agent must resolve
+// and may do no more than the files allow. The diagnostics have places in the source. The error is
+// from ctx, of Edit or Learn, or of files that cannot be published.
+func OpenOverlay(ctx context.Context, r *OverlayRequest) (*Overlay, diag.List, error) {
+	document, err := r.File.Document()
 	if err != nil {
 		return nil, nil, err
 	}
-	base := &overlayBase{rev: rev}
-	if base.config, err = config.NewTenantBase(file, "base", document); err != nil {
+	const shownName = "base"
+	name := filepath.Join(r.File.BaseDir(), shownName)
+	base := &overlayBase{rev: r.Base}
+	if base.config, err = config.NewTenantBase(r.File, name, document); err != nil {
 		return nil, nil, err
 	}
-	read, found := config.ParseTenantOverlay(base.seenBy(tenant), source)
+	tenant := cmp.Or(r.Tenant, "tenant")
+	read, found := config.ParseTenantOverlay(base.seenBy(tenant), r.Source)
+	opened := &Overlay{Agents: read.Agents}
 	if found.HasErrors() {
-		return found, read.Agents, nil
+		return opened, renameSource(found, name, shownName), nil
 	}
-	o := &overlaid{overlay: read, builder: builder.NewOverlay(rev, tenant, read)}
-	defer func() { err = errors.Join(err, o.close()) }()
-	list, err = o.build(ctx, base)
-	return slices.Concat(found, list), read.Agents, err
+	if r.Edit != nil {
+		if err := r.Edit(read.File); err != nil {
+			return nil, nil, err
+		}
+	}
+	o := &overlaid{overlay: read, builder: builder.NewOverlay(r.Base, tenant, read)}
+	opened.builder = o.builder
+	if r.Learn != nil && bringsServers(read) {
+		if err := r.Learn(ctx, o.builder); err != nil {
+			return nil, nil, errors.Join(err, o.close())
+		}
+	}
+	list, err := o.build(ctx, base)
+	if err != nil {
+		return nil, nil, errors.Join(err, o.close())
+	}
+	if !list.HasErrors() {
+		opened.Revision = o.rev
+	}
+	return opened, renameSource(slices.Concat(found, list), name, shownName), nil
+}
+
+// renameSource renames a file in diagnostics.
+func renameSource(list diag.List, name, shown string) diag.List {
+	return renameSources(list, func(file string) string {
+		if file == name {
+			return shown
+		}
+		return file
+	})
 }
 
 // bringsServers reports whether an overlay has tools whose servers have to be asked.
@@ -167,20 +230,25 @@ func isBelowAny(path, registry string, ids []string) bool {
 
 // nameSources names in diagnostics the overlay and the base, and not files of the process.
 func (f *Builds) nameSources(list diag.List, tenant string) diag.List {
-	name := func(span *diag.Span) {
-		switch span.File {
+	return renameSources(list, func(file string) string {
+		switch file {
 		case "":
+			return ""
 		case f.overlayName(tenant):
-			span.File = "overlay"
+			return "overlay"
 		default:
-			span.File = "base"
+			return "base"
 		}
-	}
+	})
+}
+
+// renameSources renames the files in diagnostics.
+func renameSources(list diag.List, rename func(string) string) diag.List {
 	for i := range list {
-		name(&list[i].Span)
+		list[i].File = rename(list[i].File)
 		list[i].Related = slices.Clone(list[i].Related)
 		for j := range list[i].Related {
-			name(&list[i].Related[j].Span)
+			list[i].Related[j].File = rename(list[i].Related[j].File)
 		}
 	}
 	return list
