@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,21 +17,23 @@ import (
 
 // evalOptions are the flags of eval.
 type evalOptions struct {
-	files    *fileArguments
-	format   *choice
-	agents   []string
-	tags     []string
-	tenant   tenantFlags
-	models   []string
-	matrix   []string
-	baseline string
-	record   bool
-	live     bool
-	runner   evals.Runner
-	resume   bool
-	results  string
-	junit    string
-	html     string
+	files  *fileArguments
+	format *choice
+	agents []string
+	tags   []string
+	tenant tenantFlags
+	// overlay is the file with an overlay of a tenant, and tenantName whose it is.
+	overlay, tenantName string
+	models              []string
+	matrix              []string
+	baseline            string
+	record              bool
+	live                bool
+	runner              evals.Runner
+	resume              bool
+	results             string
+	junit               string
+	html                string
 	// tolerance is by how much a pass rate may fall.
 	tolerance float64
 }
@@ -63,6 +66,9 @@ invalid or cannot be read, 130 canceled.`,
 			if o.resume && o.results == "" {
 				return usagef(cmd, "--resume needs --results")
 			}
+			if o.tenantName != "" && o.overlay == "" {
+				return usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
+			}
 			if err := o.check(args); err != nil {
 				return usagef(cmd, "%w", err)
 			}
@@ -81,7 +87,9 @@ invalid or cannot be read, 130 canceled.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&o.agents, "agent", nil, "run only the cases of this agent `ID`; can be repeated")
 	f.StringArrayVar(&o.tags, "tag", nil, "run only cases with this `TAG`; can be repeated")
-	f.Var(&o.tenant, "tenant", "set a variable of the tenant of all cases: `NAME=VALUE`; can be repeated")
+	f.Var(&o.tenant, "tenant-variable", "set a variable of the tenant of all cases: `NAME=VALUE`; can be repeated")
+	f.StringVar(&o.overlay, "overlay", "", "run all cases in the tenant's overlay in this `FILE`")
+	f.StringVar(&o.tenantName, "tenant", "", "with --overlay, the `NAME` of the tenant")
 	f.StringArrayVar(&o.models, "model", nil, "replace a model by another one of the configuration: `ID=OTHER`; can be repeated")
 	f.StringArrayVar(&o.matrix, "matrix", nil, "run all cases with each value: `model=ID,ID` or prompt=FILE,FILE; can be repeated")
 	f.StringVar(&o.baseline, "baseline", "", "compare with `FILE`: results, or another configuration")
@@ -119,7 +127,7 @@ func (o *evalOptions) check(args []string) error {
 	case !(o.tolerance >= 0 && o.tolerance <= 1):
 		return errors.New("--tolerance must be 0 to 1")
 	}
-	return o.checkOutputs(append(append([]string{o.baseline}, args...), o.files.files...))
+	return o.checkOutputs(append(append([]string{o.baseline, o.overlay}, args...), o.files.files...))
 }
 
 // checkOutputs checks that no output replaces a file that is read, or another output.
@@ -245,6 +253,9 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 		return nil, fmt.Errorf("no case is selected in %s", strings.Join(files, ", "))
 	}
 	for _, c := range suite.Cases {
+		if o.overlay != "" {
+			c.Overlay, c.Tenant = o.overlay, cmp.Or(o.tenantName, c.Tenant)
+		}
 		for name, value := range o.tenant.values {
 			if c.TenantVariables == nil {
 				c.TenantVariables = make(map[string]string)

@@ -77,6 +77,7 @@ func (r *evalRuns) newRunner(ctx context.Context, names []string, o *evalOptions
 	}
 	runner := o.runner
 	runner.Runtime, runner.Suite, runner.Variant, runner.Redact, runner.Mode = rt, r.suite, v.name, l.file.Redact, o.mode()
+	runner.Config, runner.EditOverlay = l.file, v.editAgents
 	for i := range l.found {
 		if d := &l.found[i]; d.Code == diag.UnsetVariable && !within(d.Path, "providers") {
 			runner.Unset = append(runner.Unset, d.Path+": "+d.Message)

@@ -15,6 +15,8 @@ import (
 type variant struct {
 	name string
 	edit func(*config.File) error
+	// editAgents makes the changes of edit to agents, also for overlays.
+	editAgents func(*config.File) error
 }
 
 // maxVariants bounds the combinations of a matrix.
@@ -27,7 +29,7 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 	for _, c := range suite.Cases {
 		agents[c.Agent] = true
 	}
-	list := []variant{{edit: o.replaceModels}}
+	list := []variant{{edit: o.replaceModels, editAgents: func(*config.File) error { return nil }}}
 	seen := map[string]bool{}
 	for _, text := range o.matrix {
 		dimension, values, ok := strings.Cut(text, "=")
@@ -48,13 +50,9 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 					return nil, err
 				}
 				next = append(next, variant{
-					name: strings.TrimSpace(before.name + " " + dimension + "=" + value),
-					edit: func(f *config.File) error {
-						if err := before.edit(f); err != nil {
-							return err
-						}
-						return change(f)
-					},
+					name:       strings.TrimSpace(before.name + " " + dimension + "=" + value),
+					edit:       inOrder(before.edit, change),
+					editAgents: inOrder(before.editAgents, change),
 				})
 			}
 		}
@@ -63,6 +61,16 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 		}
 	}
 	return list, nil
+}
+
+// inOrder returns an edit that makes two edits.
+func inOrder(first, second func(*config.File) error) func(*config.File) error {
+	return func(f *config.File) error {
+		if err := first(f); err != nil {
+			return err
+		}
+		return second(f)
+	}
 }
 
 // changeAgents returns the change that gives agents a model or a prompt.

@@ -31,6 +31,10 @@ type Case struct {
 	Description string   `json:"description" doc:"A description of the case."`
 	Agent       string   `json:"agent" required:"true" doc:"The ID of the agent that the user talks to."`
 	Tags        []string `json:"tags" doc:"Tags, by which cases are selected."`
+	// Tenant is the name of the tenant whose overlay Overlay is.
+	Tenant string `json:"tenant" doc:"The name of the tenant whose overlay this is. It matters for overlays that change workflows of the tenant."`
+	// Overlay is a file with the overlay of a tenant, in which the agent resolves.
+	Overlay string `json:"overlay" path:"read" doc:"A file with the overlay of a tenant, relative to the file of cases. The agent resolves in it, as in turns of the tenant."`
 	// TenantVariables are the values of ${tenant.NAME} in the configuration.
 	TenantVariables map[string]string `json:"tenant_variables" doc:"Values of the tenant's variables."`
 	// State is the application's state of the session before the first turn, a JSON value.

@@ -23,11 +23,24 @@ import (
 func (r *Runner) Check(ctx context.Context) diag.List {
 	rev := r.Runtime.AcquireRevision()
 	defer rev.Release()
-	k := &checkedSuite{Runner: r, rev: rev, known: make(map[string]*knownTools), costs: make(map[string]error)}
+	overlays := r.openOverlays(ctx, rev)
+	defer overlays.close()
+	k := &checkedSuite{Runner: r, known: make(map[agentKey]*knownTools), costs: make(map[agentKey]error)}
 	var list diag.List
+	for _, one := range overlays.open {
+		list = append(list, one.found.Errors()...)
+	}
 	for _, c := range r.Suite.Cases {
 		compiled, _ := c.compile()
 		k.found = nil
+		var err error
+		if k.rev, err = overlays.revisionOf(c); err != nil {
+			if !overlays.open[overlayKey{c.Tenant, c.Overlay}].found.HasErrors() {
+				k.addError(diag.InvalidValue, "overlay", "%v", err)
+			}
+			list = append(list, r.Suite.addPlaces(c.ID, k.found)...)
+			continue
+		}
 		k.checkCase(ctx, c, compiled)
 		list = append(list, r.Suite.addPlaces(c.ID, k.found)...)
 	}
@@ -37,11 +50,18 @@ func (r *Runner) Check(ctx context.Context) diag.List {
 // checkedSuite is the state of Check, kept from case to case.
 type checkedSuite struct {
 	*Runner
+	// rev is the revision that the case runs with.
 	rev *registry.Revision
 	// known are the tools by agent, and costs why the cost of an agent cannot be measured.
-	known map[string]*knownTools
-	costs map[string]error
+	known map[agentKey]*knownTools
+	costs map[agentKey]error
 	found diag.List
+}
+
+// agentKey identifies an agent, or a model, of a revision.
+type agentKey struct {
+	rev *registry.Revision
+	id  string
 }
 
 // knownTools are the tools of an agent, its delegates and its handoff targets.
@@ -190,9 +210,9 @@ func (k *checkedSuite) checkCost(ctx context.Context, path string, req *runtime.
 	if k.MaxCost <= 0 {
 		return
 	}
-	of := req.AgentID
+	of := agentKey{k.rev, req.AgentID}
 	if req.Ephemeral != nil {
-		of = "model " + req.Ephemeral.Agent.ModelID
+		of.id = "model " + req.Ephemeral.Agent.ModelID
 	}
 	err, known := k.costs[of]
 	if !known {
@@ -209,18 +229,19 @@ func (k *checkedSuite) checkCost(ctx context.Context, path string, req *runtime.
 
 // toolsOf returns the tools of an agent, its delegates and those that it hands over to.
 func (k *checkedSuite) toolsOf(ctx context.Context, agent string) *knownTools {
-	if t := k.known[agent]; t != nil {
+	key := agentKey{k.rev, agent}
+	if t := k.known[key]; t != nil {
 		return t
 	}
 	t := &knownTools{ids: make(map[string]bool)}
-	k.known[agent] = t
+	k.known[key] = t
 	seen := map[string]bool{}
 	for left := []string{agent}; len(left) > 0; left = left[1:] {
 		if seen[left[0]] {
 			continue
 		}
 		seen[left[0]] = true
-		e, _ := k.Runtime.Explain(ctx, left[0])
+		e, _ := resolve.Explain(ctx, k.rev, left[0])
 		if e == nil || e.Local() != nil {
 			t.partial = true
 			continue

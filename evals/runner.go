@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -44,6 +45,11 @@ type Runner struct {
 	Runtime *runtime.AgentRuntime
 	Suite   *Suite
 	Mode    Mode
+	// Config is the configuration of Runtime. Cases with an overlay require it.
+	Config *config.File
+	// EditOverlay changes the agents of overlays as the caller has changed Config's; nil
+	// changes nothing.
+	EditOverlay func(*config.File) error
 	// Repeat is how often each case runs; it defaults to 1.
 	Repeat int
 	// Parallel is how many runs take place at once; it defaults to 1.
@@ -98,13 +104,15 @@ func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 			}
 		}
 	}
+	overlays := r.openOverlays(ctx, rev)
+	defer overlays.close()
 	done := make(map[string]*Result, len(r.Done))
 	for _, one := range r.Done {
 		if one.Status != Skipped && one.Status != Errored {
 			done[one.key()] = one
 		}
 	}
-	b := &batch{Runner: r, results: make([]*Result, len(jobs)), revision: rev.Hash(), digests: make(map[string]string), cost: r.Spent}
+	b := &batch{Runner: r, results: make([]*Result, len(jobs)), overlays: overlays, digests: make(map[string]string), cost: r.Spent}
 	for _, c := range r.Suite.Cases {
 		b.digestOf(c)
 	}
@@ -147,9 +155,8 @@ func (r *Result) key() string { return fmt.Sprintf("%s\x00%s\x00%d", r.Case, r.V
 // batch is one call of Run.
 type batch struct {
 	*Runner
-	results []*Result
-	// revision is the hash of the revision that the cases run with.
-	revision string
+	results  []*Result
+	overlays *overlays
 	// digests are the digests of the cases by ID. They are made before the first run.
 	digests map[string]string
 
@@ -204,7 +211,11 @@ func (b *batch) digestOf(c *Case) string {
 	}
 	sum := sha256.New()
 	data, _ := json.Marshal(c) // texts, numbers and JSON
-	_, _ = fmt.Fprintf(sum, "%s\x00%s\x00%s\x00%q\x00", data, b.revision, cmp.Or(b.Mode, ModeReplay), slices.Sorted(maps.Keys(b.Graders)))
+	revision := ""
+	if rev, err := b.overlays.revisionOf(c); err == nil {
+		revision = rev.Hash()
+	}
+	_, _ = fmt.Fprintf(sum, "%s\x00%s\x00%s\x00%q\x00", data, revision, cmp.Or(b.Mode, ModeReplay), slices.Sorted(maps.Keys(b.Graders)))
 	for _, name := range b.filesOf(c) {
 		content, err := os.ReadFile(name)
 		_, _ = fmt.Fprintf(sum, "%s\x00%t\x00%d\x00%s", filepath.Base(name), err == nil, len(content), content)
@@ -262,19 +273,22 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 		result.Status = Errored
 		result.Failures = append(result.Failures, Failure{Message: fmt.Sprintf("panic: %v\n%s", p.Value, debug.Stack())})
 	})
+	rev, err := b.overlays.revisionOf(j.c)
+	if err != nil {
+		result.Status, result.Failures = Errored, []Failure{{Message: b.redact(err.Error())}}
+		return result
+	}
 	compiled, _ := j.c.compile()
 	dir := b.Suite.Dir(j.c.ID)
 	models, judges := b.sourceOf(j, RecordingPath(dir, j.c.ID)), b.sourceOf(j, judgesPath(dir, j.c.ID))
 	one := &run{
-		compiled: compiled, c: j.c, dir: dir, runtime: b.Runtime, graders: b.Graders, result: result,
-		rev: b.Runtime.AcquireRevision(),
+		compiled: compiled, c: j.c, dir: dir, runtime: b.Runtime, graders: b.Graders, result: result, rev: rev,
 	}
-	defer one.rev.Release()
 	if j.c.Models == Scripted && compiled.scripts["script"] != nil {
 		models = scriptedModels(compiled, &one.turn)
 	}
 	result.Deterministic = models.fixed && judges.fixed
-	err := one.runTurns(ctx, models.intercept, judges.intercept)
+	err = one.runTurns(ctx, models.intercept, judges.intercept)
 	interrupted := ctx.Err() != nil
 	err = closeSources(errors.Join(err, ctx.Err()), models, judges)
 	result.Duration = time.Since(begun)

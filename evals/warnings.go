@@ -14,6 +14,9 @@ func (k *compiler) addWarning(path, format string, args ...any) {
 
 // warnUnused warns of parts of a case that never matter.
 func (k *compiler) warnUnused(c *Case) {
+	if c.Tenant != "" && c.Overlay == "" {
+		k.addWarning("tenant", "the name of the tenant is not used without an overlay")
+	}
 	if len(c.Script) > 0 && c.Models != Scripted {
 		k.addWarning("script", "the script is not used without models: scripted")
 	}
