@@ -87,7 +87,7 @@ func (h *hosted) Abort(ctx context.Context, state *backend.State) error {
 		return fmt.Errorf("end the turn at agent provider %s: %w", at.Provider, errOtherProvider)
 	}
 	h.provider.host.service.CloseTurn(at.TurnID)
-	defer h.provider.host.errands.endTurn(at.TurnID)
+	defer h.provider.host.requests.endTurn(at.TurnID)
 	if !at.Live {
 		return nil
 	}

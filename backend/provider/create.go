@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The keys of the errands that create a turn, that read it and its events, and that answer a
+// The keys of the requests that create a turn, that read it and its events, and that answer a
 // question.
 const (
 	createKey  = "CreateTurn"
@@ -23,7 +23,7 @@ const (
 	resolveKey = "ResolveInteraction "
 )
 
-// readKey returns the key of an errand that reads the turn. One that began before the turn was
+// readKey returns the key of a request that reads the turn. One that began before the turn was
 // created may not know it.
 func (d *drive) readKey(key string) string {
 	if d.creation != nil {
@@ -35,7 +35,7 @@ func (d *drive) readKey(key string) string {
 // creation creates a turn at the provider while the turn is followed: the provider may call tools,
 // ask questions and report events before it answers.
 type creation struct {
-	*errand
+	*openRequest
 	instance *pool.Instance
 	// repeat creates the turn again, at the current process.
 	repeat func(context.Context) error
@@ -75,7 +75,7 @@ func (d *drive) startCreation(ctx context.Context, req *model.Request, known, ag
 	}
 	c := &creation{instance: d.process.current().Instance, seen: time.Now()}
 	c.repeat = func(ctx context.Context) error { return d.startCreation(ctx, req, known, again) }
-	c.errand = d.hosted.provider.host.errands.start(ctx, d.at.TurnID, createKey, func(ctx context.Context) (any, error) {
+	c.openRequest = d.hosted.provider.host.requests.start(ctx, d.at.TurnID, createKey, func(ctx context.Context) (any, error) {
 		if !known {
 			if err := createSession(ctx, c.instance, session); err != nil {
 				return nil, err
@@ -98,11 +98,11 @@ func (d *drive) startCreation(ctx context.Context, req *model.Request, known, ag
 
 // findCreation reports whether the turn is being created since before it was suspended.
 func (d *drive) findCreation(req *model.Request) bool {
-	e := d.hosted.provider.host.errands.find(d.at.TurnID, createKey)
+	e := d.hosted.provider.host.requests.find(d.at.TurnID, createKey)
 	if e == nil {
 		return false
 	}
-	d.creation = &creation{errand: e, instance: d.process.current().Instance, seen: time.Now()}
+	d.creation = &creation{openRequest: e, instance: d.process.current().Instance, seen: time.Now()}
 	d.creation.repeat = func(ctx context.Context) error { return d.startCreation(ctx, req, d.knowsSession(), false) }
 	return true
 }
@@ -125,7 +125,7 @@ func (d *drive) settleCreation(ctx context.Context) error {
 	}
 	d.creation = nil
 	if err == nil {
-		d.hosted.provider.host.errands.drop(d.at.TurnID, createKey)
+		d.hosted.provider.host.requests.drop(d.at.TurnID, createKey)
 		return nil
 	}
 	failed, ok := errors.AsType[*creationError](err)
@@ -147,7 +147,7 @@ func (d *drive) repeatCreation(ctx context.Context, c *creation, failed *creatio
 	if began && !d.process.current().Capabilities.GetResumableTurns() {
 		return false, nil
 	}
-	d.hosted.provider.host.errands.drop(d.at.TurnID, createKey)
+	d.hosted.provider.host.requests.drop(d.at.TurnID, createKey)
 	d.releaseProcess()
 	if err := d.attach(ctx); err != nil {
 		return false, err

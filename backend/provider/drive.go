@@ -344,7 +344,7 @@ func (d *drive) endTurn(ctx context.Context, why error) {
 	}
 	host := d.hosted.provider.host
 	host.service.CloseTurn(d.at.TurnID)
-	defer host.errands.endTurn(d.at.TurnID)
+	defer host.requests.endTurn(d.at.TurnID)
 	if !d.at.Live {
 		return
 	}
@@ -379,7 +379,7 @@ func (p *Provider) cancelTurn(ctx context.Context, at *position, reason string) 
 // canceled once the provider knows it.
 func (h *host) cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) error {
 	known, err := cancelTurn(ctx, i, at, reason)
-	e := h.errands.find(at.TurnID, createKey)
+	e := h.requests.find(at.TurnID, createKey)
 	if known || err != nil || e == nil {
 		return err
 	}

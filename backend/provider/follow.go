@@ -244,7 +244,7 @@ func (d *drive) finishTurn(ctx context.Context, turn *providerproto.AgentTurn) (
 	d.at.Live, d.creation = false, nil
 	host := d.hosted.provider.host
 	host.service.CloseTurn(d.at.TurnID)
-	host.errands.endTurn(d.at.TurnID)
+	host.requests.endTurn(d.at.TurnID)
 	switch turn.GetStatus() {
 	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_SUCCEEDED:
 		text := turn.GetOutputText()

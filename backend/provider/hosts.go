@@ -50,11 +50,11 @@ type host struct {
 	logger *slog.Logger
 	// limit shuts the pool down when the time is up, and resting waits for that. used is set if
 	// the pool may have been started again in between.
-	limit   *time.Timer
-	resting sync.WaitGroup
-	used    bool
-	turns   liveTurns
-	errands errands
+	limit    *time.Timer
+	resting  sync.WaitGroup
+	used     bool
+	turns    liveTurns
+	requests openRequests
 	// answers is how long the provider may take to answer while it does not wait for tools.
 	answers time.Duration
 }
@@ -182,6 +182,6 @@ func (h *hosts) closeHost(shared *host, retired bool) error {
 	}
 	shared.resting.Wait()
 	err := shared.Close()
-	shared.errands.close()
+	shared.requests.close()
 	return err
 }

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// errand is one call to a provider. The provider may call tools before it answers, so an errand
+// openRequest is one call to a provider. The provider may call tools before it answers, so a request
 // outlasts the steps of its turn, and a turn that is suspended.
-type errand struct {
+type openRequest struct {
 	done   chan struct{}
 	cancel context.CancelFunc
 	reply  any
@@ -24,7 +24,7 @@ type errand struct {
 }
 
 // isDone reports whether the provider has answered.
-func (e *errand) isDone() bool {
+func (e *openRequest) isDone() bool {
 	select {
 	case <-e.done:
 		return true
@@ -33,27 +33,27 @@ func (e *errand) isDone() bool {
 	}
 }
 
-// errands are the calls that providers have not answered yet. It is safe for concurrent use.
-type errands struct {
+// openRequests are the calls that providers have not answered yet. It is safe for concurrent use.
+type openRequests struct {
 	mu sync.Mutex
-	// open has the errands of turns, by the provider's turn and their keys.
-	open map[string]map[string]*errand
+	// open has the requests of turns, by the provider's turn and their keys.
+	open map[string]map[string]*openRequest
 }
 
 // start makes a call for a turn in its own goroutine, or returns the one with the same key.
-func (o *errands) start(ctx context.Context, turnID, key string, call func(context.Context) (any, error)) *errand {
+func (o *openRequests) start(ctx context.Context, turnID, key string, call func(context.Context) (any, error)) *openRequest {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if e := o.open[turnID][key]; e != nil {
 		return e
 	}
 	ctx, cancel := context.WithTimeout(pool.WithoutTimeout(context.WithoutCancel(ctx)), grantLimit)
-	e := &errand{done: make(chan struct{}), cancel: cancel}
+	e := &openRequest{done: make(chan struct{}), cancel: cancel}
 	if o.open == nil {
-		o.open = map[string]map[string]*errand{}
+		o.open = map[string]map[string]*openRequest{}
 	}
 	if o.open[turnID] == nil {
-		o.open[turnID] = map[string]*errand{}
+		o.open[turnID] = map[string]*openRequest{}
 	}
 	o.open[turnID][key] = e
 	go func() {
@@ -64,15 +64,15 @@ func (o *errands) start(ctx context.Context, turnID, key string, call func(conte
 	return e
 }
 
-// find returns an errand of a turn, or nil.
-func (o *errands) find(turnID, key string) *errand {
+// find returns a request of a turn, or nil.
+func (o *openRequests) find(turnID, key string) *openRequest {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.open[turnID][key]
 }
 
-// drop cancels an errand of a turn and waits for its goroutine.
-func (o *errands) drop(turnID, key string) {
+// drop cancels a request of a turn and waits for its goroutine.
+func (o *openRequests) drop(turnID, key string) {
 	o.mu.Lock()
 	e := o.open[turnID][key]
 	delete(o.open[turnID], key)
@@ -83,8 +83,8 @@ func (o *errands) drop(turnID, key string) {
 	}
 }
 
-// endTurn cancels the errands of a turn and waits for their goroutines.
-func (o *errands) endTurn(turnID string) {
+// endTurn cancels the requests of a turn and waits for their goroutines.
+func (o *openRequests) endTurn(turnID string) {
 	o.mu.Lock()
 	open := o.open[turnID]
 	delete(o.open, turnID)
@@ -95,8 +95,8 @@ func (o *errands) endTurn(turnID string) {
 	}
 }
 
-// close ends the errands of all turns.
-func (o *errands) close() {
+// close ends the requests of all turns.
+func (o *openRequests) close() {
 	o.mu.Lock()
 	turns := slices.Collect(maps.Keys(o.open))
 	o.mu.Unlock()
@@ -122,7 +122,7 @@ func ask[In, Out any](ctx context.Context, d *drive, key string, call func(conte
 	if ctx.Err() != nil {
 		return out, status.FromContextError(ctx.Err()).Err()
 	}
-	open, turnID := &d.hosted.provider.host.errands, d.at.TurnID
+	open, turnID := &d.hosted.provider.host.requests, d.at.TurnID
 	e := open.start(ctx, turnID, key, func(ctx context.Context) (any, error) { return call(ctx, in) })
 	if err := d.awaitAnswer(ctx, e); err != nil {
 		if status.Code(err) == codes.DeadlineExceeded {
@@ -135,8 +135,8 @@ func ask[In, Out any](ctx context.Context, d *drive, key string, call func(conte
 	return out, e.err
 }
 
-// awaitAnswer waits for an errand, or returns why that takes no longer.
-func (d *drive) awaitAnswer(ctx context.Context, e *errand) error {
+// awaitAnswer waits for a request, or returns why that takes no longer.
+func (d *drive) awaitAnswer(ctx context.Context, e *openRequest) error {
 	most := d.hosted.provider.host.answers
 	limit := time.NewTimer(most)
 	defer limit.Stop()

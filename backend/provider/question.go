@@ -88,7 +88,7 @@ func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
 // awaitResolution reports whether the provider took an answer that it already had, once it has
 // handled it.
 func (d *drive) awaitResolution(ctx context.Context, id string) (answered bool, err error) {
-	open := &d.hosted.provider.host.errands
+	open := &d.hosted.provider.host.requests
 	e := open.find(d.at.TurnID, resolveKey+id)
 	if e == nil {
 		return false, nil
