@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// tally is the custom state of the agents of the examples.
-type tally struct {
+// visits is the custom state of the agents of the examples.
+type visits struct {
 	Visits int `json:"visits"`
 }
 
@@ -34,10 +34,10 @@ func newExample(list ...agents.Definition) (*runtime.AgentRuntime, error) {
 // client: here, by the conversation.
 func Example() {
 	ctx := context.Background()
-	counter, err := agents.Custom("counter", func(_ context.Context, t *agents.Turn[tally]) (*agents.Result, error) {
-		err := t.Update(func(s *tally) error { s.Visits++; return nil })
+	counter, err := agents.Custom("counter", func(_ context.Context, t *agents.Turn[visits]) (*agents.Result, error) {
+		err := t.Update(func(s *visits) error { s.Visits++; return nil })
 		return &agents.Result{Text: "Welcome."}, err
-	}, agents.Options[tally]{ClientManaged: true})
+	}, agents.Options[visits]{ClientManaged: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -115,12 +115,12 @@ func ExampleAgent_StreamText() {
 // sends it along with the next turn.
 func ExampleCoded() {
 	ctx := context.Background()
-	helper, err := agents.Coded("helper", func(ctx context.Context, t *agents.Turn[tally]) (*agents.Result, error) {
-		if err := t.Update(func(s *tally) error { s.Visits++; return nil }); err != nil {
+	helper, err := agents.Coded("helper", func(ctx context.Context, t *agents.Turn[visits]) (*agents.Result, error) {
+		if err := t.Update(func(s *visits) error { s.Visits++; return nil }); err != nil {
 			return nil, err
 		}
 		return t.Generate(ctx, agents.Prompt{Instructions: "Be brief."})
-	}, agents.Options[tally]{ClientManaged: true})
+	}, agents.Options[visits]{ClientManaged: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -51,7 +51,7 @@ func TestATaskAsksAndGoesOnWithTheAnswer(t *testing.T) {
 	for name, options := range map[string][]option{"memory": nil, "sqlite": {onSQLite(t)}} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, options...)
-			w.mouth.teach("ask", asks("1", "who are you?"), says("hello you"))
+			w.model.teach("ask", asks("1", "who are you?"), says("hello you"))
 			for _, over := range transports {
 				c := w.client("alice", "clerk", over)
 				task := send(t, c, request(user("ask")))
@@ -77,7 +77,7 @@ func TestATaskAsksAndGoesOnWithTheAnswer(t *testing.T) {
 
 func TestThePartsOfAnAnswerStandOnLinesOfTheirOwn(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "who are you?"), says("hello"))
+	w.model.teach("ask", asks("1", "who are you?"), says("hello"))
 	c := w.client("alice", "clerk", transports[0])
 	task := send(t, c, request(user("ask")))
 	answer := a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("Ann"), a2a.NewTextPart("of Oslo"))
@@ -89,7 +89,7 @@ func TestThePartsOfAnAnswerStandOnLinesOfTheirOwn(t *testing.T) {
 
 func TestAStreamEndsAtAQuestion(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "who?"), says("hello"))
+	w.model.teach("ask", asks("1", "who?"), says("hello"))
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		list, err := events(c.SendStreamingMessage(t.Context(), request(user("ask"))))
@@ -114,7 +114,7 @@ func TestAStreamEndsAtAQuestion(t *testing.T) {
 
 func TestASubscriberIsShownAQuestionAndWhatFollows(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "who?"), asks("2", "really?"), says("hello"))
+	w.model.teach("ask", asks("1", "who?"), asks("2", "really?"), says("hello"))
 	c := w.alice()
 	task := send(t, c, request(user("ask")))
 	var list []a2a.Event
@@ -141,7 +141,7 @@ func TestQuestionsAreAskedOneAfterTheOther(t *testing.T) {
 	w := open(t, func(s *setup) { s.settings.UniqueMessageIDs = true })
 	both := asks("1", "first?")
 	both.calls = append(both.calls, asks("2", "second?").calls...)
-	w.mouth.teach("ask", both, says("done"))
+	w.model.teach("ask", both, says("done"))
 	c := w.alice()
 	task := send(t, c, request(user("ask")))
 	if textOf(task.Status.Message) != "first?" {
@@ -187,7 +187,7 @@ func TestAnAnswerIsPutIntoTheFormThatIsAskedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t)
-			w.mouth.teach("ask", asksFor("1", "may I?", "", c.schema), says("done"))
+			w.model.teach("ask", asksFor("1", "may I?", "", c.schema), says("done"))
 			client := w.alice()
 			task := send(t, client, request(user("ask")))
 			res, err := client.SendMessage(t.Context(), request(a2a.NewMessageForTask(a2a.MessageRoleUser, task, c.part)))
@@ -219,7 +219,7 @@ func TestAnAnswerIsPutIntoTheFormThatIsAskedFor(t *testing.T) {
 
 func TestAnAuthorizationIsAskedForAsSuch(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("auth", asksFor("1", "log in", "a2a:auth_required", ""), says("done"))
+	w.model.teach("auth", asksFor("1", "log in", "a2a:auth_required", ""), says("done"))
 	c := w.alice()
 	task := send(t, c, request(user("auth")))
 	if task.Status.State != a2a.TaskStateAuthRequired {
@@ -240,7 +240,7 @@ func TestAnAnswerThatIsRepeatedAnswersNoOtherQuestion(t *testing.T) {
 	w := open(t, func(s *setup) { s.settings.UniqueMessageIDs = true })
 	both := asks("1", "first?")
 	both.calls = append(both.calls, asks("2", "second?").calls...)
-	w.mouth.teach("ask", both, says("done"))
+	w.model.teach("ask", both, says("done"))
 	c := w.alice()
 	task := send(t, c, request(user("ask")))
 	first := a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("yes"))
@@ -268,7 +268,7 @@ func TestAnAnswerThatIsRepeatedAnswersNoOtherQuestion(t *testing.T) {
 func TestTheSameAnswerAgainChangesNothing(t *testing.T) {
 	w := open(t)
 	hold := make(chan struct{})
-	w.mouth.teach("ask", asks("1", "who?"), reply{chunks: []string{"so", " slow"}, hold: hold})
+	w.model.teach("ask", asks("1", "who?"), reply{chunks: []string{"so", " slow"}, hold: hold})
 	c := w.alice()
 	task := send(t, c, request(user("ask")))
 	answer := atOnce(a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("me")))

@@ -28,7 +28,7 @@ func calls(tool, arguments string) reply {
 
 func TestAToolThatAsksIsAnsweredOverEachTransport(t *testing.T) {
 	w := open(t, withQuestion(t, "choose", ask.Config{Choices: []string{"Left", "Right"}}), withQuestion(t, "sign_in", ask.Config{Kind: "auth", URL: "https://id.example/login"}))
-	w.mouth.teach("go", calls("choose", `{"question":"Which way?"}`), calls("sign_in", `{"question":"Sign in."}`), says("done"))
+	w.model.teach("go", calls("choose", `{"question":"Which way?"}`), calls("sign_in", `{"question":"Sign in."}`), says("done"))
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		task := send(t, c, request(user("go")))
@@ -76,7 +76,7 @@ func aboutOf(t *testing.T, task *a2a.Task) map[string]any {
 
 func TestAStreamShowsThatAnAuthorizationIsAskedFor(t *testing.T) {
 	w := open(t, withQuestion(t, "sign_in", ask.Config{Kind: "auth"}))
-	w.mouth.teach("go", calls("sign_in", `{"question":"Sign in."}`), says("done"))
+	w.model.teach("go", calls("sign_in", `{"question":"Sign in."}`), says("done"))
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		var shown []a2a.TaskState

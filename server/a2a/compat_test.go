@@ -42,7 +42,7 @@ func (w *world) oldClient(over a2a.TransportProtocol) *a2aclient.Client {
 
 func TestVersion03IsSpokenWhereItIsWanted(t *testing.T) {
 	w := open(t, speaksBoth)
-	w.mouth.teach("ask", asks("1", "who?"), says("hello ", "you"))
+	w.model.teach("ask", asks("1", "who?"), says("hello ", "you"))
 	for _, over := range transports {
 		c := w.oldClient(over)
 		task := send(t, c, request(user("ask")))

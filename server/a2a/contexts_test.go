@@ -26,7 +26,7 @@ func TestAClientMayNameItsContexts(t *testing.T) {
 	for name, options := range map[string][]option{"memory": nil, "sqlite": {onSQLite(t)}, "postgres": {onPostgres(t)}} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, options...)
-			w.mouth.teach("ask", asks("1", "who are you?"), says("hello you"))
+			w.model.teach("ask", asks("1", "who are you?"), says("hello you"))
 			for _, over := range transports {
 				c, own := w.client("alice", "clerk", over), "my context of "+string(over)
 				first, second := send(t, c, request(inContext(own, "hello"))), send(t, c, request(inContext(own, "more")))
@@ -82,7 +82,7 @@ func TestAContextGoesOnInItsSession(t *testing.T) {
 // good as new.
 func TestAContextOfSomebodyElseIsNone(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "who are you?"), says("hello you"))
+	w.model.teach("ask", asks("1", "who are you?"), says("hello you"))
 	made := send(t, w.alice(), request(user("hello"))).ContextID
 	named := send(t, w.alice(), request(inContext("named", "hello"))).ContextID
 	for _, id := range []string{made, named, "nobody's"} {
@@ -181,7 +181,7 @@ func withID(id, text string) *a2a.Message {
 
 func TestAnotherMessageWithAnIDIsAMessageOfItsOwn(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "one?"), asks("2", "two?"), says("done"))
+	w.model.teach("ask", asks("1", "one?"), asks("2", "two?"), says("done"))
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		id := "an id of " + string(over)
@@ -213,7 +213,7 @@ func TestAnotherMessageWithAnIDIsAMessageOfItsOwn(t *testing.T) {
 
 func TestAnotherMessageWithAnIDCanBeRefused(t *testing.T) {
 	w := open(t, func(s *setup) { s.settings.UniqueMessageIDs = true })
-	w.mouth.teach("ask", asks("1", "one?"), asks("2", "two?"), says("done"))
+	w.model.teach("ask", asks("1", "one?"), asks("2", "two?"), says("done"))
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		id := "an id of " + string(over)

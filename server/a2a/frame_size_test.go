@@ -32,7 +32,7 @@ func TestNoEventIsTooLarge(t *testing.T) {
 		"question":         {nil, []reply{asks("1", large), says("done")}, ""},
 	} {
 		w := open(t, tt.options...)
-		w.mouth.teach("go", tt.replies...)
+		w.model.teach("go", tt.replies...)
 		for _, over := range transports {
 			c := w.client("alice", "clerk", over)
 			message := user("go")

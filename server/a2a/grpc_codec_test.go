@@ -73,7 +73,7 @@ func (s *subscriber) next() []byte {
 // are walked in.
 func TestEverySubscriberOverGRPCGetsTheSameBytes(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "who?"), says("hello"))
+	w.model.teach("ask", asks("1", "who?"), says("hello"))
 	conn, err := grpc.NewClient(w.surface.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

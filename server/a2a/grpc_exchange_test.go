@@ -46,7 +46,7 @@ func TestEveryRequestOverGRPCHasALine(t *testing.T) {
 func TestAGRPCRequestThatItsClientEndsHasTheStatusOfThat(t *testing.T) {
 	core, logged := observer.New(zap.InfoLevel)
 	w := open(t, func(s *setup) { s.settings.Logger = zap.New(core) })
-	w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
+	w.model.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
 	c := w.client("alice", "clerk", a2a.TransportProtocolGRPC)
 	waiting := func(ctx context.Context) error {
 		_, err := c.SendMessage(ctx, request(user("slow")))

@@ -33,7 +33,7 @@ import (
 // world is a server with agents, and all that belongs to it.
 type world struct {
 	t       testing.TB
-	mouth   *mouth
+	model   *scriptedModel
 	service *service.Service
 	surface *a2aserver.Server
 	url     string
@@ -73,7 +73,7 @@ func (principals) Authenticate(r *http.Request) (*server.Principal, error) {
 // open returns a world that lives as long as the test.
 func open(t testing.TB, options ...option) *world {
 	t.Helper()
-	w := &world{t: t, mouth: &mouth{}}
+	w := &world{t: t, model: &scriptedModel{}}
 	s := setup{
 		agents: []spec.Agent{{ID: "clerk", Description: "Answers.", PluginIDs: []string{"asking"}}, {ID: "other", Description: "Answers, too."}},
 		tools:  map[string]tools.Tool{"ask": toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("asked"), nil })},
@@ -100,7 +100,7 @@ func open(t testing.TB, options ...option) *world {
 
 func (w *world) build(s *setup) *runtime.AgentRuntime {
 	w.t.Helper()
-	b := builder.New().WithProvider("fake", w.mouth).WithModel(spec.Model{ID: "m", ProviderID: "fake", UpstreamModel: "m"}).WithPlugin("asking", asking)
+	b := builder.New().WithProvider("fake", w.model).WithModel(spec.Model{ID: "m", ProviderID: "fake", UpstreamModel: "m"}).WithPlugin("asking", asking)
 	for id, tool := range s.tools {
 		b.WithTool(id, tool)
 	}

@@ -199,7 +199,7 @@ func TestTheExtensionIsEchoedWhenItIsAskedFor(t *testing.T) {
 func TestNoErrorTellsHowThingsAreInside(t *testing.T) {
 	const secret = "sk-1234 at /etc/passwd:42"
 	w := open(t)
-	w.mouth.teach("fail", reply{err: &model.Error{Class: model.InvalidRequest, Message: secret}})
+	w.model.teach("fail", reply{err: &model.Error{Class: model.InvalidRequest, Message: secret}})
 	c := w.alice()
 	task := send(t, c, request(user("fail")))
 	data, err := json.Marshal(task)

@@ -88,8 +88,8 @@ func TestAnIdleStreamIsOneGoroutine(t *testing.T) {
 	for name, r := range rawStreams {
 		release := make(chan struct{})
 		slow := reply{chunks: []string{"hello, ", "you"}, hold: release}
-		w.mouth.teach("slow", slow)
-		w.mouth.teach(name, asks("1", "who?"), slow)
+		w.model.teach("slow", slow)
+		w.model.teach(name, asks("1", "who?"), slow)
 		var task *a2a.Task
 		if !r.begins {
 			task = send(t, c, request(user(name)))
@@ -148,8 +148,8 @@ func holdFrames(t *testing.T, name string, body io.Reader, r rawRequest) {
 
 func TestAnIdleStreamShowsThatItIsThere(t *testing.T) {
 	w := open(t, speaksBoth, func(s *setup) { s.settings.KeepAlive = 5 * time.Millisecond })
-	w.mouth.teach("slow", reply{chunks: []string{"hello, ", "you"}, hold: make(chan struct{})})
-	w.mouth.teach("ask", asks("1", "who?"))
+	w.model.teach("slow", reply{chunks: []string{"hello, ", "you"}, hold: make(chan struct{})})
+	w.model.teach("ask", asks("1", "who?"))
 	task := send(t, w.alice(), request(user("ask")))
 	for name, r := range rawStreams {
 		id := string(task.ID)
@@ -174,8 +174,8 @@ func TestAStreamGoesOnWhereNetHTTPKeepsTheConnection(t *testing.T) {
 	for name, r := range rawStreams {
 		release := make(chan struct{})
 		slow := reply{chunks: []string{"hello, ", "you"}, hold: release}
-		w.mouth.teach("slow", slow)
-		w.mouth.teach(name, asks("1", "who?"), slow)
+		w.model.teach("slow", slow)
+		w.model.teach(name, asks("1", "who?"), slow)
 		id := name
 		var task *a2a.Task
 		if !r.begins {
@@ -211,7 +211,7 @@ func TestAFaultEndsAStreamThatHasBegun(t *testing.T) {
 	})
 	for _, over := range transports {
 		release := make(chan struct{})
-		w.mouth.teach("slow", reply{chunks: []string{"hello, ", "you"}, hold: release})
+		w.model.teach("slow", reply{chunks: []string{"hello, ", "you"}, hold: release})
 		var list []a2a.Event
 		var ended error
 		for ev, err := range w.client("alice", "clerk", over).SendStreamingMessage(t.Context(), request(user("slow"))) {

@@ -48,8 +48,8 @@ func TestTasksAreListedPageByPage(t *testing.T) {
 
 func TestAListShowsWhatItIsAskedFor(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "who?"))
-	w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
+	w.model.teach("ask", asks("1", "who?"))
+	w.model.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
 	c := w.alice()
 	done, asking, slow := send(t, c, request(user("hello"))), send(t, c, request(user("ask"))), send(t, c, atOnce(user("slow")))
 	reach(t, c, slow.ID, a2a.TaskStateWorking)

@@ -80,7 +80,7 @@ func methods(c *a2aclient.Client, task *a2a.Task) map[string]func(context.Contex
 
 func TestNobodySeesOrTouchesTheTasksOfOthers(t *testing.T) {
 	w := open(t, withPush(t))
-	w.mouth.teach("ask", asks("1", "who?"), says("done"))
+	w.model.teach("ask", asks("1", "who?"), says("done"))
 	for _, over := range transports {
 		mine := w.client("alice", "clerk", over)
 		task := send(t, mine, request(user("ask")))

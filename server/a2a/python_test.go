@@ -118,7 +118,7 @@ func TestPythonAnswersAToolThatAsks(t *testing.T) {
 	t.Parallel()
 	a2asdk.ForEachPython(t, func(t *testing.T, transport string) {
 		w := open(t, withQuestion(t, "choose", ask.Config{Choices: []string{"Left", "Right"}}), withQuestion(t, "sign_in", ask.Config{Kind: "auth", URL: "https://id.example/login"}))
-		w.mouth.teach("go", calls("choose", `{"question":"Which way?"}`), calls("sign_in", `{"question":"Sign in."}`), says("done"))
+		w.model.teach("go", calls("choose", `{"question":"Which way?"}`), calls("sign_in", `{"question":"Sign in."}`), says("done"))
 		v := visitor{Client: a2asdk.NewClient(t, a2asdk.Python, w.url+"/a2a/clerk", a2asdk.ClientOptions{Transport: transport, Headers: a2asdk.Bearer("alice")})}
 		asking := v.sends(t, a2asdk.Say("go"))
 		if asking.State != "input-required" || asking.Message.Text() != "Which way?\nChoices: Left | Right" {

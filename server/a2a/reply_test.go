@@ -32,10 +32,10 @@ func TestAnAgentAnswersWithAMessage(t *testing.T) {
 	w := open(t, withMessages, question, func(s *setup) {
 		s.tools["keep"] = keeping(tools.Artifact{Name: "a.txt", MediaType: "text/plain", Data: []byte("x")})
 	})
-	w.mouth.teach("say", says("hello ", "you"))
-	w.mouth.teach("ask", calls("choose", `{"question":"Which?"}`), says("done"))
-	w.mouth.teach("keep", calls("keep", `{}`), says("done"))
-	w.mouth.teach("fail", reply{err: context.DeadlineExceeded})
+	w.model.teach("say", says("hello ", "you"))
+	w.model.teach("ask", calls("choose", `{"question":"Which?"}`), says("done"))
+	w.model.teach("keep", calls("keep", `{}`), says("done"))
+	w.model.teach("fail", reply{err: context.DeadlineExceeded})
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		for _, tt := range []struct {
@@ -83,7 +83,7 @@ func TestAnAgentAnswersWithAMessage(t *testing.T) {
 
 func TestAMessageInTheOldVersion(t *testing.T) {
 	w := open(t, withMessages, func(s *setup) { s.settings.V03 = true })
-	w.mouth.teach("say", says("hello"))
+	w.model.teach("say", says("hello"))
 	body := `{"jsonrpc":"2.0","id":1,"method":"METHOD","params":{"message":{"kind":"message","messageId":"ID","role":"user","parts":[{"kind":"text","text":"say"}]}}}`
 	for method, id := range map[string]string{"message/send": "m1", "message/stream": "m2"} {
 		_, got := w.do("POST", "/a2a/clerk/v0.3", strings.NewReplacer("METHOD", method, "ID", id).Replace(body), "Content-Type", "application/json")
@@ -103,7 +103,7 @@ func TestAFormedAnswerIsData(t *testing.T) {
 		}{
 			{`{"n": 7}`, true}, {"```json\n{\"n\": 7}\n```", true}, {`{"n": 9007199254740993}`, false}, {"seven", false}, {`{"n":"x"}`, false},
 		} {
-			w.mouth.teach(tt.answer, says(tt.answer[:2], tt.answer[2:]))
+			w.model.teach(tt.answer, says(tt.answer[:2], tt.answer[2:]))
 			for _, over := range transports {
 				c := w.client("alice", "clerk", over)
 				res, err := c.SendMessage(t.Context(), request(user(tt.answer)))
@@ -161,7 +161,7 @@ func TestWhatATurnKeepsIsSentAsAFile(t *testing.T) {
 		{tools.Artifact{Name: "js", MediaType: "text/uri-list", Data: []byte("javascript:alert(1)")}, "", ""},
 	} {
 		w := open(t, func(s *setup) { s.tools["keep"] = keeping(tt.kept) })
-		w.mouth.teach("keep", calls("keep", `{}`), says("done"))
+		w.model.teach("keep", calls("keep", `{}`), says("done"))
 		for _, over := range transports {
 			c := w.client("alice", "clerk", over)
 			task := send(t, c, request(user("keep")))

@@ -73,7 +73,7 @@ func TestAContextGoesOnWithTheNextMessage(t *testing.T) {
 func TestAWaitIsBounded(t *testing.T) {
 	w := open(t, func(s *setup) { s.settings.MaxWait = 50_000_000 })
 	release := make(chan struct{})
-	w.mouth.teach("slow", reply{chunks: []string{"so", " slow"}, hold: release})
+	w.model.teach("slow", reply{chunks: []string{"so", " slow"}, hold: release})
 	c := w.alice()
 	task := send(t, c, request(user("slow")))
 	if task.Status.State != a2a.TaskStateWorking {
@@ -87,7 +87,7 @@ func TestAWaitIsBounded(t *testing.T) {
 
 func TestNobodyWaitsWhoDoesNotWantTo(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
+	w.model.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
 	c := w.alice()
 	task := send(t, c, atOnce(user("slow")))
 	if s := task.Status.State; s != a2a.TaskStateSubmitted && s != a2a.TaskStateWorking {
@@ -140,7 +140,7 @@ func TestAMessageMustBeOne(t *testing.T) {
 
 func TestAGrantLimitsTheTurn(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("long", asksNothing("1"), says("done"))
+	w.model.teach("long", asksNothing("1"), says("done"))
 	c, tokens := w.alice(), 5
 	m := user("long")
 	a2awire.SetGrant(m, &a2awire.Grant{Depth: 1, MaxTokens: &tokens})
@@ -157,7 +157,7 @@ func TestAGrantLimitsTheTurn(t *testing.T) {
 
 func TestCancelEndsATaskAtOnce(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
+	w.model.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		task := send(t, c, atOnce(user("slow")))
@@ -181,7 +181,7 @@ func TestCancelWaitsForNoTool(t *testing.T) {
 		return tools.TextResult("at last"), nil
 	}))
 	t.Cleanup(func() { close(stubborn) })
-	w.mouth.teach("work", asksNothing("1"))
+	w.model.teach("work", asksNothing("1"))
 	c := w.alice()
 	task := send(t, c, atOnce(user("work")))
 	eventually(t, func() bool { return w.seen(t, task.ID, event.TypeToolCallReady) })
@@ -200,7 +200,7 @@ func TestATaskThatHasEndedTakesNoMessage(t *testing.T) {
 			t.Errorf("%s: the error is %v", over, err)
 		}
 	}
-	w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
+	w.model.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
 	c := w.alice()
 	task := send(t, c, atOnce(user("slow")))
 	if _, err := c.SendMessage(t.Context(), request(a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("more")))); !errors.Is(err, a2a.ErrUnsupportedOperation) {

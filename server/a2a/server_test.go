@@ -26,7 +26,7 @@ func TestSettingsThatCannotBeAreRefused(t *testing.T) {
 func TestAWaitEndsWhenTheServerDrains(t *testing.T) {
 	for _, over := range transports {
 		w := open(t)
-		w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
+		w.model.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
 		c := w.client("alice", "clerk", over)
 		begun := send(t, c, atOnce(user("slow")))
 		reach(t, c, begun.ID, a2a.TaskStateWorking)

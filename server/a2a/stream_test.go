@@ -29,7 +29,7 @@ import (
 
 func TestAStreamShowsTheTaskAndWhatBecomesOfIt(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("tell", says("once ", "upon ", "a time"))
+	w.model.teach("tell", says("once ", "upon ", "a time"))
 	for _, over := range transports {
 		list, err := events(w.client("alice", "clerk", over).SendStreamingMessage(t.Context(), request(user("tell"))))
 		if err != nil {
@@ -57,7 +57,7 @@ func TestAStreamShowsTheTaskAndWhatBecomesOfIt(t *testing.T) {
 
 func TestAStreamIsFollowedByOneGoroutine(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("ask", asks("1", "who?"))
+	w.model.teach("ask", asks("1", "who?"))
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		task := send(t, c, request(user("ask")))
@@ -83,7 +83,7 @@ func TestAStreamHasFewEventsHoweverManyChunksThereAre(t *testing.T) {
 	chunk := strings.Repeat("x", 40)
 	sizes := map[int]int{}
 	for _, n := range []int{500, 4000} {
-		w.mouth.teach(fmt.Sprint(n), says(slices.Repeat([]string{chunk}, n)...))
+		w.model.teach(fmt.Sprint(n), says(slices.Repeat([]string{chunk}, n)...))
 		begun := time.Now()
 		list, err := events(w.alice().SendStreamingMessage(t.Context(), request(user(fmt.Sprint(n)))))
 		if err != nil {
@@ -110,7 +110,7 @@ func TestAStreamHasFewEventsHoweverManyChunksThereAre(t *testing.T) {
 
 func BenchmarkFourThousandChunks(b *testing.B) {
 	w := open(b)
-	w.mouth.teach("much", says(slices.Repeat([]string{strings.Repeat("x", 40)}, 4000)...))
+	w.model.teach("much", says(slices.Repeat([]string{strings.Repeat("x", 40)}, 4000)...))
 	c := w.alice()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -125,7 +125,7 @@ func TestTheAnswerIsWhatTheModelSaysLast(t *testing.T) {
 	w := open(t, withTool("nothing", func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("nothing"), nil }))
 	first := asksNothing("1")
 	first.chunks = []string{"let me look"}
-	w.mouth.teach("look", first, says("it is", " there"))
+	w.model.teach("look", first, says("it is", " there"))
 	list, err := events(w.alice().SendStreamingMessage(t.Context(), request(user("look"))))
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWhoSubscribesSeesTheWholeAnswer(t *testing.T) {
 	w := open(t)
 	for _, over := range transports {
 		release := make(chan struct{})
-		w.mouth.teach("slow", reply{chunks: []string{"first, ", "second, ", "third"}, hold: release})
+		w.model.teach("slow", reply{chunks: []string{"first, ", "second, ", "third"}, hold: release})
 		c := w.client("alice", "clerk", over)
 		task := send(t, c, atOnce(user("slow")))
 		reach(t, c, task.ID, a2a.TaskStateWorking)
@@ -187,7 +187,7 @@ func TestArtifactsAreSentInChunks(t *testing.T) {
 		}
 		return tools.TextResult("kept"), nil
 	}))
-	w.mouth.teach("draw", asksNothing("1"), says("here"))
+	w.model.teach("draw", asksNothing("1"), says("here"))
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		list, err := events(c.SendStreamingMessage(t.Context(), request(user("draw"))))
@@ -225,7 +225,7 @@ func TestASubscriberThatStallsDelaysNobody(t *testing.T) {
 	w := open(t)
 	chunk := strings.Repeat("x", 64<<10)
 	release := make(chan struct{})
-	w.mouth.teach("much", reply{chunks: append([]string{"begin "}, slices.Repeat([]string{chunk}, 200)...), hold: release})
+	w.model.teach("much", reply{chunks: append([]string{"begin "}, slices.Repeat([]string{chunk}, 200)...), hold: release})
 	c := w.alice()
 	task := send(t, c, atOnce(user("much")))
 	reach(t, c, task.ID, a2a.TaskStateWorking)
@@ -247,7 +247,7 @@ func TestAClientOfGRPCThatStallsLosesItsStream(t *testing.T) {
 	w := open(t, func(s *setup) {
 		s.settings.WriteTimeout, s.settings.Logger = 50*time.Millisecond, zap.New(core)
 	})
-	w.mouth.teach("much", says(slices.Repeat([]string{strings.Repeat("x", 256<<10)}, 40)...))
+	w.model.teach("much", says(slices.Repeat([]string{strings.Repeat("x", 256<<10)}, 40)...))
 	conn, err := grpc.NewClient(w.surface.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestAStreamShowsTheEndThoughTheLogHidesIt(t *testing.T) {
 			return ev, nil
 		}
 	})
-	w.mouth.teach("ask", asks("1", "who?"), says("hello"))
+	w.model.teach("ask", asks("1", "who?"), says("hello"))
 	for _, text := range []string{"hello", "ask"} {
 		c := w.alice()
 		list, err := events(c.SendStreamingMessage(t.Context(), request(user(text))))
@@ -302,7 +302,7 @@ func TestAStreamShowsTheEndThoughTheLogHidesIt(t *testing.T) {
 
 func TestStreamsEndWhenTheServerDrains(t *testing.T) {
 	w := open(t)
-	w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
+	w.model.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})
 	for _, over := range transports {
 		c := w.client("alice", "clerk", over)
 		for ev, err := range c.SendStreamingMessage(t.Context(), request(user("slow"))) {

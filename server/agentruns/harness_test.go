@@ -86,7 +86,7 @@ func serving(t testing.TB, options ...func(*setup)) *world {
 	for _, set := range options {
 		set(&s)
 	}
-	b := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5"}).
+	b := builder.New().WithProvider("main", echoModel{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5"}).
 		WithTool("weather", weather{}).WithAgentSpec(spec.Agent{ID: "clerk", Description: "Answers.", ModelID: "fast", SystemPrompt: "Answer."})
 	b.WithDefaults(spec.Defaults{Agent: spec.Agent{Sections: spec.Sections{resolve.RetryKey: json.RawMessage(`{"max_retries":0}`)}}})
 	if s.more != nil {

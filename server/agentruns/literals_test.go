@@ -126,9 +126,9 @@ func TestLabelsThatSeveralModelsHaveAreToldApart(t *testing.T) {
 	}
 }
 
-// flaky fails once, and then is a mouth.
+// flaky fails once, and then is a echoModel.
 type flaky struct {
-	mouth
+	echoModel
 	failed *atomic.Bool
 }
 
@@ -138,7 +138,7 @@ func (f flaky) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.E
 			yield(model.Event{}, &model.Error{Class: "provider", Message: "it went wrong"})
 		}
 	}
-	return f.mouth.Stream(ctx, req)
+	return f.echoModel.Stream(ctx, req)
 }
 
 // TestModelCallsOfAgentsOfRequestsAreRepeated runs an agent of a request where the

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// mouth is a model that does what it is told last:
+// echoModel is a model that does what it is told last:
 //
 //	say TEXT      says it, word by word
 //	think TEXT    thinks first
@@ -22,11 +22,11 @@ import (
 //	recall        says all that it was told
 //
 // Once it may not call tools any more, it says so.
-type mouth struct{}
+type echoModel struct{}
 
-func (mouth) Vendor() string { return "openai" }
+func (echoModel) Vendor() string { return "openai" }
 
-func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (echoModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		last := &req.Messages[len(req.Messages)-1]
 		order := lastOrder(req.Messages)

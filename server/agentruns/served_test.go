@@ -22,7 +22,7 @@ func (full) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error
 }
 
 // other is the same model of another vendor.
-type other struct{ mouth }
+type other struct{ echoModel }
 
 func (other) Vendor() string { return "anthropic" }
 

@@ -25,14 +25,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// mouth is a model that repeats its prompt, word by word. "tools" makes it list the
+// echoModel is a model that repeats its prompt, word by word. "tools" makes it list the
 // tools that it is offered, "pay" and "read" make it call the tool, and "hang" makes it
 // answer something and wait.
-type mouth struct{}
+type echoModel struct{}
 
-func (mouth) Vendor() string { return "openai" }
+func (echoModel) Vendor() string { return "openai" }
 
-func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (echoModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		last := &req.Messages[len(req.Messages)-1]
 		reason := model.FinishStop
@@ -166,7 +166,7 @@ func servingOn(t testing.TB, kept store.Store, work dispatch.Dispatcher, more ..
 	for i := range more {
 		b.WithAgentSpec(more[i])
 	}
-	rt, err := b.WithProvider("main", mouth{}).
+	rt, err := b.WithProvider("main", echoModel{}).
 		WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
 		WithModel(spec.Model{ID: "deep", ProviderID: "main", UpstreamModel: "gpt-deep"}).
 		WithAvailablePlugin("permission", permission.New()).

@@ -286,10 +286,10 @@ func TestACanceledCallCancelsItsTurn(t *testing.T) {
 				_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "plain", Arguments: map[string]any{"message": "hang"}})
 				ended <- err
 			}()
-			<-w.mouth.hung
+			<-w.echoModel.hung
 			cancel()
 			select {
-			case <-w.mouth.hung: // the model call ends
+			case <-w.echoModel.hung: // the model call ends
 			case <-time.After(10 * time.Second):
 				t.Fatal("the model call continues")
 			}

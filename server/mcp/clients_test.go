@@ -47,7 +47,7 @@ func TestJavaScriptClients(t *testing.T) {
 		for range 4 { // the two canceled calls
 			go func() {
 				select {
-				case <-w.mouth.hung:
+				case <-w.echoModel.hung:
 				case <-t.Context().Done():
 				}
 			}()

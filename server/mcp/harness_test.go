@@ -31,10 +31,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// mouth is a model whose answer depends on the last message of the user.
-type mouth struct{ hung chan struct{} }
+// echoModel is a model whose answer depends on the last message of the user.
+type echoModel struct{ hung chan struct{} }
 
-func (m *mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (m *echoModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		text, calls := mouthAnswer(req)
 		if text == "hang" {
@@ -165,7 +165,7 @@ type world struct {
 	surface *Surface
 	http    *server.Server
 	url     string
-	mouth   *mouth
+	echoModel   *echoModel
 	pay     *effect
 	logs    *observer.ObservedLogs
 }
@@ -183,7 +183,7 @@ func serving(t testing.TB) *world {
 
 func servingFor(t testing.TB, callers server.Authenticator) *world {
 	t.Helper()
-	w := &world{t: t, mouth: &mouth{hung: make(chan struct{})}, pay: &effect{}}
+	w := &world{t: t, echoModel: &echoModel{hung: make(chan struct{})}, pay: &effect{}}
 	agent := func(id string, change func(*spec.Agent)) spec.Agent {
 		a := spec.Agent{ID: id, ModelID: "fast", Description: "Does what " + id + " does.", AllowedTools: spec.Names{}}
 		change(&a)
@@ -193,7 +193,7 @@ func servingFor(t testing.TB, callers server.Authenticator) *world {
 	if _, open := callers.(everybody); open { // for the conformance suite, which calls it without a message
 		b.WithAgentSpec(agent("test_error_handling", func(*spec.Agent) {}))
 	}
-	rt, err := b.WithProvider("main", w.mouth).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "m"}).
+	rt, err := b.WithProvider("main", w.echoModel).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "m"}).
 		WithAvailablePlugin("permission", permission.New()).WithTool("look", &effect{}).WithTool("pay", w.pay).
 		WithTool("ask", asking{interaction.Request{Action: tools.ActionAsk, Message: "Which city?", ResponseSchema: json.RawMessage(`{"type":"string"}`)}}).
 		WithTool("login", asking{interaction.Request{

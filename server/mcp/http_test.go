@@ -196,13 +196,13 @@ func TestAStreamResumes(t *testing.T) {
 		}
 		kept = kept || lines.Text() == ": keep-alive"
 	}
-	<-w.mouth.hung
+	<-w.echoModel.hung
 	cut()
 	turns, err := w.service.ListTurns(t.Context(), service.Operator(), store.TurnQuery{})
 	if err != nil || len(turns.Turns) != 1 || turns.Turns[0].Status != service.Running {
 		t.Fatalf("the turn of a lost stream: %v %v", turns, err)
 	}
-	go func() { <-w.mouth.hung }()
+	go func() { <-w.echoModel.hung }()
 	if _, err := w.service.CancelTurn(t.Context(), service.Operator(), turns.Turns[0].ID, "enough"); err != nil {
 		t.Fatal(err)
 	}

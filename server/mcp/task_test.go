@@ -109,7 +109,7 @@ func TestATaskIsCanceled(t *testing.T) {
 	w := serving(t)
 	s := w.openRaw("alice")
 	id := s.create("hang")
-	<-w.mouth.hung
+	<-w.echoModel.hung
 	if got := s.send("tasks/get", `{"taskId":"`+id+`"}`); got.task("status") != taskWorking {
 		t.Errorf("the task is %s", got.Result)
 	}
@@ -118,7 +118,7 @@ func TestATaskIsCanceled(t *testing.T) {
 	if got := again.send("tasks/cancel", `{"taskId":"`+id+`"}`); got.task("status") != taskCancelled {
 		t.Errorf("the canceled task is %s %v", got.Result, got.Error)
 	}
-	<-w.mouth.hung
+	<-w.echoModel.hung
 }
 
 func TestTasksBelongToTheirCaller(t *testing.T) {

@@ -26,14 +26,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// mouth is a model that repeats its prompt, word by word; the prompt "pay" makes it
+// echoModel is a model that repeats its prompt, word by word; the prompt "pay" makes it
 // call the first tool, "hang" makes it answer something and wait, and "pay much" makes
 // it call the first tool with more than fits into an event of a stream.
-type mouth struct{}
+type echoModel struct{}
 
-func (mouth) Vendor() string { return "openai" }
+func (echoModel) Vendor() string { return "openai" }
 
-func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (echoModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		last := &req.Messages[len(req.Messages)-1]
 		reason := model.FinishStop
@@ -128,7 +128,7 @@ type setting func(*service.Settings, *Settings)
 // serving returns a world that lives as long as the test.
 func serving(t testing.TB, set ...setting) *world {
 	t.Helper()
-	rt, err := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5", Pricing: &spec.Pricing{InputPerMillion: 100, OutputPerMillion: 200}}).
+	rt, err := builder.New().WithProvider("main", echoModel{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5", Pricing: &spec.Pricing{InputPerMillion: 100, OutputPerMillion: 200}}).
 		WithAvailablePlugin("permission", permission.New()).WithTool("pay", pay{}).
 		WithAgentSpec(spec.Agent{
 			ID: "clerk", ModelID: "fast", PluginIDs: []string{"permission"},

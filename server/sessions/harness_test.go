@@ -30,15 +30,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// mouth is a model that repeats its prompt, word by word. "tools" makes it list the
+// echoModel is a model that repeats its prompt, word by word. "tools" makes it list the
 // tools that it is offered, "pay" and "read" make it call the tool, "find" makes it search
 // for tools and list those that it is offered then, and "hang" makes it answer something
 // and wait.
-type mouth struct{}
+type echoModel struct{}
 
-func (mouth) Vendor() string { return "openai" }
+func (echoModel) Vendor() string { return "openai" }
 
-func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (echoModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		last := &req.Messages[len(req.Messages)-1]
 		reason := model.FinishStop
@@ -151,7 +151,7 @@ func serving(t testing.TB, providers map[string]settings.SessionProvider, change
 func servingOn(t testing.TB, kept store.Store, providers map[string]settings.SessionProvider, change ...func(*service.Settings)) *world {
 	t.Helper()
 	ask := json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"pay","behavior":"ask"}]}`)
-	rt, err := builder.New().WithProvider("main", mouth{}).
+	rt, err := builder.New().WithProvider("main", echoModel{}).
 		WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
 		WithModel(spec.Model{ID: "deep", ProviderID: "main", UpstreamModel: "gpt-deep"}).
 		WithAvailablePlugin("permission", permission.New()).WithAvailablePlugin(toolsearch.PluginID, toolsearch.New()).

@@ -39,7 +39,7 @@ func observing(t *testing.T, legacy bool) *observed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := builder.New().WithTelemetry(seen).WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "m"}).
+	rt, err := builder.New().WithTelemetry(seen).WithProvider("main", echoModel{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "m"}).
 		WithTool("read", deed(tools.Read)).WithAgentSpec(spec.Agent{ID: "clerk", ModelID: "fast"}).Build()
 	if err != nil {
 		t.Fatal(err)

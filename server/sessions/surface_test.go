@@ -212,7 +212,7 @@ func TestTheToolsOfATurn(t *testing.T) {
 func TestTurnsWithoutAnAgentAreGivenNothingThatIsGuarded(t *testing.T) {
 	t.Parallel()
 	rules := func(text string) spec.Sections { return spec.Sections{"permission": json.RawMessage(text)} }
-	rt, err := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
+	rt, err := builder.New().WithProvider("main", echoModel{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-fast"}).
 		WithAvailablePlugin("permission", permission.New()).
 		WithTool("free", deed(tools.Read)).WithTool("read", deed(tools.Read)).WithTool("list", deed(tools.Read)).WithTool("pay", deed(tools.Once)).
 		WithAgentSpec(spec.Agent{ID: "asks", ModelID: "fast", PluginIDs: []string{"permission"}, Sections: rules(`{"default_behavior":"allow","rules":[{"tool":"read","behavior":"ask"}]}`)}).

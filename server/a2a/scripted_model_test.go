@@ -30,15 +30,15 @@ func asks(id, question string) reply {
 	return reply{calls: []model.ToolCall{{ID: id, Name: "ask", Arguments: args}}}
 }
 
-// mouth is a model whose replies are listed by the text of the turn's input, one
+// scriptedModel is a model whose replies are listed by the text of the turn's input, one
 // for each step.
-type mouth struct {
+type scriptedModel struct {
 	mu      sync.Mutex
 	replies map[string][]reply
 }
 
 // teach adds replies.
-func (m *mouth) teach(input string, replies ...reply) {
+func (m *scriptedModel) teach(input string, replies ...reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.replies == nil {
@@ -48,7 +48,7 @@ func (m *mouth) teach(input string, replies ...reply) {
 }
 
 // Stream answers with the reply for the step that the conversation has come to.
-func (m *mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+func (m *scriptedModel) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	input, step := "", 0
 	for i := range req.Messages {
 		switch req.Messages[i].Role {
