@@ -160,7 +160,11 @@ func partOf(p *pb.AgentMessagePart) (model.Part, error) {
 		return surfacekit.ResultText(result.GetToolCallId(), int(result.GetStatus()), content), nil
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF:
 		if p.GetImageRef().GetUri() != "" {
-			return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.GetImageRef().GetMimeType(), URI: p.GetImageRef().GetUri()}}, nil
+			image, err := surfacekit.ImageRef(p.GetImageRef().GetUri(), p.GetImageRef().GetMimeType())
+			if err != nil {
+				err = fmt.Errorf("image_ref.uri: %w", err)
+			}
+			return image, err
 		}
 	}
 	return model.Part{}, fmt.Errorf("its type is not supported, or it lacks its content")

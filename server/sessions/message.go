@@ -151,10 +151,11 @@ func (p *part) toModel(path string) (model.Part, error) {
 	case p.Type == partToolResult && p.ToolResult != nil:
 		return p.ToolResult.toModel(), nil
 	case p.Type == partImageRef && p.ImageRef != nil && p.ImageRef.URI != "":
-		if scheme, _, _ := strings.Cut(p.ImageRef.URI, ":"); !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "data") {
-			return model.Part{}, badRequest("%s.imageRef.uri: scheme %q is not supported: use https or data", path, clip.Text(scheme))
+		image, err := surfacekit.ImageRef(p.ImageRef.URI, p.ImageRef.MimeType)
+		if err != nil {
+			return image, badRequest("%s.imageRef.uri: %v", path, err)
 		}
-		return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: p.ImageRef.MimeType, URI: p.ImageRef.URI}}, nil
+		return image, nil
 	}
 	switch p.Type {
 	case partJSON, partToolCall, partToolResult, partImageRef:

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -33,6 +34,15 @@ func BlobPart(kind model.PartType, b model.Blob, path string) (model.Part, error
 		media, _, _ = strings.Cut(http.DetectContentType(data), ";")
 	}
 	return partOf(kind, &model.Blob{MediaType: media, Data: data, Name: b.Name}), nil
+}
+
+// ImageRef returns an image of Gestalt's protocols, whose URI has the scheme https or data. The
+// error begins with the scheme.
+func ImageRef(uri, mediaType string) (model.Part, error) {
+	if scheme, _, _ := strings.Cut(uri, ":"); !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "data") {
+		return model.Part{}, fmt.Errorf("scheme %q is not supported: use https or data", clip.Text(scheme))
+	}
+	return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: mediaType, URI: uri}}, nil
 }
 
 func hasPrefixFold(s, prefix string) bool {
