@@ -225,8 +225,8 @@ func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 // naming them. Rules for a whole family hold for those that come later.
 var toolFamilies = []string{"mcp__", agenttool.DelegatePrefix, agenttool.HandoffPrefix}
 
-// checkRulePattern reports a glob with a fixed beginning that restricts no tool of the revision,
-// if all tools are known that it could match.
+// checkRulePattern warns of a glob with a fixed beginning that restricts no tool of the revision,
+// if all tools are known that it could match. It may be meant for tools that clients bring.
 func (m *merger) checkRulePattern(glob, path string, ids []string) {
 	p, err := pattern.Compile(glob)
 	fixed := glob[:max(strings.IndexAny(glob, `*?[{\`), 0)]
@@ -239,12 +239,12 @@ func (m *merger) checkRulePattern(glob, path string, ids []string) {
 	if m.broken || mayBring || m.index.set.Tenant != "" || m.index.set.Expected(glob) || m.isMatchedElsewhere(p, fixed) {
 		return
 	}
-	d := diag.New(diag.UnknownRuleTool, path, "the rule names tools %q, of which none exists, so it restricts nothing", glob).
+	d := diag.New(diag.OrphanPermissionRule, path, "the rule names tools %q, of which none exists", glob).
 		WithHint("for tools that clients bring write a regular expression, such as %q", "/^"+regexp.QuoteMeta(fixed)+"/")
 	if near, ok := nearest.Of(fixed, prefixesOf(ids, fixed[len(fixed)-1])); ok {
 		d = d.WithHint("did you mean %q?", near+glob[len(fixed):])
 	}
-	m.addError(d.ForAgent(m.agent.ID))
+	m.addWarning(d)
 }
 
 // prefixesOf returns the beginnings of texts that end in a character.
