@@ -148,9 +148,6 @@ var mistakes = []mistake{
 	{diag.InvalidIgnore, "agents:", "# runtime: ignore no-tool there are none\nagents:"},
 	{diag.InvalidIgnore, "agents:", "agents: # runtime: ignore no-tools"},
 	{diag.InvalidIgnore, "agents:", "agents: # runtime: ignore"},
-	{diag.MissingDirectory, "command: [wc, -w]", "command: [wc, -w], dir: ./nowhere"},
-	{diag.UndescribedTool, "description: Counts words., ", ""},
-	{diag.UndeclaredProperty, "command: [wc, -w]", "command: [wc, -w], parameters: {type: object, properties: {text: {type: string}}, required: [txet]}"},
 }
 
 // elsewhere are the codes that come about in other ways than by such an edit.
@@ -160,8 +157,6 @@ var elsewhere = map[diag.Code]string{
 	diag.EnvBuild:       "the plugins that are shipped register without fail",
 	diag.UnknownScope:   "see withServer",
 	diag.UnmatchedAgent: "see withServer",
-
-	diag.UnattendedApproval: "needs a schedule and a rule; see code_unattended-approval.txtar",
 }
 
 // withServer are the mistakes in the settings of a server.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -305,7 +304,7 @@ func (l *loader) decodeAgents() {
 	if value != nil {
 		p := (*place)(nil).fieldPlace("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](&l.decoder, "", value, p)
-		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkSchemas(defaults.OutputSchema, defaults.Variables)...))
+		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
 		l.file.Defaults = &defaults
 		for key := range value.pairs {
 			inherited[key.text] = true
@@ -316,7 +315,7 @@ func (l *loader) decodeAgents() {
 		agent := entry.Agent
 		l.file.Agents = append(l.file.Agents, &agent)
 		merged, origin := l.file.Defaults.Apply(&agent)
-		found := checkSchemas(agent.OutputSchema, agent.Variables)
+		found := checkForm(agent.OutputSchema)
 		for _, one := range merged.Validate() {
 			if origin.Path("", one.Path) != one.Path || one.Path == "model_id" && agent.ModelID == "" && inherited["model_id"] {
 				continue // stands in the defaults, and is reported there
@@ -333,14 +332,13 @@ func (l *loader) decodeAgents() {
 	})
 }
 
-// checkSchemas reports likely mistakes in the schemas of an agent. Schemas in requests are not
-// checked for them, because other servers accept them.
-func checkSchemas(output *spec.OutputSchema, variables json.RawMessage) diag.List {
-	list := spec.CheckSchema("variables", variables)
-	if output != nil {
-		list = append(list, check.Within("output_schema", spec.CheckSchema("schema", output.Schema))...)
+// checkForm reports an output schema that has field names in the position of keywords. Schemas in
+// requests are not checked for this, because other servers accept them.
+func checkForm(output *spec.OutputSchema) diag.List {
+	if output == nil {
+		return nil
 	}
-	return list
+	return check.Within("output_schema", spec.CheckShorthand("schema", output.Schema))
 }
 
 // withoutAgents returns the diagnostics of the defaults that do not depend on agents, which may

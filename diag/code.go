@@ -21,8 +21,6 @@ const (
 	DuplicateID Code = "duplicate-id"
 	// InvalidID is reported for an id outside the grammar.
 	InvalidID Code = "invalid-id"
-	// MissingDirectory warns of a directory that does not exist on this machine.
-	MissingDirectory Code = "missing-directory"
 	// UnsetVariable is reported for ${NAME} without a value or a default.
 	UnsetVariable Code = "unset-variable"
 	// AgentNotFound is reported for a delegate, an extended or an asked-for agent
@@ -52,8 +50,6 @@ const (
 	InvalidPattern Code = "invalid-pattern"
 	// InvalidSchema is reported for something that is not a valid JSON Schema.
 	InvalidSchema Code = "invalid-schema"
-	// UndeclaredProperty warns of a property that a schema requires and does not describe.
-	UndeclaredProperty Code = "undeclared-property"
 	// EnvBuild is reported when a plugin's Register failed, or two plugins
 	// register one handler.
 	EnvBuild Code = "env-build"
@@ -73,8 +69,6 @@ const (
 	// UnknownRuleTool is reported for a permission rule that restricts a tool which
 	// does not exist.
 	UnknownRuleTool Code = "unknown-rule-tool"
-	// UnattendedApproval warns of a run that starts by itself and may wait for a person without end.
-	UnattendedApproval Code = "unattended-approval"
 	// InvalidCondition is reported for a condition of a permission rule that does
 	// not fit the arguments of the tool: an argument that the tool does not have,
 	// which is a warning where the tool may take others than those it lists, or a
@@ -101,8 +95,6 @@ const (
 	NoCatalog Code = "no-catalog"
 	// NoDescription warns of an agent that others see without a description.
 	NoDescription Code = "no-description"
-	// UndescribedTool warns of a tool that models know only by its ID.
-	UndescribedTool Code = "undescribed-tool"
 	// NoRetry notes a file none of whose agents repeats model calls.
 	NoRetry Code = "no-retry"
 	// AdaptedTool notes tools that a vendor of models gets in another form.
@@ -148,7 +140,6 @@ var codes = []Info{
 	{InvalidValue, Error, "A value lies outside what its field allows."},
 	{DuplicateID, Error, "Two entries of a registry have one id."},
 	{InvalidID, Error, "An id does not fit the grammar of ids."},
-	{MissingDirectory, Warning, "A directory that a tool, program or hook works in does not exist on this machine."},
 	{UnsetVariable, Warning, "A ${NAME} has neither a value nor a default."},
 	{AgentNotFound, Error, "A delegate, a handoff, an extended or the asked-for agent does not exist."},
 	{ModelNotFound, Error, "A reference names a model or pool that does not exist."},
@@ -162,7 +153,6 @@ var codes = []Info{
 	{ToolIDConflict, Error, "Two sources give one tool id."},
 	{InvalidPattern, Error, "A glob does not compile."},
 	{InvalidSchema, Error, "A tool's parameters, a plugin's section schema, the form of an answer or the variables of an agent are not a valid JSON Schema, or names fields where its keywords belong."},
-	{UndeclaredProperty, Warning, "`required` of a JSON Schema names a property that `properties` does not have."},
 	{EnvBuild, Error, "A plugin's Register failed, or two plugins register one handler."},
 	{UnmatchedPattern, Warning, "A catalog pattern matches no registered tool."},
 	{UnmatchedTool, Warning, "A catalog literal or a tool budget names no registered tool."},
@@ -171,7 +161,6 @@ var codes = []Info{
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
 	{UnknownRuleTool, Error, "A permission rule that asks, denies or terminates names a tool that does not exist."},
-	{UnattendedApproval, Warning, "A schedule, event or webhook starts an agent whose permission rules need a person's approval, and nothing bounds the wait."},
 	{InvalidCondition, Error, "A condition of a permission rule does not fit the tool's arguments; a warning where the tool may take others than those it lists."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section; an error when a plugin that guards would claim it."},
 	{IgnoredField, Error, "A guard field has no effect here, as with an endpoint. A warning for other fields."},
@@ -182,7 +171,6 @@ var codes = []Info{
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
 	{NoCatalog, Warning, "The tools of a server are unknown, because they were never listed."},
 	{NoDescription, Warning, "An agent that a server lists, or that other agents call or hand over to, has no description: others see only its ID."},
-	{UndescribedTool, Warning, "A tool has no description: models know only its ID."},
 	{NoRetry, Note, "No agent repeats model calls that fail: one 429 fails a turn. Only of files with a provider that has a `base_url`."},
 	{AdaptedTool, Note, "A vendor of models gets a tool under another name, or without constraints that its schema has."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
@@ -214,7 +202,7 @@ func (c Code) Info() Info {
 // path rather than of the value there, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
-	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, UndescribedTool, NoRetry, AdaptedTool, UnmatchedPatch:
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, NoRetry, AdaptedTool, UnmatchedPatch:
 		return true
 	default:
 		return false

@@ -19,7 +19,7 @@ type SessionHook struct {
 	ID      string            `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The name of the hook, under which its result is kept: letters, digits, _ and -."`
 	Type    string            `json:"type,omitempty" enum:"command" default:"command" doc:"The kind of hook."`
 	Command []string          `json:"command" required:"true" min:"1" doc:"The program and its arguments; no shell is involved."`
-	Cwd     string            `json:"cwd,omitempty" path:"dir" doc:"The directory the program runs in. Defaults to the runtime's directory."`
+	Cwd     string            `json:"cwd,omitempty" path:"true" doc:"The directory the program runs in. Defaults to the runtime's directory."`
 	Timeout *Duration         `json:"timeout,omitempty" default:"60s" doc:"How long the program may take; then it is killed, with all that it started, and the session fails."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets HOME, PATH, SHELL, TMPDIR, USER, LOGNAME, LANG and LC_ALL alone."`
 	Output  HookOutput        `json:"output,omitzero" doc:"Which part of the program's standard output is stored."`

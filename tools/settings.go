@@ -35,15 +35,6 @@ func CheckSettings(effect Effect, timeout *spec.Duration, maxOutput int) diag.Li
 	return list
 }
 
-// CheckDescription warns of a tool without a description.
-func CheckDescription(description string) diag.List {
-	if description != "" {
-		return nil
-	}
-	return diag.List{diag.New(diag.UndescribedTool, "", "the tool has no description, so models know only its ID").
-		WithHint("write in description what the tool does, and when to use it")}
-}
-
 // CallTimeout returns the setting timeout, and DefaultTimeout where it is absent.
 func CallTimeout(timeout *spec.Duration) time.Duration {
 	if timeout == nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // stepsCheck checks steps in their order.
@@ -98,7 +97,6 @@ func (v *stepsCheck) checkAgent(s *Step) diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "output", "the answer is text or structured, not both"))
 	}
 	if raw := s.Schema(); raw != nil {
-		list = append(list, check.Within("output.structured", spec.CheckSchema("schema", raw))...)
 		if _, err := schema.Compile(raw); err != nil {
 			list = append(list, diag.New(diag.InvalidSchema, "output.structured.schema", "the schema of the answer is not a valid JSON Schema: %v", err))
 		}

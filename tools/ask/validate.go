@@ -22,8 +22,8 @@ const (
 // Validate checks the record by itself. Paths are relative to the tool.
 func (c *Config) Validate() diag.List {
 	_, list := c.compileQuestion()
-	list = append(list, spec.CheckSchema("parameters", c.Parameters)...)
-	return slices.Concat(list, spec.CheckSchema("schema", c.Schema), c.checkAnswer(), c.checkAuth())
+	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
+	return slices.Concat(list, spec.CheckShorthand("schema", c.Schema), c.checkAnswer(), c.checkAuth())
 }
 
 // compileQuestion compiles the question.

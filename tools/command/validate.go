@@ -22,8 +22,7 @@ func (c *Config) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
 	}
 	list = append(list, c.checkEnv()...)
-	list = append(list, spec.CheckSchema("parameters", c.Parameters)...)
-	list = append(list, tools.CheckDescription(c.Description)...)
+	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
 	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.outputLimit())...)
 }
 

@@ -20,8 +20,7 @@ func (c *Config) Validate() diag.List {
 	list = append(list, c.checkChoices()...)
 	p, more := c.compileProgram()
 	list = append(list, more...)
-	list = append(list, spec.CheckSchema("parameters", c.Parameters)...)
-	list = append(list, tools.CheckDescription(c.Description)...)
+	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
 	return append(list, c.checkAllowPrivate(p.address)...)
 }
 
