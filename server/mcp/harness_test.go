@@ -160,14 +160,14 @@ func (everybody) Authenticate(*http.Request) (*server.Principal, error) {
 
 // world is a server of the surface.
 type world struct {
-	t       testing.TB
-	service *service.Service
-	surface *Surface
-	http    *server.Server
-	url     string
-	echoModel   *echoModel
-	pay     *effect
-	logs    *observer.ObservedLogs
+	t         testing.TB
+	service   *service.Service
+	surface   *Surface
+	http      *server.Server
+	url       string
+	echoModel *echoModel
+	pay       *effect
+	logs      *observer.ObservedLogs
 }
 
 // object and list are the forms of answers.
