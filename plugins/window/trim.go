@@ -29,6 +29,8 @@ type trimmer struct {
 	// unless allShort is set.
 	latest   int
 	allShort bool
+	// shortest is the latest step of an earlier request that shortened it. It stays short.
+	shortest int
 	// short counts the messages that are shortened.
 	short int
 }
@@ -68,7 +70,7 @@ func (t *trimmer) trimRequest(messages []model.Message, pinned, previous, budget
 	t.latest, t.allShort = latestStep(messages), false
 	before := t.measureAll()
 	latest := max(pinned, t.groupStart(t.latest))
-	if t.costFrom(latest) > budget {
+	if t.latest == t.shortest || t.costFrom(latest) > budget {
 		t.allShort = true
 		t.measureAll()
 	}

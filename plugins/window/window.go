@@ -97,6 +97,8 @@ type turn struct {
 	// that the session has another one.
 	cut      int
 	cutMoved bool
+	// short is where the latest step begins whose results were shortened, 0 for none.
+	short int
 	// effect describes the trimming of the latest request, shown the last reported trimming.
 	effect, shown event.ContextTrimmed
 }
@@ -167,11 +169,17 @@ func (t *turn) fitRequest(messages []model.Message, offered []model.Tool) []mode
 	if found {
 		previous = t.cut - shift
 	}
-	t.trimmer.task = task
+	t.trimmer.task, t.trimmer.shortest = task, 0
+	if found && t.short > 0 {
+		t.trimmer.shortest = t.short - shift
+	}
 	out := t.trimmer.trimRequest(messages, pinned, previous, max(0, t.policy.requestLimit()-tools))
 	t.effect = event.ContextTrimmed{
 		Dropped: out.dropped, Previews: out.shortened,
 		Before: out.before + tools, After: out.after + tools, Limit: t.policy.requestLimit(),
+	}
+	if found && t.trimmer.allShort {
+		t.short = t.trimmer.latest + shift
 	}
 	if found && out.cut > pinned && out.cut+shift != t.cut {
 		t.cut, t.cutMoved = out.cut+shift, true
