@@ -230,7 +230,7 @@ func (c *session) findFlight(meta mcp.Meta) *flight {
 	var found *flight
 	for _, f := range c.flights {
 		switch {
-		case f.waitingHost() == nil: // the server waits for an answer itself
+		case f.waitingHost() == nil && len(c.flights) > 1: // the server waits for an answer itself
 		case found != nil:
 			return nil
 		default:
