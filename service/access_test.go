@@ -78,6 +78,10 @@ var accesses = []struct {
 		_, err := s.TurnInput(ctx, c, b.turn)
 		return err
 	}}},
+	{"TurnVariables", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.TurnVariables(ctx, c, b.turn)
+		return err
+	}}},
 	{"GetTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.GetTurn(ctx, c, b.turn)
 		return err

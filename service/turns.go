@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -122,6 +124,24 @@ func (s *Turns) TurnInput(ctx context.Context, caller Caller, id string) ([]mode
 		return nil, fmt.Errorf("read the input of turn %s: %w", id, err)
 	}
 	return input, nil
+}
+
+// TurnVariables returns the names of the variables that a turn was given, in order. It does not
+// return their values, which can be secrets.
+func (s *Turns) TurnVariables(ctx context.Context, caller Caller, id string) ([]string, error) {
+	t, err := s.readTurn(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := decodeRequest(t)
+	if err != nil || len(asked.Variables) == 0 {
+		return nil, err
+	}
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(asked.Variables, &values); err != nil {
+		return nil, fmt.Errorf("read the variables of turn %s: %w", id, err)
+	}
+	return slices.Sorted(maps.Keys(values)), nil
 }
 
 // TurnMessages returns the messages of a turn: its input and the messages added so far. Messages

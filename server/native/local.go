@@ -117,12 +117,15 @@ func (l *Local) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
 	return list, nil
 }
 
-// GetTurn returns a turn, with its input and pending interactions.
+// GetTurn returns a turn, with its input, the names of its variables and its pending interactions.
 func (l *Local) GetTurn(ctx context.Context, id string) (*Turn, error) {
 	t, err := l.findTurn(ctx, id)
 	shown, err := l.shownTurn(ctx, t, err)
 	if err == nil {
 		shown.Input, err = l.Service.TurnInput(ctx, l.Caller, t.ID)
+	}
+	if err == nil {
+		shown.Variables, err = l.Service.TurnVariables(ctx, l.Caller, t.ID)
 	}
 	return shown, err
 }

@@ -38,6 +38,9 @@ type Turn struct {
 	FinishedAt time.Time       `json:"finished_at,omitzero"`
 	// Input are the messages that the turn was given; GetTurn alone returns them.
 	Input []model.Message `json:"input,omitempty"`
+	// Variables are the names of the variables that the turn was given; GetTurn alone returns
+	// them. Nobody can read the values.
+	Variables []string `json:"variables,omitempty"`
 	// WaitsFor lists the questions of a waiting turn.
 	WaitsFor []Question `json:"waits_for,omitempty"`
 	// Outcome is the outcome of the turn; nil while it is live.
