@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -265,16 +266,13 @@ func repeatText(r *evals.Result) string {
 func shortDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 func rateText(r evals.Rate) string {
-	return fmt.Sprintf("%.0f %% (99 %% interval %.0f–%.0f %%)", 100*r.Rate, 100*r.Low, 100*r.High)
+	return fmt.Sprintf("%s (99 %% interval %.0f–%.0f %%)", evals.Percent(r.Rate), 100*r.Low, 100*r.High)
 }
 
 // changeOfCase describes how a case differs from the baseline; empty if it does not.
 func changeOfCase(c *evals.Change, tolerance float64) string {
-	name := "all cases"
-	if c.Case != "" {
-		name = oneLine(runName(&evals.Result{Case: c.Case, Variant: c.Variant}))
-	}
-	rates := fmt.Sprintf("%.0f %% → %.0f %%", 100*c.Before.Rate, 100*c.After.Rate)
+	name := oneLine(runName(&evals.Result{Case: cmp.Or(c.Case, "all cases"), Variant: c.Variant}))
+	rates := evals.Percent(c.Before.Rate) + " → " + evals.Percent(c.After.Rate)
 	switch {
 	case c.Regressed(tolerance):
 		return fmt.Sprintf("  regressed  %s: %s (p = %.3f)\n", name, rates, c.P)

@@ -76,7 +76,7 @@ func (r *Report) Passed() bool {
 func (r *Report) IsExcused(run *Result) bool {
 	i := r.changeOf(run.Case, run.Variant)
 	return run.Status == Failed && i >= 0 && !slices.ContainsFunc(r.Regressions(), func(c Change) bool {
-		return c.Case == run.Case && c.Variant == run.Variant || c.Case == "" && r.Changes[i].Difference < 0
+		return c.Variant == run.Variant && (c.Case == run.Case || c.Case == "" && r.Changes[i].Difference < 0)
 	})
 }
 
@@ -120,7 +120,8 @@ func (r *Report) Rows() []*Row {
 	return rows
 }
 
-// WriteJUnit writes the results as JUnit XML, each run as a test case.
+// WriteJUnit writes the results as JUnit XML, each run as a test case. A failed run that does not
+// count is skipped.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	suite := junit.Testsuite{Name: "evals", Time: formatSeconds(0)}
 	var total time.Duration
@@ -134,12 +135,15 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		}
 		tc := junit.Testcase{Name: xmlText(name), Classname: one.Agent, Time: formatSeconds(one.Duration)}
 		outcome := &junit.Result{Message: xmlText(firstFailure(one)), Data: xmlText(describeFailures(one))}
-		switch one.Status {
-		case Failed:
+		switch {
+		case r.IsExcused(one):
+			outcome.Message = "failed without a regression: " + outcome.Message
+			tc.Skipped = outcome
+		case one.Status == Failed:
 			tc.Failure = outcome
-		case Errored:
+		case one.Status == Errored:
 			tc.Error = outcome
-		case Skipped:
+		case one.Status == Skipped:
 			tc.Skipped = outcome
 		}
 		total += one.Duration

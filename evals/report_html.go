@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -48,14 +49,20 @@ func (s *Summary) details() string {
 	if s.Skipped > 0 {
 		text += fmt.Sprintf(", skipped: %d", s.Skipped)
 	}
-	text += fmt.Sprintf(". Pass rate %s (99 %% interval %s to %s). %d tokens", percent(s.Rate.Rate), percent(s.Low), percent(s.High), s.Usage.Total())
+	text += fmt.Sprintf(". Pass rate %s (99 %% interval %s to %s). %d tokens", Percent(s.Rate.Rate), Percent(s.Low), Percent(s.High), s.Usage.Total())
 	if s.Cost != nil {
 		text += ", " + s.Cost.String()
 	}
 	return text + fmt.Sprintf(". Latency p50 %s, p95 %s.", shortTime(s.P50), shortTime(s.P95))
 }
 
-func percent(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) }
+// Percent returns a rate in percent. Only a rate of 1 is 100 %, and only 0 is 0 %.
+func Percent(rate float64) string {
+	if shown := 100 * math.Abs(rate); shown > 0 && shown < 0.5 || shown >= 99.5 && shown < 100 {
+		return fmt.Sprintf("%.1f %%", math.Copysign(min(max(shown, 0.1), 99.9), rate))
+	}
+	return fmt.Sprintf("%.0f %%", 100*rate)
+}
 
 func shortTime(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
@@ -73,8 +80,8 @@ func changesHTML(changes []Change) g.Node {
 					class += " passed"
 				}
 				return html.Tr(
-					html.Td(g.Text(strings.TrimSpace(cmp.Or(c.Case, "all cases")+" "+c.Variant))), html.Td(html.Class("number"), g.Text(percent(c.Before.Rate))), html.Td(html.Class("number"), g.Text(percent(c.After.Rate))),
-					html.Td(html.Class(class), g.Text(percent(c.Difference))), html.Td(html.Class("number"), g.Textf("%.3f", c.P)),
+					html.Td(g.Text(strings.TrimSpace(cmp.Or(c.Case, "all cases")+" "+c.Variant))), html.Td(html.Class("number"), g.Text(Percent(c.Before.Rate))), html.Td(html.Class("number"), g.Text(Percent(c.After.Rate))),
+					html.Td(html.Class(class), g.Text(Percent(c.Difference))), html.Td(html.Class("number"), g.Textf("%.3f", c.P)),
 				)
 			})),
 		),

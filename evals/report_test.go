@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +60,10 @@ func TestAReportSaysWhichRunsCount(t *testing.T) {
 	if strings.Join(excused, " ") != "known" || evals.NewReport(after, nil, 0).IsExcused(after[0]) {
 		t.Errorf("excused: %q", excused)
 	}
+	var xml bytes.Buffer
+	if err := r.WriteJUnit(&xml); err != nil || !strings.Contains(xml.String(), `failures="3" errors="0"`) || !strings.Contains(xml.String(), `<skipped message="failed without a regression: reason">`) {
+		t.Errorf("%v\n%s", err, &xml)
+	}
 	if len(r.Uncompared) != 1 || r.Uncompared[0].Case != "lost" || !strings.Contains(r.Uncompared[0].Reason, "(error): reason") {
 		t.Errorf("not compared: %v", r.Uncompared)
 	}
@@ -108,6 +113,43 @@ func TestAVariantThatRegressesIsNotHidden(t *testing.T) {
 		}
 		if strings.Join(worse, " ") != c.want || r.Passed() != (c.want == "") {
 			t.Errorf("regressed: %q, want %q", worse, c.want)
+		}
+	}
+}
+
+func TestOnlyWholeRatesAreRounded(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[float64]string{0: "0 %", 1: "100 %", 0.9988: "99.9 %", 0.99999: "99.9 %", 0.00001: "0.1 %", 0.004: "0.4 %", 0.855: "86 %", -0.15: "-15 %", -0.001: "-0.1 %"} {
+		if got := evals.Percent(rate); got != want {
+			t.Errorf("%v is %s, want %s", rate, got, want)
+		}
+	}
+}
+
+// TestVariantsAreComparedAsWholes has a variant that improves as much as another one regresses, in
+// many cases and in each by too little to count alone.
+func TestVariantsAreComparedAsWholes(t *testing.T) {
+	t.Parallel()
+	runs := func(variant string, passed int) (list []*evals.Result) {
+		for c := range 10 {
+			for i := range 10 {
+				status := evals.Failed
+				if i < passed {
+					status = evals.Passed
+				}
+				list = append(list, &evals.Result{Case: fmt.Sprint("c", c), Variant: variant, Repeat: i + 1, Status: status})
+			}
+		}
+		return list
+	}
+	for name, before := range map[string][]*evals.Result{
+		"both variants": append(runs("model=a", 5), runs("model=b", 8)...),
+		"no variant":    append(runs("", 6), runs("", 7)...),
+	} {
+		r := evals.NewReport(append(runs("model=a", 8), runs("model=b", 5)...), before, 0)
+		worse := r.Regressions()
+		if len(worse) != 1 || worse[0].Case != "" || worse[0].Variant != "model=b" || r.Passed() {
+			t.Errorf("%s: regressed: %+v", name, worse)
 		}
 	}
 }

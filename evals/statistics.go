@@ -12,7 +12,7 @@ import (
 const confidence = 2.5758293035489004
 
 // significance is the probability of taking noise for a difference. When several cases are
-// compared, half of it is for the suite as a whole and half is shared by the cases, so that
+// compared, half of it is shared by the variants as wholes and half by the cases, so that
 // a suite of a hundred cases raises no more false alarms than one of two.
 const significance = 0.05
 
@@ -156,22 +156,14 @@ func (c *Change) Regressed(tolerance float64) bool {
 	return c.Significant && c.Difference < -tolerance
 }
 
-// Compare compares results with a baseline: case by case and variant by variant, and then as a
-// whole. It leaves out cases that only one side has. A variant that the baseline lacks is compared
-// with all of its runs of the case.
+// Compare compares results with a baseline: case by case, and then each variant as a whole. It
+// leaves out cases that only one side has. A variant that the baseline lacks is compared with all
+// of its runs of the case.
 func Compare(before, after []*Result) []Change {
-	was, now := ratesOf(before), ratesOf(after)
-	rows, seen := groupRuns(before), make(map[string]bool)
-	var pairs []pair
+	was, rows := ratesOf(before), groupRuns(before)
 	var changes []Change
-	var whole Change
+	pairs, variants := make(map[string][]pair), []string(nil)
 	for _, row := range (&Report{Results: after}).Rows() {
-		if p := (pair{was[row.Case], now[row.Case]}); p.before.Runs > 0 && p.after.Runs > 0 && !seen[row.Case] {
-			seen[row.Case] = true
-			pairs = append(pairs, p)
-			whole.Before.Passed, whole.Before.Runs = whole.Before.Passed+p.before.Passed, whole.Before.Runs+p.before.Runs
-			whole.After.Passed, whole.After.Runs = whole.After.Passed+p.after.Passed, whole.After.Runs+p.after.Runs
-		}
 		runs := rows[rowKey{row.Case, row.Variant}]
 		p := pair{ratesOf(runs)[row.Case], row.Summary.Rate}
 		if p.before.Runs == 0 {
@@ -181,27 +173,47 @@ func Compare(before, after []*Result) []Change {
 		if p.before.Runs == 0 || p.after.Runs == 0 {
 			continue
 		}
-		change := newChange(row.Case, p.before, p.after, []pair{p})
-		change.Variant = row.Variant
+		change := newChange(row.Case, row.Variant, []pair{p})
 		if change.Difference != 0 && areDeterministic(runs) && areDeterministic(row.Runs) {
 			change.P = 0
 		}
 		changes = append(changes, change)
+		if pairs[row.Variant] == nil {
+			variants = append(variants, row.Variant)
+		}
+		pairs[row.Variant] = append(pairs[row.Variant], p)
 	}
-	n, limit := float64(len(changes)), significance
-	if len(changes) > 1 {
+	var wholes []Change
+	for _, v := range variants {
+		if len(pairs[v]) > 1 {
+			wholes = append(wholes, newChange("", v, pairs[v]))
+		}
+	}
+	limit := significance
+	if len(wholes) > 0 {
 		limit /= 2
-		changes = append(changes, newChange("", NewRate(whole.Before.Passed, whole.Before.Runs), NewRate(whole.After.Passed, whole.After.Runs), pairs))
 	}
-	for i := range changes {
-		c := &changes[i]
-		c.Significant = c.P < limit/n || c.Case == "" && c.P < limit
-	}
-	return changes
+	markSignificant(changes, limit)
+	markSignificant(wholes, limit)
+	return append(changes, wholes...)
 }
 
-func newChange(id string, before, after Rate, pairs []pair) Change {
-	c := Change{Case: id, Before: before, After: after}
+// markSignificant marks the changes that are unlikely to be chance, if all of them together may
+// raise a false alarm with a probability of limit.
+func markSignificant(changes []Change, limit float64) {
+	for i := range changes {
+		changes[i].Significant = changes[i].P < limit/float64(len(changes))
+	}
+}
+
+// newChange compares the runs of cases, each before and after.
+func newChange(id, variant string, pairs []pair) Change {
+	var before, after Rate
+	for _, p := range pairs {
+		before.Passed, before.Runs = before.Passed+p.before.Passed, before.Runs+p.before.Runs
+		after.Passed, after.Runs = after.Passed+p.after.Passed, after.Runs+p.after.Runs
+	}
+	c := Change{Case: id, Variant: variant, Before: NewRate(before.Passed, before.Runs), After: NewRate(after.Passed, after.Runs)}
 	c.Difference, c.P = improvementOf(pairs)
 	return c
 }
