@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -111,7 +110,7 @@ func (k *checkedSuite) checkCase(ctx context.Context, c *Case, compiled *compile
 	k.checkExpectations(ctx, c, "expect", &c.Expect, compiled, known)
 	for i := range c.Turns {
 		for n, a := range c.Turns[i].Attachments {
-			if _, err := os.Stat(a.Path); err != nil {
+			if err := checkFile(a.Path, maxDataSize); err != nil {
 				k.addError(diag.InvalidValue, diag.Join(diag.Index("turns", i), diag.Index("attachments", n)+".path"), "%v", err)
 			}
 		}

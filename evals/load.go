@@ -20,8 +20,11 @@ type Suite struct {
 	files map[string]*config.File
 }
 
-// maxFileSize bounds a file of cases, in bytes.
-const maxFileSize = 8 << 20
+// maxFileSize bounds a file of cases, and maxDataSize a recording or an attachment, in bytes.
+const (
+	maxFileSize = 8 << 20
+	maxDataSize = 256 << 20
+)
 
 // Load reads files of cases. Mistakes in their content are diagnostics; the error reports
 // files that cannot be read.
@@ -29,7 +32,7 @@ func Load(names []string) (*Suite, diag.List, error) {
 	s := &Suite{files: make(map[string]*config.File)}
 	var list diag.List
 	for _, name := range names {
-		data, err := readFile(name)
+		data, err := readFile(name, maxFileSize)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read cases: %w", err)
 		}
@@ -38,14 +41,25 @@ func Load(names []string) (*Suite, diag.List, error) {
 	return s, list, nil
 }
 
-// readFile reads a file of cases.
-func readFile(name string) ([]byte, error) {
+// checkFile returns an error unless a file is regular and has at most so many bytes. Others can be
+// endless.
+func checkFile(name string, most int64) error {
 	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", name)
+	case info.Size() > most:
+		return fmt.Errorf("%s has more than %d MiB", name, most>>20)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxFileSize {
-		return nil, fmt.Errorf("%s is not a regular file of at most %d MiB", name, maxFileSize>>20)
+	return nil
+}
+
+// readFile reads a file that checkFile accepts.
+func readFile(name string, most int64) ([]byte, error) {
+	if err := checkFile(name, most); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(name)
 }

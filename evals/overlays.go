@@ -51,7 +51,7 @@ func (o *overlays) openOverlay(ctx context.Context, c *Case) (*fleet.Overlay, di
 	if o.Config == nil {
 		return nil, nil, errors.New("Runner.Config is required for a case with an overlay")
 	}
-	data, err := readFile(c.Overlay)
+	data, err := readFile(c.Overlay, maxFileSize)
 	if err != nil {
 		return nil, nil, err
 	}

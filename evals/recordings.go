@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,7 +130,7 @@ func scriptedModels(k *compiled, turn *atomic.Int64) modelSource {
 
 // replayModels answers from a file.
 func replayModels(path string, redact recorded.Option) modelSource {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path, maxDataSize)
 	if err != nil {
 		return failingModels(&StaleError{Path: path, Err: err})
 	}
@@ -238,6 +239,9 @@ func writeFile(path string, data []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
+	if err := checkFile(path, math.MaxInt64); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
@@ -259,7 +263,7 @@ func writeFile(path string, data []byte) error {
 
 // readToolReplies reads recorded tool results. It returns none if the file does not exist.
 func readToolReplies(path string) ([]ToolReply, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path, maxDataSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

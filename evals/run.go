@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"mime"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -300,7 +299,7 @@ func (r *run) inputOf(t *Turn) (model.Message, error) {
 	}
 	for i := range t.Attachments {
 		a := &t.Attachments[i]
-		data, err := os.ReadFile(a.Path)
+		data, err := readFile(a.Path, maxDataSize)
 		if err != nil {
 			return m, fmt.Errorf("read attachment: %w", err)
 		}

@@ -217,7 +217,7 @@ func (b *batch) digestOf(c *Case) string {
 	}
 	_, _ = fmt.Fprintf(sum, "%s\x00%s\x00%s\x00%q\x00", data, revision, cmp.Or(b.Mode, ModeReplay), slices.Sorted(maps.Keys(b.Graders)))
 	for _, name := range b.filesOf(c) {
-		content, err := os.ReadFile(name)
+		content, err := readFile(name, maxDataSize)
 		_, _ = fmt.Fprintf(sum, "%s\x00%t\x00%d\x00%s", filepath.Base(name), err == nil, len(content), content)
 	}
 	digest := hex.EncodeToString(sum.Sum(nil)[:8])
@@ -310,10 +310,15 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 
 // describeError describes the error of a run.
 func (b *batch) describeError(err error) string {
-	if _, stale := errors.AsType[*StaleError](err); stale && !errors.Is(err, fs.ErrNotExist) && len(b.Unset) > 0 {
-		return fmt.Sprintf("%v; %s", err, strings.Join(b.Unset, "; "))
+	stale, ok := errors.AsType[*StaleError](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case !errors.Is(stale, fs.ErrNotExist) && len(b.Unset) > 0:
+		return fmt.Sprintf("%v; %s", stale, strings.Join(b.Unset, "; "))
+	default:
+		return stale.Error() // other errors follow from it
 	}
-	return err.Error()
 }
 
 // sourceOf returns the source of model answers for a recording path: the agents', or the judges'
