@@ -37,7 +37,8 @@ func newEvalAdd(p *program) *cobra.Command {
 		Long: `add makes a case of a stored turn and adds it to the file of cases --to. The model's
 answers become a script, and the results of tools are kept beside the file, so the case
 runs without keys and calls nothing. It expects the status, calls and text of the turn:
-edit it to what the agent should have done. Values of the secrets of FILE are redacted,
+edit it to what the agent should have done. The values of the turn's variables are not
+stored with the case: add names them, and the case has placeholders. Values of the secrets of FILE are redacted,
 but with --server none are: check the case before you commit it. Earlier turns of its
 session are the first turns of the case.
 
@@ -93,11 +94,14 @@ func (p *program) addCases(ctx context.Context, from *place, ids []string, o *ev
 	omitted := 0
 	for _, id := range ids {
 		name := cmp.Or(o.id, "turn-"+event.ShownID(id))
-		err := addCase(ctx, from, id, name, o.to, suite)
+		unknown, err := addCase(ctx, from, id, name, o.to, suite)
 		unfit, isUnfit := errors.AsType[*evals.DraftError](err)
 		switch {
 		case err == nil:
 			fmt.Fprintf(p.out, "added case %s to %s\n", oneLine(name), o.to)
+			if len(unknown) > 0 {
+				fmt.Fprintf(p.err, "warning: set the values of variables in case %s, which no server shows: %s\n", oneLine(name), oneLine(strings.Join(unknown, ", ")))
+			}
 		case filtered && errors.Is(err, evals.ErrCaseExists):
 			fmt.Fprintf(p.out, "turn %s is already a case\n", event.ShownID(id))
 		case filtered && isUnfit:
@@ -116,17 +120,17 @@ func (p *program) addCases(ctx context.Context, from *place, ids []string, o *ev
 	return nil
 }
 
-// addCase makes a case of a turn.
-func addCase(ctx context.Context, from *place, id, name, to string, suite []string) error {
+// addCase makes a case of a turn. It returns the variables whose values are unknown.
+func addCase(ctx context.Context, from *place, id, name, to string, suite []string) (unknown []string, err error) {
 	turns, err := readConversation(ctx, from, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	draft, err := evals.NewDraft(name, turns...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return draft.Write(to, suite, from.redact)
+	return draft.Unknown, draft.Write(to, suite, from.redact)
 }
 
 // suiteFiles returns the files of cases in the suite of a file: those in its directory, or
@@ -140,13 +144,18 @@ func suiteFiles(to string) ([]string, error) {
 	for i := range files {
 		files[i] = filepath.Join(dir, files[i])
 	}
-	for up := dir; up != "." && up != filepath.Dir(up); up = filepath.Dir(up) {
+	up, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	for ; up != filepath.Dir(up); up = filepath.Dir(up) {
 		if filepath.Base(up) != "evals" {
 			continue
 		}
 		if files, err = yamlFiles(up); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
+		break
 	}
 	return append(files, to), nil
 }

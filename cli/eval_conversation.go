@@ -25,14 +25,19 @@ func readConversation(ctx context.Context, from *place, id string) ([]*evals.Sto
 		return nil, err
 	}
 	var turns []*evals.StoredTurn
-	for _, id := range append(ids, t.ID) {
-		turn, err := readTurn(ctx, from, id)
+	for _, id := range ids {
+		earlier, err := from.GetTurn(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		turn, err := readEvents(ctx, from, earlier)
 		if err != nil {
 			return nil, err
 		}
 		turns = append(turns, turn)
 	}
-	return turns, nil
+	last, err := readEvents(ctx, from, t)
+	return append(turns, last), err
 }
 
 // maxConversation bounds the turns of a case.
@@ -83,15 +88,11 @@ func earlierTurns(ctx context.Context, from *place, t *native.Turn) ([]string, e
 	return ids, nil
 }
 
-// readTurn reads a turn with its events.
-func readTurn(ctx context.Context, from *place, id string) (*evals.StoredTurn, error) {
-	t, err := from.GetTurn(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	turn := &evals.StoredTurn{AgentID: t.AgentID, FinalAgent: t.Outcome.Agent, Status: event.Status(t.Status), Input: t.Input}
+// readEvents reads the events of a turn.
+func readEvents(ctx context.Context, from *place, t *native.Turn) (*evals.StoredTurn, error) {
+	turn := &evals.StoredTurn{AgentID: t.AgentID, FinalAgent: t.Outcome.Agent, Status: event.Status(t.Status), Input: t.Input, Variables: t.Variables}
 	for after := uint64(0); ; {
-		records, err := from.ReadEvents(ctx, id, after, transcriptPage, eventFilter(false))
+		records, err := from.ReadEvents(ctx, t.ID, after, transcriptPage, eventFilter(false))
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -27,13 +28,17 @@ type StoredTurn struct {
 	AgentID, FinalAgent string
 	Status              event.Status
 	Input               []model.Message
-	Events              []event.Event
+	// Variables are the names of the turn's variables, whose values nobody can read.
+	Variables []string
+	Events    []event.Event
 }
 
 // Draft is a case made of a stored turn, and the results of its tools.
 type Draft struct {
 	Case    *Case
 	Replies []ToolReply
+	// Unknown describes the variables of the turns, whose values have to be added to the case.
+	Unknown []string
 }
 
 // DraftError reports a turn that cannot become a case.
@@ -78,6 +83,7 @@ func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 				turn.Prompt = strings.TrimSpace(turn.Prompt + "\n" + part.Text)
 			}
 		}
+		d.addVariables(&turn, n, t.Variables)
 		var script draftScript
 		if err := d.addEvents(t.Events, &turn, &script); err != nil {
 			return nil, err
@@ -90,6 +96,22 @@ func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 	}
 	d.Case.Script, d.Case.Turns[0].Script = d.Case.Turns[0].Script, nil
 	return d, nil
+}
+
+// unknownValue stands for the value of a variable that nobody can read.
+const unknownValue = "unknown"
+
+// addVariables gives a turn placeholders for the values of its variables.
+func (d *Draft) addVariables(turn *Turn, n int, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	values := make(map[string]string, len(names))
+	for _, name := range names {
+		values[name] = unknownValue
+		d.Unknown = append(d.Unknown, diag.Key(diag.Index("turns", n)+".variables", name))
+	}
+	turn.Variables, _ = json.Marshal(values) // texts
 }
 
 // draftScript is a script in the form of the file.
@@ -236,7 +258,7 @@ func answerTo(q *interaction.Request, resumed *event.ToolCallResumed) AnswerRule
 // and an ID that a file of the suite already has ErrCaseExists; both write nothing.
 func (d *Draft) Write(file string, suite []string, hide func(string) string) error {
 	d.redact(hide)
-	data, err := os.ReadFile(file)
+	data, err := readFile(file, maxFileSize)
 	if os.IsNotExist(err) {
 		data, err = []byte("version: 1\ncases:\n"), nil
 	}
@@ -277,7 +299,7 @@ var ErrCaseExists = errors.New("there is already a case with this ID")
 
 // checkID returns an error if a file has a case with the ID.
 func (d *Draft) checkID(file string) error {
-	data, err := readFile(file)
+	data, err := readFile(file, maxFileSize)
 	if err != nil {
 		return nil //nolint:nilerr // no run can read it either
 	}
@@ -335,6 +357,9 @@ func (d *Draft) yaml() string {
 	for i := range c.Turns {
 		t := &c.Turns[i]
 		fmt.Fprintf(&b, "      - prompt: %s\n", flow(t.Prompt))
+		if len(t.Variables) > 0 {
+			fmt.Fprintf(&b, "        variables: %s\n", flow(t.Variables))
+		}
 		if len(t.Script) > 0 {
 			fmt.Fprintf(&b, "        script: %s\n", flow(t.Script))
 		}
