@@ -210,7 +210,7 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 	}
 	report := evals.NewReport(results, baseline, o.tolerance)
 	report.Removed = suite.Removed(baseline)
-	if err := errors.Join(sink.err, p.writeReports(suite, report, files, o)); err != nil {
+	if err := errors.Join(sink.check(), p.writeReports(suite, report, files, o)); err != nil {
 		return err
 	}
 	switch {

@@ -17,6 +17,7 @@ import (
 // resultFile is the file of --results, one JSON object a line.
 type resultFile struct {
 	file *os.File
+	name string
 	err  error
 }
 
@@ -45,11 +46,14 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	sink := &resultFile{file: file}
+	sink := &resultFile{file: file, name: name}
 	for _, r := range done {
 		if r.Status == evals.Passed || r.Status == evals.Failed {
-			sink.write(r)
+			sink.append(r)
 		}
+	}
+	if sink.err == nil {
+		sink.err = file.Sync()
 	}
 	if sink.err == nil {
 		sink.err = os.Rename(file.Name(), name)
@@ -62,6 +66,14 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 
 // write appends a result, on disk before the next run begins.
 func (f *resultFile) write(r *evals.Result) {
+	f.append(r)
+	if f.file != nil && f.err == nil {
+		f.err = f.file.Sync()
+	}
+}
+
+// append appends a result.
+func (f *resultFile) append(r *evals.Result) {
 	if f.file == nil || f.err != nil {
 		return
 	}
@@ -69,10 +81,22 @@ func (f *resultFile) write(r *evals.Result) {
 	if err == nil {
 		_, err = f.file.Write(append(line, '\n'))
 	}
-	if err == nil {
-		err = f.file.Sync()
-	}
 	f.err = err
+}
+
+// check returns why the file lacks results.
+func (f *resultFile) check() error {
+	if f.file == nil || f.err != nil {
+		return f.err
+	}
+	written, err := f.file.Stat()
+	if err != nil {
+		return err
+	}
+	if current, err := os.Stat(f.name); err != nil || !os.SameFile(written, current) {
+		return fmt.Errorf("--results %s lacks the results of this run: another process has replaced the file", f.name)
+	}
+	return nil
 }
 
 func (f *resultFile) close() {

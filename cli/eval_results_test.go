@@ -89,3 +89,42 @@ func TestASuiteIsFoundInAnyDirectory(t *testing.T) {
 		}
 	}
 }
+
+// TestASuiteIsFoundFromWithin adds to a file by its name alone, within the directory of the suite.
+func TestASuiteIsFoundFromWithin(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "evals", "shop")
+	other := filepath.Join(filepath.Dir(dir), "other.yaml")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(other, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if files, err := suiteFiles("new.yaml"); err != nil || !slices.Equal(files, []string{other, "new.yaml"}) {
+		t.Errorf("%q, %v", files, err)
+	}
+}
+
+// TestReplacedResultsAreReported has two runs that write results to one file.
+func TestReplacedResultsAreReported(t *testing.T) {
+	t.Parallel()
+	o := &evalOptions{results: filepath.Join(t.TempDir(), "r.jsonl")}
+	first, _, err := o.openResults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.close()
+	first.write(&evals.Result{Case: "a", Status: evals.Passed})
+	if err := first.check(); err != nil {
+		t.Error(err)
+	}
+	second, _, err := o.openResults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.close()
+	if err := first.check(); err == nil || !strings.Contains(err.Error(), "lacks the results of this run") {
+		t.Errorf("the first run: %v", err)
+	}
+	if err := second.check(); err != nil {
+		t.Errorf("the second run: %v", err)
+	}
+}
