@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/webhook"
@@ -200,10 +200,7 @@ func errorForTransport(err error) error {
 	if blocked := new(netguard.BlockedError); errors.As(err, &blocked) {
 		return &webhook.DeliveryError{Cause: errors.New("the URL leads to a private network"), Final: true}
 	}
-	if asked := new(url.Error); errors.As(err, &asked) {
-		err = asked.Err
-	}
-	return &webhook.DeliveryError{Cause: fmt.Errorf("reach the receiver: %w", err)}
+	return &webhook.DeliveryError{Cause: fmt.Errorf("reach the receiver: %w", redact.WithoutURL(err))}
 }
 
 // errorForStatus returns the error of an answer other than a success.

@@ -297,10 +297,7 @@ func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 
 // connectionError returns the error of a connection that broke.
 func (c *Client) connectionError(r *request, err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // which would name the query, too
-	}
-	return &brokenError{method: r.method, url: c.shownURL(r), err: err}
+	return &brokenError{method: r.method, url: c.shownURL(r), err: redact.WithoutURL(err)}
 }
 
 // shownURL returns the URL of a request without its query.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -118,9 +118,7 @@ func (t *tool) send(ctx context.Context, call *tools.Call) (tools.Result, error)
 // withoutURL returns err without the URL that the HTTP client puts around it: with
 // the arguments and the query it may hold secrets.
 func (t *tool) withoutURL(ctx context.Context, err error) error {
-	if around, ok := errors.AsType[*url.Error](err); ok {
-		err = around.Err
-	}
+	err = redact.WithoutURL(err)
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
 		plain := *lookup
 		plain.Server = "" // the model need not know the network

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/url"
 
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -55,10 +55,7 @@ func (f *Failures) wrapError(ctx context.Context, err error, class model.ErrorCl
 	if failure, ok := errors.AsType[*model.Error](err); ok {
 		return failure
 	}
-	// The URL is left out: it says nothing new, and may have been the answer's.
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err
-	}
+	err = redact.WithoutURL(err) // it says nothing new, and may have been the answer's
 	return f.Named(&model.Error{Class: class, Message: what + err.Error(), Err: err})
 }
 
