@@ -16,8 +16,8 @@ var secretMembers = regexp.MustCompile(`"(?:env|headers|params|query|[a-z_]*(?:k
 // urlMark finds texts that may be URLs with parameters.
 var urlMark = regexp.MustCompile(`[:}](?:\\?/){1,2}|"(?:[a-z_]*url|card_list)"`)
 
-// MaskDocument masks values in env, headers, key fields and parameters of URLs that are not references, in a
-// document or overlay. Documents of earlier versions of the runtime may contain such values. Unreadable
+// MaskDocument masks values in env, headers, key fields and parameters of URLs that are not
+// references, in a document or overlay. Documents of earlier versions of the runtime may contain such values. Unreadable
 // documents contain nothing that can be shown.
 func MaskDocument(document []byte, options Options) json.RawMessage {
 	if !secretMembers.Match(document) && !urlMark.Match(document) {
@@ -46,12 +46,12 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 			found = true
 		}
 	}
+	if patches != nil {
+		root[patchesKey] = patches
+	}
 	found = maskURLs(root) || found
 	if !found {
 		return document
-	}
-	if patches != nil {
-		root[patchesKey] = patches
 	}
 	masked, err := json.Marshal(root)
 	if err != nil {
@@ -96,8 +96,6 @@ func maskNamed(value any, all bool) (found bool) {
 			switch {
 			case isText && secret && !isReference(text):
 				v[name], found = redact.Placeholder, true
-			case isText && redact.IsURL(name, text):
-				v[name], found = redact.URL(text), true
 			case !isText:
 				mapping := slices.Contains([]string{"env", "headers", "params", "query"}, name)
 				found = maskNamed(one, mapping) || found
