@@ -27,45 +27,52 @@ func (e *overflowError) Termination() event.Termination {
 }
 
 // checkPinned returns an error if what is always sent is certainly too long. Vendors report it in many
-// ways, and some local servers cut the request silently.
+// ways, and some local servers cut the request silently. Images and files are left out: their price is
+// a guess.
 func (t *turn) checkPinned(systemPrompt string) error {
-	var instructions, task pinnedSize
-	instructions.addText(systemPrompt)
-	for i := range t.leading {
-		instructions.addParts(t.conversation[i].Parts)
-	}
-	for i := max(t.task.start, t.leading); i < t.task.end; i++ {
-		task.addParts(t.conversation[i].Parts)
-	}
-	limit := t.policy.ContextTokens
-	if limit <= 0 || instructions.least+task.least <= longestTokens*limit {
+	limit, size := t.policy.ContextTokens, 0
+	t.visitPinned(systemPrompt, func(text string, _ bool) { size += len(text) })
+	if limit <= 0 || size <= longestTokens*limit {
 		return nil
 	}
-	return &overflowError{toTokens(instructions.weight), toTokens(task.weight), limit}
+	var instructions, task, least int
+	t.visitPinned(systemPrompt, func(text string, isTask bool) {
+		least += countUnrepeated(text)
+		if isTask {
+			task += textWeight(text)
+		} else {
+			instructions += textWeight(text)
+		}
+	})
+	if least <= longestTokens*limit {
+		return nil
+	}
+	return &overflowError{toTokens(instructions), toTokens(task), limit}
 }
 
-// pinnedSize is the size of texts that are always sent. Images and files are left out: their price is a
-// guess.
-type pinnedSize struct {
-	weight int
-	// least is the bytes of the texts without repeated ones, of which a token may have many.
-	least int
+// visitPinned calls visit with the texts that are always sent: the instructions and the task.
+func (t *turn) visitPinned(systemPrompt string, visit func(text string, isTask bool)) {
+	visit(systemPrompt, false)
+	for i := range max(t.leading, t.task.end) {
+		isTask := i >= t.leading
+		if isTask && i < t.task.start {
+			continue
+		}
+		for _, part := range t.conversation[i].Parts {
+			visit(part.Text, isTask)
+			if r := part.ToolResult; r != nil {
+				visit(model.PartsText(r.Content), isTask)
+			}
+		}
+	}
 }
 
-func (s *pinnedSize) addText(text string) {
-	s.weight += textWeight(text)
+// countUnrepeated counts the bytes that differ from the one before. A token may have many equal bytes.
+func countUnrepeated(text string) (n int) {
 	for i := range len(text) {
 		if i == 0 || text[i] != text[i-1] {
-			s.least++
+			n++
 		}
 	}
-}
-
-func (s *pinnedSize) addParts(parts []model.Part) {
-	for i := range parts {
-		s.addText(parts[i].Text)
-		if r := parts[i].ToolResult; r != nil {
-			s.addText(model.PartsText(r.Content))
-		}
-	}
+	return n
 }
