@@ -279,7 +279,7 @@ func (w *upgradedApp) finishTurns(hasRuns bool) {
 		slept = 2 // with tools that are sealed
 	}
 	if w.hasHosted {
-		// The provider gets the result of the call that waited, and has what it said before.
+		// The provider gets the result of the call that waited, and remembers the answers before it.
 		if said[`{"n":21}`+"\n"] != 1 || said["kept elsewhere"] != 1 {
 			w.Errorf("the turns of the hosted provider answer %v", said)
 		}

@@ -23,8 +23,8 @@ const (
 	resolveKey = "ResolveInteraction "
 )
 
-// readKey returns the key of a request that reads the turn. One that began before the turn was
-// created may not know it.
+// readKey returns the key of a request that reads the turn. Requests sent during the creation have
+// a separate key, because their answers may not know the turn.
 func (d *drive) readKey(key string) string {
 	if d.creation != nil {
 		return "early " + key

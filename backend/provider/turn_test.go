@@ -250,7 +250,7 @@ func answerFirst(t *testing.T, r *rig, turn *runtime.Turn, answer string) {
 	replyFirst(t, r, turn, interaction.Answer{Action: interaction.Resume, Result: json.RawMessage(answer)})
 }
 
-// replyFirst answers or cancels what the turn asks first.
+// replyFirst answers or cancels the first question of the turn.
 func replyFirst(t *testing.T, r *rig, turn *runtime.Turn, answer interaction.Answer) {
 	t.Helper()
 	asked := r.sink.await(func(e *event.Event) bool { _, ok := e.Data.(*event.RunWaiting); return ok })
