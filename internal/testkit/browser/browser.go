@@ -20,6 +20,9 @@ import (
 const (
 	// timeout bounds a test's work in the browser.
 	timeout = 90 * time.Second
+	// startAttempts is how often the browser is started until it answers: with little memory or
+	// processor time it sometimes crashes at once.
+	startAttempts = 3
 	// awaitTimeout bounds one wait of a test.
 	awaitTimeout = 15 * time.Second
 	pollInterval = 10 * time.Millisecond
@@ -50,29 +53,47 @@ func Open(t testing.TB, width, height int) *Browser {
 	if err != nil {
 		needs.Missing(t, fmt.Errorf("no Chromium: %w", err))
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:len(chromedp.DefaultExecAllocatorOptions):len(chromedp.DefaultExecAllocatorOptions)],
-		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()),
-		chromedp.WSURLReadTimeout(timeout))
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	ctx, end := chromedp.NewExecAllocator(ctx, options...)
-	ctx, closePage := chromedp.NewContext(ctx)
-	b := &Browser{t: t, ctx: ctx}
-	chromedp.ListenTarget(ctx, b.note)
+	b := &Browser{t: t}
 	t.Cleanup(func() {
-		if ctx.Err() == nil {
-			_ = chromedp.Cancel(ctx) // waits for the process to end
-		}
-		closePage()
-		end()
-		cancel()
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for _, text := range b.errors {
 			t.Errorf("the page reports: %s", text)
 		}
 	})
-	b.Do(log.Enable())
-	return b
+	for attempt := 1; ; attempt++ {
+		options := append(chromedp.DefaultExecAllocatorOptions[:len(chromedp.DefaultExecAllocatorOptions):len(chromedp.DefaultExecAllocatorOptions)],
+			chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()),
+			chromedp.WSURLReadTimeout(timeout))
+		stop, err := b.start(options)
+		if err == nil {
+			t.Cleanup(stop)
+			return b
+		}
+		stop()
+		if attempt == startAttempts {
+			t.Fatal(err)
+		}
+		t.Logf("starting Chromium again: %v", err)
+	}
+}
+
+// start starts the browser. stop ends it, also after an error.
+func (b *Browser) start(options []chromedp.ExecAllocatorOption) (stop func(), err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, end := chromedp.NewExecAllocator(ctx, options...)
+	ctx, closePage := chromedp.NewContext(ctx)
+	b.ctx = ctx
+	chromedp.ListenTarget(ctx, b.note)
+	stop = func() {
+		if ctx.Err() == nil {
+			_ = chromedp.Cancel(ctx) // waits for the process to end
+		}
+		closePage()
+		end()
+		cancel()
+	}
+	return stop, chromedp.Run(ctx, log.Enable())
 }
 
 // note records the page's reports.
