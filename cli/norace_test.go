@@ -2,5 +2,4 @@
 
 package cli
 
-// slowdown is how much longer things may take under the race detector.
-const slowdown = 1
+const raceEnabled = false

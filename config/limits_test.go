@@ -118,9 +118,9 @@ func TestBombs(t *testing.T) {
 			} else {
 				t.Logf("%v, %d MB, %d diagnostics, first %s", elapsed, allocated, len(list), first(list))
 			}
-			// On an idle machine it takes less than a second with the collection
+			// On an idle machine it takes less than two seconds with the collection
 			// of garbage, which runs beside.
-			if elapsed > 3*time.Second {
+			if elapsed > 15*time.Second {
 				t.Errorf("it took %v", elapsed)
 			}
 		})
