@@ -43,7 +43,7 @@ func TestAFleetOfTenThousandAgentsIsShownAtOnce(t *testing.T) {
 	empty := fastest(t, b, s.url+"/console/#/nowhere", says("There is no such page.")) // how busy the machine is
 	ms := fastest(t, b, s.url+"/console/#/fleet", `document.querySelectorAll('tbody tr').length === 50`)
 	t.Logf("the first page of 10,003 agents is shown after %.0f ms", ms)
-	if most := max(300, 2*empty); ms > most {
+	if most := max(300, 5*empty); ms > most {
 		t.Errorf("that is more than %.0f ms", most)
 	}
 	b.Await(says("10,003 agents"))
@@ -76,7 +76,7 @@ func TestATurnOfFiftyThousandEventsOpensAtOnce(t *testing.T) {
 	var shown int
 	b.Do(chromedp.Evaluate(`document.querySelectorAll('.slot').length`, &shown))
 	t.Logf("a turn of %d events is shown after %.0f ms, and complete after %.0f ms, with %d rows in the page; an empty page takes %.0f ms", log.Events, ms, all, shown, empty)
-	if most := max(1000, 8*empty); ms > most/2 || all > most || shown > 100 {
+	if most := max(1000, 20*empty); ms > most/2 || all > most || shown > 100 {
 		t.Errorf("at most %.0f ms and 100 rows are allowed", most)
 	}
 	b.Do(chromedp.Focus(".virtual"), chromedp.KeyEvent(kb.End))
