@@ -197,7 +197,7 @@ func TestAnotherReplicaTakesOverTurnsOfAgentsAndAbortsThem(t *testing.T) {
 	if kept := askAgents[agentwire.Snapshot](at, "/waitForSnapshot", aboutSnapshot(hanging.SnapshotID)); kept.Status != agentwire.SnapshotAborted {
 		t.Errorf("got %+v", kept)
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("the abort took %s", took)
 	}
 	if next := askAgents[agentwire.Output](at, "", sayTo("aborted", "Good morning", false)); next.FinishReason != agentwire.FinishStop {

@@ -190,7 +190,7 @@ func TestAPeerThatFloods(t *testing.T) {
 			most := watchHeap(t)
 			begun := time.Now()
 			res, err := r.run(t.Context())
-			if took := time.Since(begun); took > 5*time.Second {
+			if took := time.Since(begun); took > 30*time.Second {
 				t.Errorf("it takes %s", took)
 			}
 			if grown := most(); grown > room {

@@ -47,7 +47,7 @@ func TestATurnIsCanceledThroughAnotherReplicaWhileItsToolIsSilent(t *testing.T) 
 	begun := time.Now()
 	load.cancel(t.Context(), "silent")
 	marked(t, p, "silent", callID(0, 0), stops, 1)
-	if took := time.Since(begun); took > 2*time.Second {
+	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("its tool was stopped after %s", took)
 	}
 	load.end(t, "silent")

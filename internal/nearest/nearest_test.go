@@ -95,7 +95,7 @@ func TestOfIsBoundedForHugeNames(t *testing.T) {
 	if _, ok := nearest.Of(name, []string{candidate}); !ok {
 		t.Error("the candidate was not found")
 	}
-	if took := time.Since(started); took > 5*time.Second {
+	if took := time.Since(started); took > 30*time.Second {
 		t.Errorf("one comparison took %v", took)
 	}
 }

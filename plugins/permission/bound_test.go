@@ -24,7 +24,7 @@ func TestComparingManyRulesTakesLittleTime(t *testing.T) {
 	if w := after.Widening(before, "wc"); !w.Widened || !w.Narrowed || !strings.Contains(w.Reason, "cannot be compared") {
 		t.Errorf("%+v", w)
 	}
-	if took := time.Since(begun); took > 5*time.Second {
+	if took := time.Since(begun); took > 30*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	if w := after.Widening(after, "wc"); w.Widened || w.Narrowed {

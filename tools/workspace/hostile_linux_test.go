@@ -129,12 +129,12 @@ func TestPatternsThatTakeLong(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("a", 200)
 	root := tree(t, map[string]string{deep: "x"})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	began := time.Now()
 	for _, pattern := range []string{strings.Repeat("*a", 60) + "b", strings.Repeat("**a", 60) + "b", strings.Repeat("{a,aa,*}", 14) + "b"} {
 		_, _ = call(ctx, t, Config{Root: root}, "list_files", fmt.Sprintf(`{"pattern":%q}`, pattern))
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 30*time.Second {
 			t.Fatalf("%s took %s", pattern, took)
 		}
 	}

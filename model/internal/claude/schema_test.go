@@ -59,7 +59,7 @@ func TestOutputSchemaWithManyDefinitions(t *testing.T) {
 	if _, ok := OutputSchema(json.RawMessage(schema)); !ok {
 		t.Error("the schema is rejected")
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("%d definitions took %v", n, took)
 	}
 }
