@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // The operations of a patch.
@@ -64,12 +65,6 @@ func (d *differ) add(op, path string, value json.RawMessage) {
 	d.patch = append(d.patch, event.PatchOperation{Op: op, Path: path, Value: bytes.Clone(value)})
 }
 
-// member is a member of an object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
 // diffObjects adds how the members of an object changed.
 func (d *differ) diffObjects(from, to json.RawMessage, path string) {
 	before, after := membersOf(from), membersOf(to)
@@ -81,15 +76,15 @@ func (d *differ) diffObjects(from, to json.RawMessage, path string) {
 		case len(after) == 0:
 			order = -1
 		default:
-			order = strings.Compare(before[0].name, after[0].name)
+			order = strings.Compare(before[0].Name, after[0].Name)
 		}
 		switch {
 		case order < 0:
-			d.add(opRemove, path+"/"+escapePointer(before[0].name), nil)
+			d.add(opRemove, path+"/"+escapePointer(before[0].Name), nil)
 		case order > 0:
-			d.add(opAdd, path+"/"+escapePointer(after[0].name), after[0].value)
-		case !bytes.Equal(before[0].value, after[0].value):
-			d.diff(before[0].value, after[0].value, path+"/"+escapePointer(before[0].name))
+			d.add(opAdd, path+"/"+escapePointer(after[0].Name), after[0].Value)
+		case !bytes.Equal(before[0].Value, after[0].Value):
+			d.diff(before[0].Value, after[0].Value, path+"/"+escapePointer(before[0].Name))
 		}
 		if order <= 0 {
 			before = before[1:]
@@ -102,7 +97,7 @@ func (d *differ) diffObjects(from, to json.RawMessage, path string) {
 
 // diffLists adds how the elements of a list changed.
 func (d *differ) diffLists(from, to json.RawMessage, path string) {
-	before, after := elementsOf(from), elementsOf(to)
+	before, after := slices.Collect(rawjson.Elements(from)), slices.Collect(rawjson.Elements(to))
 	for i := len(before) - 1; i >= len(after); i-- {
 		d.add(opRemove, path+"/"+strconv.Itoa(i), nil)
 	}
@@ -118,83 +113,22 @@ func (d *differ) diffLists(from, to json.RawMessage, path string) {
 
 // membersOf returns the members of a compact object, in the order of their names. Of two
 // with the same name the last one counts.
-func membersOf(object json.RawMessage) []member {
-	var list []member
-	for i := 1; object[i] != '}'; {
-		end := skipValue(object, i)
-		m := member{name: textOf(object[i:end])}
-		i = end + 1
-		end = skipValue(object, i)
-		m.value = object[i:end]
-		list = append(list, m)
-		if i = end; object[i] == ',' {
-			i++
-		}
+func membersOf(object json.RawMessage) []rawjson.Member {
+	var list []rawjson.Member
+	for name, value := range rawjson.Entries(object) {
+		list = append(list, rawjson.Member{Name: name, Value: value})
 	}
-	byName := func(a, b member) int { return cmp.Compare(a.name, b.name) }
+	byName := func(a, b rawjson.Member) int { return cmp.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(list, byName) {
 		slices.SortStableFunc(list, byName)
 	}
 	kept := list[:0]
 	for i := range list {
-		if i+1 == len(list) || list[i+1].name != list[i].name {
+		if i+1 == len(list) || list[i+1].Name != list[i].Name {
 			kept = append(kept, list[i])
 		}
 	}
 	return kept
-}
-
-// elementsOf returns the elements of a compact list.
-func elementsOf(list json.RawMessage) []json.RawMessage {
-	var out []json.RawMessage
-	for i := 1; list[i] != ']'; {
-		end := skipValue(list, i)
-		out = append(out, list[i:end])
-		if i = end; list[i] == ',' {
-			i++
-		}
-	}
-	return out
-}
-
-// skipValue returns the end of the value that begins at i, in compact JSON.
-func skipValue(raw json.RawMessage, i int) int {
-	switch raw[i] {
-	case '"':
-		return skipText(raw, i)
-	case '{', '[':
-	default:
-		for i < len(raw) && raw[i] != ',' && raw[i] != '}' && raw[i] != ']' {
-			i++
-		}
-		return i
-	}
-	for depth := 0; ; i++ {
-		switch raw[i] {
-		case '"':
-			i = skipText(raw, i) - 1
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-}
-
-// skipText returns the end of the string that begins at i.
-func skipText(raw json.RawMessage, i int) int {
-	for i++; ; i++ {
-		i += bytes.IndexByte(raw[i:], '"')
-		escapes := 0
-		for raw[i-1-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i + 1
-		}
-	}
 }
 
 // textOf returns the text of a JSON string.

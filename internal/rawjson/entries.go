@@ -50,8 +50,26 @@ func rawEntries(raw []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// valueEnd returns the position of the comma or bracket after the value of a member that
-// begins at from.
+// Elements iterates over the elements of a list in raw, which must be valid JSON. They are
+// parts of raw, and anything but a list has no elements.
+func Elements(raw []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		raw = bytes.TrimSpace(raw)
+		if len(raw) == 0 || raw[0] != '[' {
+			return
+		}
+		for at := 1; at < len(raw); at++ {
+			end := valueEnd(raw, at)
+			element := bytes.TrimSpace(raw[at:end])
+			if len(element) == 0 || !yield(element) {
+				return
+			}
+			at = end
+		}
+	}
+}
+
+// valueEnd returns the position of the comma or bracket after the value that begins at from.
 func valueEnd(raw []byte, from int) int {
 	level := 0
 	for i := from; i < len(raw); i++ {

@@ -1,7 +1,9 @@
 package rawjson_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
@@ -32,6 +34,26 @@ func FuzzEntriesAreThoseOfEncodingJSON(f *testing.F) {
 			if string(want[key]) != string(got[key]) {
 				t.Fatalf("%q: %q is %s, not %s", raw, key, got[key], want[key])
 			}
+		}
+	})
+}
+
+func FuzzElementsAreThoseOfEncodingJSON(f *testing.F) {
+	for _, seed := range []string{`[]`, ` [ 1 , [2,"]"],{"a":[3]} , "\\" ] `, `[[]]`, `{"a":[1]}`, `"["`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !rawjson.Valid(raw) {
+			return
+		}
+		var want []json.RawMessage
+		_ = json.Unmarshal(raw, &want) // leaves nil for anything but a list
+		var got []json.RawMessage
+		for element := range rawjson.Elements(raw) {
+			got = append(got, element)
+		}
+		if !slices.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+			t.Fatalf("%q has the elements %q, not %q", raw, got, want)
 		}
 	})
 }
