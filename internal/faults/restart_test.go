@@ -26,6 +26,11 @@ func TestPostgresDiesUnderLoadAndNothingIsLost(t *testing.T) {
 		defer close(done)
 		load.run(ctx, sessions, seed, func() bool { return !calm.Load() })
 	}()
+	for slot := range 2 { // a worker without a database to start with ends
+		if _, err := workers.worker(ctx, slot); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for range 3 {
 		w, err := workers.worker(ctx, random.IntN(2))
 		if err != nil {
