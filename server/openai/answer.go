@@ -147,13 +147,13 @@ func (a *answer) answerQuestions(outputs []functionOutput, said []model.Part) (*
 		q := a.questionOf(outputs[i].callID)
 		switch {
 		case q == nil:
-			return nil, badField("", "No tool call found for output with call_id '%s'.", clip.Text(outputs[i].callID))
+			return nil, badField("input", "No tool call found for output with call_id '%s'.", clip.Text(outputs[i].callID))
 		case i == len(outputs)-1:
 			segment = q.Segment
 		case q.Segment != segment && !a.questionOf(outputs[len(outputs)-1].callID).Answered:
 			continue // it was answered before
 		case given[q] != nil:
-			return nil, badField("", "There are two outputs for the call '%s'.", clip.Text(outputs[i].callID))
+			return nil, badField("input", "There are two outputs for the call '%s'.", clip.Text(outputs[i].callID))
 		}
 		given[q] = &outputs[i]
 	}
@@ -170,7 +170,7 @@ func (a *answer) answerQuestions(outputs []functionOutput, said []model.Part) (*
 			continue // by somebody else
 		}
 		if output == nil {
-			return nil, badField("", "No tool output found for function call %s.", asked.publicID())
+			return nil, badField("input", "No tool output found for function call %s.", asked.publicID())
 		}
 		answered, err := output.toAnswer(a.call.Context(), q, asked)
 		if err != nil {
@@ -202,7 +202,7 @@ func (o *functionOutput) toAnswer(ctx context.Context, q *surfacekit.Question, a
 	case asked.Type == itemFunction:
 		return surfacekit.AnswerCall(q.InteractionRequest, clienttool.Answer{Result: &o.output})
 	case asked.Type == itemApproval && o.approve == nil:
-		return interaction.Answer{}, badField("", "The request for approval %s needs an mcp_approval_response.", asked.ID)
+		return interaction.Answer{}, badField("input", "The request for approval %s needs an mcp_approval_response.", asked.ID)
 	case asked.Type == itemApproval:
 		return surfacekit.AnswerApproval(ctx, q.InteractionRequest, *o.approve, o.reason)
 	default:

@@ -65,6 +65,7 @@ type chatFormat struct {
 	Schema struct {
 		Name   string          `json:"name"`
 		Schema json.RawMessage `json:"schema,omitempty"`
+		Strict *bool           `json:"strict,omitempty"`
 	} `json:"json_schema,omitzero"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -29,7 +30,7 @@ func TestModelsAreTheAgentsOfTheKey(t *testing.T) {
 	if list := string(w.Ask("ann", "GET /v1/models", "", http.StatusOK)); strings.Contains(list, "clerk") || !strings.Contains(list, "plain") {
 		t.Errorf("ann sees %s", list)
 	}
-	if one := get[modelView](w, "GET /v1/models/clerk", ""); one.ID != "clerk" || one.Object != "model" {
+	if one := get[modelView](w, "GET /v1/models/clerk", ""); one.ID != "clerk" || one.Object != "model" || time.Since(time.Unix(one.Created, 0)) > time.Hour {
 		t.Errorf("the model is %+v", one)
 	}
 	for _, request := range []string{"GET /v1/models/nope", "GET /v1/models/a%2Fb"} {

@@ -122,13 +122,14 @@ func storedView(raw json.RawMessage, i *inputItem, in *input, id string) (json.R
 	return json.Marshal(fields)
 }
 
-// findConversation returns the conversation of the caller with an id.
-func (c *call) findConversation(id string) (*conversation, error) {
+// findConversation returns the conversation of the caller with an id, which is the value of param;
+// empty for one in the path.
+func (c *call) findConversation(id, param string) (*conversation, error) {
 	found := new(conversation)
 	var err error
 	found.Session, err = c.Service.GetSession(c.Context(), c.Caller, id)
 	if errors.Is(err, service.ErrNotFound) || err == nil && (found.Labels[ownLabel] != "conv" || found.State == service.SessionArchived) {
-		return nil, notFound("Conversation", id)
+		return nil, notFound("Conversation", id, param)
 	}
 	if err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (v *conversation) taken() int {
 
 // beginInConversation starts a turn in a conversation, or answers the turn that waits there.
 func (c *call) beginInConversation(id string, asked *turnRequest) (*answer, error) {
-	v, err := c.findConversation(id)
+	v, err := c.findConversation(id, "conversation")
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +267,7 @@ func isDeleted(item json.RawMessage) bool { return string(item) == "null" }
 // onConversation finds the conversation that the path names.
 func onConversation(answerWith func(*call, *conversation) (any, error)) func(*call) (any, error) {
 	return func(c *call) (any, error) {
-		v, err := c.findConversation(c.R.PathValue("id"))
+		v, err := c.findConversation(c.R.PathValue("id"), "")
 		if err != nil {
 			return nil, err
 		}
@@ -326,7 +327,7 @@ func (c *call) readItem(v *conversation) (any, error) {
 	id := c.R.PathValue("item")
 	at := slices.IndexFunc(all, func(raw json.RawMessage) bool { return idOf(raw) == id })
 	if at < 0 {
-		return nil, notFound("Item", id)
+		return nil, notFound("Item", id, "")
 	}
 	return all[at], nil
 }
@@ -339,7 +340,7 @@ func (c *call) deleteItem(v *conversation) (any, error) {
 	id := c.R.PathValue("item")
 	at := slices.IndexFunc(v.record.Items, func(raw json.RawMessage) bool { return idOf(raw) == id })
 	if at < v.taken() {
-		return nil, badField("", "Item '%s' is part of a response and cannot be deleted.", clip.Text(id))
+		return nil, badField("item_id", "Item '%s' is part of a response and cannot be deleted.", clip.Text(id))
 	}
 	return viewConversation(v.Session, &v.record), c.updateRecord(v.ID, func(kept *sessionRecord) error {
 		kept.Items[at] = null

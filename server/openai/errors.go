@@ -60,8 +60,8 @@ func unknownModel(id string) error {
 }
 
 // notFound returns an error for a record that does not exist or belongs to another key.
-func notFound(kind, id string) error {
-	return newRefusal(http.StatusNotFound, "", "", "%s with id '%s' not found.", kind, clip.Text(id))
+func notFound(kind, id, param string) error {
+	return newRefusal(http.StatusNotFound, "", param, "%s with id '%s' not found.", kind, clip.Text(id))
 }
 
 // newErrorBody returns the body of an error. Its parameter and code may be null.

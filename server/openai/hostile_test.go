@@ -7,29 +7,46 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 )
+
+// wrongValues checks that the rejection of a wrong value names the parameter.
+func (w *world) wrongValues(request, body string) {
+	w.t.Helper()
+	w.SendWrongValues(request, body, func(path string, r surfacetest.Reply) {
+		var got errorBody
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, "."), ".")
+		name, _, _ = strings.Cut(name, "[")
+		name = strings.TrimSuffix(name, "s") // a wrong name in tools is missing for tool_choice
+		if err := json.Unmarshal([]byte(r.Body), &got); err != nil || got.Error.Param == nil || path != "" && !strings.HasPrefix(*got.Error.Param, name) {
+			w.t.Errorf("%s with another %s: %v %d %s", request, path, err, r.Status, r.Body)
+		}
+	})
+}
 
 func TestWrongValuesAreNoInternalErrors(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	const functions = `"parameters":{"type":"object","properties":{"a":{"type":"string"}}},"strict":true`
-	w.SendWrongValues("POST /v1/chat/completions", `{"model":"clerk","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"s"},`+
+	w.wrongValues("POST /v1/chat/completions", `{"model":"clerk","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"s"},`+
 		`{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk=","detail":"low"}},`+
 		`{"type":"input_audio","input_audio":{"data":"aGk=","format":"wav"}},{"type":"file","file":{"file_data":"aGk=","filename":"f"}}]},`+
 		`{"role":"assistant","content":null,"refusal":"no","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"done"},{"role":"user","content":"hi"}],`+
 		`"tools":[{"type":"function","function":{"name":"f","description":"d",`+functions+`}}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}},`+
 		`"response_format":{"type":"text","json_schema":{"name":"n","schema":{"type":"object"}}},"max_completion_tokens":9,"seed":1,"stop":["x"],"reasoning_effort":"low","verbosity":"low","temperature":1,"top_p":1,`+
 		`"parallel_tool_calls":true,"metadata":{"a":"b"},"user":"u","safety_identifier":"s"}`)
-	w.SendWrongValues("POST /v1/responses", `{"model":"clerk","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_image","image_url":"data:image/png;base64,aGk="},`+
+	w.wrongValues("POST /v1/responses", `{"model":"clerk","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_image","image_url":"data:image/png;base64,aGk="},`+
 		`{"type":"input_file","file_data":"aGk=","filename":"f"}]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"o"},`+
-		`{"type":"mcp_call","id":"m","name":"f","arguments":"{}","output":"o"},{"type":"mcp_approval_response","approval_request_id":"r","approve":true,"reason":"x"},{"role":"user","content":"hi"}],`+
+		`{"type":"mcp_call","id":"m","name":"f","arguments":"{}","output":"o"},{"type":"mcp_approval_request","id":"r"},{"type":"mcp_approval_response","approval_request_id":"r","approve":true,"reason":"x"},{"role":"user","content":"hi"}],`+
 		`"instructions":"i","background":false,"store":true,"tools":[{"type":"function","name":"f","description":"d",`+functions+`}],"tool_choice":"auto","max_output_tokens":9,`+
-		`"reasoning":{"effort":"low","summary":"auto"},"text":{"format":{"type":"text","name":"n","schema":{"type":"object"}},"verbosity":"low"},"truncation":"auto","metadata":{"a":"b"}}`)
+		`"reasoning":{"effort":"low","summary":"auto"},"text":{"format":{"type":"text","name":"n","schema":{"type":"object"}},"verbosity":"low"},"truncation":"auto","metadata":{"a":"b"},`+
+		`"stream_options":{"include_obfuscation":false},"include":["reasoning.encrypted_content"],"service_tier":"auto","prompt_cache_key":"k"}`)
 	conversation := `{"metadata":{"a":"b"},"items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},{"type":"function_call_output","call_id":"c","output":"o"}]}`
-	w.SendWrongValues("POST /v1/conversations", conversation)
+	w.wrongValues("POST /v1/conversations", conversation)
 	made := get[conversationView](w, "POST /v1/conversations", `{}`)
-	w.SendWrongValues("POST /v1/conversations/"+made.ID, `{"metadata":{"a":"b"}}`)
-	w.SendWrongValues("POST /v1/responses", `{"model":"clerk","input":"hi","conversation":{"id":"`+made.ID+`"}}`)
+	w.wrongValues("POST /v1/conversations/"+made.ID, `{"metadata":{"a":"b"}}`)
+	w.wrongValues("POST /v1/responses", `{"model":"clerk","input":"hi","conversation":{"id":"`+made.ID+`"}}`)
 }
 
 func TestReferencesToItemsAreLimited(t *testing.T) {
@@ -181,6 +198,9 @@ func TestStreamsIgnoreLastEventID(t *testing.T) {
 		if got := w.failing("alice", path+"&starting_after="+after, "", http.StatusBadRequest); got != "invalid_value starting_after" {
 			t.Errorf("after %s: %s", after, got)
 		}
+	}
+	if got := w.failing("alice", path+"x", "", http.StatusBadRequest); got != "invalid_value stream" {
+		t.Errorf("stream=truex gives %s", got)
 	}
 }
 

@@ -6,6 +6,7 @@ package openai
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/component"
@@ -118,8 +119,12 @@ type modelView struct {
 	Name    string `json:"name,omitempty"`
 }
 
+// started is when the program started, which models show as the time of their creation: agents
+// have none.
+var started = time.Now().Unix()
+
 func viewModel(id string, agent *spec.Agent) modelView {
-	return modelView{ID: id, Object: "model", OwnedBy: "agentruntime", Name: agent.Description}
+	return modelView{ID: id, Object: "model", Created: started, OwnedBy: "agentruntime", Name: agent.Description}
 }
 
 // listModels answers with the agents that the key may use.

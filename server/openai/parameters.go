@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -30,8 +31,10 @@ type Parameter struct {
 	Name string
 	Use  Use
 	Note string
-	// allows are the values of a Checked parameter, as JSON.
+	// allows are the values of a Checked parameter, as JSON. holds is a value of the type of an
+	// Ignored one.
 	allows []string
+	holds  any
 }
 
 // ChatParameters returns the parameters of POST /v1/chat/completions. Others are ignored,
@@ -48,8 +51,8 @@ var sampling = []Parameter{
 	{Name: "metadata", Use: Honored, Note: "up to 16 pairs"},
 	{Name: "user", Use: Honored, Note: "kept with the run"},
 	{Name: "safety_identifier", Use: Honored, Note: "kept with the run"},
-	{Name: "prompt_cache_key", Use: Ignored}, {Name: "prompt_cache_options", Use: Ignored}, {Name: "prompt_cache_retention", Use: Ignored},
-	{Name: "service_tier", Use: Ignored},
+	{Name: "prompt_cache_key", Use: Ignored, holds: ""}, {Name: "prompt_cache_options", Use: Ignored, holds: object{}}, {Name: "prompt_cache_retention", Use: Ignored, holds: ""},
+	{Name: "service_tier", Use: Ignored, holds: ""},
 	{Name: "top_logprobs", Use: Checked, Note: "0", allows: []string{"0"}},
 	{Name: "moderation", Use: Rejected},
 }
@@ -73,7 +76,7 @@ var chatParameters = append([]Parameter{
 	{Name: "n", Use: Checked, Note: "1", allows: []string{"1"}},
 	{Name: "logprobs", Use: Checked, Note: "false", allows: []string{"false"}},
 	{Name: "modalities", Use: Checked, Note: "`[\"text\"]`", allows: []string{`["text"]`}},
-	{Name: "store", Use: Ignored, Note: "stored completions are not served"},
+	{Name: "store", Use: Ignored, holds: false, Note: "stored completions are not served"},
 	{Name: "audio", Use: Rejected}, {Name: "prediction", Use: Rejected}, {Name: "web_search_options", Use: Rejected},
 	{Name: "functions", Use: Rejected, Note: "use `tools`"}, {Name: "function_call", Use: Rejected, Note: "use `tool_choice`"},
 }, sampling...)
@@ -82,7 +85,7 @@ var responseParameters = append([]Parameter{
 	{Name: "model", Use: Honored, Note: "the ID of an agent"},
 	{Name: "input", Use: Honored},
 	{Name: "instructions", Use: Honored, Note: "added to those of the agent, for this response only"},
-	{Name: "stream", Use: Honored}, {Name: "stream_options", Use: Ignored},
+	{Name: "stream", Use: Honored}, {Name: "stream_options", Use: Ignored, holds: object{}},
 	{Name: "background", Use: Honored, Note: "not with `store: false`"},
 	{Name: "store", Use: Honored},
 	{Name: "previous_response_id", Use: Honored}, {Name: "conversation", Use: Honored},
@@ -92,7 +95,7 @@ var responseParameters = append([]Parameter{
 	{Name: "max_tool_calls", Use: Rejected},
 	{Name: "reasoning", Use: Honored, Note: "`effort` and `summary`"},
 	{Name: "text", Use: Honored, Note: "`format` and `verbosity`"},
-	{Name: "include", Use: Ignored},
+	{Name: "include", Use: Ignored, holds: []string{}},
 	{Name: "truncation", Use: Checked, Note: "`disabled` or `auto`", allows: []string{`"disabled"`, `"auto"`}},
 	{Name: "prompt", Use: Rejected},
 	{Name: "context_management", Use: Rejected}, {Name: "image", Use: Rejected}, {Name: "access_programs", Use: Rejected}, {Name: "background_options", Use: Rejected},
@@ -117,7 +120,8 @@ func (c *call) readBody(into any, table []Parameter) ([]byte, error) {
 	return data, checkParameters(all, table)
 }
 
-// checkParameters reports the first parameter of a body that is rejected.
+// checkParameters reports the first parameter of a body that is rejected, or ignored and of a wrong
+// type.
 func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 	for i := range table {
 		p := &table[i]
@@ -130,6 +134,11 @@ func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 			return rejectParameter(p.Name, p.Note)
 		case p.Use == Checked && p.allows != nil && !slices.Contains(p.allows, rawjson.CompactText(value)):
 			return rejectParameter(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
+		case p.Use == Ignored:
+			if err := json.Unmarshal(value, reflect.New(reflect.TypeOf(p.holds)).Interface()); err != nil {
+				_, problem := rawjson.DescribeError(err, nil)
+				return badField(p.Name, "%s: %s", p.Name, problem)
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,7 +138,7 @@ func onResponse(answerWith func(*call, *answer) (any, error)) func(*call) (any, 
 		id := c.R.PathValue("id")
 		a, err := c.findResponse(id)
 		if errors.Is(err, service.ErrNotFound) {
-			return nil, notFound("Response", id)
+			return nil, notFound("Response", id, "")
 		}
 		if err != nil {
 			return nil, err
@@ -155,7 +156,11 @@ func (c *call) readResponse(a *answer) (any, error) {
 			return nil, badField("starting_after", "starting_after must be a number from 0 on")
 		}
 	}
-	if stream, err := strconv.ParseBool(q.Get("stream")); err == nil && stream {
+	stream, err := strconv.ParseBool(cmp.Or(q.Get("stream"), "false"))
+	if err != nil {
+		return nil, badField("stream", "stream must be true or false")
+	}
+	if stream {
 		again := c.newAnswer(a.turn, a.turnRecord, a.want)
 		again.stream(newResponseStream(again, after))
 		return nil, nil //nolint:nilnil // it is written

@@ -83,7 +83,7 @@ func (c *call) resumeOrBegin(asked *turnRequest, prefix string, body []byte) (*a
 	}
 	key, err := surfacekit.ReadKey(c.R, ownLabel, c.R.URL.Path)
 	if err != nil {
-		return nil, badField("", "%s", err)
+		return nil, badField(surfacekit.IdempotencyHeader, "%s", err)
 	}
 	in := service.CreateSession{AgentID: asked.agent, Labels: map[string]string{ownLabel: strings.Trim(prefix, "-_")}}
 	if key != "" {

@@ -17,8 +17,9 @@ var wrongValues = []string{
 
 // SendWrongValues sends a request of alice once for each value in its body and each wrong
 // value. A number of the request replaces {n} in the path and the body. No answer may be an
-// internal error or break off, and a rejection must say something.
-func (w *World) SendWrongValues(request, body string) {
+// internal error or break off, and a rejection must say something. The checks are called with the
+// path of the value and each rejection.
+func (w *World) SendWrongValues(request, body string, checks ...func(path string, r Reply)) {
 	w.t.Helper()
 	var whole any
 	if err := json.Unmarshal([]byte(body), &whole); err != nil {
@@ -42,6 +43,10 @@ func (w *World) SendWrongValues(request, body string) {
 			w.t.Errorf("%s with another %s: %d %s\n%s", request, path, resp.StatusCode, answer, body)
 		case resp.StatusCode >= http.StatusBadRequest && len(answer) < len(`{"error":"x"}`):
 			w.t.Errorf("%s with another %s: the error %d says only %q", request, path, resp.StatusCode, answer)
+		case resp.StatusCode >= http.StatusBadRequest:
+			for _, check := range checks {
+				check(path, Reply{resp.StatusCode, string(answer)})
+			}
 		}
 	}
 	for _, path := range valuePaths(whole, "") {

@@ -1,0 +1,56 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// samples are values of each JSON type, by the first letter of its name.
+var samples = map[string]string{"s": `"x"`, "n": `7`, "b": `true`, "l": `[1]`, "o": `{"x":1}`}
+
+// parameterTypes are the JSON types of the parameters of both protocols.
+var parameterTypes = map[string]string{
+	"model": "s", "messages": "l", "stream": "b", "stream_options": "o", "tools": "l", "tool_choice": "so", "response_format": "o", "max_completion_tokens": "n",
+	"max_tokens": "n", "reasoning_effort": "s", "verbosity": "s", "seed": "n", "stop": "sl", "presence_penalty": "n", "frequency_penalty": "n", "logit_bias": "o", "n": "n",
+	"logprobs": "b", "modalities": "l", "store": "b", "audio": "o", "prediction": "o", "web_search_options": "o", "functions": "l", "function_call": "so",
+	"temperature": "n", "top_p": "n", "parallel_tool_calls": "b", "metadata": "o", "user": "s", "safety_identifier": "s", "prompt_cache_key": "s", "prompt_cache_options": "o",
+	"prompt_cache_retention": "s", "service_tier": "s", "top_logprobs": "n", "moderation": "o",
+	"input": "sl", "instructions": "s", "background": "b", "previous_response_id": "s", "conversation": "so", "max_output_tokens": "n", "max_tool_calls": "n", "reasoning": "o",
+	"text": "o", "include": "l", "truncation": "s", "prompt": "o", "context_management": "l", "image": "o", "access_programs": "l", "background_options": "o",
+}
+
+// TestParametersOfAWrongTypeAreRejectedByName: whatever a parameter is used for.
+func TestParametersOfAWrongTypeAreRejectedByName(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	for request, table := range map[string][]Parameter{"POST /v1/chat/completions": chatParameters, "POST /v1/responses": responseParameters} {
+		for _, p := range table {
+			right, known := parameterTypes[p.Name]
+			if !known {
+				t.Errorf("%s: %s has no type here", request, p.Name)
+			}
+			for typ, value := range samples {
+				if typ == "l" && right == "l" && p.Use == Ignored { // whose elements have a type, too
+					right = ""
+				}
+				if strings.Contains(right, typ) {
+					continue
+				}
+				body := map[string]json.RawMessage{
+					"model": json.RawMessage(`"clerk"`), "messages": json.RawMessage("[" + said("hi") + "]"), "input": json.RawMessage(`"hi"`),
+				}
+				body[p.Name] = json.RawMessage(value)
+				data, err := json.Marshal(body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, param, _ := strings.Cut(w.failing("alice", request, string(data), http.StatusBadRequest), " ")
+				if name, _, _ := strings.Cut(param, "["); name != p.Name {
+					t.Errorf("%s with %s: %s names %s", request, p.Name, value, param)
+				}
+			}
+		}
+	}
+}
