@@ -82,7 +82,7 @@ func (a *answer) wait() error { return a.call.NewStream(a.turn).Wait(a.call.Cont
 // Fail writes an error, unless the server shuts down.
 func (a *answer) Fail(err error) (ended bool) {
 	if !errors.Is(err, server.ErrDraining) {
-		a.sink.fail((&Surface{a.call.Base}).describeError(a.call.R, err))
+		a.sink.fail(describeError(a.call.Base, a.call.R, err))
 	}
 	return false
 }

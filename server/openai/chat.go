@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // chatHead begins completions and their chunks.
@@ -19,7 +20,7 @@ type chatHead struct {
 	Model   string `json:"model"`
 }
 
-func (a *answer) chatHead(object string) chatHead {
+func newChatHead(a *answer, object string) chatHead {
 	return chatHead{answerID(a.turn.ID, a.want), object, a.turn.CreatedAt.Unix(), a.label}
 }
 
@@ -63,8 +64,13 @@ func chatUsageOf(u event.Usage) chatUsage {
 	return v
 }
 
+// chatRoutes returns the routes of chat completions.
+func chatRoutes(b *surfacekit.Base) []server.Route {
+	return []server.Route{begins(server.Typed[chatRequest, chatCompletion](newRoute(b, "POST /v1/chat/completions", settings.ScopeRunsWrite, createChat)))}
+}
+
 // createChat starts a run, or gives a waiting run the function results at the end of the messages.
-func (c *call) createChat() (any, error) {
+func createChat(c *call) (any, error) {
 	var r chatRequest
 	body, err := c.readBody(&r, chatParameters)
 	if err != nil {
@@ -86,18 +92,18 @@ func (c *call) createChat() (any, error) {
 	err = a.wait()
 	reason, failed := "", (*server.Refusal)(nil)
 	if err == nil {
-		if reason, failed = a.over().chatFinish(); failed != nil {
+		if reason, failed = chatFinish(a.over()); failed != nil {
 			err = failed
 		}
 	}
 	if err != nil {
 		return nil, c.afterBegin(err)
 	}
-	return a.toCompletion(reason), nil
+	return newCompletion(a, reason), nil
 }
 
-// toCompletion returns the segment, which has ended, in one piece.
-func (a *answer) toCompletion(reason string) *chatCompletion {
+// newCompletion returns the segment, which has ended, in one piece.
+func newCompletion(a *answer, reason string) *chatCompletion {
 	e, message := a.over(), chatAnswer{Role: surfacekit.RoleAssistant}
 	var texts, thoughts []string
 	for _, i := range e.items {
@@ -115,12 +121,12 @@ func (a *answer) toCompletion(reason string) *chatCompletion {
 		message.Content = &text
 	}
 	return &chatCompletion{
-		chatHead: a.chatHead("chat.completion"), Choices: []chatChoice{{Message: message, FinishReason: reason, Logprobs: null}}, Usage: chatUsageOf(e.usage),
+		chatHead: newChatHead(a, "chat.completion"), Choices: []chatChoice{{Message: message, FinishReason: reason, Logprobs: null}}, Usage: chatUsageOf(e.usage),
 	}
 }
 
 // chatFinish returns why the answer ended, or the error of a run that failed.
-func (e *ending) chatFinish() (string, *server.Refusal) {
+func chatFinish(e *ending) (string, *server.Refusal) {
 	if e.finish == nil {
 		return "tool_calls", nil
 	}
@@ -183,7 +189,7 @@ type chatDelta struct {
 }
 
 func newChatStream(a *answer, usage bool) *chatStream {
-	s := &chatStream{answer: a, usage: usage, head: chatChunk{chatHead: a.chatHead("chat.completion.chunk")}}
+	s := &chatStream{answer: a, usage: usage, head: chatChunk{chatHead: newChatHead(a, "chat.completion.chunk")}}
 	if usage {
 		s.head.Usage = null
 	}
@@ -232,7 +238,7 @@ func (s *chatStream) text(i *item, delta string) {
 func (*chatStream) done(*item) {}
 
 func (s *chatStream) end(e *ending) {
-	reason, failed := e.chatFinish()
+	reason, failed := chatFinish(e)
 	if failed != nil {
 		s.fail(server.Classify(s.answer.call.Context(), failed))
 		return

@@ -99,21 +99,6 @@ func (r *chatRequest) toTurn() (*turnRequest, error) {
 	)
 }
 
-func (r *turnRequest) setStop(raw json.RawMessage) error {
-	var stop string
-	list := []string{}
-	if len(raw) == 0 {
-		return nil
-	}
-	if json.Unmarshal(raw, &stop) == nil {
-		list = []string{stop}
-	} else if json.Unmarshal(raw, &list) != nil {
-		return badField("stop", "stop must be a string or a list of strings")
-	}
-	r.params.Stop = slices.DeleteFunc(list, func(s string) bool { return s == "" })
-	return nil
-}
-
 // readMessages adds the messages as the model reads them. The calls of functions and their
 // results are text, because the turn did not make them. All results are outputs if there is one
 // after the assistant's last message.

@@ -69,8 +69,8 @@ func TestChatCompletions(t *testing.T) {
 	}
 }
 
-// call returns the message of the assistant that a completion is, as clients send it back.
-func (m *chatAnswer) sentBack(t *testing.T) string {
+// sentBack returns the message of a completion as clients send it back.
+func sentBack(t *testing.T, m *chatAnswer) string {
 	t.Helper()
 	data, err := json.Marshal(struct {
 		Role      string     `json:"role"`
@@ -99,7 +99,7 @@ func TestARunWaitsForTheFunctionsOfItsClient(t *testing.T) {
 		if got.Choices[0].FinishReason != "tool_calls" || len(message.ToolCalls) != 1 || message.ToolCalls[0].Function.Arguments != `{"city":"Bern"}` {
 			t.Fatalf("round %d: %+v", round, got)
 		}
-		history += "," + message.sentBack(t) + "," + toolMessage(message.ToolCalls[0].ID, fmt.Sprintf("sunny %d", round))
+		history += "," + sentBack(t, message) + "," + toolMessage(message.ToolCalls[0].ID, fmt.Sprintf("sunny %d", round))
 		turns = append(turns, got.ID)
 	}
 	var last string
@@ -138,7 +138,7 @@ func TestParallelCallsHaveOneAnswer(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	first, second := toolMessage(message.ToolCalls[0].ID, "sunny"), toolMessage(message.ToolCalls[1].ID, "rainy")
-	begun := said("weather twice") + "," + message.sentBack(t) + ","
+	begun := said("weather twice") + "," + sentBack(t, message) + ","
 	if got := w.failing("alice", "POST /v1/chat/completions", chatBody(begun+first, functions), http.StatusBadRequest); got != "invalid_value messages" {
 		t.Errorf("a missing result gives %s", got)
 	}

@@ -52,7 +52,7 @@ func viewConversation(s *service.Session, record *sessionRecord) conversationVie
 	return v
 }
 
-func (c *call) createConversation() (any, error) {
+func (c *responseCall) createConversation() (any, error) {
 	r, err := c.readConversationRequest()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (c *call) createConversation() (any, error) {
 	return viewConversation(made, &record), nil
 }
 
-func (c *call) readConversationRequest() (r conversationRequest, err error) {
+func (c *responseCall) readConversationRequest() (r conversationRequest, err error) {
 	if _, err = c.readBody(&r, nil); err == nil {
 		err = checkMetadata(r.Metadata)
 	}
@@ -124,7 +124,7 @@ func storedView(raw json.RawMessage, i *inputItem, in *input, id string) (json.R
 
 // findConversation returns the conversation of the caller with an id, which is the value of param;
 // empty for one in the path.
-func (c *call) findConversation(id, param string) (*conversation, error) {
+func (c *responseCall) findConversation(id, param string) (*conversation, error) {
 	found := new(conversation)
 	var err error
 	found.Session, err = c.Service.GetSession(c.Context(), c.Caller, id)
@@ -139,7 +139,7 @@ func (c *call) findConversation(id, param string) (*conversation, error) {
 }
 
 // readTurns reads the turns of the conversation, newest first, up to a number; 0 reads all.
-func (c *call) readTurns(of *conversation, most int) error {
+func (c *responseCall) readTurns(of *conversation, most int) error {
 	q := service.TurnQuery{SessionID: of.ID, Page: service.Page{Limit: service.MaxPage}}
 	if most > 0 {
 		q.Page.Limit = most
@@ -178,7 +178,7 @@ func (v *conversation) taken() int {
 }
 
 // beginInConversation starts a turn in a conversation, or answers the turn that waits there.
-func (c *call) beginInConversation(id string, asked *turnRequest) (*answer, error) {
+func (c *responseCall) beginInConversation(id string, asked *turnRequest) (*answer, error) {
 	v, err := c.findConversation(id, "conversation")
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (v *conversation) lastTurn() string {
 }
 
 // listAll returns all items of the conversation, from the oldest to the newest.
-func (c *call) listAll(v *conversation) ([]json.RawMessage, error) {
+func (c *responseCall) listAll(v *conversation) ([]json.RawMessage, error) {
 	if err := c.readTurns(v, 0); err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (c *call) listAll(v *conversation) ([]json.RawMessage, error) {
 			return nil, err
 		}
 		for segment, e := range a.ended {
-			given, err := a.inputItems(segment)
+			given, err := inputItems(a, segment)
 			if err != nil {
 				return nil, err
 			}
@@ -265,8 +265,8 @@ func (c *call) listAll(v *conversation) ([]json.RawMessage, error) {
 func isDeleted(item json.RawMessage) bool { return string(item) == "null" }
 
 // onConversation finds the conversation that the path names.
-func onConversation(answerWith func(*call, *conversation) (any, error)) func(*call) (any, error) {
-	return func(c *call) (any, error) {
+func onConversation(answerWith func(*responseCall, *conversation) (any, error)) func(*responseCall) (any, error) {
+	return func(c *responseCall) (any, error) {
 		v, err := c.findConversation(c.R.PathValue("id"), "")
 		if err != nil {
 			return nil, err
@@ -275,11 +275,11 @@ func onConversation(answerWith func(*call, *conversation) (any, error)) func(*ca
 	}
 }
 
-func (*call) readConversation(v *conversation) (any, error) {
+func (*responseCall) readConversation(v *conversation) (any, error) {
 	return viewConversation(v.Session, &v.record), nil
 }
 
-func (c *call) updateConversation(v *conversation) (any, error) {
+func (c *responseCall) updateConversation(v *conversation) (any, error) {
 	r, err := c.readConversationRequest()
 	if err != nil {
 		return nil, err
@@ -292,13 +292,13 @@ func (c *call) updateConversation(v *conversation) (any, error) {
 }
 
 // deleteConversation makes a conversation unknown. Its responses remain.
-func (c *call) deleteConversation(v *conversation) (any, error) {
+func (c *responseCall) deleteConversation(v *conversation) (any, error) {
 	archived := service.SessionArchived
 	_, err := c.Service.UpdateSession(c.Context(), c.Caller, v.ID, service.SessionPatch{State: &archived})
 	return deletedView{v.ID, "conversation.deleted", true}, err
 }
 
-func (c *call) listItems(v *conversation) (any, error) {
+func (c *responseCall) listItems(v *conversation) (any, error) {
 	all, err := c.listAll(v)
 	if err != nil {
 		return nil, err
@@ -306,7 +306,7 @@ func (c *call) listItems(v *conversation) (any, error) {
 	return c.listPage(all)
 }
 
-func (c *call) createItems(v *conversation) (any, error) {
+func (c *responseCall) createItems(v *conversation) (any, error) {
 	r, err := c.readConversationRequest()
 	if err != nil {
 		return nil, err
@@ -319,7 +319,7 @@ func (c *call) createItems(v *conversation) (any, error) {
 	return newItemList(added, maxItems), err
 }
 
-func (c *call) readItem(v *conversation) (any, error) {
+func (c *responseCall) readItem(v *conversation) (any, error) {
 	all, err := c.listAll(v)
 	if err != nil {
 		return nil, err
@@ -333,7 +333,7 @@ func (c *call) readItem(v *conversation) (any, error) {
 }
 
 // deleteItem deletes an item that no response has read; others are part of the log.
-func (c *call) deleteItem(v *conversation) (any, error) {
+func (c *responseCall) deleteItem(v *conversation) (any, error) {
 	if _, err := c.readItem(v); err != nil {
 		return nil, err
 	}

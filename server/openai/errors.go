@@ -7,8 +7,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"go.uber.org/zap"
 )
 
 // errorBody is the body of an error, which clients turn into an exception.
@@ -82,25 +82,9 @@ func newErrorBody(f *server.Failure) errorBody {
 	return errorBody{d}
 }
 
-// WriteError answers with an error of the router.
-func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
-	f := &server.Failure{Status: e.Status, Code: e.Code, Message: e.Message}
-	if e.Status == http.StatusUnauthorized {
-		f.Code = "invalid_api_key"
-	}
-	writeFailure(w, f)
-}
-
-// WriteFailure answers with an error of a handler.
-func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	f := s.describeError(r, err)
-	server.NoteAudit(r.Context(), zap.String("error", f.Code))
-	writeFailure(w, f)
-}
-
 // describeError returns an error as clients see it.
-func (s *Surface) describeError(r *http.Request, err error) *server.Failure {
-	f := s.Describe(r, err)
+func describeError(b *surfacekit.Base, r *http.Request, err error) *server.Failure {
+	f := b.Describe(r, err)
 	switch f.Class {
 	case server.ClassNoAgent:
 		return server.Classify(r.Context(), unknownModel(f.Details.ID))

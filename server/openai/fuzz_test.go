@@ -38,7 +38,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		_, err = r.toTurn()
 		check(err)
-		in, err := new(call).readInput(r.Input)
+		in, err := (&responseCall{new(call)}).readInput(r.Input)
 		if check(err); err == nil {
 			_, _, err = (&turnRequest{input: in, field: "input"}).splitInput()
 			check(err)

@@ -85,7 +85,7 @@ func TestAnswersSentAtTheSameTimeContinueOneRun(t *testing.T) {
 	const functions = `,"tools":[` + weatherTool + `]`
 	first := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(said("weather"), functions))
 	message := &first.Choices[0].Message
-	history := said("weather") + "," + message.sentBack(t) + "," + toolMessage(message.ToolCalls[0].ID, "sunny")
+	history := said("weather") + "," + sentBack(t, message) + "," + toolMessage(message.ToolCalls[0].ID, "sunny")
 	for _, r := range w.SendTogether("POST /v1/chat/completions", slices.Repeat([]string{chatBody(history, functions)}, 8)) {
 		if r.Status != http.StatusOK || !strings.Contains(r.Body, `"id":"`+first.ID+`_1"`) {
 			t.Errorf("a repeated result gives %d %s", r.Status, r.Body)

@@ -5,7 +5,8 @@
 package openai
 
 import (
-	"encoding/json"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
 )
 
 // Surface is the protocol. It is safe for concurrent use.
@@ -45,64 +47,41 @@ func newComponent(s component.Settings) (server.Surface, error) {
 	return New(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
 }
 
-// own is the member of the metadata of turns and sessions that belongs to the surface,
-// and ownLabel the label of its sessions.
-const (
-	own      surfacekit.Own = "openai"
-	ownLabel                = string(own)
-)
-
-// call is a request and its caller.
-type call struct{ *surfacekit.Request }
-
-// none is a body without fields.
-type none = surfacekit.None
-
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	return []server.Route{
-		server.Typed[none, modelList](s.newRoute("GET /v1/models", settings.ScopeModelsRead, (*call).listModels)),
-		server.Typed[none, modelView](s.newRoute("GET /v1/models/{model}", settings.ScopeModelsRead, (*call).readModel)),
-		begins(server.Typed[chatRequest, chatCompletion](s.newRoute("POST /v1/chat/completions", settings.ScopeRunsWrite, (*call).createChat))),
-		begins(server.Typed[responseRequest, response](s.newRoute("POST /v1/responses", settings.ScopeRunsWrite, (*call).createResponse))),
-		markStream(server.Typed[none, response](s.newRoute("GET /v1/responses/{id}", settings.ScopeRunsRead, onResponse((*call).readResponse)))),
-		audited(server.Typed[none, response](s.newRoute("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, onResponse((*call).cancelResponse))), server.AuditCancelTurn),
-		audited(server.Typed[none, deletedView](s.newRoute("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, onResponse((*call).deleteResponse))), server.AuditUpdateSession),
-		server.Typed[none, itemList](s.newRoute("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, onResponse((*call).listInput))),
-		audited(server.Typed[conversationRequest, conversationView](s.newRoute("POST /v1/conversations", settings.ScopeSessionsWrite, (*call).createConversation)), server.AuditCreateSession),
-		server.Typed[none, conversationView](s.newRoute("GET /v1/conversations/{id}", settings.ScopeSessionsRead, onConversation((*call).readConversation))),
-		audited(server.Typed[conversationRequest, conversationView](s.newRoute("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*call).updateConversation))), server.AuditUpdateSession),
-		audited(server.Typed[none, deletedView](s.newRoute("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*call).deleteConversation))), server.AuditUpdateSession),
-		server.Typed[none, itemList](s.newRoute("GET /v1/conversations/{id}/items", settings.ScopeSessionsRead, onConversation((*call).listItems))),
-		audited(server.Typed[conversationRequest, itemList](s.newRoute("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, onConversation((*call).createItems))), server.AuditUpdateSession),
-		server.Typed[none, json.RawMessage](s.newRoute("GET /v1/conversations/{id}/items/{item}", settings.ScopeSessionsRead, onConversation((*call).readItem))),
-		audited(server.Typed[none, conversationView](s.newRoute("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, onConversation((*call).deleteItem))), server.AuditUpdateSession),
+	return slices.Concat(
+		[]server.Route{
+			server.Typed[none, modelList](newRoute(s.Base, "GET /v1/models", settings.ScopeModelsRead, listModels)),
+			server.Typed[none, modelView](newRoute(s.Base, "GET /v1/models/{model}", settings.ScopeModelsRead, readModel)),
+		}, chatRoutes(s.Base), responseRoutes(s.Base),
+	)
+}
+
+// WriteError answers with an error of the router.
+func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
+	f := &server.Failure{Status: e.Status, Code: e.Code, Message: e.Message}
+	if e.Status == http.StatusUnauthorized {
+		f.Code = "invalid_api_key"
 	}
+	writeFailure(w, f)
 }
 
-// begins marks a route that begins a turn and may stream its answer.
-func begins(r server.Route) server.Route {
-	r.Begins = true
-	return audited(markStream(r), server.AuditCreateTurn)
-}
-
-// markStream marks a route that may answer with a stream.
-func markStream(r server.Route) server.Route {
-	r.Stream = true
-	return r
-}
-
-func audited(r server.Route, operation string) server.Route {
-	r.Audit = operation
-	return r
-}
-
-func (s *Surface) newRoute(pattern, scope string, answer func(*call) (any, error)) server.Route {
-	return s.NewRoute(pattern, scope, func(r *surfacekit.Request) (any, error) { return answer(&call{r}) })
+// WriteFailure answers with an error of a handler.
+func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
+	f := describeError(s.Base, r, err)
+	server.NoteAudit(r.Context(), zap.String("error", f.Code))
+	writeFailure(w, f)
 }
 
 // OpenAPI describes the routes.
 func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[errorBody]("OpenAI", s.Routes()) }
+
+// ChatParameters returns the parameters of POST /v1/chat/completions. Others are ignored,
+// because proxies add their own.
+func ChatParameters() []Parameter { return slices.Clone(chatParameters) }
+
+// ResponseParameters returns the parameters of POST /v1/responses, like ChatParameters.
+func ResponseParameters() []Parameter { return slices.Clone(responseParameters) }
 
 // modelList is the body of the list of models.
 type modelList struct {
@@ -128,7 +107,7 @@ func viewModel(id string, agent *spec.Agent) modelView {
 }
 
 // listModels answers with the agents that the key may use.
-func (c *call) listModels() (any, error) {
+func listModels(c *call) (any, error) {
 	list := modelList{Object: "list", Data: []modelView{}}
 	for id, agent := range c.Service.Catalog(c.Context(), c.Caller).Agents() {
 		list.Data = append(list.Data, viewModel(id, agent))
@@ -136,7 +115,7 @@ func (c *call) listModels() (any, error) {
 	return list, nil
 }
 
-func (c *call) readModel() (any, error) {
+func readModel(c *call) (any, error) {
 	id := c.R.PathValue("model")
 	agent, err := c.Service.Catalog(c.Context(), c.Caller).Agent(id)
 	if err != nil {

@@ -37,13 +37,6 @@ type Parameter struct {
 	holds  any
 }
 
-// ChatParameters returns the parameters of POST /v1/chat/completions. Others are ignored,
-// because proxies add their own.
-func ChatParameters() []Parameter { return slices.Clone(chatParameters) }
-
-// ResponseParameters returns the parameters of POST /v1/responses, like ChatParameters.
-func ResponseParameters() []Parameter { return slices.Clone(responseParameters) }
-
 // sampling are the parameters that both protocols hand to the model.
 var sampling = []Parameter{
 	{Name: "temperature", Use: Honored}, {Name: "top_p", Use: Honored},
@@ -51,55 +44,11 @@ var sampling = []Parameter{
 	{Name: "metadata", Use: Honored, Note: "up to 16 pairs"},
 	{Name: "user", Use: Honored, Note: "kept with the run"},
 	{Name: "safety_identifier", Use: Honored, Note: "kept with the run"},
-	{Name: "prompt_cache_key", Use: Ignored, holds: ""}, {Name: "prompt_cache_options", Use: Ignored, holds: object{}}, {Name: "prompt_cache_retention", Use: Ignored, holds: ""},
+	{Name: "prompt_cache_key", Use: Ignored, holds: ""}, {Name: "prompt_cache_options", Use: Ignored, holds: map[string]any{}}, {Name: "prompt_cache_retention", Use: Ignored, holds: ""},
 	{Name: "service_tier", Use: Ignored, holds: ""},
 	{Name: "top_logprobs", Use: Checked, Note: "0", allows: []string{"0"}},
 	{Name: "moderation", Use: Rejected},
 }
-
-var chatParameters = append([]Parameter{
-	{Name: "model", Use: Honored, Note: "the ID of an agent"},
-	{Name: "messages", Use: Honored},
-	{Name: "stream", Use: Honored},
-	{Name: "stream_options", Use: Honored, Note: "`include_usage`; with `stream` only"},
-	{Name: "tools", Use: Honored, Note: "functions, which the client runs"},
-	{Name: "tool_choice", Use: Honored, Note: "for the first model call of a run"},
-	{Name: "response_format", Use: Honored},
-	{Name: "max_completion_tokens", Use: Honored, Note: "per model call"},
-	{Name: "max_tokens", Use: Honored, Note: "unless `max_completion_tokens` is given"},
-	{Name: "reasoning_effort", Use: Honored},
-	{Name: "verbosity", Use: Honored},
-	{Name: "seed", Use: Honored}, {Name: "stop", Use: Honored},
-	{Name: "presence_penalty", Use: Checked, Note: "0", allows: []string{"0", "0.0"}},
-	{Name: "frequency_penalty", Use: Checked, Note: "0", allows: []string{"0", "0.0"}},
-	{Name: "logit_bias", Use: Checked, Note: "`{}`", allows: []string{"{}"}},
-	{Name: "n", Use: Checked, Note: "1", allows: []string{"1"}},
-	{Name: "logprobs", Use: Checked, Note: "false", allows: []string{"false"}},
-	{Name: "modalities", Use: Checked, Note: "`[\"text\"]`", allows: []string{`["text"]`}},
-	{Name: "store", Use: Ignored, holds: false, Note: "stored completions are not served"},
-	{Name: "audio", Use: Rejected}, {Name: "prediction", Use: Rejected}, {Name: "web_search_options", Use: Rejected},
-	{Name: "functions", Use: Rejected, Note: "use `tools`"}, {Name: "function_call", Use: Rejected, Note: "use `tool_choice`"},
-}, sampling...)
-
-var responseParameters = append([]Parameter{
-	{Name: "model", Use: Honored, Note: "the ID of an agent"},
-	{Name: "input", Use: Honored},
-	{Name: "instructions", Use: Honored, Note: "added to those of the agent, for this response only"},
-	{Name: "stream", Use: Honored}, {Name: "stream_options", Use: Ignored, holds: object{}},
-	{Name: "background", Use: Honored, Note: "not with `store: false`"},
-	{Name: "store", Use: Honored},
-	{Name: "previous_response_id", Use: Honored}, {Name: "conversation", Use: Honored},
-	{Name: "tools", Use: Honored, Note: "functions, which the client runs; others are rejected"},
-	{Name: "tool_choice", Use: Honored, Note: "for the first model call of a run"},
-	{Name: "max_output_tokens", Use: Honored, Note: "per model call"},
-	{Name: "max_tool_calls", Use: Rejected},
-	{Name: "reasoning", Use: Honored, Note: "`effort` and `summary`"},
-	{Name: "text", Use: Honored, Note: "`format` and `verbosity`"},
-	{Name: "include", Use: Ignored, holds: []string{}},
-	{Name: "truncation", Use: Checked, Note: "`disabled` or `auto`", allows: []string{`"disabled"`, `"auto"`}},
-	{Name: "prompt", Use: Rejected},
-	{Name: "context_management", Use: Rejected}, {Name: "image", Use: Rejected}, {Name: "access_programs", Use: Rejected}, {Name: "background_options", Use: Rejected},
-}, sampling...)
 
 // readBody reads a body into a request, and checks its other parameters.
 func (c *call) readBody(into any, table []Parameter) ([]byte, error) {

@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
-
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
@@ -22,54 +20,6 @@ type response struct {
 	Output      []*item            `json:"output"`
 	Usage       *responseUsage     `json:"usage"`
 	echo
-}
-
-// echo has the fields of a request that its response repeats.
-type echo struct {
-	Background         bool              `json:"background"`
-	Store              bool              `json:"store"`
-	Instructions       *string           `json:"instructions"`
-	MaxOutputTokens    *int              `json:"max_output_tokens"`
-	MaxToolCalls       *int              `json:"max_tool_calls"`
-	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
-	PreviousResponseID *string           `json:"previous_response_id"`
-	Conversation       *conversationRef  `json:"conversation"`
-	Reasoning          reasoningOptions  `json:"reasoning"`
-	ServiceTier        string            `json:"service_tier"`
-	Temperature        *float64          `json:"temperature"`
-	TopP               *float64          `json:"top_p"`
-	Text               textOptions       `json:"text"`
-	ToolChoice         json.RawMessage   `json:"tool_choice"`
-	Tools              []responseTool    `json:"tools"`
-	Truncation         string            `json:"truncation"`
-	User               *string           `json:"user"`
-	Metadata           map[string]string `json:"metadata"`
-}
-
-type conversationRef struct {
-	ID string `json:"id"`
-}
-
-type reasoningOptions struct {
-	Effort  *string `json:"effort"`
-	Summary *string `json:"summary"`
-}
-
-type textOptions struct {
-	Format    responseFormat `json:"format"`
-	Verbosity *string        `json:"verbosity,omitempty"`
-}
-
-type responseFormat struct {
-	Type   string          `json:"type"`
-	Name   string          `json:"name,omitempty"`
-	Schema json.RawMessage `json:"schema,omitempty"`
-	Strict *bool           `json:"strict,omitempty"`
-}
-
-type responseTool struct {
-	Type string `json:"type"`
-	function
 }
 
 type responseError struct {
@@ -102,9 +52,9 @@ func responseUsageOf(u event.Usage) *responseUsage {
 	return v
 }
 
-// response returns the segment as it is now.
-func (a *answer) response() *response {
-	r := a.begunResponse()
+// newResponse returns the segment as it is now.
+func newResponse(a *answer) *response {
+	r := begunResponse(a)
 	e, items := a.over(), a.items
 	switch {
 	case e != nil:
@@ -120,7 +70,7 @@ func (a *answer) response() *response {
 }
 
 // begunResponse returns the segment as it begins.
-func (a *answer) begunResponse() *response {
+func begunResponse(a *answer) *response {
 	r := &response{
 		ID: answerID(a.turn.ID, a.want), Object: "response", CreatedAt: a.turn.CreatedAt.Unix(), Status: stateRunning, Model: a.label,
 		Output: []*item{},
@@ -211,7 +161,7 @@ func (s *responseStream) of(i *item, kind string, fields object) {
 }
 
 func (s *responseStream) begin() {
-	r := s.answer.begunResponse()
+	r := begunResponse(s.answer)
 	if r.Background {
 		r.Status = stateQueued
 	}
@@ -265,7 +215,7 @@ func (s *responseStream) done(i *item) {
 }
 
 func (s *responseStream) end(*ending) {
-	r := s.answer.response()
+	r := newResponse(s.answer)
 	kind := "response." + r.Status
 	if r.Status == stateCanceled { // which has no event
 		kind = "response.incomplete"

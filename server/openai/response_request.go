@@ -39,8 +39,6 @@ type responseRequest struct {
 	samplingFields
 }
 
-func isSet(b *bool) bool { return b != nil && *b }
-
 func (r *responseRequest) hasConversation() bool {
 	return len(r.Conversation) > 0 && string(r.Conversation) != "null"
 }
@@ -119,7 +117,7 @@ func (r *responseRequest) applyOptions(t *turnRequest) error {
 }
 
 // readInput reads the input, with the items that it refers to.
-func (c *call) readInput(raw json.RawMessage) (in input, err error) {
+func (c *responseCall) readInput(raw json.RawMessage) (in input, err error) {
 	var text string
 	if len(raw) == 0 || string(raw) == "null" {
 		return in, nil
@@ -155,7 +153,7 @@ const maxReferences = 2000
 
 // addReference adds the messages of an item of a response. known are the responses that were read
 // before; nil for unknown ones.
-func (c *call) addReference(in *input, known map[string]*answer, id, path string) error {
+func (c *responseCall) addReference(in *input, known map[string]*answer, id, path string) error {
 	core, _ := splitItemID(id)
 	a, ok := known[core]
 	if !ok {
@@ -171,7 +169,7 @@ func (c *call) addReference(in *input, known map[string]*answer, id, path string
 	var found []model.Message
 	if a != nil {
 		var err error
-		if found, err = a.messagesOf(id); err != nil && !errors.Is(err, service.ErrNotFound) {
+		if found, err = messagesOf(a, id); err != nil && !errors.Is(err, service.ErrNotFound) {
 			return err
 		}
 	}
@@ -186,7 +184,7 @@ func (c *call) addReference(in *input, known map[string]*answer, id, path string
 }
 
 // messagesOf returns the messages of an item of the turn for the model; nil for an unknown one.
-func (a *answer) messagesOf(id string) ([]model.Message, error) {
+func messagesOf(a *answer, id string) ([]model.Message, error) {
 	_, number := splitItemID(id)
 	if number, ok := strings.CutPrefix(number, inputMark); ok {
 		list, err := a.call.Service.TurnInput(a.call.Context(), a.call.Caller, a.turn.ID)

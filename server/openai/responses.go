@@ -15,11 +15,37 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
+// responseCall is a request about responses or conversations.
+type responseCall struct{ *call }
+
+// responseRoutes returns the routes of responses and conversations.
+func responseRoutes(b *surfacekit.Base) []server.Route {
+	route := func(pattern, scope string, answer func(*responseCall) (any, error)) server.Route {
+		return newRoute(b, pattern, scope, func(c *call) (any, error) { return answer(&responseCall{c}) })
+	}
+	return []server.Route{
+		begins(server.Typed[responseRequest, response](route("POST /v1/responses", settings.ScopeRunsWrite, (*responseCall).createResponse))),
+		markStream(server.Typed[none, response](route("GET /v1/responses/{id}", settings.ScopeRunsRead, onResponse((*responseCall).readResponse)))),
+		audited(server.Typed[none, response](route("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, onResponse((*responseCall).cancelResponse))), server.AuditCancelTurn),
+		audited(server.Typed[none, deletedView](route("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, onResponse((*responseCall).deleteResponse))), server.AuditUpdateSession),
+		server.Typed[none, itemList](route("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, onResponse((*responseCall).listInput))),
+		audited(server.Typed[conversationRequest, conversationView](route("POST /v1/conversations", settings.ScopeSessionsWrite, (*responseCall).createConversation)), server.AuditCreateSession),
+		server.Typed[none, conversationView](route("GET /v1/conversations/{id}", settings.ScopeSessionsRead, onConversation((*responseCall).readConversation))),
+		audited(server.Typed[conversationRequest, conversationView](route("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*responseCall).updateConversation))), server.AuditUpdateSession),
+		audited(server.Typed[none, deletedView](route("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*responseCall).deleteConversation))), server.AuditUpdateSession),
+		server.Typed[none, itemList](route("GET /v1/conversations/{id}/items", settings.ScopeSessionsRead, onConversation((*responseCall).listItems))),
+		audited(server.Typed[conversationRequest, itemList](route("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, onConversation((*responseCall).createItems))), server.AuditUpdateSession),
+		server.Typed[none, json.RawMessage](route("GET /v1/conversations/{id}/items/{item}", settings.ScopeSessionsRead, onConversation((*responseCall).readItem))),
+		audited(server.Typed[none, conversationView](route("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, onConversation((*responseCall).deleteItem))), server.AuditUpdateSession),
+	}
+}
+
 // createResponse starts a run, or continues the run that waits for the input.
-func (c *call) createResponse() (any, error) {
+func (c *responseCall) createResponse() (any, error) {
 	var r responseRequest
 	body, err := c.readBody(&r, responseParameters)
 	if err != nil {
@@ -53,11 +79,11 @@ func (c *call) createResponse() (any, error) {
 			}
 		}
 	}
-	return a.response(), nil
+	return newResponse(a), nil
 }
 
 // beginResponse begins a turn, or continues one.
-func (c *call) beginResponse(r *responseRequest, asked *turnRequest, body []byte) (*answer, error) {
+func (c *responseCall) beginResponse(r *responseRequest, asked *turnRequest, body []byte) (*answer, error) {
 	if r.PreviousResponseID != nil {
 		return c.continueFrom(*r.PreviousResponseID, asked)
 	}
@@ -73,7 +99,7 @@ func (c *call) beginResponse(r *responseRequest, asked *turnRequest, body []byte
 
 // continueFrom continues the conversation of a response: it answers the waiting turn, or starts
 // another turn after it.
-func (c *call) continueFrom(id string, asked *turnRequest) (*answer, error) {
+func (c *responseCall) continueFrom(id string, asked *turnRequest) (*answer, error) {
 	previous, err := c.findResponse(id)
 	if errors.Is(err, service.ErrNotFound) {
 		return nil, newRefusal(http.StatusBadRequest, "previous_response_not_found", "previous_response_id", "Previous response with id '%s' not found.", clip.Text(id))
@@ -99,7 +125,7 @@ func (c *call) continueFrom(id string, asked *turnRequest) (*answer, error) {
 
 // findResponse returns a stored response of the caller as far as it is now. The error is
 // service.ErrNotFound.
-func (c *call) findResponse(id string) (*answer, error) {
+func (c *responseCall) findResponse(id string) (*answer, error) {
 	missing := &service.NotFoundError{Kind: "response", ID: id}
 	turnID, segment, ok := splitAnswerID(id)
 	if !ok {
@@ -133,8 +159,8 @@ func (c *call) findResponse(id string) (*answer, error) {
 }
 
 // onResponse finds the response that the path names.
-func onResponse(answerWith func(*call, *answer) (any, error)) func(*call) (any, error) {
-	return func(c *call) (any, error) {
+func onResponse(answerWith func(*responseCall, *answer) (any, error)) func(*responseCall) (any, error) {
+	return func(c *responseCall) (any, error) {
 		id := c.R.PathValue("id")
 		a, err := c.findResponse(id)
 		if errors.Is(err, service.ErrNotFound) {
@@ -148,7 +174,7 @@ func onResponse(answerWith func(*call, *answer) (any, error)) func(*call) (any, 
 }
 
 // readResponse answers with a response as it is, or with its events after one.
-func (c *call) readResponse(a *answer) (any, error) {
+func (c *responseCall) readResponse(a *answer) (any, error) {
 	q, after := c.R.URL.Query(), -1
 	if text := q.Get("starting_after"); text != "" {
 		var err error
@@ -165,19 +191,19 @@ func (c *call) readResponse(a *answer) (any, error) {
 		again.stream(newResponseStream(again, after))
 		return nil, nil //nolint:nilnil // it is written
 	}
-	return a.response(), nil
+	return newResponse(a), nil
 }
 
 // cancelResponse cancels a running response; an ended response stays as it is.
-func (c *call) cancelResponse(a *answer) (any, error) {
-	if err := a.cancelTurn("the client canceled the response"); err != nil {
+func (c *responseCall) cancelResponse(a *answer) (any, error) {
+	if err := cancelTurn(a, "the client canceled the response"); err != nil {
 		return nil, err
 	}
-	return onResponse(func(_ *call, a *answer) (any, error) { return a.response(), nil })(c)
+	return onResponse(func(_ *responseCall, a *answer) (any, error) { return newResponse(a), nil })(c)
 }
 
 // cancelTurn cancels the turn if it still works on the response, or waits for the answers to its calls.
-func (a *answer) cancelTurn(reason string) error {
+func cancelTurn(a *answer, reason string) error {
 	e := a.over()
 	if e != nil && (e.finish != nil || a.turn.Status != service.Waiting || a.want != len(a.ended)-1) {
 		return nil
@@ -194,8 +220,8 @@ type deletedView struct {
 }
 
 // deleteResponse makes a response unknown. Its turn remains, for those who read the log.
-func (c *call) deleteResponse(a *answer) (any, error) {
-	if err := a.cancelTurn("the client deleted the response"); err != nil {
+func (c *responseCall) deleteResponse(a *answer) (any, error) {
+	if err := cancelTurn(a, "the client deleted the response"); err != nil {
 		return nil, err
 	}
 	id := answerID(a.turn.ID, a.want)
@@ -206,8 +232,8 @@ func (c *call) deleteResponse(a *answer) (any, error) {
 }
 
 // listInput answers with the input of a response.
-func (c *call) listInput(a *answer) (any, error) {
-	items, err := a.inputItems(a.want)
+func (c *responseCall) listInput(a *answer) (any, error) {
+	items, err := inputItems(a, a.want)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +245,7 @@ const inputMark = "i"
 
 // inputItems returns the input of a segment of a turn: the messages of the turn, or the
 // answers that the segment began with.
-func (a *answer) inputItems(segment int) ([]json.RawMessage, error) {
+func inputItems(a *answer, segment int) ([]json.RawMessage, error) {
 	ctx, c := a.call.Context(), a.call
 	var list []itemView
 	if segment == 0 {
@@ -281,7 +307,7 @@ type sessionRecord struct {
 	Items    []json.RawMessage `json:"items,omitempty"`
 }
 
-func (c *call) sessionRecord(id string) (r sessionRecord, err error) {
+func (c *responseCall) sessionRecord(id string) (r sessionRecord, err error) {
 	session, err := c.Service.GetSession(c.Context(), c.Caller, id)
 	if err == nil {
 		own.Decode(session.Metadata, &r) // a session without a record has the empty one
@@ -291,7 +317,7 @@ func (c *call) sessionRecord(id string) (r sessionRecord, err error) {
 
 // updateRecord changes the record of a session with a function, which is called again if
 // another request changes the record at the same time.
-func (c *call) updateRecord(id string, change func(*sessionRecord) error) error {
+func (c *responseCall) updateRecord(id string, change func(*sessionRecord) error) error {
 	return c.Service.ChangeSessionMetadata(c.Context(), c.Caller, id, func(metadata json.RawMessage) (json.RawMessage, error) {
 		var r sessionRecord
 		own.Decode(metadata, &r) // a session without a record has the empty one
@@ -317,7 +343,7 @@ const (
 )
 
 // listPage returns the page of a list, from the oldest to the newest, that the query asks for.
-func (c *call) listPage(items []json.RawMessage) (any, error) {
+func (c *responseCall) listPage(items []json.RawMessage) (any, error) {
 	q, limit := c.R.URL.Query(), defaultPage
 	if text := q.Get("limit"); text != "" {
 		var err error

@@ -181,6 +181,9 @@ func (r *turnRequest) checkRemote(turn *service.CreateTurn) error {
 	return nil
 }
 
+// isSet reports whether an optional switch is on.
+func isSet(b *bool) bool { return b != nil && *b }
+
 // samplingFields are what both protocols hand to the model or keep with the run.
 type samplingFields struct {
 	Temperature      *float64          `json:"temperature,omitempty"`
@@ -240,6 +243,22 @@ func (r *turnRequest) setLimit(param string, limit *int) error {
 	default:
 		r.params.MaxOutputTokens = *limit
 	}
+	return nil
+}
+
+// setStop sets the texts that end the answer: a text or a list; without any it is left open.
+func (r *turnRequest) setStop(raw json.RawMessage) error {
+	var stop string
+	list := []string{}
+	if len(raw) == 0 {
+		return nil
+	}
+	if json.Unmarshal(raw, &stop) == nil {
+		list = []string{stop}
+	} else if json.Unmarshal(raw, &list) != nil {
+		return badField("stop", "stop must be a string or a list of strings")
+	}
+	r.params.Stop = slices.DeleteFunc(list, func(s string) bool { return s == "" })
 	return nil
 }
 
