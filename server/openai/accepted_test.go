@@ -7,17 +7,20 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 )
 
 func TestChatAcceptsWhatChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	long := strings.Repeat("ä", maxPairName)
+	long := strings.Repeat("ä", run.MaxPairName)
 	for _, fields := range []string{
 		`,"stop":""`, `,"stop":["",null]`, `,"stop":null,"tools":null,"tool_choice":null,"metadata":null`, functionWith(`null`), functionWith(`{}`),
-		`,"metadata":{"` + long + `":"` + strings.Repeat("ü", maxPairValue) + `"}`,
+		`,"metadata":{"` + long + `":"` + strings.Repeat("ü", run.MaxPairValue) + `"}`,
 	} {
-		if got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(said("hi"), fields)); *got.Choices[0].Message.Content != "You said hi" {
+		if got := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(said("hi"), fields)); *got.Choices[0].Message.Content != "You said hi" {
 			t.Errorf("%s: %+v", fields, got.Choices[0].Message)
 		}
 	}

@@ -4,13 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -70,12 +72,12 @@ func TestChatCompletions(t *testing.T) {
 }
 
 // sentBack returns the message of a completion as clients send it back.
-func sentBack(t *testing.T, m *chatAnswer) string {
+func sentBack(t *testing.T, m *chat.Answer) string {
 	t.Helper()
 	data, err := json.Marshal(struct {
-		Role      string     `json:"role"`
-		Content   *string    `json:"content"`
-		ToolCalls []chatCall `json:"tool_calls,omitempty"`
+		Role      string      `json:"role"`
+		Content   *string     `json:"content"`
+		ToolCalls []chat.Call `json:"tool_calls,omitempty"`
 	}{m.Role, m.Content, m.ToolCalls})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +96,7 @@ func TestARunWaitsForTheFunctionsOfItsClient(t *testing.T) {
 	history := said("weather again")
 	var turns []string
 	for round := range 2 {
-		got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(history, functions))
+		got := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(history, functions))
 		message := &got.Choices[0].Message
 		if got.Choices[0].FinishReason != "tool_calls" || len(message.ToolCalls) != 1 || message.ToolCalls[0].Function.Arguments != `{"city":"Bern"}` {
 			t.Fatalf("round %d: %+v", round, got)
@@ -104,7 +106,7 @@ func TestARunWaitsForTheFunctionsOfItsClient(t *testing.T) {
 	}
 	var last string
 	for range 2 { // the second is a repetition after a lost answer
-		got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(history, functions))
+		got := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(history, functions))
 		if text := got.Choices[0].Message.Content; got.Choices[0].FinishReason != "stop" || text == nil || *text != "It is sunny 1." || last != "" && got.ID != last {
 			t.Fatalf("the answer is %+v", got)
 		}
@@ -121,8 +123,8 @@ func TestARunWaitsForTheFunctionsOfItsClient(t *testing.T) {
 		"another result": strings.Replace(history, "sunny 1", "rainy", 1), "an earlier result": strings.Replace(history, "sunny 0", "rainy", 1),
 		"another beginning": said("one") + `,{"role":"assistant","content":"two"},` + history,
 	} {
-		got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(changed, functions))
-		if core, _ := splitItemID("x_" + coreOf(got.ID)); core == coreOf(turns[0]) {
+		got := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(changed, functions))
+		if core, _ := run.SplitItemID("x_" + run.CoreOf(got.ID)); core == run.CoreOf(turns[0]) {
 			t.Errorf("%s gives the run %s again", name, got.ID)
 		}
 	}
@@ -132,7 +134,7 @@ func TestParallelCallsHaveOneAnswer(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	const functions = `,"tools":[` + weatherTool + `]`
-	got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(said("weather twice"), functions))
+	got := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(said("weather twice"), functions))
 	message := &got.Choices[0].Message
 	if len(message.ToolCalls) != 2 {
 		t.Fatalf("%+v", got)
@@ -145,17 +147,17 @@ func TestParallelCallsHaveOneAnswer(t *testing.T) {
 	if got := w.failing("alice", "POST /v1/chat/completions", chatBody(begun+first+","+toolMessage("call_x", "?"), functions), http.StatusBadRequest); got != "invalid_value messages[3].tool_call_id" {
 		t.Errorf("an unknown call gives %s", got)
 	}
-	again := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(begun+second+","+first, functions))
+	again := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(begun+second+","+first, functions))
 	if text := again.Choices[0].Message.Content; text == nil || *text != "It is sunny and rainy." {
 		t.Errorf("the answer is %q", *text)
 	}
-	single := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(said("weather twice"), functions+`,"parallel_tool_calls":false`))
+	single := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(said("weather twice"), functions+`,"parallel_tool_calls":false`))
 	if calls := single.Choices[0].Message.ToolCalls; len(calls) != 1 {
 		t.Errorf("the model may make one call, and makes %+v", calls)
 	}
 	// For another key the run looks unknown: it begins one with the history.
-	var other chatCompletion
-	if err := json.Unmarshal(w.Ask("bob", "POST /v1/chat/completions", chatBody(begun+second+","+first, functions), http.StatusOK), &other); err != nil || coreOf(other.ID) == coreOf(got.ID) {
+	var other chat.Completion
+	if err := json.Unmarshal(w.Ask("bob", "POST /v1/chat/completions", chatBody(begun+second+","+first, functions), http.StatusOK), &other); err != nil || run.CoreOf(other.ID) == run.CoreOf(got.ID) {
 		t.Errorf("%v: bob's run is %s", err, other.ID)
 	}
 }
@@ -318,7 +320,7 @@ func (w *world) turnOf(caller service.Caller, wanted func(*service.Turn) bool) *
 func TestAnIdempotencyKeyBeginsOneRun(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	var ids [2]chatCompletion
+	var ids [2]chat.Completion
 	for i := range ids {
 		if err := json.Unmarshal(w.Ask("alice", "POST /v1/chat/completions", chatBody(said("hi"), ""), http.StatusOK, "Idempotency-Key", "k"), &ids[i]); err != nil {
 			t.Fatal(err)
@@ -342,7 +344,7 @@ func TestToolChoice(t *testing.T) {
 		`{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[` + other + `]}}`: "required  of [ask look other pay]",
 		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[` + other + `]}}`:     "  of [ask look other pay]",
 	} {
-		got := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(said("choice"), `,"tools":[`+weatherTool+`,`+other+`],"tool_choice":`+choice))
+		got := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(said("choice"), `,"tools":[`+weatherTool+`,`+other+`],"tool_choice":`+choice))
 		if text := got.Choices[0].Message.Content; text == nil || *text != want {
 			t.Errorf("%s gives %q", choice, *text)
 		}
@@ -369,7 +371,7 @@ func TestChatWindowsAreServed(t *testing.T) {
 		}
 	}
 	title := chatBody(said("hi"), `,"stream":false,"max_completion_tokens":1000`)
-	if got := get[chatCompletion](w, "POST /v1/chat/completions", title); got.Choices[0].FinishReason != "stop" {
+	if got := get[chat.Completion](w, "POST /v1/chat/completions", title); got.Choices[0].FinishReason != "stop" {
 		t.Errorf("a title is %+v", got)
 	}
 }

@@ -3,22 +3,23 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
 	"github.com/agentruntime/agentruntime/service"
 )
 
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	v := get[conversationView](w, "POST /v1/conversations", `{"metadata":{"a":"b"},"items":[{"role":"user","content":"one"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"two"}]}]}`)
+	v := get[responses.ConversationView](w, "POST /v1/conversations", `{"metadata":{"a":"b"},"items":[{"role":"user","content":"one"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"two"}]}]}`)
 	path := "/v1/conversations/" + v.ID
-	if again := get[conversationView](w, "GET "+path, ""); v.Metadata["a"] != "b" || !strings.HasPrefix(v.ID, "conv_") || v.Object != "conversation" || again.CreatedAt != v.CreatedAt {
+	if again := get[responses.ConversationView](w, "GET "+path, ""); v.Metadata["a"] != "b" || !strings.HasPrefix(v.ID, "conv_") || v.Object != "conversation" || again.CreatedAt != v.CreatedAt {
 		t.Errorf("it is %+v", v)
 	}
 	r := get[result](w, "POST /v1/responses", respond(`"history"`, `,"conversation":"`+v.ID+`"`))
@@ -29,10 +30,10 @@ func TestConversations(t *testing.T) {
 	surfacetest.Golden(t, "conversation.json", w.Ask("alice", "GET "+path+"/items?order=asc", "", http.StatusOK))
 	var ids []string
 	for after := ""; ; {
-		page := get[itemList](w, "GET "+path+"/items?limit=1&order=asc&after="+after, "")
+		page := get[responses.ItemList](w, "GET "+path+"/items?limit=1&order=asc&after="+after, "")
 		for _, raw := range page.Data {
-			ids = append(ids, idOf(raw))
-			w.Ask("alice", "GET "+path+"/items/"+idOf(raw), "", http.StatusOK)
+			ids = append(ids, responses.IDOf(raw))
+			w.Ask("alice", "GET "+path+"/items/"+responses.IDOf(raw), "", http.StatusOK)
 		}
 		if !page.HasMore {
 			break
@@ -46,18 +47,18 @@ func TestConversations(t *testing.T) {
 	if !strings.HasSuffix(again.text(), "|user:three|user:history") || strings.Count(again.text(), "user:one|assistant:two|user:history|") != 2 {
 		t.Errorf("the answer is %q", again.text())
 	}
-	list := get[itemList](w, "GET "+path+"/items?order=asc&limit=100", "")
-	if len(list.Data) != 7 || !slices.EqualFunc(list.Data[:5], ids, func(raw json.RawMessage, id string) bool { return idOf(raw) == id }) {
+	list := get[responses.ItemList](w, "GET "+path+"/items?order=asc&limit=100", "")
+	if len(list.Data) != 7 || !slices.EqualFunc(list.Data[:5], ids, func(raw json.RawMessage, id string) bool { return responses.IDOf(raw) == id }) {
 		t.Errorf("the items are %s, and were %v", list.Data, ids)
 	}
 	w.failing("alice", "DELETE "+path+"/items/"+ids[4], "", http.StatusBadRequest)
-	added := get[itemList](w, "POST "+path+"/items", `{"items":[{"role":"user","content":"four"}]}`)
+	added := get[responses.ItemList](w, "POST "+path+"/items", `{"items":[{"role":"user","content":"four"}]}`)
 	w.Ask("alice", "DELETE "+path+"/items/"+*added.FirstID, "", http.StatusOK)
 	w.failing("alice", "GET "+path+"/items/"+*added.FirstID, "", http.StatusNotFound)
-	if changed := get[conversationView](w, "POST "+path, `{"metadata":{"c":"d"}}`); len(changed.Metadata) != 1 || changed.Metadata["c"] != "d" {
+	if changed := get[responses.ConversationView](w, "POST "+path, `{"metadata":{"c":"d"}}`); len(changed.Metadata) != 1 || changed.Metadata["c"] != "d" {
 		t.Errorf("changed it is %+v", changed)
 	}
-	if d := get[deletedView](w, "DELETE "+path, ""); d.Object != "conversation.deleted" || !d.Deleted {
+	if d := get[responses.DeletedView](w, "DELETE "+path, ""); d.Object != "conversation.deleted" || !d.Deleted {
 		t.Errorf("deleted it is %+v", d)
 	}
 	w.failing("alice", "GET "+path, "", http.StatusNotFound)
@@ -71,7 +72,7 @@ func TestConversations(t *testing.T) {
 func TestItemsAddedAtTheSameTimeAreAllKept(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	v := get[conversationView](w, "POST /v1/conversations", `{}`)
+	v := get[responses.ConversationView](w, "POST /v1/conversations", `{}`)
 	path := "/v1/conversations/" + v.ID
 	var adding sync.WaitGroup
 	for i := range 10 {
@@ -81,10 +82,10 @@ func TestItemsAddedAtTheSameTimeAreAllKept(t *testing.T) {
 		})
 	}
 	adding.Wait()
-	list := get[itemList](w, "GET "+path+"/items?limit=100", "")
+	list := get[responses.ItemList](w, "GET "+path+"/items?limit=100", "")
 	ids := map[string]bool{}
 	for _, raw := range list.Data {
-		ids[idOf(raw)] = true
+		ids[responses.IDOf(raw)] = true
 	}
 	if len(ids) != 10 {
 		t.Errorf("there are %d items: %s", len(ids), list.Data)
@@ -93,7 +94,7 @@ func TestItemsAddedAtTheSameTimeAreAllKept(t *testing.T) {
 		adding.Go(func() { w.Ask("alice", "DELETE "+path+"/items/"+id, "", http.StatusOK) })
 	}
 	adding.Wait()
-	if list := get[itemList](w, "GET "+path+"/items?limit=100", ""); len(list.Data) > 0 {
+	if list := get[responses.ItemList](w, "GET "+path+"/items?limit=100", ""); len(list.Data) > 0 {
 		t.Errorf("there are the items %s", list.Data)
 	}
 }
@@ -101,7 +102,7 @@ func TestItemsAddedAtTheSameTimeAreAllKept(t *testing.T) {
 func TestAConversationWaitsForFunctionsAndIsNotSharedByResponses(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	v := get[conversationView](w, "POST /v1/conversations", `{}`)
+	v := get[responses.ConversationView](w, "POST /v1/conversations", `{}`)
 	in := `,"tools":[` + weatherFunction + `],"conversation":"` + v.ID + `"`
 	r := get[result](w, "POST /v1/responses", respond(`"weather"`, in))
 	w.failing("alice", "POST /v1/responses", respond(`"never mind"`, in), http.StatusBadRequest)

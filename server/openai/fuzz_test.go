@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -25,22 +28,22 @@ func FuzzRequests(f *testing.F) {
 				t.Errorf("%s gives %v", body, err)
 			}
 		}
-		var chat chatRequest
+		var chat chat.Request
 		err := server.DecodeJSON(body, &chat, false)
 		if check(err); err == nil {
-			_, err = chat.toTurn()
+			_, err = chat.ToTurn()
 			check(err)
 		}
-		var r responseRequest
+		var r responses.Request
 		err = server.DecodeJSON(body, &r, false)
 		if check(err); err != nil || bytes.Contains(body, []byte("reference")) { // which asks the service
 			return
 		}
-		_, err = r.toTurn()
+		_, err = r.ToTurn()
 		check(err)
-		in, err := (&responseCall{new(call)}).readInput(r.Input)
+		in, err := (&responses.Call{Call: new(run.Call)}).ReadInput(r.Input)
 		if check(err); err == nil {
-			_, _, err = (&turnRequest{input: in, field: "input"}).splitInput()
+			_, _, err = (&run.Request{Input: in, Field: "input"}).SplitInput()
 			check(err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -29,7 +30,7 @@ func get[T any](w *world, request, body string) T {
 // failing wants an error, and returns its code and parameter.
 func (w *world) failing(key, request, body string, status int) string {
 	w.t.Helper()
-	var got errorBody
+	var got run.ErrorBody
 	if err := json.Unmarshal(w.Ask(key, request, body, status), &got); err != nil {
 		w.t.Fatal(err)
 	}

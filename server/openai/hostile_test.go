@@ -9,13 +9,16 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 )
 
 // wrongValues checks that the rejection of a wrong value names the parameter.
 func (w *world) wrongValues(request, body string) {
 	w.t.Helper()
 	w.SendWrongValues(request, body, func(path string, r surfacetest.Reply) {
-		var got errorBody
+		var got run.ErrorBody
 		name, _, _ := strings.Cut(strings.TrimPrefix(path, "."), ".")
 		name, _, _ = strings.Cut(name, "[")
 		name = strings.TrimSuffix(name, "s") // a wrong name in tools is missing for tool_choice
@@ -44,7 +47,7 @@ func TestWrongValuesAreNoInternalErrors(t *testing.T) {
 		`"stream_options":{"include_obfuscation":false},"include":["reasoning.encrypted_content"],"service_tier":"auto","prompt_cache_key":"k"}`)
 	conversation := `{"metadata":{"a":"b"},"items":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},{"type":"function_call_output","call_id":"c","output":"o"}]}`
 	w.wrongValues("POST /v1/conversations", conversation)
-	made := get[conversationView](w, "POST /v1/conversations", `{}`)
+	made := get[responses.ConversationView](w, "POST /v1/conversations", `{}`)
 	w.wrongValues("POST /v1/conversations/"+made.ID, `{"metadata":{"a":"b"}}`)
 	w.wrongValues("POST /v1/responses", `{"model":"clerk","input":"hi","conversation":{"id":"`+made.ID+`"}}`)
 }
@@ -54,7 +57,7 @@ func TestReferencesToItemsAreLimited(t *testing.T) {
 	w := serving(t)
 	r := get[result](w, "POST /v1/responses", respond(`"hi"`, ""))
 	reference := `{"type":"item_reference","id":"` + r.Output[0].ID + `"},`
-	if got := w.failing("alice", "POST /v1/responses", respond("["+strings.Repeat(reference, maxReferences+1)+said("hi")+"]", ""), http.StatusBadRequest); got != "invalid_value input[2000]" {
+	if got := w.failing("alice", "POST /v1/responses", respond("["+strings.Repeat(reference, responses.MaxReferences+1)+said("hi")+"]", ""), http.StatusBadRequest); got != "invalid_value input[2000]" {
 		t.Errorf("they give %s", got)
 	}
 }
@@ -83,7 +86,7 @@ func TestAnswersSentAtTheSameTimeContinueOneRun(t *testing.T) {
 		t.Errorf("the tool ran %d times, and the answers are %v", w.Pay.Count(), texts)
 	}
 	const functions = `,"tools":[` + weatherTool + `]`
-	first := get[chatCompletion](w, "POST /v1/chat/completions", chatBody(said("weather"), functions))
+	first := get[chat.Completion](w, "POST /v1/chat/completions", chatBody(said("weather"), functions))
 	message := &first.Choices[0].Message
 	history := said("weather") + "," + sentBack(t, message) + "," + toolMessage(message.ToolCalls[0].ID, "sunny")
 	for _, r := range w.SendTogether("POST /v1/chat/completions", slices.Repeat([]string{chatBody(history, functions)}, 8)) {
@@ -115,7 +118,7 @@ func TestRequestsWithOneKeySentAtTheSameTimeBeginOneRun(t *testing.T) {
 func TestResponsesOfOneConversationAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	v := get[conversationView](w, "POST /v1/conversations", `{"items":[{"role":"user","content":"one"}]}`)
+	v := get[responses.ConversationView](w, "POST /v1/conversations", `{"items":[{"role":"user","content":"one"}]}`)
 	in := `,"conversation":"` + v.ID + `"`
 	succeeded := 1
 	for _, r := range w.SendTogether("POST /v1/responses", slices.Repeat([]string{respond(`"hi"`, in)}, 16)) {
@@ -130,10 +133,10 @@ func TestResponsesOfOneConversationAtTheSameTime(t *testing.T) {
 	if last := get[result](w, "POST /v1/responses", respond(`"history"`, in)); strings.Count(last.text(), "user:one") != 1 || strings.Count(last.text(), "user:hi") != succeeded {
 		t.Errorf("after %d responses the model reads %s", succeeded, last.text())
 	}
-	list := get[itemList](w, "GET /v1/conversations/"+v.ID+"/items?limit=100", "")
+	list := get[responses.ItemList](w, "GET /v1/conversations/"+v.ID+"/items?limit=100", "")
 	ids := map[string]bool{}
 	for _, raw := range list.Data {
-		ids[idOf(raw)] = true
+		ids[responses.IDOf(raw)] = true
 	}
 	if len(ids) != len(list.Data) || len(ids) != 1+2*succeeded {
 		t.Errorf("%d responses make %d items with %d ids", succeeded, len(list.Data), len(ids))
@@ -145,7 +148,7 @@ func TestResponsesOfOneConversationAtTheSameTime(t *testing.T) {
 func TestAResponseDoesNotContinueAnOlderConversation(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	v := get[conversationView](w, "POST /v1/conversations", `{"items":[{"role":"user","content":"one"}]}`)
+	v := get[responses.ConversationView](w, "POST /v1/conversations", `{"items":[{"role":"user","content":"one"}]}`)
 	in := `,"conversation":"` + v.ID + `"`
 	between := func() { w.Ask("alice", "POST /v1/responses", respond(`"hi"`, in), http.StatusOK) }
 	w.AfterTurns.Store(&between)
@@ -163,7 +166,7 @@ func TestAConversationChangesWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	for request, body := range map[string]string{"GET /v1/conversations/%s/items": "", "POST /v1/responses": respond(`"hi"`, `,"conversation":"%s"`)} {
-		v := get[conversationView](w, "POST /v1/conversations", `{}`)
+		v := get[responses.ConversationView](w, "POST /v1/conversations", `{}`)
 		between := func() {
 			w.Ask("alice", "POST /v1/conversations/"+v.ID+"/items", `{"items":[{"role":"user","content":"one"}]}`, http.StatusOK)
 			w.Ask("alice", "POST /v1/responses", respond(`"look"`, `,"conversation":"`+v.ID+`"`), http.StatusOK)
@@ -209,9 +212,9 @@ func TestEveryRouteRefusesForeignKeys(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	r := get[result](w, "POST /v1/responses", respond(`"hi"`, ""))
-	v := get[conversationView](w, "POST /v1/conversations", `{"items":[{"role":"user","content":"one"}]}`)
+	v := get[responses.ConversationView](w, "POST /v1/conversations", `{"items":[{"role":"user","content":"one"}]}`)
 	get[result](w, "POST /v1/responses", respond(`"hi"`, `,"conversation":"`+v.ID+`"`)) // which gives it an agent
-	item := idOf(get[itemList](w, "GET /v1/conversations/"+v.ID+"/items", "").Data[0])
+	item := responses.IDOf(get[responses.ItemList](w, "GET /v1/conversations/"+v.ID+"/items", "").Data[0])
 	for _, route := range (&Surface{}).Routes() {
 		if !strings.Contains(route.Pattern, "{id}") {
 			continue

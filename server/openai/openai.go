@@ -12,6 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
@@ -51,9 +54,9 @@ func newComponent(s component.Settings) (server.Surface, error) {
 func (s *Surface) Routes() []server.Route {
 	return slices.Concat(
 		[]server.Route{
-			server.Typed[none, modelList](newRoute(s.Base, "GET /v1/models", settings.ScopeModelsRead, listModels)),
-			server.Typed[none, modelView](newRoute(s.Base, "GET /v1/models/{model}", settings.ScopeModelsRead, readModel)),
-		}, chatRoutes(s.Base), responseRoutes(s.Base),
+			server.Typed[run.None, modelList](run.NewRoute(s.Base, "GET /v1/models", settings.ScopeModelsRead, listModels)),
+			server.Typed[run.None, modelView](run.NewRoute(s.Base, "GET /v1/models/{model}", settings.ScopeModelsRead, readModel)),
+		}, chat.Routes(s.Base), responses.Routes(s.Base),
 	)
 }
 
@@ -63,25 +66,28 @@ func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Err
 	if e.Status == http.StatusUnauthorized {
 		f.Code = "invalid_api_key"
 	}
-	writeFailure(w, f)
+	run.WriteFailure(w, f)
 }
 
 // WriteFailure answers with an error of a handler.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	f := describeError(s.Base, r, err)
+	f := run.DescribeError(s.Base, r, err)
 	server.NoteAudit(r.Context(), zap.String("error", f.Code))
-	writeFailure(w, f)
+	run.WriteFailure(w, f)
 }
 
 // OpenAPI describes the routes.
-func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[errorBody]("OpenAI", s.Routes()) }
+func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[run.ErrorBody]("OpenAI", s.Routes()) }
+
+// Parameter is a parameter of a request.
+type Parameter = run.Parameter
 
 // ChatParameters returns the parameters of POST /v1/chat/completions. Others are ignored,
 // because proxies add their own.
-func ChatParameters() []Parameter { return slices.Clone(chatParameters) }
+func ChatParameters() []Parameter { return slices.Clone(chat.Parameters) }
 
 // ResponseParameters returns the parameters of POST /v1/responses, like ChatParameters.
-func ResponseParameters() []Parameter { return slices.Clone(responseParameters) }
+func ResponseParameters() []Parameter { return slices.Clone(responses.Parameters) }
 
 // modelList is the body of the list of models.
 type modelList struct {
@@ -107,7 +113,7 @@ func viewModel(id string, agent *spec.Agent) modelView {
 }
 
 // listModels answers with the agents that the key may use.
-func listModels(c *call) (any, error) {
+func listModels(c *run.Call) (any, error) {
 	list := modelList{Object: "list", Data: []modelView{}}
 	for id, agent := range c.Service.Catalog(c.Context(), c.Caller).Agents() {
 		list.Data = append(list.Data, viewModel(id, agent))
@@ -115,11 +121,11 @@ func listModels(c *call) (any, error) {
 	return list, nil
 }
 
-func readModel(c *call) (any, error) {
+func readModel(c *run.Call) (any, error) {
 	id := c.R.PathValue("model")
 	agent, err := c.Service.Catalog(c.Context(), c.Caller).Agent(id)
 	if err != nil {
-		return nil, unknownModel(id)
+		return nil, run.UnknownModel(id)
 	}
 	return viewModel(id, agent), nil
 }

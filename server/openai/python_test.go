@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/pyenv"
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 )
 
 // runPython runs a program with the packages of a requirements file.
@@ -18,13 +21,13 @@ func (w *world) runPython(requirements, program string) {
 		w.t.Fatal(err)
 	}
 	cmd := exec.CommandContext(w.t.Context(), pyenv.Interpreter(w.t, list), "-B", "testdata/"+program)
-	cmd.Env = append(os.Environ(), "URL="+w.URL, "CHAT="+parameterNames(chatParameters), "RESPONSES="+parameterNames(responseParameters))
+	cmd.Env = append(os.Environ(), "URL="+w.URL, "CHAT="+parameterNames(chat.Parameters), "RESPONSES="+parameterNames(responses.Parameters))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Errorf("%v:\n%s", err, out)
 	}
 }
 
-func parameterNames(table []Parameter) string {
+func parameterNames(table []run.Parameter) string {
 	names := make([]string, len(table))
 	for i := range table {
 		names[i] = table[i].Name
@@ -37,12 +40,12 @@ func parameterNames(table []Parameter) string {
 func TestEveryParameterIsInTheTables(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		table   []Parameter
+		table   []run.Parameter
 		decoded reflect.Type
 	}{
-		"chat": {chatParameters, reflect.TypeFor[chatRequest]()}, "responses": {responseParameters, reflect.TypeFor[responseRequest]()},
+		"chat": {chat.Parameters, reflect.TypeFor[chat.Request]()}, "responses": {responses.Parameters, reflect.TypeFor[responses.Request]()},
 	} {
-		uses := map[string]Use{}
+		uses := map[string]run.Use{}
 		for _, p := range tt.table {
 			if uses[p.Name] != "" {
 				t.Errorf("%s: %s is there twice", name, p.Name)
@@ -52,12 +55,12 @@ func TestEveryParameterIsInTheTables(t *testing.T) {
 		decoded := map[string]bool{}
 		for _, f := range reflect.VisibleFields(tt.decoded) {
 			field, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if decoded[field] = true; field != "" && uses[field] != Honored && uses[field] != Checked {
+			if decoded[field] = true; field != "" && uses[field] != run.Honored && uses[field] != run.Checked {
 				t.Errorf("%s: %s is decoded and %q", name, field, uses[field])
 			}
 		}
 		for field, use := range uses {
-			if use == Honored && !decoded[field] {
+			if use == run.Honored && !decoded[field] {
 				t.Errorf("%s: %s is honored and not decoded", name, field)
 			}
 		}

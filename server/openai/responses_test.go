@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -33,7 +35,7 @@ type result struct {
 		Output                                   *string
 		Content                                  []struct{ Text string }
 	}
-	Error *responseError
+	Error *responses.Failure
 }
 
 // text returns the texts of the messages, as clients join them.
@@ -217,7 +219,7 @@ func TestDeletingARunningResponseCancelsIt(t *testing.T) {
 	r := get[result](w, "POST /v1/responses", respond(`"hang"`, `,"background":true`))
 	caller := service.Caller{Tenant: "acme", Subject: "alice"}
 	turn := w.turnOf(caller, func(turn *service.Turn) bool { return turn.Status == service.Running && turn.Seq >= 3 })
-	if d := get[deletedView](w, "DELETE /v1/responses/"+r.ID, ""); !d.Deleted {
+	if d := get[responses.DeletedView](w, "DELETE /v1/responses/"+r.ID, ""); !d.Deleted {
 		t.Errorf("deleted it is %+v", d)
 	}
 	ended, err := w.Service.WaitTurn(t.Context(), caller, turn.ID)
@@ -310,7 +312,7 @@ func TestBackgroundResponses(t *testing.T) {
 	if last := string(lastEvent(t, stream)); !strings.Contains(last, `"type":"response.incomplete"`) || !strings.Contains(last, `"status":"cancelled"`) {
 		t.Errorf("the stream ends with %s", last)
 	}
-	if d := get[deletedView](w, "DELETE /v1/responses/"+long.ID, ""); !d.Deleted || d.ID != long.ID {
+	if d := get[responses.DeletedView](w, "DELETE /v1/responses/"+long.ID, ""); !d.Deleted || d.ID != long.ID {
 		t.Errorf("deleted it is %+v", d)
 	}
 	w.failing("alice", "GET /v1/responses/"+long.ID, "", http.StatusNotFound)
@@ -324,12 +326,12 @@ func TestTheInputOfAResponseIsAList(t *testing.T) {
 	r := get[result](w, "POST /v1/responses", respond(`[{"role":"developer","content":"Be brief."},{"role":"user","content":[{"type":"input_text","text":"see"},`+
 		`{"type":"input_image","image_url":"`+picture+`"},{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}]}]`, ""))
 	surfacetest.Golden(t, "input.json", w.Ask("alice", "GET /v1/responses/"+r.ID+"/input_items?order=asc", "", http.StatusOK))
-	page := get[itemList](w, "GET /v1/responses/"+r.ID+"/input_items?limit=1", "")
+	page := get[responses.ItemList](w, "GET /v1/responses/"+r.ID+"/input_items?limit=1", "")
 	if len(page.Data) != 1 || !page.HasMore || page.LastID == nil {
 		t.Fatalf("the page is %+v", page)
 	}
-	next := get[itemList](w, "GET /v1/responses/"+r.ID+"/input_items?limit=1&after="+*page.LastID, "")
-	if len(next.Data) != 1 || next.HasMore || idOf(next.Data[0]) == *page.LastID {
+	next := get[responses.ItemList](w, "GET /v1/responses/"+r.ID+"/input_items?limit=1&after="+*page.LastID, "")
+	if len(next.Data) != 1 || next.HasMore || responses.IDOf(next.Data[0]) == *page.LastID {
 		t.Errorf("the next page is %+v", next)
 	}
 	// Items that are known are referred to.
@@ -391,9 +393,9 @@ func TestEveryRouteHidesWhatBelongsToAnotherKey(t *testing.T) {
 // TestAResponseOutlivesItsLog: the outcome of the turn is kept longer.
 func TestAResponseOutlivesItsLog(t *testing.T) {
 	t.Parallel()
-	f := newFold("resp_x", "clerk", turnRecord{Echo: new(echo)}, 0)
+	f := run.NewFold("resp_x", "clerk", run.Record{Echo: new(run.Echo)}, 0)
 	f.Finish(&event.RunFinish{Termination: event.Termination{Type: event.NaturalEnd}, Result: &event.Output{Response: "Yes."}})
-	if e := f.over(); e == nil || len(e.items) != 1 || string(e.items[0].text) != "Yes." {
+	if e := f.Over(); e == nil || len(e.Items) != 1 || string(e.Items[0].Text) != "Yes." {
 		t.Errorf("it ends as %+v", e)
 	}
 }

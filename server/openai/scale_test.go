@@ -6,6 +6,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -31,22 +34,22 @@ func logOf(t testing.TB, deltas int) []event.Record {
 
 // TestStreamsScaleWithTheirLength compares what 1,000 and 4,000 deltas allocate.
 func TestStreamsScaleWithTheirLength(t *testing.T) {
-	for name, make := range map[string]func(a *answer) sink{
-		"chat":      func(a *answer) sink { return newChatStream(a, true) },
-		"responses": func(a *answer) sink { return newResponseStream(a, -1) },
+	for name, make := range map[string]func(a *run.Answer) run.Sink{
+		"chat":      func(a *run.Answer) run.Sink { return chat.NewStream(a, true) },
+		"responses": func(a *run.Answer) run.Sink { return responses.NewStream(a, -1) },
 	} {
 		costs := func(deltas int) float64 {
 			records := logOf(t, deltas)
 			return testing.AllocsPerRun(3, func() {
-				a := &answer{turn: &service.Turn{Turn: store.Turn{ID: "resp_x"}}, fold: newFold("resp_x", "clerk", turnRecord{Echo: new(echo)}, 0)}
-				a.sink = make(a)
+				a := &run.Answer{Turn: &service.Turn{Turn: store.Turn{ID: "resp_x"}}, Fold: run.NewFold("resp_x", "clerk", run.Record{Echo: new(run.Echo)}, 0)}
+				a.Sink = make(a)
 				for i := range records {
 					a.WriteTo(new(bytes.Buffer))
 					if err := a.Add(records[i : i+1]); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if a.over() == nil {
+				if a.Over() == nil {
 					t.Fatal("it does not end")
 				}
 			})

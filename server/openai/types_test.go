@@ -5,6 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 )
 
 // samples are values of each JSON type, by the first letter of its name.
@@ -25,14 +29,14 @@ var parameterTypes = map[string]string{
 func TestParametersOfAWrongTypeAreRejectedByName(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	for request, table := range map[string][]Parameter{"POST /v1/chat/completions": chatParameters, "POST /v1/responses": responseParameters} {
+	for request, table := range map[string][]run.Parameter{"POST /v1/chat/completions": chat.Parameters, "POST /v1/responses": responses.Parameters} {
 		for _, p := range table {
 			right, known := parameterTypes[p.Name]
 			if !known {
 				t.Errorf("%s: %s has no type here", request, p.Name)
 			}
 			for typ, value := range samples {
-				if typ == "l" && right == "l" && p.Use == Ignored { // whose elements have a type, too
+				if typ == "l" && right == "l" && p.Use == run.Ignored { // whose elements have a type, too
 					right = ""
 				}
 				if strings.Contains(right, typ) {

@@ -1,4 +1,4 @@
-package openai
+package run
 
 import (
 	"encoding/json"
@@ -10,18 +10,18 @@ import (
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
-// function is a function that the client runs.
-type function = surfacekit.Function
+// Function is a function that the client runs.
+type Function = surfacekit.Function
 
-// setFunctions sets the functions that the model may call. suffix ends the path of one.
-func (r *turnRequest) setFunctions(tools []responseTool, suffix string, choice json.RawMessage) error {
-	list := make([]function, len(tools))
+// SetFunctions sets the functions that the model may call. suffix ends the path of one.
+func (r *Request) SetFunctions(tools []Tool, suffix string, choice json.RawMessage) error {
+	list := make([]Function, len(tools))
 	for i := range tools {
 		if tools[i].Type != "function" {
 			field := fmt.Sprintf("tools[%d].type", i)
-			return badField(field, "%s %q must be function: the agent has the tools of the server", field, clip.Text(tools[i].Type))
+			return BadField(field, "%s %q must be function: the agent has the tools of the server", field, clip.Text(tools[i].Type))
 		}
-		list[i] = tools[i].function
+		list[i] = tools[i].Function
 	}
 	if err := surfacekit.CheckFunctions(list, func(i int) string { return fmt.Sprintf("tools[%d]%s", i, suffix) }); err != nil {
 		return asBadField(err)
@@ -42,26 +42,26 @@ type toolChoice struct {
 }
 
 // functionName returns the name of one of the functions.
-func (t *toolChoice) functionName(list []function) (string, error) {
+func (t *toolChoice) functionName(list []Function) (string, error) {
 	name := t.Name
 	if t.Function != nil {
 		name = t.Function.Name
 	}
-	if slices.ContainsFunc(list, func(f function) bool { return f.Name == name }) {
+	if slices.ContainsFunc(list, func(f Function) bool { return f.Name == name }) {
 		return name, nil
 	}
-	return "", badField("tool_choice", "tool_choice names %q, which is not among tools", clip.Text(name))
+	return "", BadField("tool_choice", "tool_choice names %q, which is not among tools", clip.Text(name))
 }
 
 // chooseFunctions restricts the functions that the model may call, and sets whether its first
 // answer must call one.
-func (r *turnRequest) chooseFunctions(raw json.RawMessage) (err error) {
+func (r *Request) chooseFunctions(raw json.RawMessage) (err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
 	var choice toolChoice
 	if json.Unmarshal(raw, &choice.Mode) != nil && json.Unmarshal(raw, &choice) != nil {
-		return badField("tool_choice", "tool_choice must be a string or an object")
+		return BadField("tool_choice", "tool_choice must be a string or an object")
 	}
 	if choice.Allowed != nil {
 		choice.Allowed.Type = choice.Type
@@ -76,7 +76,7 @@ func (r *turnRequest) chooseFunctions(raw json.RawMessage) (err error) {
 		return err
 	case "allowed_tools":
 		if len(choice.Tools) == 0 {
-			return badField("tool_choice", "tool_choice must name the tools that are allowed")
+			return BadField("tool_choice", "tool_choice must name the tools that are allowed")
 		}
 		allowed := make([]string, len(choice.Tools))
 		for i := range choice.Tools {
@@ -84,7 +84,7 @@ func (r *turnRequest) chooseFunctions(raw json.RawMessage) (err error) {
 				return err
 			}
 		}
-		r.functions = slices.DeleteFunc(r.functions, func(f function) bool { return !slices.Contains(allowed, f.Name) })
+		r.functions = slices.DeleteFunc(r.functions, func(f Function) bool { return !slices.Contains(allowed, f.Name) })
 	default:
 		return unsupported
 	}

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -27,11 +28,11 @@ type conversation struct {
 
 type conversationTurn struct {
 	*service.Turn
-	record turnRecord
+	record run.Record
 }
 
-// conversationView is a conversation as it is shown.
-type conversationView struct {
+// ConversationView is a conversation as it is shown.
+type ConversationView struct {
 	ID        string            `json:"id"`
 	Object    string            `json:"object"`
 	CreatedAt int64             `json:"created_at"`
@@ -44,38 +45,38 @@ type conversationRequest struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
-func viewConversation(s *service.Session, record *sessionRecord) conversationView {
-	v := conversationView{ID: s.ID, Object: "conversation", CreatedAt: s.CreatedAt.Unix(), Metadata: record.Metadata}
+func viewConversation(s *service.Session, record *sessionRecord) ConversationView {
+	v := ConversationView{ID: s.ID, Object: "conversation", CreatedAt: s.CreatedAt.Unix(), Metadata: record.Metadata}
 	if v.Metadata == nil {
 		v.Metadata = map[string]string{}
 	}
 	return v
 }
 
-func (c *responseCall) createConversation() (any, error) {
+func (c *Call) createConversation() (any, error) {
 	r, err := c.readConversationRequest()
 	if err != nil {
 		return nil, err
 	}
-	id := conversationPrefix + c.Service.NewID()
+	id := run.ConversationPrefix + c.Service.NewID()
 	record := sessionRecord{Metadata: r.Metadata}
 	if _, err := addStored(id, &record, r.Items); err != nil {
 		return nil, err
 	}
-	metadata, err := own.Encode(record)
+	metadata, err := run.Own.Encode(record)
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.Service.CreateSession(c.Context(), c.Caller, service.CreateSession{ID: id, Labels: map[string]string{ownLabel: "conv"}, Metadata: metadata})
+	made, err := c.Service.CreateSession(c.Context(), c.Caller, service.CreateSession{ID: id, Labels: map[string]string{run.Label: "conv"}, Metadata: metadata})
 	if err != nil {
 		return nil, err
 	}
 	return viewConversation(made, &record), nil
 }
 
-func (c *responseCall) readConversationRequest() (r conversationRequest, err error) {
-	if _, err = c.readBody(&r, nil); err == nil {
-		err = checkMetadata(r.Metadata)
+func (c *Call) readConversationRequest() (r conversationRequest, err error) {
+	if _, err = c.ReadBody(&r, nil); err == nil {
+		err = run.CheckMetadata(r.Metadata)
 	}
 	return r, err
 }
@@ -83,19 +84,19 @@ func (c *responseCall) readConversationRequest() (r conversationRequest, err err
 // addStored adds items to those that the session itself keeps, and returns them.
 func addStored(sessionID string, record *sessionRecord, items []json.RawMessage) ([]json.RawMessage, error) {
 	if len(items) > maxItems {
-		return nil, badField("items", "items has %d elements; %d are allowed", len(items), maxItems)
+		return nil, run.BadField("items", "items has %d elements; %d are allowed", len(items), maxItems)
 	}
 	for i, raw := range items {
 		path := fmt.Sprintf("items[%d]", i)
-		in := new(input)
-		var one inputItem
+		in := new(run.Input)
+		var one run.InputItem
 		if err := json.Unmarshal(raw, &one); err != nil {
-			return nil, badField(path, "%s must be an item", path)
+			return nil, run.BadField(path, "%s must be an item", path)
 		}
-		if err := in.addItem(&one, path); err != nil {
+		if err := in.AddItem(&one, path); err != nil {
 			return nil, err
 		}
-		id := messagePrefix + strings.TrimPrefix(sessionID, conversationPrefix) + "_" + storedMark + strconv.Itoa(len(record.Items)+1)
+		id := run.MessagePrefix + strings.TrimPrefix(sessionID, run.ConversationPrefix) + "_" + storedMark + strconv.Itoa(len(record.Items)+1)
 		view, err := storedView(raw, &one, in, id)
 		if err != nil {
 			return nil, err
@@ -110,9 +111,9 @@ const storedMark = "s"
 
 // storedView returns an item as a conversation keeps and shows it: a message with its parts
 // in a list, and any other item as it is, with an id.
-func storedView(raw json.RawMessage, i *inputItem, in *input, id string) (json.RawMessage, error) {
-	if (i.Type == "" || i.Type == itemMessage) && len(in.messages) == 1 {
-		return json.Marshal(viewMessage(id, &in.messages[0]))
+func storedView(raw json.RawMessage, i *run.InputItem, in *run.Input, id string) (json.RawMessage, error) {
+	if (i.Type == "" || i.Type == run.ItemMessage) && len(in.Messages) == 1 {
+		return json.Marshal(run.ViewMessage(id, &in.Messages[0]))
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -124,22 +125,22 @@ func storedView(raw json.RawMessage, i *inputItem, in *input, id string) (json.R
 
 // findConversation returns the conversation of the caller with an id, which is the value of param;
 // empty for one in the path.
-func (c *responseCall) findConversation(id, param string) (*conversation, error) {
+func (c *Call) findConversation(id, param string) (*conversation, error) {
 	found := new(conversation)
 	var err error
 	found.Session, err = c.Service.GetSession(c.Context(), c.Caller, id)
-	if errors.Is(err, service.ErrNotFound) || err == nil && (found.Labels[ownLabel] != "conv" || found.State == service.SessionArchived) {
-		return nil, notFound("Conversation", id, param)
+	if errors.Is(err, service.ErrNotFound) || err == nil && (found.Labels[run.Label] != "conv" || found.State == service.SessionArchived) {
+		return nil, run.NotFound("Conversation", id, param)
 	}
 	if err != nil {
 		return nil, err
 	}
-	own.Decode(found.Metadata, &found.record)
+	run.Own.Decode(found.Metadata, &found.record)
 	return found, nil
 }
 
 // readTurns reads the turns of the conversation, newest first, up to a number; 0 reads all.
-func (c *responseCall) readTurns(of *conversation, most int) error {
+func (c *Call) readTurns(of *conversation, most int) error {
 	q := service.TurnQuery{SessionID: of.ID, Page: service.Page{Limit: service.MaxPage}}
 	if most > 0 {
 		q.Page.Limit = most
@@ -151,14 +152,14 @@ func (c *responseCall) readTurns(of *conversation, most int) error {
 		}
 		for _, turn := range page.Turns {
 			one := &conversationTurn{Turn: turn}
-			own.Decode(turn.Metadata, &one.record) // a turn of another protocol takes no items
+			run.Own.Decode(turn.Metadata, &one.record) // a turn of another protocol takes no items
 			of.turns = append(of.turns, one)
 		}
 		if q.Page.After = page.Next; page.Next == "" || most > 0 {
 			slices.Reverse(of.turns)
 			session, err := c.Service.GetSession(c.Context(), c.Caller, of.ID) // the turns may have taken items that are new
 			if of.record = (sessionRecord{}); err == nil {
-				own.Decode(session.Metadata, &of.record)
+				run.Own.Decode(session.Metadata, &of.record)
 			}
 			return err
 		}
@@ -178,7 +179,7 @@ func (v *conversation) taken() int {
 }
 
 // beginInConversation starts a turn in a conversation, or answers the turn that waits there.
-func (c *responseCall) beginInConversation(id string, asked *turnRequest) (*answer, error) {
+func (c *Call) beginInConversation(id string, asked *run.Request) (*run.Answer, error) {
 	v, err := c.findConversation(id, "conversation")
 	if err != nil {
 		return nil, err
@@ -187,33 +188,33 @@ func (c *responseCall) beginInConversation(id string, asked *turnRequest) (*answ
 		return nil, err
 	}
 	if len(v.turns) > 0 && v.turns[0].Status == service.Waiting {
-		a, err := c.readAnswer(v.turns[0].Turn, v.turns[0].record, 0)
+		a, err := c.ReadAnswer(v.turns[0].Turn, v.turns[0].record, 0)
 		if err != nil {
 			return nil, err
 		}
-		if a.want = len(a.ended) - 1; a.want >= 0 {
-			return a.answerRequest(asked)
+		if a.Want = len(a.Endings) - 1; a.Want >= 0 {
+			return a.AnswerRequest(asked)
 		}
 	}
-	var earlier input
-	asked.record.TookFrom, asked.record.TookTo = v.taken(), len(v.record.Items)
-	for i, raw := range v.record.Items[asked.record.TookFrom:] {
-		var one inputItem
+	var earlier run.Input
+	asked.Record.TookFrom, asked.Record.TookTo = v.taken(), len(v.record.Items)
+	for i, raw := range v.record.Items[asked.Record.TookFrom:] {
+		var one run.InputItem
 		if err := json.Unmarshal(raw, &one); err != nil {
 			return nil, err
 		}
 		if isDeleted(raw) {
 			continue
 		}
-		if err := earlier.addItem(&one, fmt.Sprintf("items[%d]", i)); err != nil {
+		if err := earlier.AddItem(&one, fmt.Sprintf("items[%d]", i)); err != nil {
 			return nil, err
 		}
 	}
-	asked.earlier, asked.record.Took = earlier.messages, len(earlier.messages)
-	asked.record.Echo.Conversation = &conversationRef{id}
-	turn := &service.CreateTurn{OnBusy: service.RejectBusy, IdempotencyKey: surfacekit.HashKey(ownLabel, "after "+v.lastTurn()+" of "+id)}
+	asked.Earlier, asked.Record.Took = earlier.Messages, len(earlier.Messages)
+	asked.Record.Echo.Conversation = &run.ConversationRef{ID: id}
+	turn := &service.CreateTurn{OnBusy: service.RejectBusy, IdempotencyKey: surfacekit.HashKey(run.Label, "after "+v.lastTurn()+" of "+id)}
 	turn.IdempotencyBody = strconv.AppendQuote(nil, c.Service.NewID()) // so that one response alone follows the turn that was read
-	a, err := c.beginIn(v.Session, asked, turn)
+	a, err := c.BeginIn(v.Session, asked, turn)
 	if taken, ok := errors.AsType[*service.KeyConflictError](err); ok {
 		return nil, &service.BusyError{SessionID: id, TurnID: taken.ID}
 	}
@@ -229,7 +230,7 @@ func (v *conversation) lastTurn() string {
 }
 
 // listAll returns all items of the conversation, from the oldest to the newest.
-func (c *responseCall) listAll(v *conversation) ([]json.RawMessage, error) {
+func (c *Call) listAll(v *conversation) ([]json.RawMessage, error) {
 	if err := c.readTurns(v, 0); err != nil {
 		return nil, err
 	}
@@ -239,11 +240,11 @@ func (c *responseCall) listAll(v *conversation) ([]json.RawMessage, error) {
 			continue
 		}
 		all = append(all, v.record.Items[turn.record.TookFrom:turn.record.TookTo]...)
-		a, err := c.readAnswer(turn.Turn, turn.record, 0)
+		a, err := c.ReadAnswer(turn.Turn, turn.record, 0)
 		if err != nil {
 			return nil, err
 		}
-		for segment, e := range a.ended {
+		for segment, e := range a.Endings {
 			given, err := inputItems(a, segment)
 			if err != nil {
 				return nil, err
@@ -251,7 +252,7 @@ func (c *responseCall) listAll(v *conversation) ([]json.RawMessage, error) {
 			if segment == 0 {
 				given = given[min(turn.record.Took, len(given)):]
 			}
-			made, err := encodeAll(e.items)
+			made, err := run.EncodeAll(e.Items)
 			if err != nil {
 				return nil, err
 			}
@@ -265,8 +266,8 @@ func (c *responseCall) listAll(v *conversation) ([]json.RawMessage, error) {
 func isDeleted(item json.RawMessage) bool { return string(item) == "null" }
 
 // onConversation finds the conversation that the path names.
-func onConversation(answerWith func(*responseCall, *conversation) (any, error)) func(*responseCall) (any, error) {
-	return func(c *responseCall) (any, error) {
+func onConversation(answerWith func(*Call, *conversation) (any, error)) func(*Call) (any, error) {
+	return func(c *Call) (any, error) {
 		v, err := c.findConversation(c.R.PathValue("id"), "")
 		if err != nil {
 			return nil, err
@@ -275,11 +276,11 @@ func onConversation(answerWith func(*responseCall, *conversation) (any, error)) 
 	}
 }
 
-func (*responseCall) readConversation(v *conversation) (any, error) {
+func (*Call) readConversation(v *conversation) (any, error) {
 	return viewConversation(v.Session, &v.record), nil
 }
 
-func (c *responseCall) updateConversation(v *conversation) (any, error) {
+func (c *Call) updateConversation(v *conversation) (any, error) {
 	r, err := c.readConversationRequest()
 	if err != nil {
 		return nil, err
@@ -292,13 +293,13 @@ func (c *responseCall) updateConversation(v *conversation) (any, error) {
 }
 
 // deleteConversation makes a conversation unknown. Its responses remain.
-func (c *responseCall) deleteConversation(v *conversation) (any, error) {
+func (c *Call) deleteConversation(v *conversation) (any, error) {
 	archived := service.SessionArchived
 	_, err := c.Service.UpdateSession(c.Context(), c.Caller, v.ID, service.SessionPatch{State: &archived})
-	return deletedView{v.ID, "conversation.deleted", true}, err
+	return DeletedView{v.ID, "conversation.deleted", true}, err
 }
 
-func (c *responseCall) listItems(v *conversation) (any, error) {
+func (c *Call) listItems(v *conversation) (any, error) {
 	all, err := c.listAll(v)
 	if err != nil {
 		return nil, err
@@ -306,7 +307,7 @@ func (c *responseCall) listItems(v *conversation) (any, error) {
 	return c.listPage(all)
 }
 
-func (c *responseCall) createItems(v *conversation) (any, error) {
+func (c *Call) createItems(v *conversation) (any, error) {
 	r, err := c.readConversationRequest()
 	if err != nil {
 		return nil, err
@@ -319,31 +320,31 @@ func (c *responseCall) createItems(v *conversation) (any, error) {
 	return newItemList(added, maxItems), err
 }
 
-func (c *responseCall) readItem(v *conversation) (any, error) {
+func (c *Call) readItem(v *conversation) (any, error) {
 	all, err := c.listAll(v)
 	if err != nil {
 		return nil, err
 	}
 	id := c.R.PathValue("item")
-	at := slices.IndexFunc(all, func(raw json.RawMessage) bool { return idOf(raw) == id })
+	at := slices.IndexFunc(all, func(raw json.RawMessage) bool { return IDOf(raw) == id })
 	if at < 0 {
-		return nil, notFound("Item", id, "")
+		return nil, run.NotFound("Item", id, "")
 	}
 	return all[at], nil
 }
 
 // deleteItem deletes an item that no response has read; others are part of the log.
-func (c *responseCall) deleteItem(v *conversation) (any, error) {
+func (c *Call) deleteItem(v *conversation) (any, error) {
 	if _, err := c.readItem(v); err != nil {
 		return nil, err
 	}
 	id := c.R.PathValue("item")
-	at := slices.IndexFunc(v.record.Items, func(raw json.RawMessage) bool { return idOf(raw) == id })
+	at := slices.IndexFunc(v.record.Items, func(raw json.RawMessage) bool { return IDOf(raw) == id })
 	if at < v.taken() {
-		return nil, badField("item_id", "Item '%s' is part of a response and cannot be deleted.", clip.Text(id))
+		return nil, run.BadField("item_id", "Item '%s' is part of a response and cannot be deleted.", clip.Text(id))
 	}
 	return viewConversation(v.Session, &v.record), c.updateRecord(v.ID, func(kept *sessionRecord) error {
-		kept.Items[at] = null
+		kept.Items[at] = run.Null
 		return nil
 	})
 }

@@ -1,4 +1,4 @@
-package openai
+package run
 
 import (
 	"bytes"
@@ -31,27 +31,27 @@ type Parameter struct {
 	Name string
 	Use  Use
 	Note string
-	// allows are the values of a Checked parameter, as JSON. holds is a value of the type of an
+	// Allows are the values of a Checked parameter, as JSON. Holds is a value of the type of an
 	// Ignored one.
-	allows []string
-	holds  any
+	Allows []string
+	Holds  any
 }
 
-// sampling are the parameters that both protocols hand to the model.
-var sampling = []Parameter{
+// SamplingParameters are the parameters that both protocols hand to the model.
+var SamplingParameters = []Parameter{
 	{Name: "temperature", Use: Honored}, {Name: "top_p", Use: Honored},
 	{Name: "parallel_tool_calls", Use: Honored, Note: "false: each answer of the model makes one call, also of a tool of the agent"},
 	{Name: "metadata", Use: Honored, Note: "up to 16 pairs"},
 	{Name: "user", Use: Honored, Note: "kept with the run"},
 	{Name: "safety_identifier", Use: Honored, Note: "kept with the run"},
-	{Name: "prompt_cache_key", Use: Ignored, holds: ""}, {Name: "prompt_cache_options", Use: Ignored, holds: map[string]any{}}, {Name: "prompt_cache_retention", Use: Ignored, holds: ""},
-	{Name: "service_tier", Use: Ignored, holds: ""},
-	{Name: "top_logprobs", Use: Checked, Note: "0", allows: []string{"0"}},
+	{Name: "prompt_cache_key", Use: Ignored, Holds: ""}, {Name: "prompt_cache_options", Use: Ignored, Holds: map[string]any{}}, {Name: "prompt_cache_retention", Use: Ignored, Holds: ""},
+	{Name: "service_tier", Use: Ignored, Holds: ""},
+	{Name: "top_logprobs", Use: Checked, Note: "0", Allows: []string{"0"}},
 	{Name: "moderation", Use: Rejected},
 }
 
-// readBody reads a body into a request, and checks its other parameters.
-func (c *call) readBody(into any, table []Parameter) ([]byte, error) {
+// ReadBody reads a body into a request, and checks its other parameters.
+func (c *Call) ReadBody(into any, table []Parameter) ([]byte, error) {
 	data, err := io.ReadAll(c.R.Body)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (c *call) readBody(into any, table []Parameter) ([]byte, error) {
 	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, badField("", "The body is not a JSON object.")
+		return nil, BadField("", "The body is not a JSON object.")
 	}
 	return data, checkParameters(all, table)
 }
@@ -81,12 +81,12 @@ func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 		switch {
 		case p.Use == Rejected:
 			return rejectParameter(p.Name, p.Note)
-		case p.Use == Checked && p.allows != nil && !slices.Contains(p.allows, rawjson.CompactText(value)):
+		case p.Use == Checked && p.Allows != nil && !slices.Contains(p.Allows, rawjson.CompactText(value)):
 			return rejectParameter(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
 		case p.Use == Ignored:
-			if err := json.Unmarshal(value, reflect.New(reflect.TypeOf(p.holds)).Interface()); err != nil {
+			if err := json.Unmarshal(value, reflect.New(reflect.TypeOf(p.Holds)).Interface()); err != nil {
 				_, problem := rawjson.DescribeError(err, nil)
-				return badField(p.Name, "%s: %s", p.Name, problem)
+				return BadField(p.Name, "%s: %s", p.Name, problem)
 			}
 		}
 	}
@@ -99,5 +99,5 @@ func rejectParameter(param, note string) error {
 	if note != "" {
 		text += "; " + note
 	}
-	return newRefusal(http.StatusBadRequest, "unsupported_parameter", param, "%s.", text)
+	return NewRefusal(http.StatusBadRequest, "unsupported_parameter", param, "%s.", text)
 }

@@ -1,9 +1,9 @@
-package openai
+package run
 
 import "encoding/json"
 
-// echo has the fields of a request that its response repeats.
-type echo struct {
+// Echo has the fields of a request that its response repeats.
+type Echo struct {
 	Background         bool              `json:"background"`
 	Store              bool              `json:"store"`
 	Instructions       *string           `json:"instructions"`
@@ -11,41 +11,46 @@ type echo struct {
 	MaxToolCalls       *int              `json:"max_tool_calls"`
 	ParallelToolCalls  bool              `json:"parallel_tool_calls"`
 	PreviousResponseID *string           `json:"previous_response_id"`
-	Conversation       *conversationRef  `json:"conversation"`
-	Reasoning          reasoningOptions  `json:"reasoning"`
+	Conversation       *ConversationRef  `json:"conversation"`
+	Reasoning          ReasoningOptions  `json:"reasoning"`
 	ServiceTier        string            `json:"service_tier"`
 	Temperature        *float64          `json:"temperature"`
 	TopP               *float64          `json:"top_p"`
-	Text               textOptions       `json:"text"`
+	Text               TextOptions       `json:"text"`
 	ToolChoice         json.RawMessage   `json:"tool_choice"`
-	Tools              []responseTool    `json:"tools"`
+	Tools              []Tool            `json:"tools"`
 	Truncation         string            `json:"truncation"`
 	User               *string           `json:"user"`
 	Metadata           map[string]string `json:"metadata"`
 }
 
-type conversationRef struct {
+// ConversationRef names the conversation of a response.
+type ConversationRef struct {
 	ID string `json:"id"`
 }
 
-type reasoningOptions struct {
+// ReasoningOptions are the options of reasoning.
+type ReasoningOptions struct {
 	Effort  *string `json:"effort"`
 	Summary *string `json:"summary"`
 }
 
-type textOptions struct {
-	Format    responseFormat `json:"format"`
-	Verbosity *string        `json:"verbosity,omitempty"`
+// TextOptions are the options of the answer.
+type TextOptions struct {
+	Format    Format  `json:"format"`
+	Verbosity *string `json:"verbosity,omitempty"`
 }
 
-type responseFormat struct {
+// Format is the form of the answer.
+type Format struct {
 	Type   string          `json:"type"`
 	Name   string          `json:"name,omitempty"`
 	Schema json.RawMessage `json:"schema,omitempty"`
 	Strict *bool           `json:"strict,omitempty"`
 }
 
-type responseTool struct {
+// Tool is a tool of a request, with its function.
+type Tool struct {
 	Type string `json:"type"`
-	function
+	Function
 }

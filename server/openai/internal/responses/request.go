@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"cmp"
@@ -11,11 +11,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// responseRequest is the body of a request for a response, as far as it is honored.
-type responseRequest struct {
+// Request is the body of a request for a response, as far as it is honored.
+type Request struct {
 	Model              string          `json:"model"`
 	Input              json.RawMessage `json:"input,omitempty"`
 	Instructions       *string         `json:"instructions,omitempty"`
@@ -24,7 +25,7 @@ type responseRequest struct {
 	Store              *bool           `json:"store,omitempty"`
 	PreviousResponseID *string         `json:"previous_response_id,omitempty"`
 	Conversation       json.RawMessage `json:"conversation,omitempty"`
-	Tools              []responseTool  `json:"tools,omitempty"`
+	Tools              []run.Tool      `json:"tools,omitempty"`
 	ToolChoice         json.RawMessage `json:"tool_choice,omitempty"`
 	MaxOutputTokens    *int            `json:"max_output_tokens,omitempty"`
 	Reasoning          *struct {
@@ -32,49 +33,49 @@ type responseRequest struct {
 		Summary *string `json:"summary,omitempty"`
 	} `json:"reasoning,omitempty"`
 	Text *struct {
-		Format    *responseFormat `json:"format,omitempty"`
-		Verbosity *string         `json:"verbosity,omitempty"`
+		Format    *run.Format `json:"format,omitempty"`
+		Verbosity *string     `json:"verbosity,omitempty"`
 	} `json:"text,omitempty"`
 	Truncation *string `json:"truncation,omitempty"`
-	samplingFields
+	run.Sampling
 }
 
-func (r *responseRequest) hasConversation() bool {
+func (r *Request) hasConversation() bool {
 	return len(r.Conversation) > 0 && string(r.Conversation) != "null"
 }
 
 // conversationID returns the conversation that the request names; empty for none.
-func (r *responseRequest) conversationID() (string, error) {
-	var ref conversationRef
+func (r *Request) conversationID() (string, error) {
+	var ref run.ConversationRef
 	if !r.hasConversation() {
 		return "", nil
 	}
 	if json.Unmarshal(r.Conversation, &ref.ID) != nil && json.Unmarshal(r.Conversation, &ref) != nil || ref.ID == "" {
-		return "", badField("conversation", "conversation must be an id, or an object with an id")
+		return "", run.BadField("conversation", "conversation must be an id, or an object with an id")
 	}
 	return ref.ID, nil
 }
 
-// toTurn returns the turn that the request asks for, without its messages.
-func (r *responseRequest) toTurn() (*turnRequest, error) {
+// ToTurn returns the turn that the request asks for, without its messages.
+func (r *Request) ToTurn() (*run.Request, error) {
 	switch {
 	case r.Model == "":
-		return nil, missingField("model")
-	case isSet(r.Background) && r.Store != nil && !*r.Store:
-		return nil, badField("background", "background responses must be stored: store cannot be false")
+		return nil, run.MissingField("model")
+	case run.IsSet(r.Background) && r.Store != nil && !*r.Store:
+		return nil, run.BadField("background", "background responses must be stored: store cannot be false")
 	case r.PreviousResponseID != nil && r.hasConversation():
-		return nil, badField("previous_response_id", "previous_response_id and conversation exclude each other")
+		return nil, run.BadField("previous_response_id", "previous_response_id and conversation exclude each other")
 	}
-	shown := &echo{
-		Background: isSet(r.Background), Store: r.Store == nil || *r.Store, Instructions: r.Instructions, MaxOutputTokens: r.MaxOutputTokens,
+	shown := &run.Echo{
+		Background: run.IsSet(r.Background), Store: r.Store == nil || *r.Store, Instructions: r.Instructions, MaxOutputTokens: r.MaxOutputTokens,
 		ParallelToolCalls: r.Parallel == nil || *r.Parallel, PreviousResponseID: r.PreviousResponseID, ServiceTier: "default", Temperature: r.Temperature, TopP: r.TopP,
-		Text: textOptions{Format: responseFormat{Type: "text"}}, ToolChoice: r.ToolChoice, Tools: r.Tools, Truncation: "disabled", User: r.User, Metadata: r.Metadata,
+		Text: run.TextOptions{Format: run.Format{Type: "text"}}, ToolChoice: r.ToolChoice, Tools: r.Tools, Truncation: "disabled", User: r.User, Metadata: r.Metadata,
 	}
 	if len(r.ToolChoice) == 0 || string(r.ToolChoice) == "null" {
 		shown.ToolChoice = json.RawMessage(`"auto"`)
 	}
 	if shown.Tools == nil {
-		shown.Tools = []responseTool{}
+		shown.Tools = []run.Tool{}
 	}
 	if shown.Metadata == nil {
 		shown.Metadata = map[string]string{}
@@ -82,23 +83,23 @@ func (r *responseRequest) toTurn() (*turnRequest, error) {
 	if r.Truncation != nil {
 		shown.Truncation = *r.Truncation
 	}
-	t := &turnRequest{agent: r.Model, field: "input", record: turnRecord{Echo: shown, Unstored: !shown.Store}}
+	t := &run.Request{Agent: r.Model, Field: "input", Record: run.Record{Echo: shown, Unstored: !shown.Store}}
 	if r.Instructions != nil {
-		t.instructions = *r.Instructions
+		t.Instructions = *r.Instructions
 	}
-	return t, cmp.Or(r.apply(t), t.setLimit("max_output_tokens", r.MaxOutputTokens), r.applyOptions(t), t.setFunctions(r.Tools, "", r.ToolChoice))
+	return t, cmp.Or(r.Apply(t), t.SetLimit("max_output_tokens", r.MaxOutputTokens), r.applyOptions(t), t.SetFunctions(r.Tools, "", r.ToolChoice))
 }
 
 // applyOptions reads the options of reasoning and text.
-func (r *responseRequest) applyOptions(t *turnRequest) error {
-	shown := t.record.Echo
+func (r *Request) applyOptions(t *run.Request) error {
+	shown := t.Record.Echo
 	if o := r.Reasoning; o != nil {
-		shown.Reasoning = reasoningOptions{o.Effort, o.Summary}
-		t.record.Thoughts = o.Summary != nil
+		shown.Reasoning = run.ReasoningOptions{Effort: o.Effort, Summary: o.Summary}
+		t.Record.Thoughts = o.Summary != nil
 		if o.Summary != nil && !slices.Contains([]string{"auto", "concise", "detailed"}, *o.Summary) {
-			return badField("reasoning.summary", "reasoning.summary must be auto, concise or detailed")
+			return run.BadField("reasoning.summary", "reasoning.summary must be auto, concise or detailed")
 		}
-		if err := t.setEffort("reasoning.effort", o.Effort); err != nil {
+		if err := t.SetEffort("reasoning.effort", o.Effort); err != nil {
 			return err
 		}
 	}
@@ -106,60 +107,60 @@ func (r *responseRequest) applyOptions(t *turnRequest) error {
 		return nil
 	}
 	shown.Text.Verbosity = r.Text.Verbosity
-	if err := t.setVerbosity("text.verbosity", r.Text.Verbosity); err != nil {
+	if err := t.SetVerbosity("text.verbosity", r.Text.Verbosity); err != nil {
 		return err
 	}
 	if r.Text.Format == nil {
 		return nil
 	}
 	shown.Text.Format = *r.Text.Format
-	return t.setForm("text.format", r.Text.Format)
+	return t.SetForm("text.format", r.Text.Format)
 }
 
-// readInput reads the input, with the items that it refers to.
-func (c *responseCall) readInput(raw json.RawMessage) (in input, err error) {
+// ReadInput reads the input, with the items that it refers to.
+func (c *Call) ReadInput(raw json.RawMessage) (in run.Input, err error) {
 	var text string
 	if len(raw) == 0 || string(raw) == "null" {
 		return in, nil
 	}
 	if json.Unmarshal(raw, &text) == nil {
-		in.addMessage("", model.User(text))
+		in.AddMessage("", model.User(text))
 		return in, nil
 	}
-	var items []inputItem
+	var items []run.InputItem
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return in, badField("input", "input must be a string or a list of items")
+		return in, run.BadField("input", "input must be a string or a list of items")
 	}
-	known, references := map[string]*answer{}, 0
+	known, references := map[string]*run.Answer{}, 0
 	for i := range items {
 		path := fmt.Sprintf("input[%d]", i)
 		if items[i].Type == "item_reference" {
-			if references++; references > maxReferences {
-				return in, badField(path, "input has more than %d references to items", maxReferences)
+			if references++; references > MaxReferences {
+				return in, run.BadField(path, "input has more than %d references to items", MaxReferences)
 			}
 			err = c.addReference(&in, known, items[i].ID, path)
 		} else {
-			err = in.addItem(&items[i], path)
+			err = in.AddItem(&items[i], path)
 		}
 		if err != nil {
 			return in, err
 		}
 	}
-	return in, in.checkCalls()
+	return in, in.CheckCalls()
 }
 
-// maxReferences limits the references to items in a request.
-const maxReferences = 2000
+// MaxReferences limits the references to items in a request.
+const MaxReferences = 2000
 
 // addReference adds the messages of an item of a response. known are the responses that were read
 // before; nil for unknown ones.
-func (c *responseCall) addReference(in *input, known map[string]*answer, id, path string) error {
-	core, _ := splitItemID(id)
+func (c *Call) addReference(in *run.Input, known map[string]*run.Answer, id, path string) error {
+	core, _ := run.SplitItemID(id)
 	a, ok := known[core]
 	if !ok {
-		turn, record, err := c.findTurn(responsePrefix + core)
+		turn, record, err := c.FindTurn(run.ResponsePrefix + core)
 		if err == nil {
-			a, err = c.readAnswer(turn, record, 0)
+			a, err = c.ReadAnswer(turn, record, 0)
 		}
 		if err != nil && !errors.Is(err, service.ErrNotFound) {
 			return err
@@ -174,28 +175,28 @@ func (c *responseCall) addReference(in *input, known map[string]*answer, id, pat
 		}
 	}
 	if found == nil {
-		return badField(path, "Item with id '%s' not found.", clip.Text(id))
+		return run.BadField(path, "Item with id '%s' not found.", clip.Text(id))
 	}
-	in.noteCall(core, true)
+	in.NoteCall(core, true)
 	for _, m := range found {
-		in.addMessage(core, m)
+		in.AddMessage(core, m)
 	}
 	return nil
 }
 
 // messagesOf returns the messages of an item of the turn for the model; nil for an unknown one.
-func messagesOf(a *answer, id string) ([]model.Message, error) {
-	_, number := splitItemID(id)
+func messagesOf(a *run.Answer, id string) ([]model.Message, error) {
+	_, number := run.SplitItemID(id)
 	if number, ok := strings.CutPrefix(number, inputMark); ok {
-		list, err := a.call.Service.TurnInput(a.call.Context(), a.call.Caller, a.turn.ID)
+		list, err := a.Call.Service.TurnInput(a.Call.Context(), a.Call.Caller, a.Turn.ID)
 		if n, bad := strconv.Atoi(number); err == nil && bad == nil && n >= 0 && n < len(list) {
 			return list[n : n+1], nil
 		}
 		return nil, err
 	}
-	for _, e := range a.ended {
-		if at := slices.IndexFunc(e.items, func(i *item) bool { return i.ID == id }); at >= 0 {
-			return e.items[at].toModel(), nil
+	for _, e := range a.Endings {
+		if at := slices.IndexFunc(e.Items, func(i *run.Item) bool { return i.ID == id }); at >= 0 {
+			return e.Items[at].ToModel(), nil
 		}
 	}
 	return nil, nil

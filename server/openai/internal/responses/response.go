@@ -1,28 +1,31 @@
-package openai
+package responses
 
 import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
 
-type response struct {
+// Response is a segment of a run as clients see it.
+type Response struct {
 	ID          string             `json:"id"`
 	Object      string             `json:"object"`
 	CreatedAt   int64              `json:"created_at"`
 	CompletedAt *int64             `json:"completed_at"`
 	Status      string             `json:"status"`
-	Error       *responseError     `json:"error"`
+	Error       *Failure           `json:"error"`
 	Incomplete  *incompleteDetails `json:"incomplete_details"`
 	Model       string             `json:"model"`
-	Output      []*item            `json:"output"`
-	Usage       *responseUsage     `json:"usage"`
-	echo
+	Output      []*run.Item        `json:"output"`
+	Usage       *usage             `json:"usage"`
+	run.Echo
 }
 
-type responseError struct {
+// Failure is why a response failed.
+type Failure struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
@@ -33,7 +36,7 @@ type incompleteDetails struct {
 	Reason string `json:"reason"`
 }
 
-type responseUsage struct {
+type usage struct {
 	Input        int `json:"input_tokens"`
 	InputDetails struct {
 		Cached  int `json:"cached_tokens"`
@@ -46,23 +49,23 @@ type responseUsage struct {
 	Total int `json:"total_tokens"`
 }
 
-func responseUsageOf(u event.Usage) *responseUsage {
-	v := &responseUsage{Input: u.Input, Output: u.Output, Total: u.Total()}
+func usageOf(u event.Usage) *usage {
+	v := &usage{Input: u.Input, Output: u.Output, Total: u.Total()}
 	v.InputDetails.Cached, v.InputDetails.Written, v.OutputDetails.Reasoning = u.CacheRead, u.CacheWrite, u.Reasoning
 	return v
 }
 
 // newResponse returns the segment as it is now.
-func newResponse(a *answer) *response {
+func newResponse(a *run.Answer) *Response {
 	r := begunResponse(a)
-	e, items := a.over(), a.items
+	e, items := a.Over(), a.Items
 	switch {
 	case e != nil:
-		items = e.items
+		items = e.Items
 		r.setEnd(e)
-	case a.turn.Status == service.Pending && a.turn.StartedAt.IsZero():
-		r.Status = stateQueued
-	case a.Segment != a.want:
+	case a.Turn.Status == service.Pending && a.Turn.StartedAt.IsZero():
+		r.Status = run.StateQueued
+	case a.Segment != a.Want:
 		items = nil
 	}
 	r.Output = append(r.Output, items...)
@@ -70,80 +73,81 @@ func newResponse(a *answer) *response {
 }
 
 // begunResponse returns the segment as it begins.
-func begunResponse(a *answer) *response {
-	r := &response{
-		ID: answerID(a.turn.ID, a.want), Object: "response", CreatedAt: a.turn.CreatedAt.Unix(), Status: stateRunning, Model: a.label,
-		Output: []*item{},
+func begunResponse(a *run.Answer) *Response {
+	r := &Response{
+		ID: run.AnswerID(a.Turn.ID, a.Want), Object: "response", CreatedAt: a.Turn.CreatedAt.Unix(), Status: run.StateRunning, Model: a.Label,
+		Output: []*run.Item{},
 	}
 	if a.Echo != nil {
-		r.echo = *a.Echo
+		r.Echo = *a.Echo
 	}
-	if a.want > 0 {
-		previous := answerID(a.turn.ID, a.want-1)
+	if a.Want > 0 {
+		previous := run.AnswerID(a.Turn.ID, a.Want-1)
 		r.PreviousResponseID = &previous
 	}
 	return r
 }
 
 // setEnd sets the fields of a response that has ended.
-func (r *response) setEnd(e *ending) {
-	r.Usage = responseUsageOf(e.usage)
-	r.Status = stateCompleted
-	if !e.at.IsZero() {
-		at := e.at.Unix()
+func (r *Response) setEnd(e *run.Ending) {
+	r.Usage = usageOf(e.Usage)
+	r.Status = run.StateCompleted
+	if !e.At.IsZero() {
+		at := e.At.Unix()
 		r.CompletedAt = &at
 	}
-	if e.finish == nil {
+	if e.Finish == nil {
 		return
 	}
-	why := &e.finish.Termination
+	why := &e.Finish.Termination
 	switch status := why.Status(); {
 	case status == event.StatusCanceled:
-		r.Status = stateCanceled
-	case why.Code == string(model.ContentFiltered), status == event.StatusSucceeded && e.finish.FinishReason == model.FinishContentFilter:
-		r.Status, r.Incomplete = stateIncomplete, &incompleteDetails{"content_filter"}
+		r.Status = run.StateCanceled
+	case why.Code == string(model.ContentFiltered), status == event.StatusSucceeded && e.Finish.FinishReason == model.FinishContentFilter:
+		r.Status, r.Incomplete = run.StateIncomplete, &incompleteDetails{"content_filter"}
 	case why.Code == string(model.Truncated):
-		r.Status, r.Incomplete = stateIncomplete, &incompleteDetails{"max_output_tokens"}
+		r.Status, r.Incomplete = run.StateIncomplete, &incompleteDetails{"max_output_tokens"}
 	case status != event.StatusSucceeded:
-		r.Status, r.Error = stateFailed, responseErrorOf(why)
-	case e.finish.FinishReason == model.FinishMaxTokens:
-		r.Status, r.Incomplete = stateIncomplete, &incompleteDetails{"max_output_tokens"}
+		r.Status, r.Error = run.StateFailed, responseErrorOf(why)
+	case e.Finish.FinishReason == model.FinishMaxTokens:
+		r.Status, r.Incomplete = run.StateIncomplete, &incompleteDetails{"max_output_tokens"}
 	}
-	if r.Status != stateCompleted && r.Status != stateIncomplete {
+	if r.Status != run.StateCompleted && r.Status != run.StateIncomplete {
 		r.CompletedAt = nil
 	}
 }
 
 // responseErrorOf returns the error of a failed response, with the vendor's codes.
-func responseErrorOf(why *event.Termination) *responseError {
-	e := &responseError{Code: "server_error", Type: typeServer, Message: surfacekit.StatusMessage(why, false)}
+func responseErrorOf(why *event.Termination) *Failure {
+	e := &Failure{Code: "server_error", Type: run.TypeServer, Message: surfacekit.StatusMessage(why, false)}
 	switch why.Code {
 	case string(model.RateLimited), string(model.Overloaded):
-		e.Code, e.Type = "rate_limit_exceeded", typeRate
+		e.Code, e.Type = "rate_limit_exceeded", run.TypeRate
 	case string(model.InvalidRequest), string(model.ContextOverflow):
-		e.Code, e.Type = "invalid_prompt", typeInvalid
+		e.Code, e.Type = "invalid_prompt", run.TypeInvalid
 	}
 	return e
 }
 
-// responseStream writes a response as events, each with its number in the life of the
+// Stream writes a response as events, each with its number in the life of the
 // response.
-type responseStream struct {
-	answer *answer
+type Stream struct {
+	answer *run.Answer
 	// next is the number of the next event, and after the number of the client's last event; -1
 	// for none.
 	next, after int
 }
 
-func newResponseStream(a *answer, after int) *responseStream {
-	return &responseStream{answer: a, after: after}
+// NewStream returns the stream of a response after an event; after is -1 for the whole stream.
+func NewStream(a *run.Answer, after int) *Stream {
+	return &Stream{answer: a, after: after}
 }
 
 // object is an event without its type and number.
 type object map[string]any
 
 // event writes an event, unless the client has it.
-func (s *responseStream) event(kind string, fields object) {
+func (s *Stream) event(kind string, fields object) {
 	number := s.next
 	s.next++
 	if number <= s.after {
@@ -155,77 +159,82 @@ func (s *responseStream) event(kind string, fields object) {
 }
 
 // of writes an event about an item.
-func (s *responseStream) of(i *item, kind string, fields object) {
-	fields["item_id"], fields["output_index"] = i.ID, i.index
+func (s *Stream) of(i *run.Item, kind string, fields object) {
+	fields["item_id"], fields["output_index"] = i.ID, i.Index
 	s.event(kind, fields)
 }
 
-func (s *responseStream) begin() {
+// Begin writes the events that begin a response.
+func (s *Stream) Begin() {
 	r := begunResponse(s.answer)
 	if r.Background {
-		r.Status = stateQueued
+		r.Status = run.StateQueued
 	}
 	s.event("response.created", object{"response": r})
 	if r.Background {
 		s.event("response.queued", object{"response": r})
 	}
 	begun := *r
-	begun.Status = stateRunning
+	begun.Status = run.StateRunning
 	s.event("response.in_progress", object{"response": &begun})
 }
 
-func (s *responseStream) add(i *item) {
-	s.event("response.output_item.added", object{"output_index": i.index, "item": i.view(false)})
+// Add writes the events that begin an item.
+func (s *Stream) Add(i *run.Item) {
+	s.event("response.output_item.added", object{"output_index": i.Index, "item": i.View(false)})
 	switch i.Type {
-	case itemMessage:
-		s.of(i, "response.content_part.added", object{"content_index": 0, "part": outputText("")})
-	case itemThought:
-		s.of(i, "response.reasoning_summary_part.added", object{"summary_index": 0, "part": summaryText("")})
-	case itemTool:
+	case run.ItemMessage:
+		s.of(i, "response.content_part.added", object{"content_index": 0, "part": run.OutputText("")})
+	case run.ItemThought:
+		s.of(i, "response.reasoning_summary_part.added", object{"summary_index": 0, "part": run.SummaryText("")})
+	case run.ItemTool:
 		s.of(i, "response.mcp_call.in_progress", object{})
 	}
 }
 
-func (s *responseStream) text(i *item, delta string) {
-	if i.Type == itemThought {
+// Text writes a part of a text.
+func (s *Stream) Text(i *run.Item, delta string) {
+	if i.Type == run.ItemThought {
 		s.of(i, "response.reasoning_summary_text.delta", object{"summary_index": 0, "delta": delta})
 		return
 	}
 	s.of(i, "response.output_text.delta", object{"content_index": 0, "delta": delta, "logprobs": []string{}})
 }
 
-func (s *responseStream) done(i *item) {
-	text := string(i.text)
+// Done writes the events that end an item.
+func (s *Stream) Done(i *run.Item) {
+	text := string(i.Text)
 	switch i.Type {
-	case itemMessage:
+	case run.ItemMessage:
 		s.of(i, "response.output_text.done", object{"content_index": 0, "text": text, "logprobs": []string{}})
-		s.of(i, "response.content_part.done", object{"content_index": 0, "part": outputText(text)})
-	case itemThought:
+		s.of(i, "response.content_part.done", object{"content_index": 0, "part": run.OutputText(text)})
+	case run.ItemThought:
 		s.of(i, "response.reasoning_summary_text.done", object{"summary_index": 0, "text": text})
-		s.of(i, "response.reasoning_summary_part.done", object{"summary_index": 0, "part": summaryText(text)})
-	case itemFunction:
+		s.of(i, "response.reasoning_summary_part.done", object{"summary_index": 0, "part": run.SummaryText(text)})
+	case run.ItemFunction:
 		s.of(i, "response.function_call_arguments.delta", object{"delta": i.Arguments})
 		s.of(i, "response.function_call_arguments.done", object{"arguments": i.Arguments, "name": i.Name})
-	case itemTool:
+	case run.ItemTool:
 		s.of(i, "response.mcp_call_arguments.delta", object{"delta": i.Arguments})
 		s.of(i, "response.mcp_call_arguments.done", object{"arguments": i.Arguments})
 		s.of(i, "response.mcp_call."+i.Status, object{})
 	}
-	s.event("response.output_item.done", object{"output_index": i.index, "item": i})
+	s.event("response.output_item.done", object{"output_index": i.Index, "item": i})
 }
 
-func (s *responseStream) end(*ending) {
+// End writes the event that ends the response.
+func (s *Stream) End(*run.Ending) {
 	r := newResponse(s.answer)
 	kind := "response." + r.Status
-	if r.Status == stateCanceled { // which has no event
+	if r.Status == run.StateCanceled { // which has no event
 		kind = "response.incomplete"
 	}
 	s.event(kind, object{"response": r})
 }
 
-// fail writes an error in the form that all clients take for one.
-func (s *responseStream) fail(f *server.Failure) {
-	d := newErrorBody(f).Error
+// Fail writes an error in the form that all clients take for one.
+func (s *Stream) Fail(f *server.Failure) {
+	d := run.NewErrorBody(f).Error
 	s.after = -1
 	s.event("error", object{"code": d.Code, "message": d.Message, "param": d.Param, "error": d})
 }

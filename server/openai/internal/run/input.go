@@ -1,4 +1,4 @@
-package openai
+package run
 
 import (
 	"cmp"
@@ -13,33 +13,33 @@ import (
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
-// input is the messages of a request.
-type input struct {
-	messages []model.Message
+// Input is the messages of a request.
+type Input struct {
+	Messages []model.Message
 	// cores are the cores of the items or calls that the messages repeat.
 	cores []string
-	// outputs are the function outputs and approvals after the assistant's last message, and said
+	// Outputs are the function outputs and approvals after the assistant's last message, and Said
 	// are the user's messages after them.
-	outputs []functionOutput
-	said    []model.Part
+	Outputs []Output
+	Said    []model.Part
 	// calls are the calls and requests for approval among the items, and the cores of the items
 	// that references name, and whether each is settled.
 	calls map[string]bool
 }
 
-// noteCall notes a call among the items, or its output.
-func (in *input) noteCall(id string, settled bool) {
+// NoteCall notes a call among the items, or its output.
+func (in *Input) NoteCall(id string, settled bool) {
 	if in.calls == nil {
 		in.calls = map[string]bool{}
 	}
 	in.calls[id] = settled
 }
 
-// checkCalls reports a call among the items without an output.
-func (in *input) checkCalls() error {
+// CheckCalls reports a call among the items without an output.
+func (in *Input) CheckCalls() error {
 	for _, id := range slices.Sorted(maps.Keys(in.calls)) {
 		if !in.calls[id] {
-			return badField("input", "No tool output found for function call '%s'.", clip.Text(id))
+			return BadField("input", "No tool output found for function call '%s'.", clip.Text(id))
 		}
 	}
 	return nil
@@ -47,39 +47,39 @@ func (in *input) checkCalls() error {
 
 // checkOutputs reports an output whose call is neither among the items nor in a response that they
 // refer to.
-func (in *input) checkOutputs() error {
-	for _, o := range in.outputs {
-		core, _ := splitItemID(o.callID)
-		_, called := in.calls[o.callID]
+func (in *Input) checkOutputs() error {
+	for _, o := range in.Outputs {
+		core, _ := SplitItemID(o.CallID)
+		_, called := in.calls[o.CallID]
 		if _, referred := in.calls[core]; !called && !referred {
-			return unknownCall(o.callID)
+			return unknownCall(o.CallID)
 		}
 	}
 	return nil
 }
 
 func unknownCall(id string) error {
-	return badField("input", "No tool call found for function call output with call_id '%s'.", clip.Text(id))
+	return BadField("input", "No tool call found for function call output with call_id '%s'.", clip.Text(id))
 }
 
-// appendMessage appends a message. Without parts its text is empty.
-func (in *input) appendMessage(core string, role model.Role, parts ...model.Part) {
+// AppendMessage appends a message. Without parts its text is empty.
+func (in *Input) AppendMessage(core string, role model.Role, parts ...model.Part) {
 	if len(parts) == 0 {
 		parts = []model.Part{model.Text("")}
 	}
-	in.messages, in.cores = append(in.messages, model.Message{Role: role, Parts: parts}), append(in.cores, core)
+	in.Messages, in.cores = append(in.Messages, model.Message{Role: role, Parts: parts}), append(in.cores, core)
 }
 
-// addMessage adds a message of the user or the assistant.
-func (in *input) addMessage(core string, m model.Message) {
+// AddMessage adds a message of the user or the assistant.
+func (in *Input) AddMessage(core string, m model.Message) {
 	switch m.Role {
 	case model.RoleAssistant:
-		in.outputs, in.said = nil, nil
+		in.Outputs, in.Said = nil, nil
 	case model.RoleUser:
-		in.said = append(in.said, m.Parts...)
+		in.Said = append(in.Said, m.Parts...)
 	}
-	in.appendMessage(core, m.Role, m.Parts...)
-	in.messages[len(in.messages)-1].ID = m.ID
+	in.AppendMessage(core, m.Role, m.Parts...)
+	in.Messages[len(in.Messages)-1].ID = m.ID
 }
 
 // hashMessages identifies messages.
@@ -88,18 +88,18 @@ func hashMessages(list []model.Message) string {
 	if err != nil {
 		return "" // not reached: messages are texts and data
 	}
-	return surfacekit.HashKey(ownLabel, string(data))
+	return surfacekit.HashKey(Label, string(data))
 }
 
 // isEdited reports whether the messages before the items of a turn differ from those that the turn
 // began with.
-func (in *input) isEdited(core string, record *turnRecord) bool {
+func (in *Input) isEdited(core string, record *Record) bool {
 	n := slices.Index(in.cores, core)
-	return n > 0 && record.Asked != "" && record.Asked != hashMessages(in.messages[:n])
+	return n > 0 && record.Asked != "" && record.Asked != hashMessages(in.Messages[:n])
 }
 
-// inputItem is an item of the input, of any type.
-type inputItem struct {
+// InputItem is an item of the input, of any type.
+type InputItem struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
 	Role      string          `json:"role"`
@@ -113,49 +113,50 @@ type inputItem struct {
 	Reason    string          `json:"reason"`
 }
 
-func (in *input) addItem(i *inputItem, path string) error {
-	core, _ := splitItemID(cmp.Or(i.CallID, i.ID))
+// AddItem adds an item at a path of the request.
+func (in *Input) AddItem(i *InputItem, path string) error {
+	core, _ := SplitItemID(cmp.Or(i.CallID, i.ID))
 	var parts []model.Part
 	var err error
 	switch i.Type {
-	case "", itemMessage:
-		parts, err = readContent(i.Content, path+".content")
-	case itemOutput, itemTool:
-		parts, err = readContent(i.Output, path+".output")
+	case "", ItemMessage:
+		parts, err = ReadContent(i.Content, path+".content")
+	case ItemOutput, ItemTool:
+		parts, err = ReadContent(i.Output, path+".output")
 	}
 	if err != nil {
 		return err
 	}
 	output := surfacekit.OutputText(parts)
 	switch i.Type {
-	case "", itemMessage:
+	case "", ItemMessage:
 		role, ok := surfacekit.Role(i.Role)
 		if !ok || i.Role == surfacekit.RoleTool {
-			return badField(path+".role", "%s.role %q must be user, assistant, system or developer", path, clip.Text(i.Role))
+			return BadField(path+".role", "%s.role %q must be user, assistant, system or developer", path, clip.Text(i.Role))
 		}
-		in.addMessage(core, model.Message{Role: role, Parts: parts})
-	case itemFunction:
-		in.noteCall(i.CallID, false)
-		in.appendMessage(core, model.RoleAssistant, surfacekit.CallText(i.CallID, i.Name, i.Arguments))
-	case itemOutput:
+		in.AddMessage(core, model.Message{Role: role, Parts: parts})
+	case ItemFunction:
+		in.NoteCall(i.CallID, false)
+		in.AppendMessage(core, model.RoleAssistant, surfacekit.CallText(i.CallID, i.Name, i.Arguments))
+	case ItemOutput:
 		if _, ok := in.calls[i.CallID]; ok {
-			in.noteCall(i.CallID, true)
+			in.NoteCall(i.CallID, true)
 		}
-		in.outputs, in.said = append(in.outputs, functionOutput{callID: i.CallID, output: output}), nil
-		in.appendMessage(core, model.RoleUser, surfacekit.ResultText(i.CallID, 0, output))
-	case itemDecision:
+		in.Outputs, in.Said = append(in.Outputs, Output{CallID: i.CallID, Output: output}), nil
+		in.AppendMessage(core, model.RoleUser, surfacekit.ResultText(i.CallID, 0, output))
+	case ItemDecision:
 		if i.Approve == nil {
-			return missingField(path + ".approve")
+			return MissingField(path + ".approve")
 		}
-		in.outputs, in.said = append(in.outputs, functionOutput{callID: i.RequestID, approve: i.Approve, reason: i.Reason}), nil
-		in.appendMessage(core, model.RoleUser, model.Text(fmt.Sprintf("[approval of %s: %t]", clip.Text(i.RequestID), *i.Approve)))
-	case itemTool:
-		in.appendMessage(core, model.RoleAssistant, surfacekit.CallText(i.ID, i.Name, i.Arguments), surfacekit.ResultText(i.ID, 0, output))
-	case itemApproval:
-		in.noteCall(i.ID, true)
-	case itemThought, "mcp_list_tools":
+		in.Outputs, in.Said = append(in.Outputs, Output{CallID: i.RequestID, approve: i.Approve, reason: i.Reason}), nil
+		in.AppendMessage(core, model.RoleUser, model.Text(fmt.Sprintf("[approval of %s: %t]", clip.Text(i.RequestID), *i.Approve)))
+	case ItemTool:
+		in.AppendMessage(core, model.RoleAssistant, surfacekit.CallText(i.ID, i.Name, i.Arguments), surfacekit.ResultText(i.ID, 0, output))
+	case ItemApproval:
+		in.NoteCall(i.ID, true)
+	case ItemThought, "mcp_list_tools":
 	default:
-		return badField(path, "%s: items of type %q are not supported", path, clip.Text(i.Type))
+		return BadField(path, "%s: items of type %q are not supported", path, clip.Text(i.Type))
 	}
 	return nil
 }
@@ -185,8 +186,8 @@ type filePart struct {
 	Filename string `json:"filename,omitempty"`
 }
 
-// readContent returns the parts of a message, whose content is a text or a list.
-func readContent(raw json.RawMessage, path string) ([]model.Part, error) {
+// ReadContent returns the parts of a message, whose content is a text or a list.
+func ReadContent(raw json.RawMessage, path string) ([]model.Part, error) {
 	var text string
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -196,7 +197,7 @@ func readContent(raw json.RawMessage, path string) ([]model.Part, error) {
 	}
 	var list []contentPart
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, badField(path, "%s must be a string or a list of content parts", path)
+		return nil, BadField(path, "%s must be a string or a list of content parts", path)
 	}
 	parts := make([]model.Part, 0, len(list))
 	for i := range list {
@@ -218,12 +219,12 @@ func (p *contentPart) toModel(path string) (model.Part, error) {
 	case "image_url", "input_image":
 		address := p.imageAddress()
 		if address == "" {
-			return model.Part{}, badField(path, "%s needs image_url; uploaded files are not supported", path)
+			return model.Part{}, BadField(path, "%s needs image_url; uploaded files are not supported", path)
 		}
 		return blobPart(model.PartImage, address, "", path)
 	case "input_audio":
 		if p.InputAudio == nil {
-			return model.Part{}, badField(path, "%s needs input_audio", path)
+			return model.Part{}, BadField(path, "%s needs input_audio", path)
 		}
 		return blobPart(model.PartFile, "data:audio/"+p.InputAudio.Format+";base64,"+p.InputAudio.Data, "", path)
 	case "file", "input_file":
@@ -235,13 +236,13 @@ func (p *contentPart) toModel(path string) (model.Part, error) {
 		case p.FileURL != "":
 			return blobPart(model.PartFile, p.FileURL, f.Filename, path)
 		case f.FileData == "":
-			return model.Part{}, badField(path, "%s needs file_data or file_url; uploaded files are not supported", path)
+			return model.Part{}, BadField(path, "%s needs file_data or file_url; uploaded files are not supported", path)
 		case !strings.HasPrefix(f.FileData, "data:"):
 			f.FileData = "data:;base64," + f.FileData
 		}
 		return blobPart(model.PartFile, f.FileData, f.Filename, path)
 	default:
-		return model.Part{}, badField(path, "%s: content parts of type %q are not supported", path, clip.Text(p.Type))
+		return model.Part{}, BadField(path, "%s: content parts of type %q are not supported", path, clip.Text(p.Type))
 	}
 }
 

@@ -1,0 +1,44 @@
+// Package run has what the protocols of the OpenAI API share: reading input, beginning and
+// continuing turns, and turning the log of a turn into items.
+package run
+
+import (
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+)
+
+// Own is the member of the metadata of turns and sessions that belongs to the surface,
+// and ownLabel the label of its sessions.
+const (
+	Own   surfacekit.Own = "openai"
+	Label                = string(Own)
+)
+
+// Call is a request and its caller.
+type Call struct{ *surfacekit.Request }
+
+// None is a body without fields.
+type None = surfacekit.None
+
+// NewRoute returns a route of the protocol.
+func NewRoute(b *surfacekit.Base, pattern, scope string, answer func(*Call) (any, error)) server.Route {
+	return b.NewRoute(pattern, scope, func(r *surfacekit.Request) (any, error) { return answer(&Call{r}) })
+}
+
+// Begins marks a route that begins a turn and may stream its answer.
+func Begins(r server.Route) server.Route {
+	r.Begins = true
+	return Audited(MarkStream(r), server.AuditCreateTurn)
+}
+
+// MarkStream marks a route that may answer with a stream.
+func MarkStream(r server.Route) server.Route {
+	r.Stream = true
+	return r
+}
+
+// Audited marks a route that is recorded as an operation.
+func Audited(r server.Route, operation string) server.Route {
+	r.Audit = operation
+	return r
+}

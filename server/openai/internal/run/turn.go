@@ -1,0 +1,320 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Request is what either protocol asks of an agent.
+type Request struct {
+	Agent string
+	Input
+	// Field is the parameter of the input, and Earlier are messages before it.
+	Field   string
+	Earlier []model.Message
+	// Instructions are appended to the agent's instructions.
+	Instructions string
+	functions    []Function
+	// choice is whether the first answer of the model must call a tool; nil leaves it open.
+	choice *model.ToolChoice
+	// maxCalls is how many calls an answer of the model may make; 0 leaves it open.
+	maxCalls int
+	Params   model.Params
+	output   *spec.OutputSchema
+	Record   Record
+}
+
+// Record is the data that a turn stores for the surface. A turn without it belongs to another
+// protocol.
+type Record struct {
+	// Unstored is set if the client wants nothing to be read later.
+	Unstored bool `json:"unstored,omitempty"`
+	// Thoughts is set if the client sees the model's reasoning. Form is set if the answer has a
+	// required form, so that nothing else may be output.
+	Thoughts bool `json:"thoughts,omitempty"`
+	Form     bool `json:"form,omitempty"`
+	// Asked identifies the messages of the request that began the turn.
+	Asked string `json:"asked,omitempty"`
+	// Echo is what responses repeat of the request.
+	Echo *Echo `json:"echo,omitempty"`
+	// TookFrom and TookTo are the items of the conversation that the turn read first, as
+	// Took messages.
+	TookFrom int `json:"took_from,omitempty"`
+	TookTo   int `json:"took_to,omitempty"`
+	Took     int `json:"took,omitempty"`
+	// User and Metadata are kept for those who read the turn.
+	User     string            `json:"user,omitempty"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// ResumeOrBegin continues the run that waits for the outputs in the request, or begins one in a new
+// session. Outputs that a completion cannot give to a run are part of the history of a new run.
+func (c *Call) ResumeOrBegin(asked *Request, prefix string, body []byte) (*Answer, error) {
+	if len(asked.Outputs) > 0 {
+		a, err := c.resume(prefix, asked.Agent, &asked.Input)
+		if prefix == ChatPrefix && (errors.As(err, new(*service.StateError)) || errors.As(err, new(*service.ConflictError)) || errors.As(err, new(*server.Refusal))) {
+			err = nil
+		}
+		if a != nil || err != nil {
+			return a, err
+		}
+		if prefix == ResponsePrefix {
+			if err := asked.checkOutputs(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	turn := &service.CreateTurn{ID: prefix + c.Service.NewID()}
+	if err := c.composeTurn(asked, "", turn); err != nil {
+		return nil, err
+	}
+	key, err := surfacekit.ReadKey(c.R, Label, c.R.URL.Path)
+	if err != nil {
+		return nil, BadField(surfacekit.IdempotencyHeader, "%s", err)
+	}
+	in := service.CreateSession{AgentID: asked.Agent, Labels: map[string]string{Label: strings.Trim(prefix, "-_")}}
+	if key != "" {
+		turn.IdempotencyKey, turn.IdempotencyBody = key, body
+		in.IdempotencyKey, in.IdempotencyBody = key, body
+	}
+	made, err := surfacekit.BeginAlone(c.Context(), c.Service, c.Caller, turn, in)
+	if err != nil {
+		return nil, err
+	}
+	return c.NewAnswer(made, asked.Record, 0), nil
+}
+
+// BeginIn begins a turn in a session.
+func (c *Call) BeginIn(session *service.Session, asked *Request, turn *service.CreateTurn) (*Answer, error) {
+	if n := len(asked.Outputs); n > 0 {
+		return nil, unknownCall(asked.Outputs[n-1].CallID)
+	}
+	current, err := c.Service.CurrentAgent(c.Context(), session, asked.Agent)
+	if err != nil {
+		return nil, err
+	}
+	turn.ID, turn.SessionID = ResponsePrefix+c.Service.NewID(), session.ID
+	if err := c.composeTurn(asked, current, turn); err != nil {
+		return nil, err
+	}
+	made, err := c.Service.CreateTurn(c.Context(), c.Caller, *turn)
+	if err != nil {
+		return nil, err
+	}
+	return c.NewAnswer(made, asked.Record, 0), nil
+}
+
+// composeTurn sets the fields of the turn for a request. current is the agent of the conversation;
+// empty for a new conversation.
+func (c *Call) composeTurn(r *Request, current string, turn *service.CreateTurn) error {
+	before, input, err := r.SplitInput()
+	if err != nil {
+		return err
+	}
+	set := c.Service.SetFor(c.Context(), c.Caller.Tenant)
+	agent, err := service.NewCatalog(set, c.Caller).Agent(r.Agent)
+	if err != nil {
+		return UnknownModel(r.Agent)
+	}
+	if taken, ok := set.Agent(current); ok && current != r.Agent {
+		agent = taken
+	}
+	turn.AgentID, turn.Addressed, turn.Before, turn.Input, turn.Params = r.Agent, true, before, input, r.Params
+	turn.Overrides = resolve.Overrides{Output: r.output, ToolChoice: r.choice, MaxCalls: r.maxCalls}
+	if turn.Metadata, err = Own.Encode(r.Record); err != nil {
+		return err
+	}
+	if !agent.UsesTools() {
+		return r.checkRemote(turn)
+	}
+	brought := surfacekit.Brought{Surface: Label, Instructions: r.Instructions, Functions: r.functions, CutOff: r.Params.MaxOutputTokens > 0}
+	turn.Ephemeral, err = brought.Ephemeral(set, agent)
+	return asBadField(err)
+}
+
+// SplitInput returns the history and the input of the turn.
+func (r *Request) SplitInput() (before, input []model.Message, err error) {
+	if len(r.Messages) == 0 {
+		return nil, nil, MissingField(r.Field)
+	}
+	r.Record.Asked = hashMessages(r.Messages)
+	before, input, ok := surfacekit.SplitInput(r.Messages)
+	if !ok {
+		return nil, nil, BadField(r.Field, "%s must not end with a message of the assistant", r.Field)
+	}
+	return append(r.Earlier, before...), input, nil
+}
+
+// checkRemote rejects settings that a remote agent alone decides about. Instructions become a
+// message to it.
+func (r *Request) checkRemote(turn *service.CreateTurn) error {
+	names := r.Params.SetAmong("temperature", "top_p", "seed", "stop", "verbosity")
+	switch {
+	case len(r.functions) > 0, r.choice != nil, r.maxCalls > 0:
+		names = append(names, "tools")
+	case r.output != nil:
+		names = append(names, "the format of the answer")
+	case r.Params.MaxOutputTokens > 0:
+		names = append(names, "the output limit")
+	case r.Params.ReasoningEffort != nil:
+		names = append(names, "the reasoning effort")
+	}
+	if len(names) > 0 {
+		return BadField("model", "agent %q runs elsewhere, which alone decides about %s", clip.Text(r.Agent), strings.Join(names, ", "))
+	}
+	if r.Instructions != "" {
+		turn.Input = append([]model.Message{model.System(r.Instructions)}, turn.Input...)
+	}
+	return nil
+}
+
+// IsSet reports whether an optional switch is on.
+func IsSet(b *bool) bool { return b != nil && *b }
+
+// Sampling are what both protocols hand to the model or keep with the run.
+type Sampling struct {
+	Temperature      *float64          `json:"temperature,omitempty"`
+	TopP             *float64          `json:"top_p,omitempty"`
+	Parallel         *bool             `json:"parallel_tool_calls,omitempty"`
+	Metadata         map[string]string `json:"metadata,omitempty"`
+	User             *string           `json:"user,omitempty"`
+	SafetyIdentifier *string           `json:"safety_identifier,omitempty"`
+}
+
+// Apply checks the fields, and hands them to the model or the record.
+func (f *Sampling) Apply(r *Request) error {
+	r.Params.Temperature, r.Params.TopP, r.Record.Metadata = f.Temperature, f.TopP, f.Metadata
+	if f.Parallel != nil && !*f.Parallel {
+		r.maxCalls = 1
+	}
+	for _, user := range []*string{f.SafetyIdentifier, f.User} {
+		if user != nil {
+			r.Record.User = *user
+		}
+	}
+	return cmp.Or(checkRange("temperature", f.Temperature, 2), checkRange("top_p", f.TopP, 1), CheckMetadata(f.Metadata))
+}
+
+func checkRange(param string, value *float64, most float64) error {
+	if value != nil && (*value < 0 || *value > most) {
+		return BadField(param, "%s must be from 0 to %g", param, most)
+	}
+	return nil
+}
+
+// limits of metadata.
+const (
+	maxPairs     = 16
+	MaxPairName  = 64
+	MaxPairValue = 512
+)
+
+// CheckMetadata reports metadata with too many or too long pairs.
+func CheckMetadata(metadata map[string]string) error {
+	if len(metadata) > maxPairs {
+		return BadField("metadata", "metadata has %d pairs; %d are allowed", len(metadata), maxPairs)
+	}
+	for name, value := range metadata {
+		if utf8.RuneCountInString(name) > MaxPairName || utf8.RuneCountInString(value) > MaxPairValue {
+			return BadField("metadata", "metadata must have keys of at most %d and values of at most %d characters", MaxPairName, MaxPairValue)
+		}
+	}
+	return nil
+}
+
+// SetLimit sets the limit of the output; nil leaves it as it is.
+func (r *Request) SetLimit(param string, limit *int) error {
+	switch {
+	case limit == nil:
+	case *limit < 1:
+		return BadField(param, "%s must be at least 1", param)
+	default:
+		r.Params.MaxOutputTokens = *limit
+	}
+	return nil
+}
+
+// SetStop sets the texts that end the answer: a text or a list; without any it is left open.
+func (r *Request) SetStop(raw json.RawMessage) error {
+	var stop string
+	list := []string{}
+	if len(raw) == 0 {
+		return nil
+	}
+	if json.Unmarshal(raw, &stop) == nil {
+		list = []string{stop}
+	} else if json.Unmarshal(raw, &list) != nil {
+		return BadField("stop", "stop must be a string or a list of strings")
+	}
+	r.Params.Stop = slices.DeleteFunc(list, func(s string) bool { return s == "" })
+	return nil
+}
+
+// SetVerbosity sets the verbosity of the answer; nil leaves it to the model.
+func (r *Request) SetVerbosity(param string, level *string) error {
+	if level == nil {
+		return nil
+	}
+	if !slices.Contains([]string{"low", "medium", "high"}, *level) {
+		return BadField(param, "%s must be low, medium or high", param)
+	}
+	r.Params.Verbosity = *level
+	return nil
+}
+
+// SetEffort sets the effort of a level; nil leaves it to the agent.
+func (r *Request) SetEffort(param string, level *string) error {
+	if level == nil {
+		return nil
+	}
+	name := *level
+	switch name {
+	case "minimal":
+		name = "low"
+	case "xhigh":
+		name = "max"
+	}
+	effort, ok := spec.ParseEffort(name)
+	if !ok {
+		return BadField(param, "%s must be none, minimal, low, medium, high, xhigh or max", param)
+	}
+	r.Params.ReasoningEffort = &effort
+	return nil
+}
+
+var formName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// SetForm sets the form of the answer.
+func (r *Request) SetForm(param string, form *Format) error {
+	switch form.Type {
+	case "", "text":
+		return nil
+	case "json_object":
+		r.output = &spec.OutputSchema{Schema: json.RawMessage(`{"type":"object"}`)}
+	case "json_schema":
+		if len(form.Schema) == 0 || string(form.Schema) == "null" || !formName.MatchString(form.Name) {
+			return BadField(param, "%s needs a schema, and a name of 1 to 64 letters, digits, '_' or '-'", param)
+		}
+		if problem := surfacekit.CheckSchema(form.Schema, false); problem != "" {
+			return BadField(param, "%s: the schema %s", param, problem)
+		}
+		r.output = &spec.OutputSchema{Name: form.Name, Schema: form.Schema}
+	default:
+		return BadField(param+".type", "%s.type %q must be text, json_object or json_schema", param, clip.Text(form.Type))
+	}
+	r.Record.Form = true
+	return nil
+}
