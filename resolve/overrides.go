@@ -101,7 +101,7 @@ func (t *template) newVariant(x *index, o *Overrides) (variant, error) {
 func (t *template) overriddenVariant(x *index, o *Overrides) (variant, error) {
 	v := variant{agent: o.applyTo(t.agent), form: t.form}
 	e := &Error{Agent: t.agent.ID}
-	for _, d := range v.agent.Validate() {
+	for _, d := range v.agent.Validate().Errors() {
 		e.Errs = append(e.Errs, d.ForAgent(t.agent.ID))
 	}
 	if len(e.Errs) == 0 && o.Output != nil {

@@ -97,7 +97,14 @@ type gaps struct {
 // or the defaults.
 func (t *template) pathOf(rel string) string { return t.origin.Path(t.base, rel) }
 
-func (t *template) addError(err error) { t.errs = append(t.errs, err) }
+// addError adds a finding. A warning keeps no agent from resolving.
+func (t *template) addError(err error) {
+	if d, ok := err.(diag.Diagnostic); ok && d.Severity != diag.Error { //nolint:errorlint // findings are not wrapped
+		t.addWarning(d)
+		return
+	}
+	t.errs = append(t.errs, err)
+}
 
 func (t *template) addWarning(d diag.Diagnostic) {
 	t.warnings = append(t.warnings, d.ForAgent(t.agent.ID))

@@ -373,3 +373,19 @@ func TestRulesForToolsThatDoNotExist(t *testing.T) {
 		})
 	}
 }
+
+// TestAWarningAboutAPromptKeepsNothingFromResolving: not a declared agent, one with overrides, nor one
+// that a turn brings along.
+func TestAWarningAboutAPromptKeepsNothingFromResolving(t *testing.T) {
+	t.Parallel()
+	templated := func(a *spec.Agent) { a.SystemPrompt = "Hello {{name}}." }
+	runWarnings(t, map[string]warningCase{
+		"declared": {[]draft{agent("a", templated)}, []string{"no-effect: agents.a.system_prompt: the prompt contains {{name}}, which is not replaced " +
+			"(write ${turn.name}, and declare it: variables: {type: object, properties: {name: {type: string}}})"}},
+	})
+	rev := revision(t, agent("a", templated))
+	if _, err := resolve.Resolve(t.Context(), rev, "a", resolve.Options{Overrides: resolve.Overrides{MaxCalls: 1}}); err != nil {
+		t.Errorf("with overrides: %v", err)
+	}
+	resolved(t, rev, passing(templated))
+}

@@ -83,3 +83,14 @@ func TestCallsAndOutputsNeedEachOther(t *testing.T) {
 		}
 	}
 }
+
+func TestInstructionsMayLookLikeTemplates(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	for _, text := range []string{"{{name}}", "${turn.name}", "$${x} {{ y }}"} {
+		got := get[result](w, "POST /v1/responses", respond(`"who are you"`, fmt.Sprintf(`,"instructions":%q`, text)))
+		if !strings.Contains(got.text(), text) {
+			t.Errorf("%s reads %s", text, got.text())
+		}
+	}
+}
