@@ -63,7 +63,7 @@ func (c *Call) createConversation() (any, error) {
 	if _, err := addStored(id, &record, r.Items); err != nil {
 		return nil, err
 	}
-	metadata, err := run.Own.Encode(record)
+	metadata, err := run.Encode(record, "items")
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func addStored(sessionID string, record *sessionRecord, items []json.RawMessage)
 		path := fmt.Sprintf("items[%d]", i)
 		in := new(run.Input)
 		var one run.InputItem
-		if err := json.Unmarshal(raw, &one); err != nil {
-			return nil, run.BadField(path, "%s must be an item", path)
+		if err := run.DecodeAt(raw, &one, path); err != nil {
+			return nil, err
 		}
 		if err := in.AddItem(&one, path); err != nil {
 			return nil, err
@@ -285,6 +285,9 @@ func (c *Call) updateConversation(v *conversation) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Items != nil {
+		return nil, run.RejectParameter("items", "post them to the items of the conversation")
+	}
 	v.record.Metadata = r.Metadata
 	return viewConversation(v.Session, &v.record), c.updateRecord(v.ID, func(kept *sessionRecord) error {
 		kept.Metadata = r.Metadata
@@ -311,6 +314,9 @@ func (c *Call) createItems(v *conversation) (any, error) {
 	r, err := c.readConversationRequest()
 	if err != nil {
 		return nil, err
+	}
+	if r.Items == nil {
+		return nil, run.MissingField("items")
 	}
 	var added []json.RawMessage
 	err = c.updateRecord(v.ID, func(kept *sessionRecord) (err error) {

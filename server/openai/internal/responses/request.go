@@ -127,20 +127,24 @@ func (c *Call) ReadInput(raw json.RawMessage) (in run.Input, err error) {
 		in.AddMessage("", model.User(text))
 		return in, nil
 	}
-	var items []run.InputItem
-	if err := json.Unmarshal(raw, &items); err != nil {
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
 		return in, run.BadField("input", "input must be a string or a list of items")
 	}
 	known, references := map[string]*run.Answer{}, 0
-	for i := range items {
+	for i := range list {
+		var item run.InputItem
 		path := fmt.Sprintf("input[%d]", i)
-		if items[i].Type == "item_reference" {
+		if err := run.DecodeAt(list[i], &item, path); err != nil {
+			return in, err
+		}
+		if item.Type == "item_reference" {
 			if references++; references > MaxReferences {
 				return in, run.BadField(path, "input has more than %d references to items", MaxReferences)
 			}
-			err = c.addReference(&in, known, items[i].ID, path)
+			err = c.addReference(&in, known, item.ID, path)
 		} else {
-			err = in.AddItem(&items[i], path)
+			err = in.AddItem(&item, path)
 		}
 		if err != nil {
 			return in, err

@@ -326,7 +326,7 @@ func (c *Call) updateRecord(id string, change func(*sessionRecord) error) error 
 		if err := change(&r); err != nil {
 			return nil, err
 		}
-		return run.Own.Encode(r)
+		return run.Encode(r, "items")
 	})
 }
 

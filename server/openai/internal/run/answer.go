@@ -200,6 +200,8 @@ func (a *Answer) AnswerRequest(asked *Request) (*Answer, error) {
 // toAnswer returns the answer to a question.
 func (o *Output) toAnswer(ctx context.Context, q *surfacekit.Question, asked *Item) (interaction.Answer, error) {
 	switch {
+	case asked.Type != ItemApproval && o.approve != nil:
+		return interaction.Answer{}, BadField("input", "%s is not a request for approval.", asked.publicID())
 	case asked.Type == ItemFunction:
 		return surfacekit.AnswerCall(q.InteractionRequest, clienttool.Answer{Result: &o.Output})
 	case asked.Type == ItemApproval && o.approve == nil:

@@ -3,12 +3,16 @@
 package run
 
 import (
+	"encoding/json"
+	"errors"
+
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Own is the member of the metadata of turns and sessions that belongs to the surface,
-// and ownLabel the label of its sessions.
+// and Label the label of its sessions.
 const (
 	Own   surfacekit.Own = "openai"
 	Label                = string(Own)
@@ -16,6 +20,15 @@ const (
 
 // Call is a request and its caller.
 type Call struct{ *surfacekit.Request }
+
+// Encode returns a record of the surface as metadata. If that is too long, the error names param.
+func Encode(record any, param string) (json.RawMessage, error) {
+	data, err := Own.Encode(record)
+	if long, ok := errors.AsType[*service.InvalidError](err); ok {
+		return nil, BadField(param, "%s is too long: what is kept of the request %s", param, long.Problem)
+	}
+	return data, err
+}
 
 // None is a body without fields.
 type None = surfacekit.None

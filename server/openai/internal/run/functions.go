@@ -67,7 +67,7 @@ func (r *Request) chooseFunctions(raw json.RawMessage) (err error) {
 		choice.Allowed.Type = choice.Type
 		choice = *choice.Allowed
 	}
-	unsupported := rejectParameter("tool_choice", "allowed: none, auto, required, function or allowed_tools")
+	unsupported := RejectParameter("tool_choice", "allowed: none, auto, required, function or allowed_tools")
 	switch choice.Type {
 	case "":
 	case "function":

@@ -195,13 +195,18 @@ func ReadContent(raw json.RawMessage, path string) ([]model.Part, error) {
 	if json.Unmarshal(raw, &text) == nil {
 		return []model.Part{model.Text(text)}, nil
 	}
-	var list []contentPart
+	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, BadField(path, "%s must be a string or a list of content parts", path)
 	}
 	parts := make([]model.Part, 0, len(list))
 	for i := range list {
-		part, err := list[i].toModel(fmt.Sprintf("%s[%d]", path, i))
+		var one contentPart
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if err := DecodeAt(list[i], &one, at); err != nil {
+			return nil, err
+		}
+		part, err := one.toModel(at)
 		if err != nil {
 			return nil, err
 		}

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Use is what becomes of a parameter.
@@ -80,21 +82,30 @@ func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 		}
 		switch {
 		case p.Use == Rejected:
-			return rejectParameter(p.Name, p.Note)
+			return RejectParameter(p.Name, p.Note)
 		case p.Use == Checked && p.Allows != nil && !slices.Contains(p.Allows, rawjson.CompactText(value)):
-			return rejectParameter(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
+			return RejectParameter(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
 		case p.Use == Ignored:
-			if err := json.Unmarshal(value, reflect.New(reflect.TypeOf(p.Holds)).Interface()); err != nil {
-				_, problem := rawjson.DescribeError(err, nil)
-				return BadField(p.Name, "%s: %s", p.Name, problem)
+			if err := DecodeAt(value, reflect.New(reflect.TypeOf(p.Holds)).Interface(), p.Name); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// rejectParameter returns the error of a parameter that is not supported; note may be empty.
-func rejectParameter(param, note string) error {
+// DecodeAt decodes the value at a path of the request. The error is a *service.InvalidError.
+func DecodeAt(raw json.RawMessage, into any, path string) error {
+	err := json.Unmarshal(raw, into)
+	if err == nil {
+		return nil
+	}
+	below, problem := rawjson.DescribeError(err, reflect.TypeOf(into))
+	return &service.InvalidError{Field: diag.Join(path, below), Problem: problem}
+}
+
+// RejectParameter returns the error of a parameter that is not supported; note may be empty.
+func RejectParameter(param, note string) error {
 	text := fmt.Sprintf("Unsupported parameter: '%s' is not supported by this server", param)
 	if note != "" {
 		text += "; " + note

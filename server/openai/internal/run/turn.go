@@ -134,7 +134,7 @@ func (c *Call) composeTurn(r *Request, current string, turn *service.CreateTurn)
 	}
 	turn.AgentID, turn.Addressed, turn.Before, turn.Input, turn.Params = r.Agent, true, before, input, r.Params
 	turn.Overrides = resolve.Overrides{Output: r.output, ToolChoice: r.choice, MaxCalls: r.maxCalls}
-	if turn.Metadata, err = Own.Encode(r.Record); err != nil {
+	if turn.Metadata, err = Encode(r.Record, r.longest()); err != nil {
 		return err
 	}
 	if !agent.UsesTools() {
@@ -143,6 +143,24 @@ func (c *Call) composeTurn(r *Request, current string, turn *service.CreateTurn)
 	brought := surfacekit.Brought{Surface: Label, Instructions: r.Instructions, Functions: r.functions, CutOff: r.Params.MaxOutputTokens > 0}
 	turn.Ephemeral, err = brought.Ephemeral(set, agent)
 	return asBadField(err)
+}
+
+// longest returns the longest of the parameters that are kept with the turn.
+func (r *Request) longest() string {
+	param, most := "user", len(r.Record.User)
+	e := r.Record.Echo
+	if e == nil {
+		return param
+	}
+	tools, _ := json.Marshal(e.Tools) // they were decoded from JSON
+	for name, size := range map[string]int{
+		"instructions": len(r.Instructions), "tools": len(tools), "tool_choice": len(e.ToolChoice), "text.format": len(e.Text.Format.Schema),
+	} {
+		if size > most {
+			param, most = name, size
+		}
+	}
+	return param
 }
 
 // SplitInput returns the history and the input of the turn.
