@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// script is what the model says.
+// script has the answers of the model.
 var script = scripted.Script{
 	Replies:  []scripted.Reply{{Match: "refund", ToolCalls: []model.ToolCall{{Name: "refund", Arguments: []byte(`{"amount":12}`)}}}},
 	Fallback: &scripted.Reply{Text: "What can I do for you?"},
@@ -111,7 +111,7 @@ func report(_ context.Context, t *agents.Turn[struct{}]) (*agents.Result, error)
 
 //docs:end
 
-// program is the agents, and what they run on.
+// program holds the agents and their runtime.
 type program struct {
 	desk     *agents.Agent[Desk]
 	reporter *agents.Agent[struct{}]

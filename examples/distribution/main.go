@@ -1,6 +1,6 @@
-// Command acme is the runtime command with the components of a team: everything that the
-// runtime comes with, and a provider, a tool kind, a plugin kind and a command of its own.
-// validate, explain, diff, schema and completion know these like all others.
+// Command acme is the runtime command with the components of a team. It adds a provider, a
+// tool kind, a plugin kind and a command to those that the runtime ships. validate, explain,
+// diff, schema and completion support them like built-in components.
 package main
 
 import (

@@ -49,7 +49,7 @@ func run() error {
 	return serve(ctx, listener, cmp.Or(os.Getenv("DATABASE"), "embed.db"))
 }
 
-// order is what the tool is called with. Its JSON Schema is made from the type.
+// order is the input of the tool. The tool's JSON Schema is derived from it.
 type order struct {
 	ID string `json:"id" jsonschema:"The number of the order."`
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The sizes of the graph, in pixels. A frame that is narrower than leastWidth is left
-// out, with what it calls.
+// The sizes of the graph, in pixels. Frames narrower than leastWidth are left out, together
+// with their callees.
 const (
 	graphWidth = 1200
 	rowHeight  = 18

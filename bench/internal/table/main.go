@@ -29,7 +29,7 @@ type results struct {
 	cpu string
 }
 
-// row is one row of a table: a benchmark and what the table calls it.
+// row is a row of a table: a benchmark and its label.
 type row struct{ benchmark, label string }
 
 // compared are the benchmarks that have a hand-written loop beside them. The README
@@ -65,7 +65,7 @@ var alone = []row{
 	{"DurableTurn/postgres", "Kept turn, 64 at a time, PostgreSQL"},
 }
 
-// printTables copies the output and appends the tables of what is in it.
+// printTables copies the output of the benchmarks and appends their tables.
 func printTables(in io.Reader, out io.Writer) error {
 	r, err := readResults(in, out)
 	if err != nil {
@@ -188,8 +188,8 @@ func (r *results) time(row row) string {
 	return duration(r.median(row, "ns/op"))
 }
 
-// memory and allocations are those of one; of several at once they are not exact, and
-// left out.
+// memory and allocations describe one operation. They are empty for operations that run
+// in parallel, where the numbers are not exact.
 func (r *results) memory(row row) string {
 	if !math.IsNaN(r.median(row, "ms/turns")) {
 		return ""

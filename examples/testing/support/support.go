@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Orders are the orders of the shop and what was refunded of them, in cents.
+// Orders reads and refunds the orders of the shop. Amounts are in cents.
 type Orders interface {
 	Paid(ctx context.Context, id string) (int, error)
 	Refund(ctx context.Context, id string, cents int) error
@@ -28,8 +28,8 @@ type refund struct {
 	Cents int    `json:"cents" jsonschema:"The amount to refund, in cents."`
 }
 
-// New returns the runtime of the agent. The model is the caller's choice: that of a vendor
-// in production, another in tests.
+// New returns the runtime of the agent. Pass a vendor's model in production, and a scripted
+// one in tests.
 func New(provider model.Executor, orders Orders) (*runtime.AgentRuntime, error) {
 	return builder.New().
 		WithProvider("vendor", provider).
