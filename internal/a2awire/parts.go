@@ -66,9 +66,9 @@ func (e *PartError) Error() string {
 	return fmt.Sprintf("part %d of the message %s", e.Index, e.Problem)
 }
 
-// A SizeError reports that a peer sent more than is taken in.
+// A SizeError reports that a message of a peer exceeds a limit.
 type SizeError struct {
-	// What is the exceeded unit: bytes or parts.
+	// What names the exceeded unit: bytes or parts.
 	What  string
 	Limit int
 }
@@ -181,7 +181,7 @@ func Size(p *a2a.Part) int {
 	case a2a.URL:
 		return len(content)
 	case a2a.Data:
-		data, _ := json.Marshal(content.Value) // what is no JSON is refused elsewhere
+		data, _ := json.Marshal(content.Value) // invalid JSON is rejected elsewhere
 		return len(data)
 	default:
 		return 0

@@ -17,8 +17,8 @@ import (
 type Times struct {
 	when cron.Schedule
 	zone *time.Location
-	// daily has the fields of a schedule at fixed hours; nil for one that repeats every few
-	// minutes or hours.
+	// daily has the fields of a schedule with fixed hours. It is nil for intervals, such as
+	// every ten minutes.
 	daily *cron.SpecSchedule
 }
 

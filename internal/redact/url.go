@@ -15,14 +15,14 @@ type URLPart struct {
 	Start, From, To int
 }
 
-// references match texts that stand for others: {{name}}, ${NAME} and ${file:path}.
+// references matches {{name}}, ${NAME} and ${file:path}, which are replaced by their values.
 var references = regexp.MustCompile(`\$?\{\{[^{}]*\}\}|\$\{(?:file:[^}]*|[\w.]+)\}`)
 
 // maxLogin is the length up to which the user of a URL is taken for a login.
 const maxLogin = 7
 
-// URLParts returns the user, the password and the values of the parameters of a URL, without
-// those that consist of references. A short user is no secret.
+// URLParts returns the user, the password and the query values of a URL. It omits values that
+// consist only of references, and short user names, which are not secret.
 func URLParts(text string) []URLPart {
 	// References are blanked, because they may contain the characters that divide a URL.
 	text = references.ReplaceAllStringFunc(text, func(r string) string { return strings.Repeat("\x00", len(r)) })

@@ -70,7 +70,7 @@ func StartAt(t testing.TB, mode string, at Addresses) *Running {
 		t.Fatal(err)
 	}
 	socket := strings.TrimPrefix(at.Provider, "unix:")
-	_ = os.Remove(socket) // of one that was killed
+	_ = os.Remove(socket) // a killed provider leaves its socket
 	r := &Running{cmd: exec.Command(path)}
 	r.cmd.Env = append(os.Environ(), modeVariable+"="+mode, "GESTALT_PLUGIN_SOCKET="+socket, hostVariable+"=unix://"+strings.TrimPrefix(at.Host, "unix:"))
 	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
@@ -102,8 +102,8 @@ func (r *Running) Kill() {
 // then. Its turns do what their prompts begin with:
 //
 //	who          answers with the number of the process
-//	hold FIFO    says "holding", and answers with what it reads from a named pipe
-//	call TOOL    calls a tool and answers with what that returned
+//	hold FIFO    says "holding", then answers with the text of a named pipe
+//	call TOOL    calls a tool and answers with its result
 //	die          says "farewell" and ends the process
 //
 // Any other prompt is the answer.

@@ -46,7 +46,7 @@ type Provider struct {
 	turns    map[string]*Turn
 	creates  int
 	working  sync.WaitGroup
-	life     context.Context //nolint:containedctx // that of the server
+	life     context.Context //nolint:containedctx // ends with the server
 }
 
 // Addresses are where a provider listens, and where it expects its host.

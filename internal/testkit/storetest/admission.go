@@ -97,12 +97,12 @@ func anEndFromOutsideAdmitsTheNext(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t1", "t2", "t3", "t4")
 	f.wantJobs("t1")
-	f.endTurn("t3") // one that is held
+	f.endTurn("t3") // held
 	f.wantJobs()
-	f.endTurn("t1") // one that is queued
+	f.endTurn("t1") // queued
 	f.wantJobs("t2")
 	f.claimTurn("t2")
-	f.endTurn("t2") // one that runs
+	f.endTurn("t2") // running
 	f.wantJobs("t4")
 }
 

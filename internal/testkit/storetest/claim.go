@@ -84,7 +84,7 @@ func aTurnGoesOnFromTheTipOfItsFirstClaim(f *fixture) {
 	if c1.Snapshot != nil {
 		f.Fatalf("the first turn goes on from %v", c1.Snapshot)
 	}
-	f.createTurns("s", "t2") // there is no tip yet
+	f.createTurns("s", "t2") // the session has no tip yet
 	f.finishTurn(c1)
 	c2 := f.claimTurn("t2")
 	wantEqual(f, "what the second turn goes on from", c2.Turn.ParentSnapshotID, "snapshot-t1")

@@ -96,7 +96,7 @@ func manyTurnsCommitAtOnce(f *fixture) {
 			if n%4 == 0 {
 				add.State, add.Steps = fmt.Append(nil, c.Turn.ID, " state ", n), n
 			}
-			if n == commits/2 { // one that is refused takes none of the others with it
+			if n == commits/2 { // a rejected commit does not fail its batch
 				late := *add
 				late.Fence--
 				var fenced *store.FencedError

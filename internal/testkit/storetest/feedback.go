@@ -27,7 +27,7 @@ func (f *fixture) createRated(session, turn string) *store.Turn {
 	return found
 }
 
-// rateTurn gives feedback about a turn; a negative score is none.
+// rateTurn rates a turn; a negative score leaves the score out.
 func (f *fixture) rateTurn(turn, name string, score float64) *store.Feedback {
 	f.Helper()
 	given := &store.Feedback{TurnID: turn, Name: name, Label: "l", Comment: "c\nd", Author: "acme/ann", UpdatedAt: f.now}

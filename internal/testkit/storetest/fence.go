@@ -74,7 +74,7 @@ func aTurnThatHasEndedTakesNoCommit(f *fixture) {
 	c = f.claimTurn("t2")
 	f.endTurn("t2")
 	f.wantFenced(f.finishOf(c))
-	c.Turn.Fence++ // the one that the end has
+	c.Turn.Fence++ // ending the turn raised it
 	f.wantFenced(f.finishOf(c))
 	wantEqual(f, "the state", f.turnStatus("t2"), store.Canceled)
 	wantEqual(f, "the tip", f.getSession("s").Tip, "snapshot-t1")

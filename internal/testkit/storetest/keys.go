@@ -90,7 +90,7 @@ func aKeyIsWorthNothingElsewhere(f *fixture) {
 		wantOK(f, err)
 		wantEqual(f, "the turn", made.ID, id)
 	}
-	f.createSessions("z1", "z2") // an empty key is no key
+	f.createSessions("z1", "z2") // empty keys do not collide
 }
 
 func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {

@@ -107,8 +107,7 @@ func wantRefused[E error](m *model, err error) {
 // pickTurn returns any turn.
 func (m *model) pickTurn() *modelTurn { return rapid.SampledFrom(m.turns).Draw(m.T, "turn") }
 
-// liveTurn returns the first live turn of a session: the one that has started, or else the
-// oldest.
+// liveTurn returns a session's first live turn: the started turn, or else the oldest.
 func (m *model) liveTurn(session string) (first *modelTurn) {
 	for _, t := range m.turns {
 		if t.session == session && t.status.Live() && (first == nil || t.started) {

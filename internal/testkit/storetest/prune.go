@@ -113,7 +113,7 @@ func oldKeysAreForgotten(f *fixture) {
 	turn, err = f.keyedTurn("s1", "t4", newKey("young", "h"))
 	wantOK(f, err)
 	wantEqual(f, "the turn of a key that is remembered", turn.ID, "t2")
-	f.getSession("s1") // what the keys made stays
+	f.getSession("s1") // pruning keys keeps their records
 	f.getTurn("t1")
 }
 

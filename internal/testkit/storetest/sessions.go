@@ -139,7 +139,7 @@ func aSessionIsArchivedAndBack(f *fixture) {
 	f.setState("s", store.SessionActive)
 	f.createTurns("s", "t")
 	f.setState("s", store.SessionArchived)
-	f.finishTurn(f.claimTurn("t")) // what was made before goes on
+	f.finishTurn(f.claimTurn("t")) // turns created earlier still run
 	wantEqual(f, "the turn", f.turnStatus("t"), store.Succeeded)
 }
 

@@ -104,8 +104,8 @@ type Reply struct {
 	Body   string
 }
 
-// SendTogether sends requests of alice at the same time, each with a body of its own. No answer
-// may be an internal error or break off.
+// SendTogether sends one request of alice per body, all at the same time. It fails the test if
+// a response is an internal error or ends early.
 func (w *World) SendTogether(request string, bodies []string, header ...string) []Reply {
 	w.t.Helper()
 	replies := make([]Reply, len(bodies))
