@@ -17,8 +17,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxBuilds limits the revisions, besides the current one, that a process keeps built for turns
-// that started in them.
+// maxBuilds limits how many earlier revisions a process keeps built for their turns.
 const maxBuilds = 8
 
 // Builds builds the revisions that turns need, and keeps them. It is safe for concurrent use.
@@ -78,7 +77,7 @@ func (f *Builds) Acquire(ctx context.Context, hash, agentID string) (*registry.R
 			return nil, err
 		}
 	}
-	if !r.rev.Retain() { // it was dropped meanwhile
+	if !r.rev.Retain() { // it was dropped in between
 		return f.Acquire(ctx, hash, agentID)
 	}
 	return r.rev, nil
@@ -112,7 +111,7 @@ func (f *Builds) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
 	close(r.ready)
 	list.mu.Lock()
 	defer list.mu.Unlock()
-	if err != nil { // the next try may succeed: what is missing may be set up by then
+	if err != nil { // the next attempt may succeed, so the failure is not kept
 		list.dropBuild(r)
 		return nil, err
 	}
@@ -207,7 +206,7 @@ func (f *Builds) makeBase(ctx context.Context, r *rebuilt, revision *Revision, k
 		}
 	}
 	if err != nil {
-		_ = made.builder.Close() // what is not used has nothing to say
+		_ = made.builder.Close() // never used
 		return nil, fmt.Errorf("%w: revision %d cannot be built any more: %w", service.ErrRevisionGone, revision.Number, err)
 	}
 	r.rev = set

@@ -196,8 +196,8 @@ func (c *core) currentFile() *config.File {
 	return c.file
 }
 
-// redactors returns a function that hides the values of variables in output: those of the running
-// configuration and of the given files.
+// redactors returns a function that hides values of variables in output. It knows the variables
+// of the running configuration and of the given files.
 func (c *core) redactors(files ...*config.File) func(string) string {
 	c.mu.Lock()
 	files = append(files, c.file)

@@ -86,7 +86,7 @@ func (p *Publisher) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if current.Hash == p.Running().Hash { // it was published here meanwhile
+	if current.Hash == p.Running().Hash { // this process published it
 		return nil
 	}
 	return p.adopt(ctx, current)
@@ -104,13 +104,13 @@ func (p *Publisher) adopt(ctx context.Context, r *store.Revision) error {
 		if p.swap(ctx, made, r) == nil {
 			return nil
 		}
-		_ = made.builder.Close() // what is wrong, the whole document tells
+		_ = made.builder.Close() // building the whole document below reports the error
 	}
 	made, err := p.buildStored(ctx, r.Document)
 	if err == nil {
 		made.builder.Adopt(current)
 		if err = p.swap(ctx, made, r); err != nil {
-			_ = made.builder.Close() // what is not used has nothing to say
+			_ = made.builder.Close() // never used
 		}
 	}
 	if err != nil {

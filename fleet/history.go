@@ -78,7 +78,7 @@ func (h *History) Diff(ctx context.Context, from, to string) (report *resolve.Di
 		if err != nil {
 			return nil, fmt.Errorf("revision %d cannot be built any more: %w", r.Number, err)
 		}
-		defer func() { _ = made.builder.Close() }() // what is not used has nothing to say
+		defer func() { _ = made.builder.Close() }() // only compared, never used
 		files = append(files, made.file)
 		if both[i], err = made.builder.BuildRevision(ctx); err != nil {
 			return nil, err
@@ -221,8 +221,8 @@ func redactTexts(v any, redact func(string) string) any {
 	return v
 }
 
-// placeFindings sets the name of the document in diagnostics, and replaces paths by those of the
-// deciding declaration or patch. It changes the list.
+// placeFindings sets the document's name in diagnostics and points each one at the declaration
+// or patch that decided. It changes the list.
 func (c *core) placeFindings(file *config.File, list diag.List) diag.List {
 	nameDocument := func(span *diag.Span) {
 		if span.File == c.documentName() {

@@ -92,7 +92,7 @@ func (f *Builds) applyOverlayWhen(ctx context.Context, base *overlayBase, tenant
 	list = slices.Concat(found, list)
 	list = f.nameSources(read.DecidedPaths(list), tenant)
 	if list.HasErrors() {
-		_ = o.close() // what is not used has nothing to say
+		_ = o.close() // never used
 		return nil, &InvalidError{Findings: list}
 	}
 	o.findings = list

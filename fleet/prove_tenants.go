@@ -187,7 +187,7 @@ func (p *tenantsProver) proveOne(ctx context.Context, r *store.Revision) {
 	var changed *ChangedTenant
 	if made != nil {
 		changed, err = p.compare(ctx, r, made)
-		_ = made.close() // what is not used has nothing to say
+		_ = made.close() // only compared, never used
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

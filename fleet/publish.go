@@ -222,7 +222,7 @@ func (p *Publisher) publishBuilt(ctx context.Context, c *Change, made *built) (o
 	used := false
 	defer func() {
 		if !used {
-			_ = made.builder.Close() // what is not used has nothing to say
+			_ = made.builder.Close() // never used
 		}
 	}()
 	document, err := made.file.Document()

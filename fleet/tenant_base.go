@@ -67,7 +67,7 @@ func (f *Builds) acquireBase(ctx context.Context, hash string) (*overlayBase, er
 		if err != nil {
 			return nil, err
 		}
-		if !built.rev.Retain() { // it was dropped meanwhile
+		if !built.rev.Retain() { // it was dropped in between
 			return f.acquireBase(ctx, hash)
 		}
 		rev = built.rev

@@ -148,7 +148,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = made.close() }() // turns get a revision of their own when they need it
+	defer func() { _ = made.close() }() // turns build their revision when they need it
 	out.Hash, out.Findings = config.HashDocument(made.overlay.Document), made.findings
 	if out.Unchanged, err = f.checkExpected(ctx, t.name, c, out.Hash); err != nil {
 		return out, err
