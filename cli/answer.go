@@ -51,7 +51,7 @@ type answerer struct {
 	asked chan struct{}
 }
 
-// explainCall returns what the configuration says about a call.
+// explainCall describes a call with the information of the configuration.
 type explainCall func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
 
 // newAnswerer returns what answers by a value of --approve; nil when that is
@@ -253,7 +253,7 @@ func permissionOf(action string, parameters, schema json.RawMessage) *consent {
 	if action != permissionAction {
 		return nil
 	}
-	_ = json.Unmarshal(parameters, &p.about) // what is not there is not shown
+	_ = json.Unmarshal(parameters, &p.about) // missing fields are not shown
 	return p
 }
 
@@ -345,7 +345,7 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) 
 	case echoed && a.screen == nil:
 		fmt.Fprintln(a.err)
 	}
-	if !terminal(a.in) { // which would show what is typed
+	if !terminal(a.in) { // a terminal would echo the input
 		shown := oneLine(line)
 		if secret {
 			shown = hiddenText

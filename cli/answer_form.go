@@ -36,7 +36,7 @@ func formOf(q *interaction.Request) answerForm {
 		Required bool            `json:"required"`
 		Secret   bool            `json:"secret"`
 	}
-	_ = json.Unmarshal(q.ResponseSchema, &schema) // what is not there is not asked for
+	_ = json.Unmarshal(q.ResponseSchema, &schema) // missing fields are not asked
 	_ = json.Unmarshal(q.Parameters, &said)       // as above
 	form := answerForm{
 		preset: schema.Default, required: said.Required || schema.MinLength > 0,

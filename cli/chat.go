@@ -186,7 +186,7 @@ func onlyAgent(l *loaded) (string, error) {
 	return "", fmt.Errorf("AGENT is required: the configuration has %s", cmp.Or(strings.Join(ids, ", "), "no agent"))
 }
 
-// errNoSession is returned by --resume if there is no session to resume.
+// errNoSession is returned by --resume without a matching session.
 var errNoSession = errors.New("no active agent sessions found: run without --resume to start one")
 
 // chooseSession returns the session that the conversation continues, or a new one.

@@ -40,7 +40,7 @@ type Invocation struct {
 	program *program
 }
 
-// Configuration is what a Command reads from valid files.
+// Configuration is the valid configuration that a Command has read.
 type Configuration struct {
 	File *config.File
 	// Revision has every agent, resolved once without calling a model.

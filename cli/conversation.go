@@ -166,7 +166,7 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 			}
 			return text, ok && text != ""
 		}
-		if !terminal(c.in) { // which would show what is typed
+		if !terminal(c.in) { // a terminal would echo the input
 			fmt.Fprintln(c.err, ask+oneLine(line))
 		}
 		begun, goesOn := strings.CutSuffix(line, `\`)

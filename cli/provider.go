@@ -118,7 +118,7 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 	}
 	k := &providerKeeper{program: p, loaded: l, logger: logger, seen: seen, runtime: rt}
 	err = p.complain(context.WithoutCancel(ctx), l, k.serve(ctx, socket, o.agent))
-	_ = rt.Close() // of what was published since, too
+	_ = rt.Close() // also closes revisions published since
 	if lost := seen.shutdown(ctx); lost != nil {
 		p.printErrorf("%s", l.file.Redact(lost.Error()))
 	}

@@ -121,7 +121,7 @@ func (p *program) withRecords(ctx context.Context, l *loaded, caller service.Cal
 // change is what changing the records of a store takes. At a server neither
 // counts.
 type change struct {
-	// caller is who makes the changes and owns what is created.
+	// caller makes the changes and owns the new records.
 	caller service.Caller
 	// agents makes the runtime that it takes; nil takes none. It may return nil.
 	agents func(*loaded) (*runtime.AgentRuntime, error)

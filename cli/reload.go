@@ -92,7 +92,7 @@ func (k *keeper) reload(ctx context.Context) {
 	if k.watch != nil {
 		k.watch.accept()
 	}
-	var shown bytes.Buffer // the log is to say by itself what is wrong
+	var shown bytes.Buffer // so that the log has the diagnostics
 	p := *k.program
 	p.err = io.MultiWriter(k.program.err, &shown)
 	number, restart, err := k.replace(ctx, &p)

@@ -176,7 +176,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rt.Close() }() // of what was published since, too
+	defer func() { _ = rt.Close() }() // also closes revisions published since
 	l.startProviders(ctx, rt.Revision(), l.agent)
 	if a != nil {
 		a.context = func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {

@@ -27,7 +27,7 @@ type needs struct {
 	all bool
 }
 
-// needsOf returns what an agent's turns depend on, in addition to the named parts of the
+// needsOf returns the dependencies of an agent's turns, in addition to the named parts of the
 // configuration. It fails if the agent does not exist.
 func (l *loaded) needsOf(ctx context.Context, rev *registry.Revision, agent string, parts ...string) (*needs, error) {
 	n := &needs{loaded: l, set: rev.Set(), rev: rev, paths: map[string]bool{}, agents: map[string]*resolve.Explanation{}}
@@ -88,7 +88,7 @@ func (n *needs) agent(ctx context.Context, id string) error {
 	}
 	for _, other := range slices.Concat(e.Agent.Delegates, e.Agent.Handoffs) {
 		if !filtered[other] {
-			_ = n.agent(ctx, other) // one that is not there is wrong, or not discovered
+			_ = n.agent(ctx, other) // an unknown agent is an error elsewhere, or undiscovered
 		}
 	}
 	return nil

@@ -110,7 +110,7 @@ func (p *program) serveLoaded(ctx context.Context, l *loaded, k *keeper, seen *o
 	}
 	k.runtime, k.app = rt, a
 	err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, k, seen))
-	_ = rt.Close() // of what was published since, too
+	_ = rt.Close() // also closes revisions published since
 	return err
 }
 

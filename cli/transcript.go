@@ -320,7 +320,7 @@ func usageLine(data json.RawMessage) string {
 		Usage event.Usage `json:"usage"`
 		Cost  *event.Cost `json:"cost"`
 	}
-	_ = json.Unmarshal(data, &used) // what is missing is not shown
+	_ = json.Unmarshal(data, &used) // missing fields are not shown
 	var result runtime.Result
 	result.Steps, result.Usage, result.Cost = used.Steps, used.Usage, used.Cost
 	return strings.TrimPrefix(summary(&result), "= ")

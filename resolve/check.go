@@ -53,7 +53,7 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	return list.Dedup(), errors.Join(dropRepeated(c.errs)...)
 }
 
-// checkChanges checks only what a draft changes in the revision it is based on, and reuses the
+// checkChanges checks only the changes of a draft to the revision it is based on, and reuses the
 // earlier results for the rest. ok is false if that is impossible or if there are errors.
 func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, ok bool, err error) {
 	base := provenBase(rev)

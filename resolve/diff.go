@@ -375,7 +375,7 @@ func reachText(v plugins.Verdict) string {
 	return text
 }
 
-// compareTools compares what the agent may do with each tool. Gates compare their rules if they
+// compareTools compares the agent's access to each tool. Gates compare their rules if they
 // can. If it is unknown which of two settings or tool definitions allows more, the change counts
 // as widening.
 func compareTools(before, after *view, settingsChanged bool) []Change {
@@ -404,7 +404,7 @@ func compareTools(before, after *view, settingsChanged bool) []Change {
 	return changes
 }
 
-// compareTool compares what an agent may do with one tool. It ignores rules that only moved.
+// compareTool compares an agent's access to one tool. It ignores rules that only moved.
 func compareTool(before, after *view, old, fresh *ToolChoice, settingsChanged bool) (Change, bool) {
 	was, now := reachOf(old), reachOf(fresh)
 	c := Change{Kind: kindOf(was.text, now.text), Field: "tool", Old: was.text, New: now.text}

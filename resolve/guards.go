@@ -102,7 +102,7 @@ func (r *resolver) guardsKey(key string) bool {
 	return key == permissionKey
 }
 
-// isGuard reports whether a claimed section limits what the agent may do: either the plugin
+// isGuard reports whether a claimed section limits the agent: either the plugin
 // declares it, or the plugin has a gate.
 func (r *resolver) isGuard(c *claim) bool { return c.Guards || r.hasGate(c.plugin) }
 

@@ -39,7 +39,7 @@ type index struct {
 	proven    atomic.Pointer[resolvedAgents]
 	templates sync.Map // agent id → *slot
 	kept      *kept
-	suggested sync.Map // what was looked for → nearest id
+	suggested sync.Map // unknown id → nearest id
 	changes   sync.Map // toolForm → model.ToolChange
 	// suggestions counts the elements of suggested.
 	suggestions atomic.Int64
@@ -262,7 +262,7 @@ func callGuarded(what string, call func()) (err error) {
 	return nil
 }
 
-// templateOf returns the resolved template of an agent; nil when there is no such agent.
+// templateOf returns the resolved template of an agent, or nil if the agent does not exist.
 func (x *index) templateOf(id string) *template {
 	if y := x.proven.Load(); y != nil {
 		if t, ok := y.templates.Get(id); ok {

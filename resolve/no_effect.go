@@ -111,7 +111,7 @@ func (r *resolver) warnNoCompaction() {
 	}{
 		{p.CompactionMode != "", "compaction_mode"},
 		{p.CompactionRawSuffixMessages != nil, "compaction_raw_suffix_messages"},
-		{p.SummaryModelID != "" && r.summary.executor != nil, "summary_model_id"}, // one that is not there is an error of its own
+		{p.SummaryModelID != "" && r.summary.executor != nil, "summary_model_id"}, // an unknown model is another error
 		{p.SummaryMaxTokens != nil, "summary_max_tokens"},
 		{p.MinSavingsRatio != nil, "min_savings_ratio"},
 	} {

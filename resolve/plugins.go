@@ -220,7 +220,7 @@ func (t *template) pluginPath(id string) string {
 	return t.pathOf("plugin_ids")
 }
 
-// traceEnv records what the plugins registered.
+// traceEnv records the registrations of the plugins.
 func (r *resolver) traceEnv() {
 	for _, made := range r.env.Registrations() {
 		if made.Name == "" {

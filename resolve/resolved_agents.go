@@ -102,7 +102,7 @@ func (r *resolvedAgents) countUses(t *template, n int) {
 		addTo(r.plugins, id, n)
 	}
 	for _, id := range t.agent.ActiveHookFilter {
-		addTo(r.plugins, id, n) // what the filter alone names is warned of there
+		addTo(r.plugins, id, n) // the filter's check warns about the others
 	}
 	for _, id := range t.wanted {
 		addTo(r.tools, id, n)

@@ -182,7 +182,7 @@ type agentTool struct {
 func (x *index) delegateTool(id string, agent *spec.Agent) *agentTool {
 	source := toolset.Source{Kind: toolset.SourceDelegate, Name: id}
 	tool := func() tools.Tool { return &agenttool.Delegate{AgentID: id, Description: x.describeAgent(id, agent)} }
-	if agent == nil { // any id may be that of such an agent, so it is not kept
+	if agent == nil { // unknown ids are unlimited, so they are not cached
 		made := new(agentTool)
 		made.entry, made.found = toolset.Compile(agenttool.DelegateID(id), tool(), source)
 		return made
