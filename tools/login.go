@@ -17,10 +17,10 @@ type LoginSource interface {
 // LoginRecord keeps one login. It is safe for concurrent use, also by several processes. Its text
 // must not be logged or shown.
 type LoginRecord interface {
-	// Read returns the stored text, and "" by default.
+	// Read returns the stored text, or "" if there is none.
 	Read(ctx context.Context) (string, error)
-	// Replace stores a text in place of the one that Read returned, "" for none. An empty text
-	// deletes the record. It reports false if another text was stored in the meantime.
+	// Replace stores text if the stored text is still old, the result of Read. It reports false
+	// if another text was stored since then. An empty text deletes the record.
 	Replace(ctx context.Context, old, text string) (bool, error)
 }
 
@@ -49,7 +49,7 @@ type LogoutResult struct {
 type LoginRequest struct {
 	// Tenant is whose login it is. Its Source is a LoginSource.
 	Tenant *TenantVariables
-	// Scopes are requested besides those that the server asks for.
+	// Scopes are requested in addition to the server's.
 	Scopes []string
 	// Show shows the person the URL to open.
 	Show func(url string)

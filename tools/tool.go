@@ -153,8 +153,8 @@ type Result struct {
 	Data json.RawMessage
 	// IsError tells the model that the call failed.
 	IsError bool
-	// Indeterminate is set for an error after which nobody knows whether the call has taken
-	// effect. The call is then treated like one that a crash interrupted.
+	// Indeterminate marks an error that leaves open whether the call took effect. The call is
+	// then treated as if a crash had interrupted it.
 	Indeterminate bool
 	// Wait, if set, suspends the call until something arrives from
 	// outside. The rest of the result does not count then.

@@ -118,8 +118,8 @@ func gestaltNames(id string) (app, operation string) {
 	return id, id
 }
 
-// Workflow returns the workflow that the trigger stands for. The problems have paths in the
-// trigger's spelling; a workflow with problems is incomplete.
+// Workflow converts the trigger to a workflow. The paths of problems are those of the trigger's
+// fields. A workflow with problems is incomplete.
 func (t *GestaltTrigger) Workflow(id string) (*Workflow, diag.List) {
 	w, list := t.translate(id)
 	w.Events = []EventTrigger{{Paused: t.Paused}}
@@ -130,7 +130,7 @@ func (t *GestaltTrigger) Workflow(id string) (*Workflow, diag.List) {
 	return w, list
 }
 
-// Workflow returns the workflow that the schedule stands for, as GestaltTrigger.Workflow does.
+// Workflow converts the schedule to a workflow, as GestaltTrigger.Workflow does.
 func (s *GestaltSchedule) Workflow(id string) (*Workflow, diag.List) {
 	w, list := s.translate(id)
 	w.Schedules = []Schedule{{Cron: s.Cron, TimeZone: s.TimeZone, Paused: s.Paused}}
@@ -163,7 +163,7 @@ func (g *GestaltWork) translate(id string) (*Workflow, diag.List) {
 	return t.workflow, t.found
 }
 
-// ToSteps returns the steps that the target stands for. The paths of problems begin with target.
+// ToSteps converts the target to steps. The paths of problems begin with target.
 func (g *GestaltTarget) ToSteps() ([]Step, diag.List) {
 	w, list := (&GestaltWork{Target: *g}).translate(targetStep)
 	return w.Steps, list

@@ -60,7 +60,7 @@ type Workflow struct {
 	Tenant      string         `json:"tenant,omitempty" default:"default" doc:"The tenant that the runs belong to, and whose events begin them. Without credentials for the server, a workflow that names neither tenant nor subject belongs to the subject local of the tenant local, as all callers do."`
 	Subject     string         `json:"subject,omitempty" default:"workflow" doc:"The subject of the tenant that the sessions and turns of the runs belong to."`
 
-	// written maps paths of the workflow to those of the record that it was translated from.
+	// written maps paths of the workflow to paths of the original record.
 	written []writtenPath
 }
 

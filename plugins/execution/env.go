@@ -154,7 +154,7 @@ func (e *Env) Hooks(phase plugins.Phase) []string {
 
 // Registration is one thing that a plugin registered.
 type Registration struct {
-	// What is the kind of registration: hook, gate, batch gate, transform, action handler, effect
+	// What names the kind of registration: hook, gate, batch gate, transform, action handler, effect
 	// handler, state key or tool.
 	What string
 	// Name is the phase of a hook, the key of a handler or of state, the id of a

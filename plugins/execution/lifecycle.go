@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// The first and last phases run for every plugin even if one fails, so that plugins can finish
-// what they began.
+// The first and last phases run for every plugin, even after a failure, so that plugins can
+// clean up.
 //
 //	Activate  RunStart  … steps …  RunEnd  Deactivate
 //

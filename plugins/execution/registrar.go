@@ -143,7 +143,7 @@ func (r *registrar) Fail(err error) { r.errs = append(r.errs, err) }
 // DuplicateError reports that something was registered twice that may exist only
 // once.
 type DuplicateError struct {
-	// What is the kind of registration, such as "action handler".
+	// What names the kind of registration, such as "action handler".
 	What string
 	// ID is its key or id.
 	ID string

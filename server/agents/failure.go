@@ -14,8 +14,8 @@ func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Err
 	writeError(w, e.Status, wire.StatusOfHTTP(e.Status), e.Message)
 }
 
-// WriteFailure answers with an error of a handler. The reply is plain text, also if the
-// request asked for a stream.
+// WriteFailure answers with an error of a handler. The reply is plain text, even if the
+// client requested a stream.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		writeError(w, refused.Status.HTTP(), refused.Status, refused.Message)

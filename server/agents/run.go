@@ -89,7 +89,7 @@ func (c *call) runTurn() error {
 		return nil
 	}
 	output, err := run.Output(c.r.Context())
-	if err != nil && isDraining(c.r.Context()) && run.SnapshotID() != "" { // the turn goes on by itself
+	if err != nil && isDraining(c.r.Context()) && run.SnapshotID() != "" { // the server finishes the turn without this request
 		output, err = &wire.Output{SnapshotID: run.SnapshotID(), FinishReason: wire.FinishDetached}, nil
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *call) runTurn() error {
 	return server.WriteJSON(c.w, http.StatusOK, wire.Reply[*wire.Output]{Result: output})
 }
 
-// beginRun begins the turn that a request asks for, or continues one that was interrupted.
+// beginRun starts a turn for a request, or resumes an interrupted turn.
 func (c *call) beginRun(request *wire.Request) (agents.Run, error) {
 	init, err := wire.DecodeInit(request.Init)
 	if err != nil {

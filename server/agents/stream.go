@@ -33,8 +33,8 @@ func sendFrame(out *server.EventStream, frame *wire.Frame) error {
 // stream that it continues to read.
 const streamIDHeader = "X-Genkit-Stream-Id"
 
-// followStream answers with a stream from its beginning, or with 204 if the caller has no
-// such stream. The input of the request is that of the turn already, and begins nothing.
+// followStream replays a stream from its beginning, or returns 204 if the caller has no such
+// stream. It ignores the input of the request, which the turn already has.
 func (c *call) followStream(id string) error {
 	run, err := c.agent.Follow(c.r.Context(), id)
 	if unknown := (*wire.Error)(nil); errors.Is(err, service.ErrNotFound) || errors.As(err, &unknown) {

@@ -1,7 +1,7 @@
 // Package agents serves declared agents over the agents API: POST /agents/{name} runs
 // one turn of a conversation, as JSON or as a stream, and its companion routes read,
-// await and abort turns. What a turn means is decided in package agents; this one frames
-// it as HTTP.
+// await and abort turns. Package agents implements turns; this package exposes
+// them over HTTP.
 package agents
 
 import (

@@ -17,8 +17,8 @@ import (
 // gestaltPath begins the paths of Gestalt's routes.
 const gestaltPath = "/api/v1/workflow"
 
-// Gestalt is the protocol in the spelling of Gestalt's clients. Schedules, triggers and runs are
-// those of Surface. It is safe for concurrent use.
+// Gestalt serves the schedules, triggers and runs of Surface in the format of Gestalt's clients.
+// It is safe for concurrent use.
 type Gestalt struct {
 	engine *workflow.Engine
 	logger *zap.Logger

@@ -8,8 +8,8 @@ import (
 	flow "github.com/agentruntime/agentruntime/workflow"
 )
 
-// ReadTarget reads a target in the spelling of this protocol or in that of Gestalt. The error
-// names the path of a field.
+// ReadTarget reads a target in the format of this protocol or of Gestalt. The error names the
+// path of the invalid field.
 func ReadTarget(data []byte) (Target, error) {
 	var t Target
 	if !isGestalt(data) {
