@@ -48,8 +48,8 @@ func Example_configuration() {
 	}
 	//docs:region load
 
-	// The kinds are what a type field may name. The binary has its list in
-	// app/shipped/shipped.go; a program of yours has its own.
+	// Kinds lists the allowed values of type fields. The list of the binary is
+	// in app/shipped/shipped.go.
 	file, found, err := config.Load([]string{path}, config.Options{
 		Kinds: config.Kinds{
 			Providers: []model.ProviderKind{scripted.Kind()},
@@ -63,8 +63,8 @@ func Example_configuration() {
 	}
 	b := builder.New().WithConfig(file)
 
-	// Check does what Build does and returns everything that it finds. Complete
-	// adds what the loader found, and the places in the file.
+	// Check returns the findings of Build. Complete adds the findings of the
+	// loader, and the places in the file.
 	_, more := b.Check(context.Background())
 	for _, d := range file.Complete(found, more) {
 		if d.Severity == diag.Error {
@@ -81,8 +81,8 @@ func Example_errors() {
 		WithAgentSpec(spec.Agent{ID: "assistant", ModelID: "default", Delegates: []string{"helper"}}).
 		Build()
 
-	// The error is a *builder.BuildError that joins all that is wrong. Each
-	// part has a type of its own.
+	// The error is a *builder.BuildError that joins all mistakes, each with
+	// its type.
 	if missing, ok := errors.AsType[*resolve.ModelNotFoundError](err); ok {
 		fmt.Println("no model", missing.ID, "for agent", missing.Agent)
 	}

@@ -53,13 +53,13 @@ func (*callBudget) Descriptor() plugins.Descriptor {
 
 //docs:region register
 
-// callsMade is state of the turn. The engine keeps it, shows it in events, and
-// undoes what a failed phase wrote.
+// callsMade is state of the turn. The engine stores it, reports it in events,
+// and reverts the changes of failed phases.
 var callsMade = plugins.NewKey[int]("call_budget.calls", plugins.ScopeRun)
 
 const reportEffect = "call_budget.report"
 
-// Register runs at every resolve. What it closes over belongs to one turn.
+// Register runs whenever the agent is resolved. Its closures belong to one turn.
 func (b *callBudget) Register(r *plugins.Registrar) error {
 	settings, ok := plugins.Config[budgetSettings](r, "call_budget")
 	if !ok {
@@ -108,7 +108,7 @@ func (g budgetGate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.D
 	return plugins.Decision{}, nil
 }
 
-// Verdict returns what is certain before any call: without a budget every tool is
+// Verdict predicts decisions before any call. Without a budget every tool is
 // denied, so none is offered to the model.
 func (g budgetGate) Verdict(string) plugins.Verdict {
 	if g.limit == 0 {

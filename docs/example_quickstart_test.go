@@ -20,14 +20,14 @@ import (
 
 //docs:region quickstart
 
-// text is what the tool is called with; its JSON Schema is made from the type.
+// text is the input of the tool. The tool's JSON Schema is derived from it.
 type text struct {
 	Text string `json:"text" jsonschema:"The text whose words are counted."`
 }
 
 func Example_quickstart() {
-	// A model that asks for the tool and then answers. It stands in for a
-	// vendor, such as openai.New(model.Settings{ID: "openai"}, &openai.Config{APIKey: key}).
+	// The model calls the tool and then answers. For a vendor's model use, for example,
+	// openai.New(model.Settings{ID: "openai"}, &openai.Config{APIKey: key}).
 	demo, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
 		{ToolCalls: []model.ToolCall{{Name: "word_count", Arguments: json.RawMessage(`{"text": "to be or not to be"}`)}}},
 		{Text: "It has six words."},
@@ -45,7 +45,7 @@ func Example_quickstart() {
 		},
 	}
 
-	// Build resolves every agent once; its error lists all that is wrong.
+	// Build resolves every agent once. Its error lists all mistakes.
 	rt, err := builder.New().
 		WithProvider("demo", demo).
 		WithModel(spec.Model{ID: "default", ProviderID: "demo", UpstreamModel: "demo"}).
