@@ -105,8 +105,8 @@ func (f *resultFile) close() {
 	}
 }
 
-// readResults reads results: JSON lines, or the report that --format json prints. A last
-// line that was cut off is left out.
+// readResults reads results: JSON lines, or the report that --format json prints. It leaves
+// out a last line that was cut off, and outcomes of a case from before it changed.
 func readResults(name string) ([]*evals.Result, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -119,7 +119,7 @@ func readResults(name string) ([]*evals.Result, error) {
 				return nil, fmt.Errorf("%s: results[%d] is not a result: %w", name, i, err)
 			}
 		}
-		return report.Results, nil
+		return newestOf(report.Results), nil
 	}
 	var list []*evals.Result
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -140,7 +140,23 @@ func readResults(name string) ([]*evals.Result, error) {
 		}
 		list = append(list, one)
 	}
-	return list, lines.Err()
+	return newestOf(list), lines.Err()
+}
+
+// newestOf returns the results without those of cases that have a later outcome with another
+// digest.
+func newestOf(results []*evals.Result) []*evals.Result {
+	type row struct{ id, variant string }
+	newest := make(map[row]string)
+	for _, r := range results {
+		if r.Status == evals.Passed || r.Status == evals.Failed {
+			newest[row{r.Case, r.Variant}] = r.Digest
+		}
+	}
+	return slices.DeleteFunc(results, func(r *evals.Result) bool {
+		digest, known := newest[row{r.Case, r.Variant}]
+		return known && r.Digest != digest
+	})
 }
 
 // checkResult returns what keeps a result from being compared and shown.

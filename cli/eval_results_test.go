@@ -20,6 +20,8 @@ func TestResultsOfAKilledRunAreContinued(t *testing.T) {
 		{passed + "\n" + failed, "a b", ""},
 		{passed + "\n" + failed[:20], "a", ""},
 		{passed + "\n" + skipped + "\n", "a", ""},
+		{passed + "\n" + failed + "\n" + `{"case":"a","repeat":2,"status":"failed","digest":"changed"}` + "\n", "b a", ""},
+		{passed + "\n" + `{"case":"a","repeat":1,"status":"error","digest":"changed"}` + "\n", "a", ""},
 		{"", "", ""},
 		{"{\n" + passed + "\n", "", "line 1 is not a result"},
 		{`{"results":[` + passed + `,null]}`, "", "results[1] is not a result"},
