@@ -102,7 +102,7 @@ type ToolUse struct {
 	// Real lets the tool, delegate or peer run.
 	Real bool `json:"real" doc:"Runs the tool itself, whatever its effect."`
 	// Result is the result of every call, a text or JSON.
-	Result json.RawMessage `json:"result" doc:"The result of every call: a text or any JSON value."`
+	Result json.RawMessage `json:"result" doc:"The result of every call: a text or any JSON value except null."`
 	// Error is the error that every call returns.
 	Error string `json:"error" doc:"The error of every call, which the model reads."`
 	// Results are the results of the calls in order; a further call is an error of the case.
@@ -117,7 +117,7 @@ type ToolUse struct {
 type ArgumentsResult struct {
 	// When is a rule of the permission grammar without its tool, as in (amount > 100).
 	When   string          `json:"when" required:"true" doc:"The conditions on the arguments in the grammar of permission rules, as in (amount > 100)."`
-	Result json.RawMessage `json:"result" doc:"The result: a text or any JSON value."`
+	Result json.RawMessage `json:"result" doc:"The result: a text or any JSON value except null."`
 	Error  string          `json:"error" doc:"The error of the call, instead of a result."`
 }
 
