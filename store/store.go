@@ -49,6 +49,7 @@ type Store interface {
 	Revisions
 	TenantVariables
 	Feedbacks
+	ModelRequests
 	Usages
 	WorkflowRuns
 	Pruning

@@ -99,6 +99,7 @@ type turn struct {
 	artifacts    []string
 	webhooks     []*webhook
 	feedback     []*feedback
+	requests     []*store.ModelRequest
 }
 
 // jobs are those that a change queues.

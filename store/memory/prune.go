@@ -43,13 +43,13 @@ func (m *Store) pruneSessions(_ context.Context, c rules.Cutoff) (int, error) {
 	return len(old), nil
 }
 
-// pruneEvents deletes the events, journals and webhooks of turns that ended long
-// ago.
+// pruneEvents deletes the events, journals, model requests and webhooks of turns that ended
+// long ago.
 func (m *Store) pruneEvents(_ context.Context, c rules.Cutoff) (n int, err error) {
 	for _, t := range m.turns {
-		if n < c.Limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks) > 0 && t.FinishedAt.Before(c.Before) &&
+		if n < c.Limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks)+len(t.requests) > 0 && t.FinishedAt.Before(c.Before) &&
 			(t.FinishedAt.Before(c.Latest) || !t.hasActiveWebhook()) {
-			t.events, t.journal, t.webhooks = nil, nil, nil
+			t.events, t.journal, t.webhooks, t.requests = nil, nil, nil, nil
 			delete(m.told, t.ID)
 			n++
 		}

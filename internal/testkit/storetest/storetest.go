@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Revisions", revisionTests},
 		{"TenantVariables", tenantVariableTests},
 		{"Feedback", feedbackTests},
+		{"ModelRequests", modelRequestTests},
 		{"Usage", usageTests},
 		{"Workflows", workflowTests},
 		{"Concurrency", concurrencyTests},

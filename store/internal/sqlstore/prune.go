@@ -91,7 +91,7 @@ func (r *sessionRecords) pruneSessions(ctx context.Context, c rules.Cutoff) (int
 	return n, r.db.WrapError("delete old", "sessions", err)
 }
 
-// pruneTurns deletes the events, journals and webhooks of turns that ended before some time.
+// pruneTurns deletes the events, journals, model requests and webhooks of turns that ended before some time.
 // It counts the turns that had events or tool calls.
 func (r *turnRecords) pruneTurns(ctx context.Context, c rules.Cutoff) (int, error) {
 	n, err := r.pruneChunks(ctx, c, r.oldTurns, "t", "t.finished_at", func(ctx context.Context, s Session, ids []string) (int, error) {
@@ -102,7 +102,7 @@ func (r *turnRecords) pruneTurns(ctx context.Context, c rules.Cutoff) (int, erro
 		if err != nil {
 			return 0, err
 		}
-		for _, statement := range []string{"DELETE FROM events WHERE turn_id", "DELETE FROM journal WHERE turn_id", "DELETE FROM webhooks WHERE turn_id", "UPDATE turns SET pruned = TRUE WHERE id"} {
+		for _, statement := range []string{"DELETE FROM events WHERE turn_id", "DELETE FROM journal WHERE turn_id", "DELETE FROM webhooks WHERE turn_id", "DELETE FROM model_requests WHERE turn_id", "UPDATE turns SET pruned = TRUE WHERE id"} {
 			f := r.dialect.newFilter("")
 			if _, err := s.Exec(ctx, r.dialect.oneOf(f, statement, ids), f.args...); err != nil {
 				return 0, err
