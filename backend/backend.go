@@ -128,7 +128,20 @@ type Job struct {
 	// end it. An error stops the turn: ErrYield between two steps, any other as a
 	// failure.
 	Checkpoint func(ctx context.Context, state *State) error
+	// KeepRequest, if set, receives each request to a model before it is sent. It is called
+	// concurrently, also for delegates.
+	KeepRequest func(ctx context.Context, call *ModelCall)
 	Repeats
+}
+
+// ModelCall is a request to a model, read-only for who receives it.
+type ModelCall struct {
+	AgentID string
+	// MessageID is the ID of the answer's message. Number counts the model calls of the agent
+	// in its turn from 1.
+	MessageID string
+	Number    int
+	Request   *model.Request
 }
 
 // Repeats is how the calls of a turn are repeated.

@@ -29,6 +29,7 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	turn := Request{
 		AgentID: req.AgentID, Input: []model.Message{model.User(req.Prompt)},
 		Variables: h.variables, TenantVariables: h.tenantSource, Workspace: h.job.Workspace,
+		Persistence: Persistence{KeepRequest: h.job.KeepRequest},
 	}
 	if h.delegated && req.Events != nil {
 		turn.DelegateEvents = true

@@ -169,6 +169,7 @@ func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
 	if e := req.Ephemeral; e != nil && e.Call != nil {
 		job.CallKeys = e.Call.Key
 	}
+	job.KeepRequest = req.KeepRequest
 	var above *backend.Meter
 	if h.parent != nil {
 		job.Ceiling, above = h.parent.ceiling, h.parent.meter

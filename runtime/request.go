@@ -86,6 +86,9 @@ type Persistence struct {
 	// Journal, if set, records calls in the middle of a step, so that the turn can
 	// continue there if the process dies.
 	Journal backend.Journaler
+	// KeepRequest, if set, receives the requests to models of the turn and its local delegates
+	// before they are sent. It is called concurrently and must not change them.
+	KeepRequest func(ctx context.Context, call *backend.ModelCall)
 	// Indeterminate decides what becomes of a call that was running when the
 	// process died and must not be repeated; empty means an error for the model.
 	Indeterminate backend.Indeterminate

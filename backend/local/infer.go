@@ -96,6 +96,9 @@ func (t *turn) callModel(ctx context.Context, req *model.Request) (*event.Infere
 			Provider: t.env.Provider, ModelID: t.env.ModelID, AgentID: t.agent.ID, Request: req,
 		})
 	}
+	if keep := t.job.KeepRequest; keep != nil {
+		keep(ctx, &backend.ModelCall{AgentID: t.agent.ID, MessageID: t.answerID(), Number: t.stats.ModelCalls, Request: req})
+	}
 	t.env.Model.Stream(ctx, req)(t.takeIn)
 	if t.failure == nil && !t.answer.Finished {
 		t.failure = &model.Error{Class: model.StreamInterrupted, Message: "the answer broke off"}
