@@ -312,7 +312,7 @@ func ServiceSettings(f *config.File) service.Settings {
 	settings := service.Settings{
 		Lease: t.LeaseTime(), Strikes: t.StrikeLimit(), MemoryLimit: memoryLimit(t.MemoryLimit), Indeterminate: backend.Indeterminate(t.Indeterminate),
 		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: service.TimeoutPolicy(t.OnInteractionTimeout),
-		Revision: service.RevisionPolicy(t.Revision), OnRevisionGone: service.GonePolicy(t.OnRevisionGone), Handoff: service.HandoffPolicy(t.Handoff),
+		Revision: service.RevisionPolicy(t.Revision), OnRevisionGone: service.GonePolicy(t.OnRevisionGone), Handoff: service.HandoffPolicy(t.Handoff), KeepRequests: t.KeepRequests,
 		EncryptionKey: f.Server.EncryptionBytes(),
 		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit(), Usage: keep.UsageLimit(), Revisions: f.Revisions.Retention.Std()},
 	}

@@ -209,6 +209,10 @@ var accesses = []struct {
 		page, err := s.ListFeedback(ctx, c, store.FeedbackQuery{TurnID: b.turn})
 		return len(page.Feedback), err
 	}}},
+	{"ListModelRequests", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.ListModelRequests(ctx, c, b.turn, "m")
+		return err
+	}}},
 	{"DeleteSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		return s.DeleteSession(ctx, c, b.session)
 	}}},

@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/service/internal/follow"
 	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/service/webhook"
+	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 )
@@ -57,6 +58,10 @@ func New(s Settings) *Service {
 			return v.Events(ctx, Operator(), turnID, after)
 		},
 	})
+	var keepRequest func(context.Context, *store.ModelRequest) error
+	if s.KeepRequests {
+		keepRequest = s.Store.SaveModelRequest
+	}
 	c.pool = work.NewPool(work.Settings{
 		Runtime: s.Runtime, Store: s.Store, Queue: s.Dispatcher, Feed: feed{c.hub, s.Notifier, s.OnChange}, Read: v.readOrder,
 		End: func(ctx context.Context, turnID string, why event.Termination) error {
@@ -64,8 +69,8 @@ func New(s Settings) *Service {
 			return err
 		},
 		Revisions: s.Revisions, Tenants: s.Tenants, Policy: work.Policy{Latest: s.Revision == RevisionLatest, LatestIfGone: s.latestIfGone()},
-		ForgetHandoffs: s.Handoff == HandoffPerTurn,
-		Worker:         s.Worker, Lease: s.Lease, Strikes: s.Strikes, MemoryLimit: s.MemoryLimit, Clock: s.Clock, Logger: s.Logger,
+		ForgetHandoffs: s.Handoff == HandoffPerTurn, KeepRequest: keepRequest,
+		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, MemoryLimit: s.MemoryLimit, Clock: s.Clock, Logger: s.Logger,
 	})
 	if s.Dispatcher != nil {
 		s.Store.Attach(s.Dispatcher)

@@ -37,6 +37,9 @@ type Settings struct {
 	OnRevisionGone GonePolicy
 	// Handoff decides which agent works on the turn after a handoff.
 	Handoff HandoffPolicy
+	// KeepRequests stores the requests that turns send to models, for ModelRequests. They are as
+	// large as the conversation, for each step, and no transform changes them.
+	KeepRequests bool
 	// Tenants finds the revisions in which the turns of tenants begin; nil is the current
 	// one for all of them.
 	Tenants Tenants

@@ -57,6 +57,7 @@ type Turns struct {
 	Revision             string         `json:"revision,omitempty" enum:"pin|latest" default:"pin" doc:"The revision of the configuration in which an interrupted or waiting turn continues: pin is the one it started in, latest the current one."`
 	OnRevisionGone       string         `json:"on_revision_gone,omitempty" enum:"fail|latest" default:"fail" doc:"What happens to a pinned turn whose revision can no longer be built, because a part of it is gone: fail ends the turn, latest continues it in the current revision."`
 	Handoff              string         `json:"handoff,omitempty" enum:"session|per_turn" default:"session" doc:"How long a handoff lasts: with session the agent that took over also works on the later turns of the session, until a request names an agent; with per_turn the next turn goes to the session's own agent again."`
+	KeepRequests         bool           `json:"keep_requests,omitempty" doc:"Stores each request to a model as it is sent, for keys with the scope config:read. Each step stores the whole conversation again. Requests are deleted with the events of the turn."`
 	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is shutting down waits for running steps. Steps that take longer are interrupted and run again."`
 }
 

@@ -76,6 +76,8 @@ type Settings struct {
 	Policy    Policy
 	// ForgetHandoffs is set if handoffs end with their turns.
 	ForgetHandoffs bool
+	// KeepRequest stores a request to a model; nil keeps none.
+	KeepRequest func(ctx context.Context, r *store.ModelRequest) error
 	// Tenants finds the revisions in which turns begin; nil is the current one for all.
 	Tenants Tenants
 	Queue   store.Queue

@@ -316,6 +316,9 @@ func (w *worker) readRequest(ctx context.Context) error {
 	w.order = order
 	req := order.Request
 	req.Checkpoint, req.Journal = w.commitCheckpoint, w.log
+	if w.pool.settings.KeepRequest != nil {
+		req.KeepRequest = w.keepRequest
+	}
 	w.log.patience, w.log.messages = order.Patience, order.Added
 	if req.State != nil {
 		w.log.inDoubt = inDoubt(req.State)
