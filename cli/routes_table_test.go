@@ -455,6 +455,9 @@ var rows = map[string]row{
 	"POST /runtime/v1/turns/{turn}/feedback": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
 		{request: "POST /runtime/v1/turns/{finished}/feedback\n" + `{"label":"good"}`, owner: 200, lost: strings.ReplaceAll(noNativeTurn, "{run}", "{finished}")},
 	}},
+	"GET /runtime/v1/turns/{turn}/model-requests/{message}": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}/model-requests/m", owner: 200, lost: noNativeTurn},
+	}},
 	"GET /runtime/v1/feedback": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
 		{request: "GET /runtime/v1/feedback", owner: 200},
 	}},
