@@ -78,7 +78,7 @@ func TestAModelCallShowsWhatIsKnownOfItsRequest(t *testing.T) {
 		b.Do(chromedp.Evaluate(`[...document.querySelectorAll('.row.model')].at(-1).click()`, nil))
 		b.Await(`document.querySelector('.detail summary') !== null`)
 		b.Do(chromedp.Click(`//summary[.='Request']`))
-		b.Await(says("The server does not store requests."))
+		b.Await(says("The server stored no request for this call"))
 		b.Await(`['Look up A-17, please.', 'A-17 costs 12 EUR', 'demo-small'].every((text) => document.querySelector('.detail').innerText.includes(text))`)
 	}
 	open(s.key)
@@ -91,6 +91,22 @@ func TestAModelCallShowsWhatIsKnownOfItsRequest(t *testing.T) {
 	b.Do(chromedp.Click(`//button[.='Forget the key']`))
 	open("ark_reader-reader-reader")
 	b.Await(says("The system prompt and tools are shown to keys with the scope config:read."))
+}
+
+func TestAModelCallShowsTheStoredRequest(t *testing.T) {
+	s := openSite(t, strings.Replace(config+withKeys, "store: {driver: memory}", "store: {driver: memory}\nturns: {keep_requests: true}", 1), replies)
+	s.key = "ark_operator-operator"
+	turn, _ := s.begin("orders", "Look up A-17, please.")
+	s.await(turn, "succeeded")
+	b := browser.Open(t, 1280, 800)
+	s.enter(b, s.key)
+	s.visit(b, "turns/"+turn)
+	b.Await(`document.querySelectorAll('.row.model').length === 2`)
+	b.Do(chromedp.Evaluate(`[...document.querySelectorAll('.row.model')].at(-1).click()`, nil))
+	b.Await(`document.querySelector('.detail summary') !== null`)
+	b.Do(chromedp.Click(`//summary[.='Request']`))
+	b.Await(`['Look up A-17, please.', 'lookup', 'Look up.', 'tool', 'Tools (1)'].every((text) => document.querySelector('.detail').innerText.includes(text))`)
+	b.Await(`!document.querySelector('.detail').innerText.includes('stored no request')`)
 }
 
 // slowReplies answer word by word.

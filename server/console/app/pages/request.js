@@ -1,6 +1,6 @@
-// What is known of the request of a model call. Servers do not store requests.
+// The requests of a model call as they were sent, or what is known of them if the server does not store them.
 import { can, get } from '../api.js';
-import { number, pretty } from '../format.js';
+import { fullTime, number, pretty } from '../format.js';
 import { html, useState } from '../html.js';
 import { link } from '../route.js';
 import { Facts, Loaded, Value, useLoad } from '../ui.js';
@@ -26,7 +26,31 @@ function rowsBefore(timeline, row) {
 /** @param {{turn: Turn, timeline: Timeline, row: Row}} props */
 export function ModelRequest({ turn, timeline, row }) {
   const [open, setOpen] = useState(false);
-  return html`<details onToggle=${(/** @type {any} */ e) => setOpen(e.target.open)}><summary>Request</summary>${open && html`<${Known} turn=${turn} timeline=${timeline} row=${row} />`}</details>`;
+  return html`<details onToggle=${(/** @type {any} */ e) => setOpen(e.target.open)}><summary>Request</summary>${open && html`<${Sent} turn=${turn} timeline=${timeline} row=${row} />`}</details>`;
+}
+
+/** Returns a part of a message as it is shown. @param {any} part */
+const shownPart = (part) => part.text ?? part.reasoning?.text ?? (part.tool_call && `${part.tool_call.name} ${pretty(part.tool_call.arguments)}`)
+  ?? part.tool_result?.content?.map(shownPart).join('\n') ?? `[${part.blob?.media_type ?? part.type}]`;
+
+/** @param {{turn: Turn, timeline: Timeline, row: Row}} props */
+function Sent({ turn, timeline, row }) {
+  const message = rowsBefore(timeline, row).step?.event?.message_id;
+  const asks = can('config:read') && can('runs:read') && Boolean(message);
+  const load = useLoad(async (signal) => {
+    if (!asks) return [];
+    return (await get(`runtime/v1/turns/${encodeURIComponent(turn.id)}/model-requests/${encodeURIComponent(message)}`, signal)).requests;
+  }, [turn.id, message, asks]);
+  return html`<${Loaded} load=${load}>${() => (load.data?.length ? load.data.map(shownRequest) : html`<${Known} turn=${turn} timeline=${timeline} row=${row} />`)}</${Loaded}>`;
+}
+
+/** Shows a stored request. @param {any} sent @param {number} n */
+function shownRequest(sent, n) {
+  const { model, messages, tools = [], ...rest } = sent.request;
+  return html`<section key=${n}><${Facts} items=${[['Sent', fullTime(sent.sent_at)], ['Agent', sent.agent_id], ['Model', model]]} />
+    ${messages.map((/** @type {any} */ m, /** @type {number} */ i) => html`<${Value} key=${i} label=${m.role} value=${m.parts.map(shownPart).join('\n')} />`)}
+    ${tools.length > 0 && html`<${Value} label=${`Tools (${number(tools.length)})`} value=${tools} />`}
+    ${Object.keys(rest).length > 0 && html`<${Value} label="Parameters" value=${rest} />`}</section>`;
 }
 
 /** @param {{turn: Turn, timeline: Timeline, row: Row}} props */
@@ -39,7 +63,7 @@ function Known({ turn, timeline, row }) {
     const [entry, explained] = await Promise.all([get(path, signal), get(`${path}/explain`, signal)]);
     return { prompt: entry.value?.system_prompt, tools: explained.explanation.offered_tools };
   }, [agent, whole]);
-  return html`<p class="muted small">The server does not store requests. This shows the messages of this turn, and the agent as it is configured now. Spans contain whole requests if the server captures content.</p>
+  return html`<p class="muted small">The server stored no request for this call: it does with <code>turns.keep_requests</code>. This shows the messages of this turn, and the agent as it is configured now. Spans contain whole requests if the server captures content.</p>
     <${Facts} items=${[['Step', step?.title], ['Agent', agent], ['Model', row.event?.model_id], ['Sent to', row.event?.provider], ['Answered by', row.event?.model]]} />
     ${whole ? html`<${Loaded} load=${load}>${() => html`${load.data?.prompt && html`<${Value} label="System prompt, as configured now" value=${load.data.prompt} />`}
       <h4>Tools, as offered now</h4><p>${load.data?.tools?.length ? load.data.tools.map((/** @type {string} */ t) => html`<span class="chip" key=${t}>${t}</span>`) : 'none'}</p>`}</${Loaded}>`
