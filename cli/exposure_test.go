@@ -58,12 +58,17 @@ var exposures = []exposure{
 // ownFields are those of the agents that keys for some agents may use here.
 var ownFields = regexp.MustCompile(`^agents\.(other|borne)\.`)
 
+// classOf returns the index of the class of a field, or -1.
+func classOf(field string) int {
+	return slices.IndexFunc(exposures, func(e exposure) bool { return regexp.MustCompile(`^(?:` + e.fields + `)$`).MatchString(field) })
+}
+
 // checkExposure compares who saw which field with the table.
 func checkExposure(t *testing.T, fields []string, seen map[string]map[string]bool) {
 	t.Helper()
 	witnessed := map[string]bool{}
 	for _, field := range fields {
-		at := slices.IndexFunc(exposures, func(e exposure) bool { return regexp.MustCompile(`^(?:` + e.fields + `)$`).MatchString(field) })
+		at := classOf(field)
 		if at < 0 {
 			t.Errorf("%s is in no class: say who may see it", field)
 			continue

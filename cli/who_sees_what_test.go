@@ -132,6 +132,32 @@ func TestWhoSeesWhichField(t *testing.T) {
 	})
 }
 
+// TestPublicURLsMustNotHoldSecrets covers every URL that callers without a key see.
+func TestPublicURLsMustNotHoldSecrets(t *testing.T) {
+	c := plantCanaries(t)
+	t.Setenv("HIDDEN", "a secret of a variable")
+	files := map[string]string{"script.yaml": everyScript, "keys.json": `{"keys":[]}`, "token": "x"}
+	var tried []string
+	for canary, field := range c.fields {
+		address := "https://" + canary + ".example"
+		if at := classOf(field); at < 0 || exposures[at].seen[0] != 'y' || !strings.Contains(c.document, address) {
+			continue
+		}
+		tried = append(tried, field)
+		for _, secret := range []string{address + "/?x=${HIDDEN}", address + "#x=${HIDDEN}", address + "/?key=x", "https://user:${HIDDEN}@" + canary + ".example", "https://${HIDDEN}@" + canary + ".example"} {
+			files["config.json"] = strings.Replace(c.document, address, secret, 1)
+			t.Chdir(filesIn(t, files))
+			name := field[strings.LastIndexByte(field, '.')+1:]
+			if text := runLine(t, "validate config.json"); !strings.Contains(text, "error[invalid-value]: "+name) || strings.Contains(text, "a secret of a variable") {
+				t.Errorf("%s can be %s:\n%s", field, secret, text)
+			}
+		}
+	}
+	if len(tried) < 5 {
+		t.Errorf("only %d fields were tried: %v", len(tried), tried)
+	}
+}
+
 // seenBy notes a text that a viewer sees.
 type seenBy func(viewer, text string)
 

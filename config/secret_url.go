@@ -20,7 +20,7 @@ func (d *decoder) checkURL(n *node, p *place) {
 	for _, part := range redact.URLParts(n.text) {
 		value := n.text[part.From:part.To]
 		switch {
-		case isReference(value) || isHarmless(part.Name, value):
+		case isReference(value) || redact.IsHarmless(part.Name, value):
 		case !isReported && looksSecret(part.Name, value):
 			isReported = true
 			d.reportPlainSecret(n, p)
@@ -64,7 +64,7 @@ func (d *decoder) checkParameter(n *node, p *place) {
 	}
 	d.hideURLPart(p.key+"=", n.text)
 	switch {
-	case isHarmless(p.key, n.text):
+	case redact.IsHarmless(p.key, n.text):
 		d.file.noted.addMasked(n, p)
 	case looksSecret(p.key, n.text):
 		d.reportPlainSecret(n, p)
@@ -73,22 +73,10 @@ func (d *decoder) checkParameter(n *node, p *place) {
 	}
 }
 
-// harmless matches parameters that are too short for a secret, and dates, as in the versions of
-// APIs.
-var harmless = regexp.MustCompile(`^(.{0,7}|\d{4}-\d\d-\d\d(-preview)?)$`)
-
-// isHarmless reports whether a parameter is stored although it is not a reference.
-func isHarmless(name, value string) bool {
-	return harmless.MatchString(value) && !parameterNames.MatchString(name) && !strings.Contains(value, redact.Placeholder)
-}
-
 // looksSecret reports whether a part of a URL is most likely a secret.
 func looksSecret(name, value string) bool {
-	return parameterNames.MatchString(name) || len(value) >= minRandom && looksRandom([]byte(value))
+	return redact.IsCredential(name) || len(value) >= minRandom && looksRandom([]byte(value))
 }
-
-// parameterNames match the names of parameters that hold credentials.
-var parameterNames = regexp.MustCompile(`(?i)(key|token|secret|passw(or)?d|pass|pwd|auth|authorization|credentials?|cookie|signature|sig|jwt|code)$`)
 
 // urlInText finds URLs with a user or parameters in the text of a file.
 var urlInText = regexp.MustCompile(`(?::(?:\\?/){2}|\$\{[^}\s]*\})(?:\$\{[^}\s]*\}|\{\{[^{}]*\}\}|[^\s"'<>{}\[\]` + "`" + `])+`)

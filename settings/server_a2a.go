@@ -23,7 +23,7 @@ type ServerA2A struct {
 	GRPCListen       string         `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
 	GRPCAddress      string         `json:"grpc_address,omitempty" doc:"Where clients reach gRPC, as host:port; cards name it. Defaults to the host of public_url with the port of grpc_listen."`
 	Organization     string         `json:"organization,omitempty" doc:"Who provides the agents; cards name it. Together with organization_url."`
-	OrganizationURL  string         `json:"organization_url,omitempty" doc:"Where the organization is found, an http or https URL."`
+	OrganizationURL  string         `json:"organization_url,omitempty" doc:"Where the organization is found, an http or https URL without secrets, because everybody can read it."`
 	MaxWait          *spec.Duration `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
 	SigningKeyFile   string         `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
 	Push             ServerA2APush  `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
@@ -76,8 +76,6 @@ func (a *ServerA2A) checkCards() diag.List {
 		list = append(list, diag.New(diag.MissingField, "organization", "organization is required with organization_url"))
 	case a.Organization != "" && a.OrganizationURL == "":
 		list = append(list, diag.New(diag.MissingField, "organization_url", "organization_url is required with organization"))
-	case a.OrganizationURL != "" && !check.IsWebAddress(a.OrganizationURL):
-		list = append(list, diag.New(diag.InvalidValue, "organization_url", "organization_url must be an absolute http or https URL without a user"))
 	}
-	return list
+	return append(list, check.PublicURL("organization_url", a.OrganizationURL)...)
 }

@@ -90,7 +90,7 @@ var jwtAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512
 
 // ServerJWT configures which tokens of an external issuer are accepted.
 type ServerJWT struct {
-	Issuer       string     `json:"issuer" required:"true" doc:"The exact value of the claim iss."`
+	Issuer       string     `json:"issuer" required:"true" doc:"The exact value of the claim iss. Everybody can read it."`
 	Audience     string     `json:"audience" required:"true" doc:"A value that the claim aud must contain."`
 	JWKSURL      string     `json:"jwks_url,omitempty" doc:"The URL of the issuer's keys: https, or on this machine. They are fetched again every five minutes, and when a token names an unknown key."`
 	JWKSFile     string     `json:"jwks_file,omitempty" path:"read" doc:"The issuer's keys as a file instead of jwks_url: a JSON Web Key Set."`
@@ -111,7 +111,7 @@ func (j *ServerJWT) Signatures() []string {
 
 // Validate checks the record by itself. Paths are relative to it.
 func (j *ServerJWT) Validate() diag.List {
-	var list diag.List
+	list := check.PublicParameters("issuer", j.Issuer)
 	switch {
 	case j.JWKSURL == "" && j.JWKSFile == "":
 		list = append(list, diag.New(diag.MissingField, "", "jwt has neither jwks_url nor jwks_file: the keys of the issuer are unknown"))

@@ -22,7 +22,7 @@ const (
 // AgentA2A configures how an agent appears to other runtimes over A2A.
 type AgentA2A struct {
 	Reply            string       `json:"reply,omitempty" enum:"task|message" default:"task" doc:"The response to a request for a new turn: a task, or message for only the answer, if the caller waits and the turn succeeds without questions and artifacts. Otherwise the response is a task."`
-	DocumentationURL string       `json:"documentation_url,omitempty" doc:"Where the agent is described for people, an http or https URL; the card names it."`
+	DocumentationURL string       `json:"documentation_url,omitempty" doc:"Where the agent is described for people, an http or https URL without secrets; the card, which everybody can read, names it."`
 	Skills           []AgentSkill `json:"skills,omitempty" doc:"The skills on the agent's card. By default one skill, which is the agent itself."`
 }
 
@@ -60,9 +60,7 @@ func (a *AgentA2A) Validate() diag.List {
 	default:
 		list = append(list, diag.New(diag.InvalidValue, "reply", "reply is %q; allowed are task and message", a.Reply))
 	}
-	if a.DocumentationURL != "" && !check.IsWebAddress(a.DocumentationURL) {
-		list = append(list, diag.New(diag.InvalidValue, "documentation_url", "documentation_url must be an absolute http or https URL without a user"))
-	}
+	list = append(list, check.PublicURL("documentation_url", a.DocumentationURL)...)
 	if len(a.Skills) > maxSkills {
 		list = append(list, diag.New(diag.InvalidValue, "skills", "there are %d skills; at most %d are allowed", len(a.Skills), maxSkills))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // Span is a time span that knows how it is written.
@@ -101,9 +102,27 @@ func PeerURL(path, raw string) diag.List {
 	return nil
 }
 
-// IsWebAddress reports whether a text is an absolute http or https URL without a
-// user.
-func IsWebAddress(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
+// PublicURL checks a URL that everybody can read, unless it is empty: http or https, with a host
+// and without secrets. The URL itself is not repeated in messages.
+func PublicURL(path, raw string) diag.List {
+	if raw == "" {
+		return nil
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s must be an absolute http or https URL without a user", path)}
+	}
+	return PublicParameters(path, raw)
+}
+
+// PublicParameters checks that neither the user nor the parameters of a text that everybody can
+// read may be secrets, if the text is a URL.
+func PublicParameters(path, raw string) diag.List {
+	for _, part := range redact.URLParts(raw) {
+		if !redact.IsHarmless(part.Name, raw[part.From:part.To]) {
+			return diag.List{diag.New(diag.InvalidValue, path, "%s is public, and its user or parameters may be secrets", path).
+				WithHint("leave them out")}
+		}
+	}
+	return nil
 }

@@ -69,6 +69,21 @@ func indexAny(text, chars string) int {
 	return len(text)
 }
 
+// harmless matches parameters that are too short for a secret, and dates, as in the versions of
+// APIs.
+var harmless = regexp.MustCompile(`^(.{0,7}|\d{4}-\d\d-\d\d(-preview)?)$`)
+
+// IsHarmless reports whether a part of a URL may be stored and published as it is.
+func IsHarmless(name, value string) bool {
+	return harmless.MatchString(value) && !IsCredential(name) && !strings.Contains(value, Placeholder)
+}
+
+// credentialName matches the names of parameters that hold credentials.
+var credentialName = regexp.MustCompile(`(?i)(key|token|secret|passw(or)?d|pass|pwd|auth|authorization|credentials?|cookie|signature|sig|jwt|code)$`)
+
+// IsCredential reports whether a parameter of this name holds a credential.
+func IsCredential(name string) bool { return credentialName.MatchString(name) }
+
 // URL returns a URL without its user and the values of its parameters. References stay.
 func URL(text string) string {
 	parts := URLParts(text)
