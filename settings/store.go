@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
@@ -91,6 +92,8 @@ var (
 	scheme = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]+:(/|$)|^(file|sqlite3?):`)
 	// colonless matches the beginning of a URL that lacks its colon.
 	colonless = regexp.MustCompile(`(?i)^(postgres(ql)?|sqlite3?|file)//`)
+	// serverAddress matches the address of a database server without a scheme.
+	serverAddress = regexp.MustCompile(`^[\w.-]+:\d{2,5}(/|$)|^[^/\\]+:[^/\\]*@`)
 )
 
 // NamesDatabase reports whether the DSN is meant as the address of a PostgreSQL database,
@@ -131,7 +134,11 @@ func (s *Store) checkFile() diag.List {
 		return diag.List{wrong.WithHint("~ is not expanded here: write ${HOME}%s", dsn[1:])}
 	case colonless.MatchString(dsn):
 		return diag.List{wrong.WithHint("write a path, such as /data/runtime.db; a URL has a colon before //")}
-	case strings.TrimSpace(dsn) != dsn, strings.ContainsAny(dsn, "?\x00\n"):
+	case serverAddress.MatchString(dsn):
+		return diag.List{wrong.WithHint("a PostgreSQL database has driver: postgres and a URL such as postgres://user@host:5432/database")}
+	case strings.Trim(dsn, "\"'`") != dsn:
+		return diag.List{wrong.WithHint("it has no quotation marks around it")}
+	case strings.TrimSpace(dsn) != dsn, strings.ContainsFunc(dsn, func(r rune) bool { return r == '?' || unicode.IsControl(r) }):
 		return diag.List{wrong.WithHint("it has no parameters, spaces around it or line breaks")}
 	case strings.HasSuffix(dsn, "/"), strings.HasSuffix(dsn, string(filepath.Separator)), dsn == ".", dsn == "..", strings.HasSuffix(dsn, "/."), strings.HasSuffix(dsn, "/.."):
 		return diag.List{diag.New(diag.InvalidValue, "dsn", "dsn is a directory; it must be the path of a file").WithHint("add the name of the file, such as runtime.db")}
