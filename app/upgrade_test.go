@@ -152,7 +152,7 @@ func (u *upgraded) readRevocations(t *testing.T) {
 
 const (
 	localKey = "ark_local-local-local-local"
-	// hostedSince is the version of the tables from which on dumps have turns of a hosted provider.
+	// hostedSince is the version of the tables from which on dumps have turns of a hosted provider, and feedback.
 	hostedSince = 22
 	// settingsForUpgrade are what the server had besides its address.
 	settingsForUpgrade = `encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=, keys: [{id: local, key: ` + localKey + `, tenant: local}]`
@@ -331,6 +331,12 @@ func (w *upgradedApp) readRecords() {
 	}
 	if kept != 1 {
 		w.Errorf("there are %d artifacts", kept)
+	}
+	if w.hasHosted {
+		rated, err := w.Service().ListFeedback(w.Context(), w.caller, store.FeedbackQuery{})
+		if err != nil || len(rated.Feedback) != 1 || rated.Feedback[0].Label != "so-so" || *rated.Feedback[0].Score != 0.5 || rated.Feedback[0].Comment != "Too long." {
+			w.Errorf("the feedback is %+v, %v", rated.Feedback, err)
+		}
 	}
 	hooks, err := w.Service().ListWebhooks(w.Context(), service.Operator(), store.WebhookQuery{})
 	if err != nil || len(hooks.Webhooks) != 1 {

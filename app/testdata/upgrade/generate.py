@@ -20,7 +20,7 @@ COMMITS = {
     "1cb74a80": "",  # 28 November, with events of delegates and current agents
     "6b4e2024": "",  # 29 November, with ratings; and with turns of hosted providers, see hosted.yaml
 }
-HOSTED = {"6b4e2024"}
+HOSTED = RATED = {"6b4e2024"}
 LOCAL, ADMIN = "ark_local-local-local-local", "ark_admin-admin-admin-admin"
 SECRET = "desk-secret-desk-secret"
 HERE = pathlib.Path(__file__).resolve().parent
@@ -117,7 +117,7 @@ def host_turns():
     until(lambda: status(turn) == "waiting")
 
 
-def work_on(binary, mark, directory, store, provider):
+def work_on(binary, mark, directory, store, provider, rates):
     """Lets a command fill a store, and kills it while a turn runs."""
     config = (HERE / "config.yaml").read_text()
     config = config[: config.index(mark)] if mark else config
@@ -137,6 +137,8 @@ def work_on(binary, mark, directory, store, provider):
         for text in ("hello", "big"):
             turn = say(talk, text)
             until(lambda: status(turn) == "succeeded")
+        if rates:
+            call("POST", f"/runtime/v1/turns/{turn}/feedback", {"name": "helpful", "score": 0.5, "label": "so-so", "comment": "Too long."})
         waits = call("POST", "/runtime/v1/sessions", {"agent_id": "clerk", "labels": {"kind": "waits"}})["id"]
         turn = say(waits, "pay")
         until(lambda: status(turn) == "waiting")
@@ -232,11 +234,11 @@ def main():
                     directory = work / f"{commit}-{kind}"
                     directory.mkdir()
                     if kind == "sqlite":
-                        work_on(binary, COMMITS[commit], directory, {"driver": "sqlite", "dsn": "runtime.db"}, provider)
+                        work_on(binary, COMMITS[commit], directory, {"driver": "sqlite", "dsn": "runtime.db"}, provider, commit in RATED)
                         version, lines = dump_sqlite(directory / "runtime.db")
                     else:
                         as_postgres(PGBIN / "createdb", "-h", cluster, f"d{commit}")
-                        work_on(binary, COMMITS[commit], directory, {"driver": "postgres", "dsn": f"postgres://postgres@/d{commit}?host={cluster}"}, provider)
+                        work_on(binary, COMMITS[commit], directory, {"driver": "postgres", "dsn": f"postgres://postgres@/d{commit}?host={cluster}"}, provider, commit in RATED)
                         version, lines = dump_postgres(cluster, f"d{commit}")
                     (HERE / f"{commit}-{kind}.sql").write_text("\n".join([f"-- commit {commit} version {version}", *lines]) + "\n")
                     print(commit, kind, version, len(lines))
