@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
@@ -144,9 +145,25 @@ var (
 	ErrCutShort = errors.New("requests were cut short")
 )
 
+const (
+	// maxMessage bounds the message of a failure, and maxDetail each text of its details, in bytes.
+	maxMessage = 4 << 10
+	maxDetail  = 1 << 10
+)
+
 // Classify converts an error of the service to a Failure. ctx is the context of the
-// request.
+// request. Texts of the caller that the error repeats are shortened.
 func Classify(ctx context.Context, err error) *Failure {
+	f := classify(ctx, err)
+	f.Message = clip.At(maxMessage, f.Message)
+	d := &f.Details
+	for _, text := range []*string{&d.ID, &d.Nearest, &d.Field, &d.Problem, &d.SessionID, &d.TurnID, &d.Key} {
+		*text = clip.At(maxDetail, *text)
+	}
+	return f
+}
+
+func classify(ctx context.Context, err error) *Failure {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return &Failure{Class: ClassInvalid, Status: r.Status, Code: r.Code, Message: r.Message, Details: r.Details}
 	}
