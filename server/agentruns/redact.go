@@ -3,19 +3,21 @@ package agentruns
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// redactSpec returns a spec for display: without the values of headers.
+// redactSpec returns a spec for display: without the values of headers, and without the users
+// and parameters of URLs.
 func redactSpec(spec fields) fields {
 	list := toolsOf(spec)
 	if list == nil {
 		return spec
 	}
 	for i := range list {
-		list[i] = withoutHeaders(list[i])
+		list[i] = redactTool(list[i])
 	}
 	hidden, err := json.Marshal(list)
 	if err != nil {
@@ -35,51 +37,84 @@ func toolsOf(spec fields) []json.RawMessage {
 	return list
 }
 
-// isHeaders reports whether a field of a tool has its headers. Names are compared
-// as decoders do: without regard to case.
+// isHeaders and isAddress report whether a field of a tool has its headers, or a URL. Names are
+// compared as decoders do: without regard to case.
 func isHeaders(name string) bool { return strings.EqualFold(name, "headers") }
 
-// areHeadersHidden reports whether the values of headers are left out, as shown leaves them.
-func areHeadersHidden(headers json.RawMessage) bool {
-	var values map[string]string
-	if json.Unmarshal(headers, &values) != nil {
+func isAddress(name string) bool {
+	return strings.EqualFold(name, "url") || strings.EqualFold(name, "agentCardUrl")
+}
+
+// isSecret reports whether a field of a tool is not shown as it is.
+func isSecret(name string, value json.RawMessage) bool {
+	return isHeaders(name) || isAddress(name) && redact.URL(textOf(value)) != textOf(value)
+}
+
+// textOf returns a text; empty for another value.
+func textOf(value json.RawMessage) (text string) {
+	if json.Unmarshal(value, &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// isHidden reports whether a field of a tool was redacted, so that the tool cannot be used.
+func isHidden(name string, value json.RawMessage) bool {
+	if isAddress(name) {
+		return strings.Contains(textOf(value), redact.Placeholder)
+	}
+	var headers map[string]string
+	return isHeaders(name) && json.Unmarshal(value, &headers) == nil && slices.Contains(slices.Collect(maps.Values(headers)), redact.Placeholder)
+}
+
+// isRedacted reports whether a tool lacks its secrets.
+func isRedacted(raw json.RawMessage) bool {
+	var tool fields
+	if json.Unmarshal(raw, &tool) != nil {
 		return false
 	}
-	for _, value := range values {
-		if value == redact.Placeholder {
+	for name, value := range tool {
+		if isHidden(name, value) {
 			return true
 		}
 	}
 	return false
 }
 
-// withoutHeaders returns a tool without the values of its headers.
-func withoutHeaders(raw json.RawMessage) json.RawMessage {
+// redactTool returns a tool without its secrets.
+func redactTool(raw json.RawMessage) json.RawMessage {
 	var tool fields
 	if json.Unmarshal(raw, &tool) != nil || tool == nil {
 		return raw
 	}
-	for name := range tool {
-		if !isHeaders(name) {
-			continue
+	for name, value := range tool {
+		switch {
+		case !isSecret(name, value):
+		case isAddress(name):
+			tool[name] = encode(redact.URL(textOf(value)))
+		default:
+			tool[name] = redactHeaders(value)
 		}
-		var headers map[string]json.RawMessage
-		if json.Unmarshal(tool[name], &headers) != nil || headers == nil {
-			tool[name] = json.RawMessage(`"` + redact.Placeholder + `"`)
-			continue
-		}
-		for header := range headers {
-			headers[header] = json.RawMessage(`"` + redact.Placeholder + `"`)
-		}
-		hidden, err := json.Marshal(headers)
-		if err != nil {
-			hidden = []byte("{}")
-		}
-		tool[name] = hidden
 	}
-	out, err := json.Marshal(tool)
+	return encode(tool)
+}
+
+func redactHeaders(value json.RawMessage) json.RawMessage {
+	var headers map[string]json.RawMessage
+	if json.Unmarshal(value, &headers) != nil || headers == nil {
+		return encode(redact.Placeholder)
+	}
+	for name := range headers {
+		headers[name] = encode(redact.Placeholder)
+	}
+	return encode(headers)
+}
+
+// encode returns a text, or what was decoded from JSON, as JSON.
+func encode(value any) json.RawMessage {
+	data, err := json.Marshal(value)
 	if err != nil {
 		return json.RawMessage("{}")
 	}
-	return out
+	return data
 }

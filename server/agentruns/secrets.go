@@ -8,14 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/sealed"
 )
 
-// secrets are the headers of the tools of a spec: by the number of the tool, and
-// by the name of the field that has them.
+// secrets are the headers of the tools of a spec, and the URLs with parameters: by the number of
+// the tool, and by the name of the field that has them.
 type secrets map[int]fields
 
 // placeHeaders is where the secrets of a session are kept.
 func placeHeaders(sessionID string) string { return sealed.Place(ownKey, sessionID) }
 
-// secretsOf returns the headers in a spec that was checked.
+// secretsOf returns the secrets in a spec that was checked.
 func secretsOf(spec fields) secrets {
 	found := make(secrets)
 	for i, raw := range toolsOf(spec) {
@@ -23,7 +23,7 @@ func secretsOf(spec fields) secrets {
 		if json.Unmarshal(raw, &tool) != nil {
 			continue
 		}
-		maps.DeleteFunc(tool, func(name string, _ json.RawMessage) bool { return !isHeaders(name) })
+		maps.DeleteFunc(tool, func(name string, value json.RawMessage) bool { return !isSecret(name, value) })
 		if len(tool) > 0 {
 			found[i] = tool
 		}
@@ -31,7 +31,7 @@ func secretsOf(spec fields) secrets {
 	return found
 }
 
-// mergeInto returns a spec with the headers in their places.
+// mergeInto returns a spec with the secrets in their places.
 func (s secrets) mergeInto(spec fields) (fields, error) {
 	list := toolsOf(spec)
 	for i := range list {

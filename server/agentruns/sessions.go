@@ -244,12 +244,8 @@ func (s *Surface) revealSpec(found *session) (fields, error) {
 	}
 	kept, has := metadata[service.SecretMetadata]
 	if !has {
-		for _, tool := range secretsOf(found.record.Spec) {
-			for _, headers := range tool {
-				if areHeadersHidden(headers) { // it was made of an export
-					return nil, newInvalid("the session does not have the headers of its tools any more; give tools with the message")
-				}
-			}
+		if slices.ContainsFunc(toolsOf(found.record.Spec), isRedacted) { // it was made of an export
+			return nil, newInvalid("the session does not have the headers and parameters of its tools any more; give tools with the message")
 		}
 		return found.record.Spec, nil
 	}

@@ -141,16 +141,26 @@ func TestToolsOfAServerOfTheClient(t *testing.T) {
 	}
 }
 
-func TestHeadersAreNeverReadBack(t *testing.T) {
+func TestSecretsOfToolsAreNeverReadBack(t *testing.T) {
 	t.Parallel()
 	spec := body(t, tool(`{"kind":"mcp","name":"m","url":"https://x.example","headers":{"Authorization":"secret","X":"secret"},"own":{"a":[1]}},
-		{"kind":"a2a","name":"p","agentCardUrl":"https://x.example","Headers":{"A":"secret"}},{"kind":"local","name":"l","headers":"secret"},7`))
+		{"kind":"a2a","name":"p","agentCardUrl":"https://x.example","Headers":{"A":"secret"}},
+		{"kind":"a2a","name":"q","agentCardURL":"https://x.example/card?key=secret#secret=secret"},{"kind":"mcp","name":"n","URL":"https://x.example/?secret"},{"kind":"local","name":"l","headers":"secret"},7`))
 	before := jsonOf(spec)
 	text := jsonOf(redactSpec(spec))
-	if strings.Contains(text, "secret") {
+	if strings.Contains(strings.ReplaceAll(text, "secret=", ""), "secret") {
 		t.Errorf("%s", text)
 	}
-	for _, kept := range []string{`"Authorization":"***"`, `"X":"***"`, `"own":{"a":[1]}`, `"url":"https://x.example"`, `"Headers":{"A":"***"}`, `"headers":"***"`, `"systemPrompt":"s"`} {
+	merged, err := secretsOf(spec).mergeInto(body(t, text))
+	if err != nil || strings.Count(jsonOf(merged), "secret") != strings.Count(before, "secret") {
+		t.Errorf("with its secrets it is %s, %v", jsonOf(merged), err)
+	}
+	for i, raw := range toolsOf(body(t, text)) {
+		if isRedacted(raw) != (i < 4) || isRedacted(toolsOf(spec)[i]) {
+			t.Errorf("tool %d is redacted: %v", i, isRedacted(raw))
+		}
+	}
+	for _, kept := range []string{`"Authorization":"***"`, `"X":"***"`, `"own":{"a":[1]}`, `"url":"https://x.example"`, `"Headers":{"A":"***"}`, `"headers":"***"`, `card?key=***#secret=***`, `"systemPrompt":"s"`} {
 		if !strings.Contains(text, kept) {
 			t.Errorf("%s misses %s", text, kept)
 		}
