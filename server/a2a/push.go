@@ -8,6 +8,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -133,13 +134,14 @@ func (p *pushConfigs) deleteConfig(ctx context.Context, caller service.Caller, t
 	return err
 }
 
-// fromWebhook returns a configuration for its owner, without the credentials for the receiver.
+// fromWebhook returns a configuration for its owner, without the credentials for the receiver
+// and the parameters of its URL.
 func (p *pushConfigs) fromWebhook(h *service.Webhook) (*a2a.PushConfig, error) {
 	target, err := p.sender.openTarget(h)
 	if err != nil {
 		return nil, err
 	}
-	config := &a2a.PushConfig{TaskID: a2a.TaskID(event.ShownID(h.TurnID)), ID: h.ID, URL: target.URL}
+	config := &a2a.PushConfig{TaskID: a2a.TaskID(event.ShownID(h.TurnID)), ID: h.ID, URL: redact.URL(target.URL)}
 	if target.Scheme != "" {
 		config.Auth = &a2a.PushAuthInfo{Scheme: target.Scheme}
 	}

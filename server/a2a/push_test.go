@@ -85,7 +85,7 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 	}
 	for i := range 3 {
 		made, err := p.create(v10, &a2a.PushConfig{
-			TaskID: "t", ID: fmt.Sprint("h", i), URL: "https://hooks.example.com", Token: "tok", Auth: &a2a.PushAuthInfo{Scheme: "Basic", Credentials: "s3cret"},
+			TaskID: "t", ID: fmt.Sprint("h", i), URL: "https://hooks.example.com/?sig=s3cret", Token: "tok", Auth: &a2a.PushAuthInfo{Scheme: "Basic", Credentials: "s3cret"},
 		})
 		p.must(err)
 		got, err := p.configs.getConfig(ctx, pushCaller, "t", made.ID)
@@ -94,7 +94,7 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 			if c.TaskID != "t" || c.ID != fmt.Sprint("h", i) || c.URL != "https://hooks.example.com" || c.Auth.Scheme != "Basic" {
 				t.Errorf("the configuration is %+v", c)
 			}
-			if c.Token != "" || c.Auth.Credentials != "" {
+			if c.Token != "" || c.Auth.Credentials != "" || c.URL != "https://hooks.example.com/?sig=***" {
 				t.Error("its secrets are shown")
 			}
 		}
