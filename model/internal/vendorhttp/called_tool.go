@@ -39,3 +39,18 @@ func calledTool(name string, tools []model.Tool) string {
 	}
 	return name
 }
+
+// nameTools replaces the names of calls by those of the tools. It returns the events before a call with a
+// blank name and an error.
+func nameTools(events []model.Event, tools []model.Tool) ([]model.Event, error) {
+	for i := range events {
+		ev := &events[i]
+		if ev.Type != model.EventToolCallStart {
+			continue
+		}
+		if ev.Name = calledTool(ev.Name, tools); ev.Name == "" {
+			return events[:i], Malformed("a tool call has no name", nil)
+		}
+	}
+	return events, nil
+}

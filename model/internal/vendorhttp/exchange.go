@@ -176,10 +176,11 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 			err = &model.Error{Class: model.EmptyAnswer, Message: "the answer has no text, tool call or refusal" + t.unknown, Usage: events[len(events)-1].Usage}
 			events = nil
 		}
+		named, nameless := nameTools(events, t.editor.request.Tools)
+		if events = named; nameless != nil {
+			err = nameless
+		}
 		for i := range events {
-			if ev := &events[i]; ev.Type == model.EventToolCallStart {
-				ev.Name = calledTool(ev.Name, t.editor.request.Tools)
-			}
 			if !yield(events[i], nil) {
 				return
 			}

@@ -78,3 +78,21 @@ func (v *Vendor) testToolNames(t *testing.T) {
 		t.Error("the request was changed")
 	}
 }
+
+// testBlankToolNames answers with calls whose name is white space.
+func (v *Vendor) testBlankToolNames(t *testing.T) {
+	recorded, err := os.ReadFile(filepath.Join(v.Folder, v.Calls+".sse"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := bytes.ReplaceAll(recorded, []byte(`"weather"`), []byte(`" "`))
+	events, failure := Ask(t, v.serveAnswer(t, Access{APIKey: v.Key}, Answer(v.encodeEvents(splitEvents(stream))...)), v.helloRequest())
+	if failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "a tool call has no name") {
+		t.Errorf("the answer ends with %v", failure)
+	}
+	for _, ev := range events {
+		if ev.Type == model.EventToolCallStart && ev.Name == "" {
+			t.Errorf("call %d starts without a name", ev.Index)
+		}
+	}
+}

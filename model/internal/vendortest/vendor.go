@@ -91,6 +91,7 @@ func Run(t *testing.T, v *Vendor) {
 		"base_url says where requests go":               (*Vendor).testURLs,
 		"tools are encoded once":                        (*Vendor).testToolsAreEncodedOnce,
 		"tools have names that the vendor accepts":      (*Vendor).testToolNames,
+		"calls have names":                              (*Vendor).testBlankToolNames,
 		"a connection is kept":                          (*Vendor).testConnectionIsKept,
 		"many ask at once":                              (*Vendor).testManyAtOnce,
 		"a redirect is not followed":                    (*Vendor).testRedirect,
