@@ -83,6 +83,7 @@ const (
 	reasoningContent = "reasoning_content"
 	reasoningField   = "reasoning"
 	reasoningText    = "reasoning_text" // of Copilot
+	reasoningDetails = "reasoning_details"
 )
 
 type chatMessage struct {

@@ -86,6 +86,8 @@ type chatChoice struct {
 	Usage vendorhttp.Detail[*chatUsage] `json:"usage"`
 	// Text is the text of servers that answer in the form of the older API.
 	Text vendorhttp.Text `json:"text"`
+	// ToolCalls are the calls of servers that put them beside the delta.
+	ToolCalls []chatPiece `json:"tool_calls"`
 }
 
 type chatDelta struct {
@@ -96,7 +98,9 @@ type chatDelta struct {
 	ReasoningContent foundText       `json:"reasoning_content"`
 	Reasoning        vendorhttp.Text `json:"reasoning"`
 	ReasoningText    vendorhttp.Text `json:"reasoning_text"`
-	ToolCalls        []chatPiece     `json:"tool_calls"`
+	// Thinking is the reasoning of gateways that copy Ollama's own API.
+	Thinking  vendorhttp.Content `json:"thinking"`
+	ToolCalls []chatPiece        `json:"tool_calls"`
 	// FunctionCall is the only call of an answer in the first form of the API.
 	FunctionCall *chatCallPiece `json:"function_call"`
 
@@ -137,31 +141,48 @@ type chatPiece struct {
 	Index    *vendorhttp.Number `json:"index"`
 	ID       vendorhttp.Text    `json:"id"`
 	Function chatCallPiece      `json:"function"`
-	// Name and Arguments are those of servers that send no function.
-	Name      vendorhttp.Text      `json:"name"`
-	Arguments vendorhttp.Arguments `json:"arguments"`
+	// Custom is a call of a tool that takes text.
+	Custom *chatCallPiece `json:"custom"`
+	// Name and the arguments are those of servers that send no function.
+	Name vendorhttp.Text `json:"name"`
 
+	callArgumentNames
 	callFields
 }
 
 // isEmpty reports whether a piece has nothing but its index.
 func (p *chatPiece) isEmpty() bool {
-	return p.ID == "" && p.Name == "" && p.Arguments == "" && p.Function == chatCallPiece{} && p.callFields.isEmpty()
+	return p.ID == "" && p.Name == "" && p.first() == "" && p.Function == chatCallPiece{} && p.Custom == nil && p.callFields.isEmpty()
 }
 
 type chatCallPiece struct {
-	Name      vendorhttp.Text      `json:"name"`
-	Arguments vendorhttp.Arguments `json:"arguments"`
-	// Parameters are the arguments at servers that name them after the schema.
+	Name vendorhttp.Text `json:"name"`
+
+	callArgumentNames
+}
+
+// callArgumentNames holds the arguments of a call under the names that servers use.
+type callArgumentNames struct {
+	Arguments  vendorhttp.Arguments `json:"arguments"`
 	Parameters vendorhttp.Arguments `json:"parameters"`
+	Args       vendorhttp.Arguments `json:"args"`
+	Input      vendorhttp.Arguments `json:"input"`
+}
+
+// first returns the arguments under the first name that has any.
+func (n *callArgumentNames) first() vendorhttp.Arguments {
+	return cmp.Or(n.Arguments, n.Parameters, n.Args, n.Input)
 }
 
 // normalize moves the name and the arguments to where the API has them.
 func (p *chatPiece) normalize() {
 	f := &p.Function
+	if (*f == chatCallPiece{}) && p.Custom != nil {
+		*f = *p.Custom
+	}
 	f.Name = cmp.Or(f.Name, p.Name)
-	f.Arguments = cmp.Or(f.Arguments, f.Parameters, p.Arguments)
-	f.Parameters, p.Name, p.Arguments = "", "", ""
+	f.callArgumentNames = callArgumentNames{Arguments: cmp.Or(f.first(), p.first())}
+	p.Name, p.Custom, p.callArgumentNames = "", nil, callArgumentNames{}
 }
 
 type chatUsage struct {
@@ -237,6 +258,10 @@ func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
 	if c.Delta.Content.text == "" {
 		c.Delta.Content.text = vendorhttp.Content(c.Text)
 	}
+	if len(c.Delta.ToolCalls) == 0 {
+		c.Delta.ToolCalls = c.ToolCalls
+	}
+	c.Delta.Content.thought = cmp.Or(c.Delta.Content.thought, c.Delta.Thinking)
 	s.had.add(&c.Delta)
 	s.addDelta(&c.Delta, out)
 	if c.Message != nil {
@@ -250,6 +275,7 @@ func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
 // missingFrom returns the parts of a complete message that the deltas lacked.
 func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
 	missing := *message
+	missing.Content.thought = cmp.Or(missing.Content.thought, missing.Thinking)
 	if s.had.text {
 		missing.Content.text, missing.Refusal = "", ""
 	}
@@ -272,8 +298,12 @@ func (s *chatStream) addDelta(d *chatDelta, out *vendorhttp.Batch) {
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningField, Delta: string(d.Reasoning)})
 	case d.ReasoningText != "":
 		out.Add(model.Event{Type: model.EventReasoning, Name: reasoningText, Delta: string(d.ReasoningText)})
-	default:
+	case d.Content.thought != "":
 		out.AddDelta(model.EventReasoning, string(d.Content.thought))
+	case !s.had.reasoning:
+		if text := detailsText(d.ReasoningDetails); text != "" {
+			out.Add(model.Event{Type: model.EventReasoning, Name: reasoningDetails, Delta: text})
+		}
 	}
 	out.AddDelta(model.EventText, string(d.Content.text))
 	out.AddDelta(model.EventText, string(d.Refusal))

@@ -89,6 +89,23 @@ func (r *returnedFields) add(d *chatDelta) {
 	r.opaque.add(d.ReasoningOpaque)
 }
 
+// detailsText returns the text of reasoning_details. OpenRouter usually repeats it in reasoning.
+func detailsText(details json.RawMessage) string {
+	if !bytes.Contains(details, []byte("reasoning.")) {
+		return ""
+	}
+	var list []struct {
+		Text    vendorhttp.Text `json:"text"`
+		Summary vendorhttp.Text `json:"summary"`
+	}
+	_ = json.Unmarshal(details, &list) // details of another form have no text
+	var text strings.Builder
+	for i := range list {
+		text.WriteString(string(list[i].Text + list[i].Summary))
+	}
+	return text.String()
+}
+
 // ownerMark is the prefix of encrypted reasoning that holds fields of a message, before the ID of
 // the provider and a line end.
 const ownerMark = "openai_fields:"
