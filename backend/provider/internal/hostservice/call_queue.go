@@ -68,6 +68,8 @@ type CallQueue struct {
 	// calls are all that were made, by id, and queue those that nobody took yet.
 	calls map[string]*pending
 	queue []*pending
+	// unsettled is how many calls have no outcome yet.
+	unsettled int
 	// over is closed when the turn has ended.
 	over   chan struct{}
 	closed bool
@@ -78,6 +80,8 @@ type pending struct {
 	Call
 	done    chan struct{}
 	outcome Outcome
+	// entered is set if the provider made the call, and not only a process before a restart.
+	entered bool
 }
 
 func newCallQueue(t *Turn) *CallQueue {
@@ -128,6 +132,9 @@ func (d *CallQueue) SettleCall(id string, outcome Outcome) {
 	select {
 	case <-p.done: // it keeps the answer that it has
 	default:
+		if p.entered {
+			d.unsettled--
+		}
 		p.outcome = outcome
 		close(p.done)
 	}
@@ -136,9 +143,9 @@ func (d *CallQueue) SettleCall(id string, outcome Outcome) {
 // makeCall queues a call, unless it is known, and waits for its outcome. ok is false if
 // the turn ended before.
 func (d *CallQueue) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, err error) {
-	p, known := d.enterCall(c)
+	p, known, err := d.enterCall(c)
 	if p == nil {
-		return Outcome{}, false, nil
+		return Outcome{}, err != nil, err
 	}
 	if known && !p.sameAs(&c) {
 		return Outcome{}, true, errReused
@@ -154,22 +161,26 @@ func (d *CallQueue) makeCall(ctx context.Context, c Call) (outcome Outcome, ok b
 }
 
 // enterCall returns the call with an id, which it queues if it is new; nil when the
-// turn has ended.
-func (d *CallQueue) enterCall(c Call) (p *pending, known bool) {
+// turn has ended or too many calls wait.
+func (d *CallQueue) enterCall(c Call) (p *pending, known bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, false
+		return nil, false, nil
 	}
 	if p = d.calls[c.ID]; p != nil {
-		return p, true
+		return p, true, nil
 	}
-	p = &pending{Call: c, done: make(chan struct{})}
+	if d.unsettled >= maxUnsettled {
+		return nil, false, errTooMany
+	}
+	p = &pending{Call: c, done: make(chan struct{}), entered: true}
 	d.calls[c.ID] = p
+	d.unsettled++
 	if d.queue = append(d.queue, p); len(d.queue) == 1 {
 		close(d.waiting)
 	}
-	return p, false
+	return p, false, nil
 }
 
 // sameAs reports whether another call is a repetition. Calls made before a restart are identified

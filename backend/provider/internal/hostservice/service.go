@@ -24,8 +24,14 @@ import (
 // maxMessage bounds a request, in bytes.
 const maxMessage = 16 << 20
 
+// maxUnsettled is how many calls of a turn may wait for their outcome at once.
+const maxUnsettled = 256
+
 // errReused reports that an id names another call already.
 var errReused = errors.New("the id of the call belongs to another call")
+
+// errTooMany reports that a turn makes too many calls at once.
+var errTooMany = fmt.Errorf("%d tool calls of the turn already wait for their result", maxUnsettled)
 
 // Service is the host service of one provider. It is safe for concurrent use.
 type Service struct {
@@ -196,6 +202,8 @@ func (s *Service) ExecuteTool(ctx context.Context, req *providerproto.ExecuteAge
 	switch {
 	case errors.Is(err, errReused):
 		return nil, status.Error(codes.InvalidArgument, err.Error())
+	case errors.Is(err, errTooMany):
+		return nil, status.Error(codes.ResourceExhausted, err.Error())
 	case err != nil:
 		return nil, status.FromContextError(err).Err()
 	case !ok:
