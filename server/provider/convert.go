@@ -2,15 +2,20 @@ package provider
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -83,10 +88,13 @@ func keyFor(kind, scope, key string) string {
 
 // splitMessages splits messages into the history, up to the assistant's last message, and the
 // input after it.
-func splitMessages(given []*pb.AgentMessage) (before, input []model.Message, err error) {
+func splitMessages(given []*pb.AgentMessage, find artifactFinder) (before, input []model.Message, err error) {
 	all := make([]model.Message, len(given))
 	for i, m := range given {
-		if all[i], err = messageOf(m); err != nil {
+		if all[i], err = messageOf(m, find); err != nil {
+			if isStatus(err) {
+				return nil, nil, err
+			}
 			return nil, nil, invalid("messages[%d]: %s", i, err)
 		}
 	}
@@ -97,7 +105,28 @@ func splitMessages(given []*pb.AgentMessage) (before, input []model.Message, err
 	return before, input, nil
 }
 
-func messageOf(m *pb.AgentMessage) (model.Message, error) {
+// artifactFinder returns an artifact that the caller may read.
+type artifactFinder = func(id string) (*service.Artifact, error)
+
+// findArtifacts returns a finder of the artifacts of a subject's sessions.
+func (s *Server) findArtifacts(ctx context.Context, subject *pb.AgentSubjectContext) artifactFinder {
+	return func(id string) (*service.Artifact, error) {
+		turns, err := s.open()
+		if err != nil {
+			return nil, err
+		}
+		found, err := turns.GetArtifact(ctx, owner, id)
+		if err == nil {
+			_, err = s.readSession(ctx, found.SessionID, subject)
+		}
+		if errors.Is(err, service.ErrNotFound) || status.Code(err) == codes.NotFound {
+			return nil, service.ErrNotFound
+		}
+		return found, s.toStatus(ctx, "find_artifact", err)
+	}
+}
+
+func messageOf(m *pb.AgentMessage, find artifactFinder) (model.Message, error) {
 	role, ok := surfacekit.Role(m.GetRole())
 	if !ok {
 		return model.Message{}, fmt.Errorf("role %q is not supported: use user, system, developer, assistant or tool", m.GetRole())
@@ -107,7 +136,7 @@ func messageOf(m *pb.AgentMessage) (model.Message, error) {
 		out.Parts = append(out.Parts, model.Text(m.GetText()))
 	}
 	for i, p := range m.GetParts() {
-		part, err := partOf(p)
+		part, err := partOf(p, find)
 		if err == nil && part.Type == model.PartImage && role != model.RoleUser {
 			err = fmt.Errorf("only messages of the user have images")
 		}
@@ -129,7 +158,7 @@ var partTypes = map[string]pb.AgentMessagePartType{
 	"image_ref": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF,
 }
 
-func partOf(p *pb.AgentMessagePart) (model.Part, error) {
+func partOf(p *pb.AgentMessagePart, find artifactFinder) (model.Part, error) {
 	for field, has := range map[string]bool{
 		"text": p.GetText() != "", "json": p.GetJson() != nil, "tool_call": p.GetToolCall() != nil, "tool_result": p.GetToolResult() != nil, "image_ref": p.GetImageRef() != nil,
 	} {
@@ -159,12 +188,8 @@ func partOf(p *pb.AgentMessagePart) (model.Part, error) {
 		}
 		return surfacekit.ResultText(result.GetToolCallId(), int(result.GetStatus()), content), nil
 	case pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF:
-		if p.GetImageRef().GetUri() != "" {
-			image, err := surfacekit.ImageRef(p.GetImageRef().GetUri(), p.GetImageRef().GetMimeType())
-			if err != nil {
-				err = fmt.Errorf("image_ref.uri: %w", err)
-			}
-			return image, err
+		if image := p.GetImageRef(); image.GetUri() != "" {
+			return surfacekit.ImageRef(model.Blob{URI: image.GetUri(), MediaType: image.GetMimeType()}, "image_ref.uri", find)
 		}
 	}
 	return model.Part{}, fmt.Errorf("its type is not supported, or it lacks its content")

@@ -98,7 +98,7 @@ func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAge
 	if agent == in.AgentID { // else the session's model is for another agent
 		model = cmp.Or(model, in.record.Model)
 	}
-	if out.Before, out.Input, err = splitMessages(req.GetMessages()); err != nil {
+	if out.Before, out.Input, err = splitMessages(req.GetMessages(), s.findArtifacts(ctx, req.GetSubject())); err != nil {
 		return nil, err
 	}
 	record := turnRecord{ExecutionRef: cmp.Or(req.GetExecutionRef(), req.GetTurnId()), CreatedBy: actorOf(req.GetCreatedBy()), Structured: req.GetResponseSchema() != nil}

@@ -252,7 +252,13 @@ func (w *world) ask(name, request, body string, header ...string) (int, string) 
 // do is ask for a request of alice that succeeds, whose answer is decoded.
 func do[T any](w *world, request, body string, header ...string) (out T) {
 	w.t.Helper()
-	status, text := w.ask("alice", request, body, header...)
+	return doAs[T](w, "alice", request, body, header...)
+}
+
+// doAs is do for a request of somebody else.
+func doAs[T any](w *world, name, request, body string, header ...string) (out T) {
+	w.t.Helper()
+	status, text := w.ask(name, request, body, header...)
 	if status >= http.StatusMultipleChoices {
 		w.t.Fatalf("%s: %d %s", request, status, text)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // The types of the parts of messages.
@@ -58,14 +59,14 @@ type imageRef struct {
 
 // splitMessages splits messages into the history, up to the assistant's last message, and the
 // input after it.
-func splitMessages(given []message) (before, input []model.Message, err error) {
+func (c *call) splitMessages(given []message) (before, input []model.Message, err error) {
 	if len(given) == 0 {
 		return nil, nil, badRequest("messages must have at least one message")
 	}
 	all := make([]model.Message, len(given))
 	for i := range given {
 		given[i].trimSpaces()
-		if all[i], err = given[i].toModel(fmt.Sprintf("messages[%d]", i)); err != nil {
+		if all[i], err = given[i].toModel(fmt.Sprintf("messages[%d]", i), c.findArtifact); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -94,9 +95,16 @@ func (m *message) trimSpaces() {
 	}
 }
 
+// artifactFinder returns an artifact that the caller may read.
+type artifactFinder = func(id string) (*service.Artifact, error)
+
+func (c *call) findArtifact(id string) (*service.Artifact, error) {
+	return c.settings.Service.GetArtifact(c.r.Context(), c.caller, id)
+}
+
 // toModel returns the message for the model. Data, and calls and results of tools that
 // this turn did not make, are shown to it as text.
-func (m *message) toModel(path string) (model.Message, error) {
+func (m *message) toModel(path string, find artifactFinder) (model.Message, error) {
 	role, ok := surfacekit.Role(m.Role)
 	out := model.Message{Role: role}
 	if !ok {
@@ -106,7 +114,7 @@ func (m *message) toModel(path string) (model.Message, error) {
 		out.Parts = append(out.Parts, model.Text(m.Text))
 	}
 	for i := range m.Parts {
-		p, err := m.Parts[i].toModel(fmt.Sprintf("%s.parts[%d]", path, i))
+		p, err := m.Parts[i].toModel(fmt.Sprintf("%s.parts[%d]", path, i), find)
 		if err != nil {
 			return out, err
 		}
@@ -137,7 +145,7 @@ func (p *part) checkFields(path string) error {
 	return nil
 }
 
-func (p *part) toModel(path string) (model.Part, error) {
+func (p *part) toModel(path string, find artifactFinder) (model.Part, error) {
 	if err := p.checkFields(path); err != nil {
 		return model.Part{}, err
 	}
@@ -151,11 +159,7 @@ func (p *part) toModel(path string) (model.Part, error) {
 	case p.Type == partToolResult && p.ToolResult != nil:
 		return p.ToolResult.toModel(), nil
 	case p.Type == partImageRef && p.ImageRef != nil && p.ImageRef.URI != "":
-		image, err := surfacekit.ImageRef(p.ImageRef.URI, p.ImageRef.MimeType)
-		if err != nil {
-			return image, badRequest("%s.imageRef.uri: %v", path, err)
-		}
-		return image, nil
+		return surfacekit.ImageRef(model.Blob{URI: p.ImageRef.URI, MediaType: p.ImageRef.MimeType}, path+".imageRef.uri", find)
 	}
 	switch p.Type {
 	case partJSON, partToolCall, partToolResult, partImageRef:
@@ -180,8 +184,8 @@ func messagesFrom(kept []model.Message) []message {
 	for i := range kept {
 		list[i] = message{Role: string(kept[i].Role), Text: kept[i].Text()}
 		for j := range kept[i].Parts {
-			if b := kept[i].Parts[j].Blob; b != nil && b.URI != "" {
-				list[i].Parts = append(list[i].Parts, part{Type: partImageRef, ImageRef: &imageRef{b.URI, b.MediaType}})
+			if b := kept[i].Parts[j].Blob; b != nil {
+				list[i].Parts = append(list[i].Parts, part{Type: partImageRef, ImageRef: &imageRef{surfacekit.DataURL(b), b.MediaType}})
 			}
 		}
 	}

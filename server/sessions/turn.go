@@ -119,7 +119,7 @@ func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request)
 		return nil, err
 	}
 	turn := &service.CreateTurn{SessionID: s.ID, AgentID: p.Agent, Addressed: p.Agent != "", Background: true, Depth: c.depth}
-	if turn.Before, turn.Input, err = splitMessages(in.Messages); err != nil {
+	if turn.Before, turn.Input, err = c.splitMessages(in.Messages); err != nil {
 		return nil, err
 	}
 	if turn.Overrides, err = turnOverrides(in.ResponseSchema); err != nil {

@@ -3,6 +3,7 @@ package surfacekit
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -36,13 +37,39 @@ func BlobPart(kind model.PartType, b model.Blob, path string) (model.Part, error
 	return partOf(kind, &model.Blob{MediaType: media, Data: data, Name: b.Name}), nil
 }
 
-// ImageRef returns an image of Gestalt's protocols, whose URI has the scheme https or data. The
-// error begins with the scheme.
-func ImageRef(uri, mediaType string) (model.Part, error) {
-	if scheme, _, _ := strings.Cut(uri, ":"); !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "data") {
-		return model.Part{}, fmt.Errorf("scheme %q is not supported: use https or data", clip.Text(scheme))
+// ImageRef returns an image of Gestalt's protocols, whose URI has the scheme https, data or
+// artifact. find returns an artifact that the caller may read. The error is a
+// *service.InvalidError for path, or the error of find if the artifact may exist.
+func ImageRef(ref model.Blob, path string, find func(id string) (*service.Artifact, error)) (model.Part, error) {
+	scheme, rest, hasScheme := strings.Cut(ref.URI, ":")
+	switch {
+	case hasScheme && strings.EqualFold(scheme, "artifact"):
+		found, err := find(rest)
+		if errors.Is(err, service.ErrNotFound) {
+			err = &service.InvalidError{Field: path, Problem: fmt.Sprintf("artifact %q not found", clip.Text(rest))}
+		}
+		if err != nil {
+			return model.Part{}, err
+		}
+		ref = model.Blob{MediaType: found.MediaType, Data: found.Data, Name: found.Name}
+	case hasScheme && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")):
+		part, err := BlobPart(model.PartImage, ref, path)
+		if invalid := new(service.InvalidError); errors.As(err, &invalid) {
+			invalid.Problem = strings.Replace(invalid.Problem, "http or https", "https", 1)
+		}
+		if err != nil {
+			return part, err
+		}
+		ref = *part.Blob
+	case hasScheme:
+		return model.Part{}, &service.InvalidError{Field: path, Problem: fmt.Sprintf("scheme %q is not supported: use https, data or artifact", clip.Text(scheme))}
+	default:
+		return model.Part{}, &service.InvalidError{Field: path, Problem: "must begin with https:, data: or artifact:"}
 	}
-	return model.Part{Type: model.PartImage, Blob: &model.Blob{MediaType: mediaType, URI: uri}}, nil
+	if ref.MediaType != "" && !hasPrefixFold(ref.MediaType, "image/") {
+		return model.Part{}, &service.InvalidError{Field: path, Problem: fmt.Sprintf("media type %q is not an image", clip.Text(ref.MediaType))}
+	}
+	return model.Part{Type: model.PartImage, Blob: &ref}, nil
 }
 
 func hasPrefixFold(s, prefix string) bool {
