@@ -43,7 +43,7 @@ func newChat(p *program) *cobra.Command {
 	var at serverFlags
 	var o chatOptions
 	cmd := &cobra.Command{
-		Use:   "chat (FILE | -f FILE…) [AGENT]",
+		Use:   "chat (FILE | -f FILE… | --server URL) [AGENT]",
 		Short: "Chat with an agent",
 		Long: `chat holds a conversation with an agent. Each line is a prompt, and the agent's text
 and actions are shown as they happen. A line that ends in a backslash continues on the

@@ -32,7 +32,7 @@ func newEvalAdd(p *program) *cobra.Command {
 	var at target
 	var o evalAddOptions
 	cmd := &cobra.Command{
-		Use:   "add FILE… TURN",
+		Use:   "add (FILE… | --server URL) TURN",
 		Short: "Make a case of a stored turn",
 		Long: `add makes a case of a stored turn and adds it to the file of cases --to. The model's
 answers become a script, and the results of tools are kept beside the file, so the case

@@ -25,7 +25,7 @@ func newEvents(p *program) *cobra.Command {
 	var at target
 	var o eventsOptions
 	cmd := &cobra.Command{
-		Use:   "events FILE… TURN",
+		Use:   "events (FILE… | --server URL) TURN",
 		Short: "Show the events of a turn",
 		Long: `events shows the log of a turn in the store of a configuration, one line per event: its
 number, time, type and content. With --format json each line is the stored event. A

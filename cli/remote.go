@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 
@@ -112,7 +113,23 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 	if refused, ok := errors.AsType[*native.Error](err); ok && refused.Status == http.StatusUnauthorized {
 		text += fmt.Sprintf("\n  the key comes from %s", cmp.Or(r.keyFile, "the variable "+keyVariable+", or from --api-key-file"))
 	} else if ok {
-		text += describeDetails(&refused.Details)
+		text += describeDetails(&refused.Details) + r.adviseRoute(refused)
 	}
 	return p.fail(ctx, redact, errors.New(text))
+}
+
+// adviseRoute names the likely mistake if a server does not have the route of a request:
+// --server has a path, or the server's configuration disables the API.
+func (r *serverFlags) adviseRoute(e *native.Error) string {
+	if e.Status != http.StatusNotFound || e.Unwrap() != nil || e.Code != "" && e.Message != "no such route" {
+		return ""
+	}
+	if u, err := url.Parse(r.server); err == nil && strings.Trim(u.Path, "/") != "" {
+		root := url.URL{Scheme: u.Scheme, Host: u.Host}
+		return fmt.Sprintf("\n  --server has the path %q; try --server %s", u.Path, root.String())
+	}
+	if e.Code == "" {
+		return ""
+	}
+	return "\n  the server may be older, or its configuration may disable this API: server.native, server.admin or server.workflows"
 }

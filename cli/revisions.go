@@ -47,7 +47,7 @@ func (p *program) atServer(cmd *cobra.Command, at *serverFlags, do func(ctx cont
 func newRevisionsList(p *program, at *serverFlags) *cobra.Command {
 	var page store.Page
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list --server URL",
 		Short: "List revisions, newest first",
 		Args:  arguments(0, 0),
 	}
@@ -84,7 +84,7 @@ func newRevisionsList(p *program, at *serverFlags) *cobra.Command {
 
 func newRevisionsShow(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show REVISION",
+		Use:   "show REVISION --server URL",
 		Short: "Show a revision with its document, as JSON",
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,7 +105,7 @@ func newRevisionsShow(p *program, at *serverFlags) *cobra.Command {
 
 func newRevisionsDiff(p *program, at *serverFlags) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "diff [OLD] REVISION",
+		Use:   "diff [OLD] REVISION --server URL",
 		Short: "Show what a revision changed for each agent",
 		Long: `diff shows what a revision changed for each agent, compared with the revision that it
 replaced or with another one.`,
@@ -142,7 +142,7 @@ replaced or with another one.`,
 func newRollback(p *program, at *serverFlags) *cobra.Command {
 	flags := newChangeFlags()
 	cmd := &cobra.Command{
-		Use:   "rollback REVISION",
+		Use:   "rollback REVISION --server URL",
 		Short: "Publish an earlier revision again",
 		Args:  arguments(1, 1),
 	}

@@ -37,7 +37,7 @@ func newRun(p *program) *cobra.Command {
 	var at serverFlags
 	o := runOptions{approve: &choice{value: approveAuto, allowed: []string{approveAuto, approveAsk, approveYes, approveNo}}}
 	cmd := &cobra.Command{
-		Use:   "run (FILE | -f FILE…) [AGENT] [PROMPT]",
+		Use:   "run (FILE | -f FILE… | --server URL) [AGENT] [PROMPT]",
 		Short: "Run one turn of an agent",
 		Long: `run sends a prompt to an agent. It writes the agent's text to standard output and its
 progress to standard error. If PROMPT is "-" or missing, it is read from standard input;

@@ -30,7 +30,7 @@ func newSessions(p *program) *cobra.Command {
 	var at target
 	o := sessionsOptions{state: choice{allowed: []string{string(store.SessionActive), string(store.SessionArchived)}}}
 	cmd := &cobra.Command{
-		Use:   "sessions FILE…",
+		Use:   "sessions (FILE… | --server URL)",
 		Short: "List the sessions in the store",
 		Long: `sessions lists the sessions in the store of a configuration, the most recently active
 first, also while a server uses the store.
@@ -128,7 +128,7 @@ func (p *program) more(next string) {
 
 func newSessionsExport(p *program, at *target) *cobra.Command {
 	return &cobra.Command{
-		Use:   "export FILE… SESSION",
+		Use:   "export (FILE… | --server URL) SESSION",
 		Short: "Export a session as JSON",
 		Long: `export writes a session as JSON: its description, its snapshots with their messages, and
 its artifacts. The output contains everything that was said, including secrets that
@@ -159,7 +159,7 @@ type importOptions struct {
 func newSessionsImport(p *program, at *target) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
-		Use:   "import FILE…",
+		Use:   "import (FILE… | --server URL)",
 		Short: "Import a session",
 		Long: `import reads the output of export from standard input, creates a new session and prints
 its ID. No server may use the same SQLite file. With --server the session belongs to the

@@ -40,7 +40,7 @@ Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usa
 func newTenantsList(p *program, at *serverFlags) *cobra.Command {
 	var page store.Page
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list --server URL",
 		Short: "List the tenants that have overlays, by name",
 		Args:  arguments(0, 0),
 	}
@@ -73,7 +73,7 @@ func newTenantsList(p *program, at *serverFlags) *cobra.Command {
 
 func newTenantsShow(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show TENANT",
+		Use:   "show TENANT --server URL",
 		Short: "Show the current overlay of a tenant, as JSON",
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -98,7 +98,7 @@ func newTenantsShow(p *program, at *serverFlags) *cobra.Command {
 
 func newTenantsCheck(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "check [TENANT…]",
+		Use:   "check [TENANT…] --server URL",
 		Short: "Check the overlays of tenants",
 		Long: `check reports the errors of tenant overlays with the configuration that the server runs.
 Without TENANT it checks all of them.
@@ -204,7 +204,7 @@ server, for one tenant. The configuration declares the variables below tenants:
 
 func newVariablesList(p *program, at *serverFlags) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "list TENANT",
+		Use:   "list TENANT --server URL",
 		Short: "List the variables of a tenant, without the values of secrets",
 		Args:  arguments(1, 1),
 	}
@@ -261,7 +261,7 @@ func clipLine(text string) string {
 
 func newVariablesSet(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "set TENANT NAME",
+		Use:   "set TENANT NAME --server URL",
 		Short: "Set a tenant variable, read from standard input",
 		Long: `set reads the value from standard input, without the newline at its end. On a terminal
 it asks for the value and does not show the input. The value is never an argument,
@@ -293,7 +293,7 @@ because other users of the machine could see it and the shell would record it.`,
 
 func newVariablesDelete(p *program, at *serverFlags) *cobra.Command {
 	return &cobra.Command{
-		Use:   "delete TENANT NAME…",
+		Use:   "delete TENANT NAME… --server URL",
 		Short: "Delete tenant variables, which restores their defaults",
 		Args:  arguments(2, unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -21,7 +21,7 @@ func newTurnsTranscript(p *program, at *target) *cobra.Command {
 	var format *choice
 	var delegates *bool
 	cmd := &cobra.Command{
-		Use:   "transcript FILE… TURN",
+		Use:   "transcript (FILE… | --server URL) TURN",
 		Short: "Show a turn as a readable transcript",
 		Long: `transcript shows a turn as readable text: the model's text, the tool calls with input and
 output, the questions, and how the turn ended. With --format json it is an object with

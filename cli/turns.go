@@ -23,7 +23,7 @@ func newTurns(p *program) *cobra.Command {
 	var at target
 	var o turnsOptions
 	cmd := &cobra.Command{
-		Use:   "turns FILE…",
+		Use:   "turns (FILE… | --server URL)",
 		Short: "List the turns in the store",
 		Long: `turns lists the turns in the store of a configuration, the newest first, with the
 interactions that they wait for. It also works while a server uses the store.

@@ -40,7 +40,7 @@ func ownerFlags(cmd *cobra.Command, tenant, subject *string) {
 func newTurnsCreate(p *program, at *target) *cobra.Command {
 	var o createOptions
 	cmd := &cobra.Command{
-		Use:   "create FILE… AGENT PROMPT",
+		Use:   "create (FILE… | --server URL) AGENT PROMPT",
 		Short: "Store a turn for a server to process",
 		Long: `create stores a turn and prints its ID. A server processes it, now or when it is started.
 No server may use the same SQLite file.
@@ -154,7 +154,7 @@ func why(t *native.Turn) string {
 func newTurnsCancel(p *program, at *target) *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
-		Use:   "cancel FILE… TURN",
+		Use:   "cancel (FILE… | --server URL) TURN",
 		Short: "Cancel a turn",
 		Long: `cancel ends a turn, wherever it runs, and prints its state. A turn that has ended does not
 change. No server may use the same SQLite file.`,
@@ -187,7 +187,7 @@ type resolveOptions struct {
 func newTurnsResolve(p *program, at *target) *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
-		Use:   "resolve FILE… TURN [INTERACTION]",
+		Use:   "resolve (FILE… | --server URL) TURN [INTERACTION]",
 		Short: "Answer an interaction of a turn",
 		Long: `resolve answers an interaction, and the turn continues. "` + p.command() + ` turns" shows the IDs of
 interactions. INTERACTION is optional if only one is pending. No server may use the same

@@ -143,7 +143,7 @@ type publishOptions struct {
 func (f *flows) newPublish() *cobra.Command {
 	var o publishOptions
 	cmd := &cobra.Command{
-		Use:   "publish",
+		Use:   "publish --server URL",
 		Short: "Publish an event to start matching workflows",
 		Long: `publish publishes an event. It prints the event as the server stored it and how many runs
 started. An event with the source and ID of an earlier event starts no run.`,

@@ -38,7 +38,7 @@ func (f *flows) newRunsList() *cobra.Command {
 	var page store.Page
 	workflowID, status := "", choice{allowed: runStatuses}
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list --server URL",
 		Short: "List visible runs, newest first",
 		Args:  arguments(0, 0),
 	}
@@ -85,7 +85,7 @@ func triggerText(t *workflows.Trigger) string {
 
 func (f *flows) newRunsShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "show RUN",
+		Use:   "show RUN --server URL",
 		Short: "Show a run step by step",
 		Long: `show shows a run: what started it, and for each step its input, result, turn, tokens and
 cost.`,
@@ -245,7 +245,7 @@ func usageText(u *event.Usage, cost costs) string {
 func (f *flows) newRunsCancel() *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
-		Use:   "cancel RUN",
+		Use:   "cancel RUN --server URL",
 		Short: "Cancel a run that has not ended",
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -266,7 +266,7 @@ func (f *flows) newRunsCancel() *cobra.Command {
 func (f *flows) newRunsAnswer() *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
-		Use:   "answer RUN INTERACTION",
+		Use:   "answer RUN INTERACTION --server URL",
 		Short: "Answer an interaction of a run",
 		Long:  `answer answers an interaction, whose ID "` + f.command() + ` workflows runs show" shows. The run continues.`,
 		Args:  arguments(2, 2),

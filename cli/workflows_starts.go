@@ -37,7 +37,7 @@ func (f *flows) newStarts(w startWords) *cobra.Command {
 
 func (f *flows) newStartsList(w startWords) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list --server URL",
 		Short: "List the " + w.command + " visible to the key",
 		Args:  arguments(0, 0),
 	}
@@ -124,7 +124,7 @@ func doesText(s *workflows.Step) string {
 
 func (f *flows) newStartsShow(w startWords) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show ID",
+		Use:   "show ID --server URL",
 		Short: "Show a " + w.noun + " with its target, as JSON",
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -141,7 +141,7 @@ func (f *flows) newStartsShow(w startWords) *cobra.Command {
 
 func (f *flows) newStartsDelete(w startWords) *cobra.Command {
 	return &cobra.Command{
-		Use:   "delete ID",
+		Use:   "delete ID --server URL",
 		Short: "Delete a " + w.noun + " created on the server",
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -162,7 +162,7 @@ func (f *flows) newStartsPause(w startWords, paused bool) *cobra.Command {
 		name, short = "pause", "Let a "+w.noun+" begin no runs until it is resumed"
 	}
 	return &cobra.Command{
-		Use:   name + " ID",
+		Use:   name + " ID --server URL",
 		Short: short,
 		Args:  arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -185,7 +185,7 @@ func (f *flows) showStart(w *startWords, s *workflows.Start, redact func(string)
 func (f *flows) newStartsCreate(w startWords) *cobra.Command {
 	var o startOptions
 	cmd := &cobra.Command{
-		Use:   "create",
+		Use:   "create --server URL",
 		Short: "Create a " + w.noun,
 		Long: `create creates a ` + w.noun + `. Its runs execute the steps in the file of --target-file (an object with
 "steps"), one call of --tool with --param, or one turn of --agent with --prompt. Texts
@@ -216,7 +216,7 @@ may contain references such as ${{ input.x }}.`,
 func (f *flows) newStartsUpdate(w startWords) *cobra.Command {
 	var o startOptions
 	cmd := &cobra.Command{
-		Use:   "update ID",
+		Use:   "update ID --server URL",
 		Short: "Change parts of a " + w.noun + " created on the server",
 		Long: `update changes the fields of a ` + w.noun + ` that flags name. An empty flag clears an optional field.
 --param and --prompt alone change a target with one step; to replace a target with several
