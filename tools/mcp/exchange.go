@@ -107,7 +107,7 @@ func (e *exchange) start(ctx context.Context) (*flight, error) {
 		return nil, err
 	}
 	e.next.task = &e.task
-	return session.startFlight(ctx, e.request, &e.next, e.call.Host, leave)
+	return session.startFlight(ctx, e.request, &e.next, e.call, leave)
 }
 
 // placeError reports that a call has no connection to use.

@@ -54,6 +54,8 @@ type flight struct {
 	session *session
 	// tag identifies the flight in messages; the server does not know it.
 	tag string
+	// owner is the agent's session that the call is made for.
+	owner string
 	// ctx ends with the flight, and with the session.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -89,8 +91,8 @@ type delivery struct {
 type deliveryKey struct{}
 
 // startFlight sends a round. It calls leave when the flight has ended.
-func (c *session) startFlight(ctx context.Context, r *request, next *round, host tools.Host, leave func()) (*flight, error) {
-	f := &flight{session: c, tag: rand.Text(), asked: make(chan *question), done: make(chan struct{}), host: host}
+func (c *session) startFlight(ctx context.Context, r *request, next *round, call *tools.Call, leave func()) (*flight, error) {
+	f := &flight{session: c, tag: rand.Text(), owner: call.SessionID, asked: make(chan *question), done: make(chan struct{}), host: call.Host}
 	d := &delivery{tag: f.tag}
 	f.ctx, f.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(ctx), deliveryKey{}, d))
 	next.meta = traceMeta(ctx)
@@ -216,7 +218,8 @@ func (f *flight) showNote(text string) {
 const tagKey = "agentruntime/flight"
 
 // findFlight returns the flight that a server's message belongs to: the one in whose stream it
-// came, or else the only candidate. It returns nil if there are several.
+// came, or else the only candidate. It returns nil if there are several, or if it may belong to
+// a call of another session of an agent that waits for an answer.
 func (c *session) findFlight(meta mcp.Meta) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,17 +230,18 @@ func (c *session) findFlight(meta mcp.Meta) *flight {
 			}
 		}
 	}
-	var found *flight
+	var found, waits *flight
 	for _, f := range c.flights {
 		switch {
 		case f.waitingHost() == nil && len(c.flights) > 1: // the server waits for an answer itself
+			waits = f
 		case found != nil:
 			return nil
 		default:
 			found = f
 		}
 	}
-	if c.strays > 0 {
+	if c.strays > 0 || found != nil && waits != nil && waits.owner != found.owner {
 		return nil
 	}
 	return found

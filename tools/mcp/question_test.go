@@ -346,6 +346,16 @@ func TestQuestionsReachTheRightCall(t *testing.T) {
 	if got := answered(t, one, "book", asked(t, one, "book"), `{"seats":1}`); got != `accept {"seats":1}` {
 		t.Errorf("afterwards, the call says %q", got)
 	}
+
+	wait := asked(t, one, "book")
+	book := entries(t, one)["mcp__fake__book"]
+	other := book.Execute(t.Context(), &tools.Call{ID: "call_3", SessionID: "another", Arguments: []byte(`{}`), Host: new(host)})
+	if got := model.PartsText(other.Content); other.Wait != nil || got != "decline null" {
+		t.Errorf("a question that the call of another session may have caused is answered: %q", got)
+	}
+	if got := answered(t, one, "book", wait, `{"seats":2}`); got != `accept {"seats":2}` {
+		t.Errorf("the call that waited says %q", got)
+	}
 }
 
 func TestParkedCallsAreBoundedAndExpire(t *testing.T) {
