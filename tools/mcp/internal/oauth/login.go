@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
@@ -64,9 +65,9 @@ func (s *Server) LogIn(ctx context.Context, record tools.LoginRecord, headers ma
 	return kept.result(), storeLogin(ctx, record, kept)
 }
 
-// probes are requests that provoke a challenge. Some servers let everyone initialize.
+// probes are requests that provoke a challenge, with the version of the program. Some servers let everyone initialize.
 var probes = []string{
-	`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agentruntime","version":"1"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agentruntime","version":%q}}}`,
 	`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}`,
 }
 
@@ -74,6 +75,7 @@ var probes = []string{
 // the header of its response.
 func (s *Server) provoke(ctx context.Context, headers map[string]string) (req *http.Request, header http.Header, err error) {
 	for _, probe := range probes {
+		probe = strings.Replace(probe, "%q", strconv.Quote(s.Version), 1)
 		req, err = http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(probe))
 		if err != nil {
 			return nil, nil, errors.New("its address is not a URL")

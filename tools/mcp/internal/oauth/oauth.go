@@ -41,6 +41,8 @@ type Server struct {
 	// ID is the server's id in the configuration.
 	ID  string
 	URL string
+	// Version is the version of the program, which the server is told.
+	Version string
 	// Client is how the runtime introduces itself.
 	Client Client
 	// HTTP reaches the authorization server. NewHTTPClient makes it.
