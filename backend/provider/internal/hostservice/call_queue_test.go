@@ -27,7 +27,7 @@ func TestTheCallsThatWaitAreLimited(t *testing.T) {
 		}
 	}
 	err := execute(one, "more")
-	if status.Code(err) != codes.ResourceExhausted || status.Convert(err).Message() != "256 tool calls of the turn already wait for their result" {
+	if status.Code(err) != codes.ResourceExhausted || status.Convert(err).Message() != "1024 tool calls of the turn already wait for their result" {
 		t.Errorf("one call more: %v", err)
 	}
 	if err := execute(one, "early"); err != nil {

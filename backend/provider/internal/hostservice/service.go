@@ -25,7 +25,7 @@ import (
 const maxMessage = 16 << 20
 
 // maxUnsettled is how many calls of a turn may wait for their outcome at once.
-const maxUnsettled = 256
+const maxUnsettled = 1024
 
 // errReused reports that an id names another call already.
 var errReused = errors.New("the id of the call belongs to another call")
