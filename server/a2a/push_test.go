@@ -91,7 +91,7 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 		got, err := p.configs.getConfig(ctx, pushCaller, "t", made.ID)
 		p.must(err)
 		for _, c := range []*a2a.PushConfig{made, got} {
-			if c.TaskID != "t" || c.ID != fmt.Sprint("h", i) || c.URL != "https://hooks.example.com" || c.Auth.Scheme != "Basic" {
+			if c.TaskID != "t" || c.ID != fmt.Sprint("h", i) || c.Auth.Scheme != "Basic" {
 				t.Errorf("the configuration is %+v", c)
 			}
 			if c.Token != "" || c.Auth.Credentials != "" || c.URL != "https://hooks.example.com/?sig=***" {
