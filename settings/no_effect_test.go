@@ -104,7 +104,7 @@ var judged = map[string]map[string]settingCase{
 		"concurrency": always, "per_tenant": always, "lease": always, "strikes": always, "memory_limit": always, "interaction_timeout": always,
 		"on_revision_gone":       {`{"on_revision_gone":"latest","revision":"latest"}`, `{"on_revision_gone":"latest"}`},
 		"on_interaction_timeout": {`{"on_interaction_timeout":"fail"}`, `{"on_interaction_timeout":"fail","interaction_timeout":"1s"}`},
-		"indeterminate":          always, "grace": always, "revision": always, "handoff": always,
+		"indeterminate":          always, "grace": always, "revision": always, "handoff": always, "keep_requests": always,
 	},
 	"workspaces": {
 		"dir":                      {`{"dir":"d"}`, `{"dir":"d","git":{"allowed_repositories":["h/*"]}}`},
