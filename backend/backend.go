@@ -124,6 +124,12 @@ type Job struct {
 	// RunAside runs a function on a goroutine that nothing else uses at the same time, which is
 	// cheaper than a go statement. If nil, the backend starts goroutines itself.
 	RunAside func(run func())
+	Storage
+	Repeats
+}
+
+// Storage stores a turn while it runs.
+type Storage struct {
 	// Checkpoint, if set, receives the turn's state after each step that does not
 	// end it. An error stops the turn: ErrYield between two steps, any other as a
 	// failure.
@@ -131,7 +137,6 @@ type Job struct {
 	// KeepRequest, if set, receives each request to a model before it is sent. It is called
 	// concurrently, also for delegates.
 	KeepRequest func(ctx context.Context, call *ModelCall)
-	Repeats
 }
 
 // ModelCall is a request to a model, read-only for who receives it.
