@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Println(err == nil)
 	_, _ = os.Stdin.Read(make([]byte, 1))
+	runtime.KeepAlive(made) // the lock ends with its file
 }
 
 // TestSocketsOfAKilledProcessAreRemoved has two processes, of which one is killed, and
