@@ -9,6 +9,13 @@ from google.protobuf import struct_pb2, timestamp_pb2
 from gestalt._gen.v1 import agent_pb2 as pb
 
 
+def copy(message):
+    """Returns a copy, which another thread does not change while it is sent."""
+    made = type(message)()
+    made.CopyFrom(message)
+    return made
+
+
 def now():
     t = timestamp_pb2.Timestamp()
     t.GetCurrentTime()
@@ -37,19 +44,20 @@ class Provider(gestalt.AgentProvider):
                                state=pb.AGENT_SESSION_STATE_ACTIVE, created_by=request.created_by, created_at=now(), updated_at=now())
         with self.lock:
             self.sessions[made.id] = made
-        return made
+            return copy(made)
 
     def GetSession(self, request, context):
         with self.lock:
-            return self.sessions[request.session_id]
+            return copy(self.sessions[request.session_id])
 
     def CreateTurn(self, request, context):
         made = pb.AgentTurn(id=request.turn_id, session_id=request.session_id, provider_name=self.name, status=pb.AGENT_EXECUTION_STATUS_RUNNING,
                             messages=request.messages, created_by=request.created_by, created_at=now(), started_at=now())
         with self.lock:
             self.turns[made.id], self.events[made.id] = made, []
+            begun = copy(made)
         threading.Thread(target=self.work, args=(request,), daemon=True).start()
-        return made
+        return begun
 
     def work(self, request):
         try:
@@ -85,12 +93,12 @@ class Provider(gestalt.AgentProvider):
 
     def GetTurn(self, request, context):
         with self.lock:
-            return self.turns[request.turn_id]
+            return copy(self.turns[request.turn_id])
 
     def CancelTurn(self, request, context):
         with self.lock:
             self.turns[request.turn_id].status = pb.AGENT_EXECUTION_STATUS_CANCELED
-            return self.turns[request.turn_id]
+            return copy(self.turns[request.turn_id])
 
     def ListTurnEvents(self, request, context):
         with self.lock:
