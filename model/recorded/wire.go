@@ -4,29 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
-// request is what of a request is recorded and compared. Session and turn are left out,
-// as they differ in each run, and so is Cache, which changes the price alone.
-type request struct {
-	Model      string             `json:"model"`
-	Messages   []model.Message    `json:"messages"`
-	Tools      []model.Tool       `json:"tools,omitempty"`
-	ToolChoice *toolChoice        `json:"tool_choice,omitempty"`
-	Output     *spec.OutputSchema `json:"output,omitempty"`
-	model.Params
-}
-
-type toolChoice struct {
-	Mode model.ToolMode `json:"mode"`
-	Name string         `json:"name,omitempty"`
-}
+// request is what of a request is recorded and compared.
+type request = model.RequestRecord
 
 // newRequest returns the recorded form of a request.
 func (o *options) newRequest(req *model.Request) (request, error) {
@@ -38,14 +23,9 @@ func (o *options) newRequest(req *model.Request) (request, error) {
 		o.normalize(own)
 		req = own
 	}
-	r := request{Model: req.Model, Tools: req.Tools, Output: req.Output, Params: req.Params}
-	if req.ToolChoice != (model.ToolChoice{}) {
-		r.ToolChoice = &toolChoice{Mode: req.ToolChoice.Mode, Name: req.ToolChoice.Name}
-	}
-	r.Messages = slices.Clone(req.Messages)
+	r := model.NewRequestRecord(req, stripURL)
 	for i := range r.Messages {
 		r.Messages[i].ID = ""
-		r.Messages[i].Parts = stripParts(r.Messages[i].Parts)
 	}
 	o.redactRequest(&r)
 	return r, nil
@@ -61,33 +41,18 @@ func cloneRequest(req *model.Request) (*model.Request, error) {
 	return own, json.Unmarshal(data, own)
 }
 
-// stripParts returns the parts with URLs from which user information and query, where
-// credentials are, were removed.
-func stripParts(parts []model.Part) []model.Part {
-	out := slices.Clone(parts)
-	for i := range out {
-		p := &out[i]
-		if p.Blob != nil && p.Blob.URI != "" {
-			b := *p.Blob
-			b.URI = stripURL(b.URI)
-			p.Blob = &b
-		}
-		if p.ToolResult != nil {
-			r := *p.ToolResult
-			r.Content = stripParts(r.Content)
-			p.ToolResult = &r
-		}
+// stripURL removes user information and query, where credentials are, from the URL of a blob.
+func stripURL(b *model.Blob) {
+	if b.URI == "" {
+		return
 	}
-	return out
-}
-
-func stripURL(raw string) string {
-	u, err := url.Parse(raw)
+	u, err := url.Parse(b.URI)
 	if err != nil {
-		return "invalid"
+		b.URI = "invalid"
+		return
 	}
 	u.User, u.RawQuery, u.ForceQuery = nil, "", false
-	return u.String()
+	b.URI = u.String()
 }
 
 // eventNames are the types of events in a file.
