@@ -88,7 +88,7 @@ func keyFor(kind, scope, key string) string {
 
 // splitMessages splits messages into the history, up to the assistant's last message, and the
 // input after it.
-func splitMessages(given []*pb.AgentMessage, find artifactFinder) (before, input []model.Message, err error) {
+func splitMessages(given []*pb.AgentMessage, find surfacekit.ArtifactFinder) (before, input []model.Message, err error) {
 	all := make([]model.Message, len(given))
 	for i, m := range given {
 		if all[i], err = messageOf(m, find); err != nil {
@@ -105,11 +105,8 @@ func splitMessages(given []*pb.AgentMessage, find artifactFinder) (before, input
 	return before, input, nil
 }
 
-// artifactFinder returns an artifact that the caller may read.
-type artifactFinder = func(id string) (*service.Artifact, error)
-
 // findArtifacts returns a finder of the artifacts of a subject's sessions.
-func (s *Server) findArtifacts(ctx context.Context, subject *pb.AgentSubjectContext) artifactFinder {
+func (s *Server) findArtifacts(ctx context.Context, subject *pb.AgentSubjectContext) surfacekit.ArtifactFinder {
 	return func(id string) (*service.Artifact, error) {
 		turns, err := s.open()
 		if err != nil {
@@ -126,7 +123,7 @@ func (s *Server) findArtifacts(ctx context.Context, subject *pb.AgentSubjectCont
 	}
 }
 
-func messageOf(m *pb.AgentMessage, find artifactFinder) (model.Message, error) {
+func messageOf(m *pb.AgentMessage, find surfacekit.ArtifactFinder) (model.Message, error) {
 	role, ok := surfacekit.Role(m.GetRole())
 	if !ok {
 		return model.Message{}, fmt.Errorf("role %q is not supported: use user, system, developer, assistant or tool", m.GetRole())
@@ -158,7 +155,7 @@ var partTypes = map[string]pb.AgentMessagePartType{
 	"image_ref": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_IMAGE_REF,
 }
 
-func partOf(p *pb.AgentMessagePart, find artifactFinder) (model.Part, error) {
+func partOf(p *pb.AgentMessagePart, find surfacekit.ArtifactFinder) (model.Part, error) {
 	for field, has := range map[string]bool{
 		"text": p.GetText() != "", "json": p.GetJson() != nil, "tool_call": p.GetToolCall() != nil, "tool_result": p.GetToolResult() != nil, "image_ref": p.GetImageRef() != nil,
 	} {

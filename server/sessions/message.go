@@ -95,16 +95,13 @@ func (m *message) trimSpaces() {
 	}
 }
 
-// artifactFinder returns an artifact that the caller may read.
-type artifactFinder = func(id string) (*service.Artifact, error)
-
 func (c *call) findArtifact(id string) (*service.Artifact, error) {
 	return c.settings.Service.GetArtifact(c.r.Context(), c.caller, id)
 }
 
 // toModel returns the message for the model. Data, and calls and results of tools that
 // this turn did not make, are shown to it as text.
-func (m *message) toModel(path string, find artifactFinder) (model.Message, error) {
+func (m *message) toModel(path string, find surfacekit.ArtifactFinder) (model.Message, error) {
 	role, ok := surfacekit.Role(m.Role)
 	out := model.Message{Role: role}
 	if !ok {
@@ -145,7 +142,7 @@ func (p *part) checkFields(path string) error {
 	return nil
 }
 
-func (p *part) toModel(path string, find artifactFinder) (model.Part, error) {
+func (p *part) toModel(path string, find surfacekit.ArtifactFinder) (model.Part, error) {
 	if err := p.checkFields(path); err != nil {
 		return model.Part{}, err
 	}

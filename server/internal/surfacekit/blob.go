@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -18,11 +19,16 @@ import (
 // data URL has its own media type. An empty kind depends on the media type. The error is a
 // *service.InvalidError for path.
 func BlobPart(kind model.PartType, b model.Blob, path string) (model.Part, error) {
+	return parseBlob(kind, b, path, "http", "https")
+}
+
+// parseBlob is BlobPart for addresses with one of the schemes.
+func parseBlob(kind model.PartType, b model.Blob, path string, schemes ...string) (model.Part, error) {
 	head, encoded, isData := strings.Cut(b.URI, ",")
 	if !isData || !hasPrefixFold(head, "data:") {
 		u, err := url.Parse(b.URI)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return model.Part{}, &service.InvalidError{Field: path, Problem: "must be a data URL or an http or https URL"}
+		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" {
+			return model.Part{}, &service.InvalidError{Field: path, Problem: fmt.Sprintf("must be a data URL or an %s URL", strings.Join(schemes, " or "))}
 		}
 		return partOf(kind, &b), nil
 	}
@@ -37,10 +43,14 @@ func BlobPart(kind model.PartType, b model.Blob, path string) (model.Part, error
 	return partOf(kind, &model.Blob{MediaType: media, Data: data, Name: b.Name}), nil
 }
 
+// ArtifactFinder returns an artifact that the caller may read. Other IDs are
+// service.ErrNotFound.
+type ArtifactFinder func(id string) (*service.Artifact, error)
+
 // ImageRef returns an image of Gestalt's protocols, whose URI has the scheme https, data or
-// artifact. find returns an artifact that the caller may read. The error is a
-// *service.InvalidError for path, or the error of find if the artifact may exist.
-func ImageRef(ref model.Blob, path string, find func(id string) (*service.Artifact, error)) (model.Part, error) {
+// artifact. The error is a *service.InvalidError for path, or the error of find if the artifact
+// may exist.
+func ImageRef(ref model.Blob, path string, find ArtifactFinder) (model.Part, error) {
 	scheme, rest, hasScheme := strings.Cut(ref.URI, ":")
 	switch {
 	case hasScheme && strings.EqualFold(scheme, "artifact"):
@@ -53,10 +63,7 @@ func ImageRef(ref model.Blob, path string, find func(id string) (*service.Artifa
 		}
 		ref = model.Blob{MediaType: found.MediaType, Data: found.Data, Name: found.Name}
 	case hasScheme && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")):
-		part, err := BlobPart(model.PartImage, ref, path)
-		if invalid := new(service.InvalidError); errors.As(err, &invalid) {
-			invalid.Problem = strings.Replace(invalid.Problem, "http or https", "https", 1)
-		}
+		part, err := parseBlob(model.PartImage, ref, path, "https")
 		if err != nil {
 			return part, err
 		}
