@@ -146,16 +146,17 @@ var (
 )
 
 const (
-	// maxMessage bounds the message of a failure, and maxDetail each text of its details, in bytes.
-	maxMessage = 4 << 10
-	maxDetail  = 1 << 10
+	// MaxMessage bounds the message of a failure, in bytes.
+	MaxMessage = 4 << 10
+	// maxDetail bounds each text of the details of a failure, in bytes.
+	maxDetail = 1 << 10
 )
 
 // Classify converts an error of the service to a Failure. ctx is the context of the
 // request. Texts of the caller that the error repeats are shortened.
 func Classify(ctx context.Context, err error) *Failure {
-	f := classify(ctx, err)
-	f.Message = clip.At(maxMessage, f.Message)
+	f := classifyError(ctx, err)
+	f.Message = clip.At(MaxMessage, f.Message)
 	d := &f.Details
 	for _, text := range []*string{&d.ID, &d.Nearest, &d.Field, &d.Problem, &d.SessionID, &d.TurnID, &d.Key} {
 		*text = clip.At(maxDetail, *text)
@@ -163,7 +164,7 @@ func Classify(ctx context.Context, err error) *Failure {
 	return f
 }
 
-func classify(ctx context.Context, err error) *Failure {
+func classifyError(ctx context.Context, err error) *Failure {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return &Failure{Class: ClassInvalid, Status: r.Status, Code: r.Code, Message: r.Message, Details: r.Details}
 	}

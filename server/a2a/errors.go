@@ -2,11 +2,11 @@ package a2a
 
 import (
 	"fmt"
-	"github.com/agentruntime/agentruntime/service"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 var (
@@ -20,12 +20,9 @@ var (
 	errNotAvailable = a2a.NewError(a2a.ErrServerError, "the agent cannot be run now")
 )
 
-// maxMessage bounds the message of an error, in bytes.
-const maxMessage = 4 << 10
-
 // newInvalidParams is the answer to a request that cannot be carried out as it is.
 func newInvalidParams(format string, args ...any) error {
-	return a2a.NewError(a2a.ErrInvalidParams, clip.At(maxMessage, fmt.Sprintf(format, args...)))
+	return a2a.NewError(a2a.ErrInvalidParams, clip.At(server.MaxMessage, fmt.Sprintf(format, args...)))
 }
 
 // checkTenant rejects a request whose tenant is neither its agent, as cards name it for
@@ -39,7 +36,7 @@ func checkTenant(tenant, agent string, caller service.Caller) error {
 
 // newUnsupported is the answer to a request that the state of a task rules out.
 func newUnsupported(format string, args ...any) error {
-	return a2a.NewError(a2a.ErrUnsupportedOperation, clip.At(maxMessage, fmt.Sprintf(format, args...)))
+	return a2a.NewError(a2a.ErrUnsupportedOperation, clip.At(server.MaxMessage, fmt.Sprintf(format, args...)))
 }
 
 // unknownTask is the answer for a task that does not exist or belongs to another
