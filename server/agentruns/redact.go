@@ -91,27 +91,27 @@ func redactTool(raw json.RawMessage) json.RawMessage {
 		switch {
 		case !isSecret(name, value):
 		case isAddress(name):
-			tool[name] = encode(redact.URL(textOf(value)))
+			tool[name] = encodeJSON(redact.URL(textOf(value)))
 		default:
 			tool[name] = redactHeaders(value)
 		}
 	}
-	return encode(tool)
+	return encodeJSON(tool)
 }
 
 func redactHeaders(value json.RawMessage) json.RawMessage {
 	var headers map[string]json.RawMessage
 	if json.Unmarshal(value, &headers) != nil || headers == nil {
-		return encode(redact.Placeholder)
+		return encodeJSON(redact.Placeholder)
 	}
 	for name := range headers {
-		headers[name] = encode(redact.Placeholder)
+		headers[name] = encodeJSON(redact.Placeholder)
 	}
-	return encode(headers)
+	return encodeJSON(headers)
 }
 
-// encode returns a text, or what was decoded from JSON, as JSON.
-func encode(value any) json.RawMessage {
+// encodeJSON returns a text, or what was decoded from JSON, as JSON.
+func encodeJSON(value any) json.RawMessage {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return json.RawMessage("{}")

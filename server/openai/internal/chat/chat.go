@@ -69,11 +69,11 @@ func usageOf(u event.Usage) usage {
 
 // Routes returns the routes of chat completions.
 func Routes(b *surfacekit.Base) []server.Route {
-	return []server.Route{run.Begins(server.Typed[Request, Completion](run.NewRoute(b, "POST /v1/chat/completions", settings.ScopeRunsWrite, create)))}
+	return []server.Route{run.Begins(server.Typed[Request, Completion](run.NewRoute(b, "POST /v1/chat/completions", settings.ScopeRunsWrite, createCompletion)))}
 }
 
-// create starts a run, or gives a waiting run the function results at the end of the messages.
-func create(c *run.Call) (any, error) {
+// createCompletion starts a run, or gives a waiting run the function results at the end of the messages.
+func createCompletion(c *run.Call) (any, error) {
 	var r Request
 	body, err := c.ReadBody(&r, Parameters)
 	if err != nil {
@@ -200,20 +200,20 @@ func NewStream(a *run.Answer, usage bool) *Stream {
 	return s
 }
 
-func (s *Stream) frame(v any) { surfacekit.WriteFrame(s.answer.Out, v) }
+func (s *Stream) writeFrame(v any) { surfacekit.WriteFrame(s.answer.Out, v) }
 
-func (s *Stream) delta(d chunkDelta) { s.chunk(chunkChoice{Delta: d}) }
+func (s *Stream) writeDelta(d chunkDelta) { s.writeChunk(chunkChoice{Delta: d}) }
 
-func (s *Stream) chunk(c chunkChoice) {
+func (s *Stream) writeChunk(c chunkChoice) {
 	chunk := s.head
 	c.Logprobs = run.Null
 	chunk.Choices = []chunkChoice{c}
-	s.frame(&chunk)
+	s.writeFrame(&chunk)
 }
 
 // Begin writes the role.
 func (s *Stream) Begin() {
-	s.delta(chunkDelta{Role: surfacekit.RoleAssistant, Content: new(string)})
+	s.writeDelta(chunkDelta{Role: surfacekit.RoleAssistant, Content: new(string)})
 }
 
 // Add writes a call of a function.
@@ -223,8 +223,8 @@ func (s *Stream) Add(i *run.Item) {
 		s.between = s.spoken
 	case run.ItemFunction:
 		index := s.calls
-		s.delta(chunkDelta{ToolCalls: []Call{{Index: &index, ID: i.CallID, Type: "function", Function: function{Name: i.Name}}}})
-		s.delta(chunkDelta{ToolCalls: []Call{{Index: &index, Function: function{Arguments: *i.Arguments}}}})
+		s.writeDelta(chunkDelta{ToolCalls: []Call{{Index: &index, ID: i.CallID, Type: "function", Function: function{Name: i.Name}}}})
+		s.writeDelta(chunkDelta{ToolCalls: []Call{{Index: &index, Function: function{Arguments: *i.Arguments}}}})
 		s.calls++
 	}
 }
@@ -232,14 +232,14 @@ func (s *Stream) Add(i *run.Item) {
 // Text writes a part of a text or thought.
 func (s *Stream) Text(i *run.Item, delta string) {
 	if i.Type == run.ItemThought {
-		s.delta(chunkDelta{Reasoning: delta})
+		s.writeDelta(chunkDelta{Reasoning: delta})
 		return
 	}
 	if s.between {
 		delta = "\n\n" + delta
 	}
 	s.between, s.spoken = false, true
-	s.delta(chunkDelta{Content: &delta})
+	s.writeDelta(chunkDelta{Content: &delta})
 }
 
 // Done writes nothing: chunks have no ends.
@@ -252,14 +252,14 @@ func (s *Stream) End(e *run.Ending) {
 		s.Fail(server.Classify(s.answer.Call.Context(), failed))
 		return
 	}
-	s.chunk(chunkChoice{FinishReason: &reason})
+	s.writeChunk(chunkChoice{FinishReason: &reason})
 	if s.usage {
 		chunk := s.head
 		chunk.Choices, chunk.Usage = []chunkChoice{}, usageOf(e.Usage)
-		s.frame(&chunk)
+		s.writeFrame(&chunk)
 	}
 	s.answer.Out.WriteString("data: [DONE]\n\n")
 }
 
 // Fail writes an error.
-func (s *Stream) Fail(f *server.Failure) { s.frame(run.NewErrorBody(f)) }
+func (s *Stream) Fail(f *server.Failure) { s.writeFrame(run.NewErrorBody(f)) }

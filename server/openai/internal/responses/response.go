@@ -146,8 +146,8 @@ func NewStream(a *run.Answer, after int) *Stream {
 // object is an event without its type and number.
 type object map[string]any
 
-// event writes an event, unless the client has it.
-func (s *Stream) event(kind string, fields object) {
+// writeEvent writes an event, unless the client has it.
+func (s *Stream) writeEvent(kind string, fields object) {
 	number := s.next
 	s.next++
 	if number <= s.after {
@@ -158,10 +158,10 @@ func (s *Stream) event(kind string, fields object) {
 	s.answer.WriteEvent(kind, fields)
 }
 
-// of writes an event about an item.
-func (s *Stream) of(i *run.Item, kind string, fields object) {
+// writeItemEvent writes an event about an item.
+func (s *Stream) writeItemEvent(i *run.Item, kind string, fields object) {
 	fields["item_id"], fields["output_index"] = i.ID, i.Index
-	s.event(kind, fields)
+	s.writeEvent(kind, fields)
 }
 
 // Begin writes the events that begin a response.
@@ -170,35 +170,35 @@ func (s *Stream) Begin() {
 	if r.Background {
 		r.Status = run.StateQueued
 	}
-	s.event("response.created", object{"response": r})
+	s.writeEvent("response.created", object{"response": r})
 	if r.Background {
-		s.event("response.queued", object{"response": r})
+		s.writeEvent("response.queued", object{"response": r})
 	}
 	begun := *r
 	begun.Status = run.StateRunning
-	s.event("response.in_progress", object{"response": &begun})
+	s.writeEvent("response.in_progress", object{"response": &begun})
 }
 
 // Add writes the events that begin an item.
 func (s *Stream) Add(i *run.Item) {
-	s.event("response.output_item.added", object{"output_index": i.Index, "item": i.View(false)})
+	s.writeEvent("response.output_item.added", object{"output_index": i.Index, "item": i.View(false)})
 	switch i.Type {
 	case run.ItemMessage:
-		s.of(i, "response.content_part.added", object{"content_index": 0, "part": run.OutputText("")})
+		s.writeItemEvent(i, "response.content_part.added", object{"content_index": 0, "part": run.OutputText("")})
 	case run.ItemThought:
-		s.of(i, "response.reasoning_summary_part.added", object{"summary_index": 0, "part": run.SummaryText("")})
+		s.writeItemEvent(i, "response.reasoning_summary_part.added", object{"summary_index": 0, "part": run.SummaryText("")})
 	case run.ItemTool:
-		s.of(i, "response.mcp_call.in_progress", object{})
+		s.writeItemEvent(i, "response.mcp_call.in_progress", object{})
 	}
 }
 
 // Text writes a part of a text.
 func (s *Stream) Text(i *run.Item, delta string) {
 	if i.Type == run.ItemThought {
-		s.of(i, "response.reasoning_summary_text.delta", object{"summary_index": 0, "delta": delta})
+		s.writeItemEvent(i, "response.reasoning_summary_text.delta", object{"summary_index": 0, "delta": delta})
 		return
 	}
-	s.of(i, "response.output_text.delta", object{"content_index": 0, "delta": delta, "logprobs": []string{}})
+	s.writeItemEvent(i, "response.output_text.delta", object{"content_index": 0, "delta": delta, "logprobs": []string{}})
 }
 
 // Done writes the events that end an item.
@@ -206,20 +206,20 @@ func (s *Stream) Done(i *run.Item) {
 	text := string(i.Text)
 	switch i.Type {
 	case run.ItemMessage:
-		s.of(i, "response.output_text.done", object{"content_index": 0, "text": text, "logprobs": []string{}})
-		s.of(i, "response.content_part.done", object{"content_index": 0, "part": run.OutputText(text)})
+		s.writeItemEvent(i, "response.output_text.done", object{"content_index": 0, "text": text, "logprobs": []string{}})
+		s.writeItemEvent(i, "response.content_part.done", object{"content_index": 0, "part": run.OutputText(text)})
 	case run.ItemThought:
-		s.of(i, "response.reasoning_summary_text.done", object{"summary_index": 0, "text": text})
-		s.of(i, "response.reasoning_summary_part.done", object{"summary_index": 0, "part": run.SummaryText(text)})
+		s.writeItemEvent(i, "response.reasoning_summary_text.done", object{"summary_index": 0, "text": text})
+		s.writeItemEvent(i, "response.reasoning_summary_part.done", object{"summary_index": 0, "part": run.SummaryText(text)})
 	case run.ItemFunction:
-		s.of(i, "response.function_call_arguments.delta", object{"delta": i.Arguments})
-		s.of(i, "response.function_call_arguments.done", object{"arguments": i.Arguments, "name": i.Name})
+		s.writeItemEvent(i, "response.function_call_arguments.delta", object{"delta": i.Arguments})
+		s.writeItemEvent(i, "response.function_call_arguments.done", object{"arguments": i.Arguments, "name": i.Name})
 	case run.ItemTool:
-		s.of(i, "response.mcp_call_arguments.delta", object{"delta": i.Arguments})
-		s.of(i, "response.mcp_call_arguments.done", object{"arguments": i.Arguments})
-		s.of(i, "response.mcp_call."+i.Status, object{})
+		s.writeItemEvent(i, "response.mcp_call_arguments.delta", object{"delta": i.Arguments})
+		s.writeItemEvent(i, "response.mcp_call_arguments.done", object{"arguments": i.Arguments})
+		s.writeItemEvent(i, "response.mcp_call."+i.Status, object{})
 	}
-	s.event("response.output_item.done", object{"output_index": i.Index, "item": i})
+	s.writeEvent("response.output_item.done", object{"output_index": i.Index, "item": i})
 }
 
 // End writes the event that ends the response.
@@ -229,12 +229,12 @@ func (s *Stream) End(*run.Ending) {
 	if r.Status == run.StateCanceled { // which has no event
 		kind = "response.incomplete"
 	}
-	s.event(kind, object{"response": r})
+	s.writeEvent(kind, object{"response": r})
 }
 
 // Fail writes an error in the form that all clients take for one.
 func (s *Stream) Fail(f *server.Failure) {
 	d := run.NewErrorBody(f).Error
 	s.after = -1
-	s.event("error", object{"code": d.Code, "message": d.Message, "param": d.Param, "error": d})
+	s.writeEvent("error", object{"code": d.Code, "message": d.Message, "param": d.Param, "error": d})
 }
