@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
 // TestTheWorkflowCommentsOnce runs the steps of the workflow as GitHub does, with a server and a
@@ -17,7 +19,7 @@ func TestTheWorkflowCommentsOnce(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("bash is not installed")
+		needs.Missing(t, err)
 	}
 	dir, bin := t.TempDir(), t.TempDir()
 	writeFile(t, filepath.Join(bin, "runtime"), "#!/bin/sh\nexec '"+program+"' \"$@\"\n", 0o700)
@@ -34,7 +36,7 @@ func TestTheWorkflowCommentsOnce(t *testing.T) {
 	key, entry, _ := strings.Cut(strings.TrimSpace(string(made)), "\n")
 	entry = strings.TrimSuffix(entry, "}") + ", tenant: ops, subject: ci, scopes: [config:read, config:write]}"
 	env := []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH"), "SERVER=" + serves(t, good+"\nstore: {driver: memory}\nrevisions: {source: store}\nserver: {listen: \"127.0.0.1:0\", keys: ["+strings.TrimPrefix(entry, "- ")+"]}\n"),
+		"PATH=" + bin + ":" + os.Getenv("PATH"), "SERVER=" + startServer(t, good+"\nstore: {driver: memory}\nrevisions: {source: store}\nserver: {listen: \"127.0.0.1:0\", keys: ["+strings.TrimPrefix(entry, "- ")+"]}\n"),
 		"RUNTIME_API_KEY=" + key, "PULL_REQUEST=7", "GITHUB_SHA=abc", "OPENAI_API_KEY=k", "HOME=" + dir,
 	}
 	workflow := manifests(t, "deploy/github/agents.yaml")[0]
@@ -86,8 +88,8 @@ func writeFile(t *testing.T, name, text string, mode os.FileMode) {
 	}
 }
 
-// serves serves a configuration and returns the server's URL.
-func serves(t *testing.T, config string) string {
+// startServer serves a configuration and returns the server's URL.
+func startServer(t *testing.T, config string) string {
 	t.Helper()
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "config.yaml"), config, 0o600)
