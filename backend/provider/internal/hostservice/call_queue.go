@@ -144,8 +144,11 @@ func (d *CallQueue) SettleCall(id string, outcome Outcome) {
 // the turn ended before.
 func (d *CallQueue) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, err error) {
 	p, known, err := d.enterCall(c)
+	if err != nil {
+		return Outcome{}, true, err
+	}
 	if p == nil {
-		return Outcome{}, err != nil, err
+		return Outcome{}, false, nil
 	}
 	if known && !p.sameAs(&c) {
 		return Outcome{}, true, errReused
