@@ -69,7 +69,7 @@ function Known({ turn, timeline, row }) {
       <h4>Tools, as offered now</h4><p>${load.data?.tools?.length ? load.data.tools.map((/** @type {string} */ t) => html`<span class="chip" key=${t}>${t}</span>`) : 'none'}</p>`}</${Loaded}>`
     : html`<p class="muted small">The system prompt and tools are shown to keys with the scope <code>config:read</code>.</p>`}
     ${row.depth === 0 && can('sessions:read') && html`<p><a href=${link(['sessions', turn.session_id])}>The conversation before this turn</a></p>`}
-    ${row.depth === 0 && (turn.input ?? []).map((m, i) => html`<${Value} key=${`in${i}`} label=${m.role} value=${m.parts.map((p) => p.text ?? `[${p.blob?.media_type ?? p.type}]`).join('\n')} />`)}
+    ${row.depth === 0 && (turn.input ?? []).map((m, i) => html`<${Value} key=${`in${i}`} label=${m.role} value=${m.parts.map(shownPart).join('\n')} />`)}
     ${before.length > MOST && html`<p class="muted">${number(before.length - MOST)} earlier answers and calls are left out.</p>`}
     ${before.slice(-MOST).map((r) => (r.kind === 'text' ? html`<${Value} key=${r.seq} label="assistant" value=${r.text?.join('') ?? ''} />`
     : html`<${Value} key=${r.seq} label=${`${r.title}: call and result`} value=${`${pretty(r.arguments ?? r.request?.arguments)}\n\n${pretty(r.result)}`} />`))}`;
