@@ -43,6 +43,9 @@ func Parse(expression, timeZone string) (*Times, error) {
 	}
 	fields := strings.Fields(expression)
 	when, err := cron.ParseStandard(withSunday(expression, fields))
+	if invalid := checkFields(fields); invalid != nil {
+		err = invalid
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cron %q: %w", expression, err)
 	}
