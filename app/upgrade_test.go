@@ -25,6 +25,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/agentruntime/agentruntime/store/postgres/river"
@@ -58,7 +59,7 @@ func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
 	t.Setenv("PROVIDER", self)
 	t.Setenv("PROVIDER_MODE", providertest.Resuming)
 	dumps, err := filepath.Glob("testdata/upgrade/*.sql")
-	if err != nil || len(dumps) < 14 {
+	if err != nil || len(dumps) < 16 {
 		t.Fatalf("there are %d dumps, %v", len(dumps), err)
 	}
 	for _, dump := range dumps {
@@ -74,7 +75,7 @@ func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
 				t.Fatalf("migrated by %v, %v", applied, err)
 			}
 			u.readRevocations(t)
-			w := &upgradedApp{T: t, App: u.open(t, dir, version, server.URL), caller: service.Caller{Tenant: "local", Subject: "local"}, hasTenants: version >= 14, hasHosted: version >= hostedSince}
+			w := &upgradedApp{T: t, App: u.open(t, dir, version, server.URL), caller: service.Caller{Tenant: "local", Subject: "local"}, hasTenants: version >= 14, hasHosted: version >= hostedSince, hasExtra: version >= extraSince}
 			peer.Store(w.App)
 			w.finishTurns(version >= 12)
 			w.readRecords()
@@ -154,6 +155,8 @@ const (
 	localKey = "ark_local-local-local-local"
 	// hostedSince is the version of the tables from which on dumps have turns of a hosted provider, and feedback.
 	hostedSince = 22
+	// extraSince is the version of the tables from which on dumps have requests to models, and a held overlay.
+	extraSince = 23
 	// settingsForUpgrade are what the server had besides its address.
 	settingsForUpgrade = `encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=, keys: [{id: local, key: ` + localKey + `, tenant: local}]`
 )
@@ -182,9 +185,12 @@ func (u *upgraded) open(t *testing.T, dir string, version int64, url string) *ap
 		}
 	}
 	files := []string{file}
-	if version >= hostedSince {
-		files = append(files, filepath.Join(dir, "hosted.yaml"))
-		if err := os.WriteFile(files[1], []byte(read("hosted.yaml")), 0o600); err != nil {
+	for name, since := range map[string]int64{"hosted.yaml": hostedSince, "extra.yaml": extraSince} {
+		if version < since {
+			continue
+		}
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(name)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,6 +213,7 @@ type upgradedApp struct {
 	caller     service.Caller
 	hasTenants bool
 	hasHosted  bool
+	hasExtra   bool
 }
 
 // await waits until a condition holds.
@@ -338,10 +345,33 @@ func (w *upgradedApp) readRecords() {
 			w.Errorf("the feedback is %+v, %v", rated.Feedback, err)
 		}
 	}
+	if w.hasExtra {
+		w.readRequests()
+	}
 	hooks, err := w.Service().ListWebhooks(w.Context(), service.Operator(), store.WebhookQuery{})
 	if err != nil || len(hooks.Webhooks) != 1 {
 		w.Errorf("there are %d webhooks, %v", len(hooks.Webhooks), err)
 	}
+}
+
+// readRequests reads the requests to models that were stored before the upgrade.
+func (w *upgradedApp) readRequests() {
+	w.Helper()
+	caller := w.caller
+	caller.ExtraScopes = []string{settings.ScopeConfigRead}
+	for _, t := range w.turns() {
+		if t.Outcome.Response != "kept" {
+			continue
+		}
+		for n, asked := range []string{`"text":"big"`, `"tool_result"`} {
+			list, err := w.Service().ListModelRequests(w.Context(), caller, t.ID, fmt.Sprintf("%s/m%d", t.ID, n+1))
+			if err != nil || len(list) != 1 || list[0].AgentID != "clerk" || list[0].Call != n+1 || !json.Valid(list[0].Request) || !strings.Contains(string(list[0].Request), asked) {
+				w.Errorf("the requests for message %d are %+v, %v", n+1, list, err)
+			}
+		}
+		return
+	}
+	w.Error("no turn has requests")
 }
 
 // readTenant reads what belongs to the tenant: its overlay, variables, schedules and triggers.
@@ -350,6 +380,12 @@ func (w *upgradedApp) readTenant() {
 	current, err := w.Fleet().Tenant("local").Current(w.Context())
 	if err != nil || !strings.Contains(string(current.Document), "Overlaid.") {
 		w.Errorf("the overlay is %+v, %v", current, err)
+	}
+	if w.hasExtra {
+		base, err := w.Fleet().Tenant("beta").HeldOver(w.Context())
+		if err != nil || base == "" {
+			w.Errorf("the tenant is held over %q, %v", base, err)
+		}
 	}
 	attempts, err := w.Fleet().Tenant("local").Attempts(w.Context(), fleet.Page{Limit: 9})
 	if err != nil || len(attempts.Attempts) != 1 {

@@ -19,8 +19,10 @@ COMMITS = {
     "8da2838f": "",  # 27 November
     "1cb74a80": "",  # 28 November, with events of delegates and current agents
     "6b4e2024": "",  # 29 November, with ratings; and with turns of hosted providers, see hosted.yaml
+    "5f927cb4": "",  # 29 November, with requests to models, and with a held overlay, see extra.yaml
 }
-HOSTED = RATED = {"6b4e2024"}
+HOSTED = RATED = {"6b4e2024", "5f927cb4"}
+EXTRA = {"5f927cb4"}
 LOCAL, ADMIN = "ark_local-local-local-local", "ark_admin-admin-admin-admin"
 SECRET = "desk-secret-desk-secret"
 HERE = pathlib.Path(__file__).resolve().parent
@@ -103,6 +105,14 @@ def change_tenant():
     call("POST", "/api/v1/workspaces/local/agent-runs", {"systemPrompt": "Answer.", "prompt": "slow", "tools": [far]})
 
 
+def hold_overlay():
+    """Publishes a base over which the overlay of another tenant does not resolve."""
+    overlay = {"version": 1, "patches": {"agents": {"extra": {"system_prompt": "Held."}}}}
+    call("POST", "/runtime/v1/tenants/beta/revisions", {"document": overlay}, ADMIN, **{"If-Match": '"none"'})
+    base = call("GET", "/runtime/v1/revisions", key=ADMIN)["revisions"][0]["hash"]
+    call("DELETE", "/runtime/v1/agents/extra?tenants=except-broken", None, ADMIN, **{"If-Match": f'"{base}"'})
+
+
 def status(turn):
     return call("GET", f"/runtime/v1/turns/{turn}")["status"]
 
@@ -117,7 +127,7 @@ def host_turns():
     until(lambda: status(turn) == "waiting")
 
 
-def work_on(binary, mark, directory, store, provider, rates):
+def work_on(binary, mark, directory, store, provider, rates, extra):
     """Lets a command fill a store, and kills it while a turn runs."""
     config = (HERE / "config.yaml").read_text()
     config = config[: config.index(mark)] if mark else config
@@ -128,6 +138,9 @@ def work_on(binary, mark, directory, store, provider, rates):
     if provider:
         (directory / "hosted.yaml").write_text((HERE / "hosted.yaml").read_text())
         files.append("hosted.yaml")
+    if extra:
+        (directory / "extra.yaml").write_text((HERE / "extra.yaml").read_text())
+        files.append("extra.yaml")
     environment = {**os.environ, "PEER_URL": f"http://{ADDRESS}", "PEER_KEY": LOCAL, "PROVIDER": str(provider), "PROVIDER_MODE": "resuming"}
     subprocess.run([binary, "migrate", "config.yaml"], cwd=directory, env=environment, check=True, stdout=subprocess.DEVNULL)
     server = subprocess.Popen([binary, "serve", *files], cwd=directory, env=environment, stderr=subprocess.DEVNULL)
@@ -155,6 +168,8 @@ def work_on(binary, mark, directory, store, provider, rates):
             until(lambda: call("GET", "/workflow/runs")["items"][0]["status"] == "waiting")
         if "tenants:" in config:
             change_tenant()
+        if extra:
+            hold_overlay()
         if provider:
             host_turns()
         slow = call("POST", "/runtime/v1/sessions", {"agent_id": "clerk", "labels": {"kind": "slow"}})["id"]
@@ -234,11 +249,11 @@ def main():
                     directory = work / f"{commit}-{kind}"
                     directory.mkdir()
                     if kind == "sqlite":
-                        work_on(binary, COMMITS[commit], directory, {"driver": "sqlite", "dsn": "runtime.db"}, provider, commit in RATED)
+                        work_on(binary, COMMITS[commit], directory, {"driver": "sqlite", "dsn": "runtime.db"}, provider, commit in RATED, commit in EXTRA)
                         version, lines = dump_sqlite(directory / "runtime.db")
                     else:
                         as_postgres(PGBIN / "createdb", "-h", cluster, f"d{commit}")
-                        work_on(binary, COMMITS[commit], directory, {"driver": "postgres", "dsn": f"postgres://postgres@/d{commit}?host={cluster}"}, provider, commit in RATED)
+                        work_on(binary, COMMITS[commit], directory, {"driver": "postgres", "dsn": f"postgres://postgres@/d{commit}?host={cluster}"}, provider, commit in RATED, commit in EXTRA)
                         version, lines = dump_postgres(cluster, f"d{commit}")
                     (HERE / f"{commit}-{kind}.sql").write_text("\n".join([f"-- commit {commit} version {version}", *lines]) + "\n")
                     print(commit, kind, version, len(lines))
