@@ -162,6 +162,27 @@ func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf(format+"\nusage: %s\nsee \"%s --help\"", append(args, cmd.UseLine(), cmd.CommandPath())...)
 }
 
+// exclude makes flags exclude each other.
+func exclude(cmd *cobra.Command, names ...string) {
+	cmd.MarkFlagsMutuallyExclusive(names...) // completion offers only one of them
+	next := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		var set []string
+		for _, name := range names {
+			if cmd.Flags().Changed(name) {
+				set = append(set, "--"+name)
+			}
+		}
+		if len(set) > 1 {
+			return usagef(cmd, "%s exclude each other", strings.Join(set, " and "))
+		}
+		if next == nil {
+			return nil
+		}
+		return next(cmd, args)
+	}
+}
+
 // choice is a flag with a closed list of values.
 type choice struct {
 	value   string

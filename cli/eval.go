@@ -104,8 +104,8 @@ invalid or cannot be read, 130 canceled.`,
 	f.BoolVar(&o.resume, "resume", false, "continue from the results in --results")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
 	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
-	cmd.MarkFlagsMutuallyExclusive("record", "live")
-	cmd.MarkFlagsMutuallyExclusive("record", "matrix")
+	exclude(cmd, "record", "live")
+	exclude(cmd, "record", "matrix")
 	cmd.AddCommand(newEvalAdd(p), newEvalSchema(p))
 	return cmd
 }

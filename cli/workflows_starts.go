@@ -229,7 +229,7 @@ steps, use --target-file.`,
 	}
 	cmd.Flags().BoolVar(&o.target.clearArguments, "clear-params", false, "remove the arguments of the tool")
 	cmd.Flags().BoolVar(&o.unpaused, "no-paused", false, "let it start runs")
-	cmd.MarkFlagsMutuallyExclusive("paused", "no-paused")
+	exclude(cmd, "paused", "no-paused")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
 			known, err := c.GetStart(ctx, w.kind, args[0])
@@ -337,10 +337,10 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 	flags.VarP(&o.arguments, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.agent, "agent", "", "run one turn of this agent instead of steps")
 	flags.StringVar(&o.prompt, "prompt", "", "prompt for the agent")
-	cmd.MarkFlagsMutuallyExclusive("target-file", "tool", "agent")
-	cmd.MarkFlagsMutuallyExclusive("target-file", "param")
-	cmd.MarkFlagsMutuallyExclusive("target-file", "prompt")
-	cmd.MarkFlagsMutuallyExclusive("param", "prompt")
+	exclude(cmd, "target-file", "tool", "agent")
+	exclude(cmd, "target-file", "param")
+	exclude(cmd, "target-file", "prompt")
+	exclude(cmd, "param", "prompt")
 }
 
 // errManySteps refuses flags that name a part of a target.
