@@ -54,11 +54,11 @@ error and nothing is called.
 
 With --baseline, which is a results file or the files of another configuration, eval
 shows what improved and what regressed. A difference counts if it is unlikely to be
-chance (one-sided p < 0.05), or if models answered from recordings. Then only
-regressions fail the command.
+chance (one-sided p < 0.05 for the whole suite), or if models answered from recordings.
+Then only regressions fail the command.
 
---results FILE keeps each result as it comes. After an interruption, --resume continues
-from it: runs that passed or failed are not repeated.
+--results FILE keeps each result in a new file as it comes. After an interruption,
+--resume continues from it: runs that passed or failed are not repeated.
 
 Exit codes: 0 done, 1 a case failed, is an error, or regressed, 2 usage, or a file is
 invalid or cannot be read, 130 canceled.`,
@@ -68,6 +68,12 @@ invalid or cannot be read, 130 canceled.`,
 			}
 			if o.tenantName != "" && o.overlay == "" {
 				return usagef(cmd, "--tenant needs --overlay: the file with the tenant's overlay")
+			}
+			if o.baseline == "" && cmd.Flags().Changed("tolerance") {
+				return usagef(cmd, "--tolerance needs --baseline")
+			}
+			if o.record && len(o.matrix) > 0 {
+				return usagef(cmd, "--record and --matrix exclude each other, because a case has one recording: compare with --live")
 			}
 			if err := o.check(args); err != nil {
 				return usagef(cmd, "%w", err)
@@ -100,12 +106,11 @@ invalid or cannot be read, 130 canceled.`,
 	f.IntVar(&o.runner.Parallel, "parallel", 4, "how many cases run at once")
 	f.IntVar(&o.runner.PerMinute, "per-minute", 0, "how many cases start in a minute; 0 for no limit")
 	f.Float64Var(&o.runner.MaxCost, "max-cost", 0, "start no case after this cost, in the currency of the models; 0 for no limit")
-	f.StringVar(&o.results, "results", "", "write each result to `FILE` as JSON lines")
+	f.StringVar(&o.results, "results", "", "write each result to the new `FILE` as JSON lines")
 	f.BoolVar(&o.resume, "resume", false, "continue from the results in --results")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
 	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
 	exclude(cmd, "record", "live")
-	exclude(cmd, "record", "matrix")
 	cmd.AddCommand(newEvalAdd(p), newEvalSchema(p))
 	return cmd
 }
@@ -127,7 +132,7 @@ func (o *evalOptions) check(args []string) error {
 	case !(o.tolerance >= 0 && o.tolerance <= 1):
 		return errors.New("--tolerance must be 0 to 1")
 	}
-	return o.checkOutputs(append(append([]string{o.baseline, o.overlay}, args...), o.files.files...))
+	return o.checkOutputs(append(append([]string{o.overlay}, args...), o.files.files...))
 }
 
 // checkOutputs checks that no output replaces a file that is read, or another output.
@@ -144,12 +149,15 @@ func (o *evalOptions) checkOutputs(read []string) error {
 			taken[clean(name)] = "is read"
 		}
 	}
+	if o.baseline != "" {
+		taken[clean(o.baseline)] = "is the baseline"
+	}
 	for _, out := range []struct{ flag, name string }{{"--results", o.results}, {"--junit", o.junit}, {"--html", o.html}} {
 		if out.name == "" {
 			continue
 		}
 		if use := taken[clean(out.name)]; use != "" {
-			return fmt.Errorf("%s %s: the file %s", out.flag, out.name, use)
+			return fmt.Errorf("%s %s: the file %s; write to another one", out.flag, out.name, use)
 		}
 		taken[clean(out.name)] = "is already used by " + out.flag
 	}
@@ -230,6 +238,9 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 			dir = filepath.Dir(dir)
 		}
 		cases = []string{filepath.Join(dir, "evals")}
+		if _, err := os.Stat(cases[0]); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read cases: there is no directory %s: write cases there, or name their files after FILE", cases[0])
+		}
 	}
 	files, err := expandCases(cases)
 	if err != nil {
@@ -245,12 +256,8 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 	if err := p.showFindings(suite, found); err != nil {
 		return nil, err
 	}
-	suite.Select(func(c *evals.Case) bool {
-		tagged := len(o.tags) == 0 || slices.ContainsFunc(o.tags, func(tag string) bool { return slices.Contains(c.Tags, tag) })
-		return tagged && (len(o.agents) == 0 || slices.Contains(o.agents, c.Agent))
-	})
-	if len(suite.Cases) == 0 {
-		return nil, fmt.Errorf("no case is selected in %s", strings.Join(files, ", "))
+	if err := o.selectCases(suite, files); err != nil {
+		return nil, err
 	}
 	for _, c := range suite.Cases {
 		if o.overlay != "" {
@@ -266,10 +273,44 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 	return suite, nil
 }
 
+// selectCases keeps the cases that --agent and --tag select.
+func (o *evalOptions) selectCases(suite *evals.Suite, files []string) error {
+	if len(suite.Cases) == 0 {
+		return fmt.Errorf("%s: there are no cases", strings.Join(files, ", "))
+	}
+	var agents, tags []string
+	for _, c := range suite.Cases {
+		agents, tags = append(agents, c.Agent), append(tags, c.Tags...)
+	}
+	for _, of := range []struct {
+		flag         string
+		asked, known []string
+	}{{"agent", o.agents, agents}, {"tag", o.tags, tags}} {
+		slices.Sort(of.known)
+		for _, value := range of.asked {
+			if !slices.Contains(of.known, value) {
+				known := cmp.Or(strings.Join(slices.Compact(of.known), ", "), "none")
+				return fmt.Errorf("--%s %s: no case has this %[1]s; the cases have: %[3]s", of.flag, value, known)
+			}
+		}
+	}
+	suite.Select(func(c *evals.Case) bool {
+		tagged := len(o.tags) == 0 || slices.ContainsFunc(o.tags, func(tag string) bool { return slices.Contains(c.Tags, tag) })
+		return tagged && (len(o.agents) == 0 || slices.Contains(o.agents, c.Agent))
+	})
+	if len(suite.Cases) == 0 {
+		return errors.New("no case has both an agent of --agent and a tag of --tag")
+	}
+	return nil
+}
+
 // expandCases returns the files of cases in files and directories.
 func expandCases(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read cases: there is no file or directory %s", name)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read cases: %w", err)
 		}

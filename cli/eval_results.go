@@ -38,8 +38,11 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+	switch info, err := os.Stat(name); {
+	case err == nil && !info.Mode().IsRegular():
 		return nil, nil, fmt.Errorf("--results %s is not a regular file", o.results)
+	case err == nil && info.Size() > 0 && !o.resume:
+		return nil, nil, fmt.Errorf("--results %s: the file exists: continue from it with --resume, or write to another one", o.results)
 	}
 	// The results so far are kept until the new file has them.
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")

@@ -49,9 +49,13 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 				if err != nil {
 					return nil, err
 				}
+				checked := change
+				if dimension == "model" {
+					checked = inOrder(checkModel(value), change)
+				}
 				next = append(next, variant{
 					name:       strings.TrimSpace(before.name + " " + dimension + "=" + value),
-					edit:       inOrder(before.edit, change),
+					edit:       inOrder(before.edit, checked),
 					editAgents: inOrder(before.editAgents, change),
 				})
 			}
@@ -73,13 +77,30 @@ func inOrder(first, second func(*config.File) error) func(*config.File) error {
 	}
 }
 
+// checkModel returns an edit that fails if a configuration has no model or pool with an ID.
+func checkModel(id string) func(*config.File) error {
+	return func(f *config.File) error {
+		var ids []string
+		for i := range f.Models {
+			ids = append(ids, f.Models[i].ID)
+		}
+		for i := range f.Pools {
+			ids = append(ids, f.Pools[i].ID)
+		}
+		if !slices.Contains(ids, id) {
+			return fmt.Errorf("--matrix model=%s: the configuration has no model %q; its models are %s", id, id, strings.Join(ids, ", "))
+		}
+		return nil
+	}
+}
+
 // changeAgents returns the change that gives agents a model or a prompt.
 func changeAgents(agents map[string]bool, dimension, value string) (func(*config.File) error, error) {
 	set := func(a *spec.Agent) { a.ModelID = value }
 	if dimension == "prompt" {
 		text, err := os.ReadFile(value)
 		if err != nil {
-			return nil, fmt.Errorf("--matrix prompt: %w", err)
+			return nil, fmt.Errorf("--matrix prompt=%s: %w", value, err)
 		}
 		set = func(a *spec.Agent) { a.SystemPrompt = spec.Prompt(text) }
 	}

@@ -91,6 +91,9 @@ func (k *checkedSuite) checkCase(ctx context.Context, c *Case, compiled *compile
 		req.Variables = c.Turns[0].Variables
 	}
 	k.checkRequest(ctx, "agent", &req)
+	if k.Mode == ModeRecord && c.Models == Live {
+		k.addError(diag.NoEffect, "models", "--record does not record this case, because models: live asks the models in every run")
+	}
 	if k.asksModels(c) && c.Models != Scripted {
 		k.checkCost(ctx, "agent", &req)
 	}

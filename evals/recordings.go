@@ -43,15 +43,25 @@ func judgesPath(dir, caseID string) string {
 // StaleError reports a request that the recording of a case does not have.
 type StaleError struct {
 	Path string
-	Err  error
+	// Variant names the values of a matrix, or the baseline, that the run used. Only runs without
+	// a variant are recorded.
+	Variant string
+	Err     error
 }
 
-// Error names the recording and the flag that replaces it.
+// Error names the recording and the flag that helps.
 func (e *StaleError) Error() string {
-	if errors.Is(e.Err, fs.ErrNotExist) {
+	missing := errors.Is(e.Err, fs.ErrNotExist)
+	switch {
+	case missing && e.Variant != "":
+		return fmt.Sprintf("there is no recording %s: ask the models with --live", e.Path)
+	case missing:
 		return fmt.Sprintf("there is no recording %s: record one with --record", e.Path)
+	case e.Variant != "":
+		return fmt.Sprintf("the recording %s does not have the request (%s): ask the models with --live: %v", e.Path, e.Variant, e.Err)
+	default:
+		return fmt.Sprintf("the recording %s does not have the request: record again with --record: %v", e.Path, e.Err)
 	}
-	return fmt.Sprintf("the recording %s does not have the request: record again with --record: %v", e.Path, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -129,10 +139,10 @@ func scriptedModels(k *compiled, turn *atomic.Int64) modelSource {
 }
 
 // replayModels answers from a file.
-func replayModels(path string, redact recorded.Option) modelSource {
+func replayModels(path, variant string, redact recorded.Option) modelSource {
 	data, err := readFile(path, maxDataSize)
 	if err != nil {
-		return failingModels(&StaleError{Path: path, Err: err})
+		return failingModels(&StaleError{Path: path, Variant: variant, Err: err})
 	}
 	player, err := recorded.NewPlayer(bytes.NewReader(data), redact)
 	if err != nil {
@@ -141,7 +151,7 @@ func replayModels(path string, redact recorded.Option) modelSource {
 	s := answerWith(player)
 	s.close = func() error {
 		if mismatches := player.Mismatches(); len(mismatches) > 0 {
-			return &StaleError{Path: path, Err: mismatches[0]}
+			return &StaleError{Path: path, Variant: variant, Err: mismatches[0]}
 		}
 		return nil
 	}

@@ -332,7 +332,7 @@ func (b *batch) sourceOf(j job, path string) modelSource {
 	case b.Mode == ModeRecord:
 		return liveModels()
 	default:
-		return replayModels(path, recorded.Redact(b.redact))
+		return replayModels(path, b.Variant, recorded.Redact(b.redact))
 	}
 }
 
