@@ -171,7 +171,7 @@ func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error 
 		}
 		file, line, column := suite.Place(r.Case)
 		d := diag.Diagnostic{
-			Code: "eval-failed", Severity: diag.Error, Path: diag.Key("cases", r.Case),
+			Code: annotationCodes[r.Status], Severity: diag.Error, Path: diag.Key("cases", r.Case),
 			Message: fmt.Sprintf("case %s: %s: %s", runName(r), r.Status, strings.Join(text, "; ")),
 		}
 		if n > 1 {
@@ -186,6 +186,9 @@ func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error 
 	out := (&loaded{version: p.version(), command: p.command()}).caseReport(list, suite, p)
 	return renderReport(out, p.out, diag.Format("github"))
 }
+
+// annotationCodes are the titles of annotations.
+var annotationCodes = map[evals.Status]diag.Code{evals.Failed: "eval-failed", evals.Errored: "eval-error", evals.Skipped: "eval-skipped"}
 
 // outcomeOf returns the case, variant and status of a run.
 func outcomeOf(r *evals.Result) [3]string { return [3]string{r.Case, r.Variant, string(r.Status)} }
@@ -203,15 +206,15 @@ func evalText(report *evals.Report) string {
 	}
 	for i, row := range rows {
 		s := row.Summary
-		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", statusSign(s.Status()), width, names[i], s.Passed, s.Runs, count(s.Usage.Total(), "token", "tokens"))
+		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", statusSign(s.Status()), width, names[i], s.Passed, s.Total(), count(s.Usage.Total(), "token", "tokens"))
 		if !allReplayed(row.Runs) {
 			fmt.Fprintf(&b, "  %s", shortDuration(s.P50))
 		}
 		if s.Cost != nil {
 			fmt.Fprintf(&b, "  %s", s.Cost)
 		}
-		if s.Runs > 1 {
-			fmt.Fprintf(&b, "  %s", rateText(s.Rate))
+		if s.Total() > 1 {
+			fmt.Fprintf(&b, "  %s", s.DescribeRate())
 		}
 		b.WriteByte('\n')
 		for _, r := range row.Runs {
@@ -220,8 +223,13 @@ func evalText(report *evals.Report) string {
 			}
 		}
 	}
+	changed := b.Len()
 	for i := range report.Changes {
 		b.WriteString(changeOfCase(&report.Changes[i], report.Tolerance))
+	}
+	if report.Baseline != nil && b.Len() == changed {
+		compared := len(slices.DeleteFunc(slices.Clone(report.Changes), func(c evals.Change) bool { return c.Case == "" }))
+		fmt.Fprintf(&b, "  no change  %d of %s compared with the baseline\n", compared, count(len(rows), "case is", "cases are"))
 	}
 	for _, u := range report.Uncompared {
 		fmt.Fprintf(&b, "  not compared  %s: %s\n", oneLine(u.Case), oneLine(u.Reason))
@@ -237,7 +245,7 @@ func evalText(report *evals.Report) string {
 	if s.Skipped > 0 {
 		fmt.Fprintf(&b, ", %d skipped", s.Skipped)
 	}
-	fmt.Fprintf(&b, " · pass rate %s · %s", rateText(s.Rate), count(s.Usage.Total(), "token", "tokens"))
+	fmt.Fprintf(&b, " · %s · %s", s.DescribeRate(), count(s.Usage.Total(), "token", "tokens"))
 	if s.Cost != nil {
 		fmt.Fprintf(&b, " · %s", s.Cost)
 	}
@@ -265,21 +273,17 @@ func repeatText(r *evals.Result) string {
 
 func shortDuration(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-func rateText(r evals.Rate) string {
-	return fmt.Sprintf("%s (99 %% interval %.0f–%.0f %%)", evals.Percent(r.Rate), 100*r.Low, 100*r.High)
-}
-
 // changeOfCase describes how a case differs from the baseline; empty if it does not.
 func changeOfCase(c *evals.Change, tolerance float64) string {
 	name := oneLine(runName(&evals.Result{Case: cmp.Or(c.Case, "all cases"), Variant: c.Variant}))
 	rates := evals.Percent(c.Before.Rate) + " → " + evals.Percent(c.After.Rate)
 	switch {
 	case c.Regressed(tolerance):
-		return fmt.Sprintf("  regressed  %s: %s (p = %.3f)\n", name, rates, c.P)
+		return fmt.Sprintf("  regressed  %s: %s (%s)\n", name, rates, c.DescribeP())
 	case c.Significant && c.Difference > 0:
-		return fmt.Sprintf("  improved   %s: %s (p = %.3f)\n", name, rates, c.P)
+		return fmt.Sprintf("  improved   %s: %s (%s)\n", name, rates, c.DescribeP())
 	case c.Difference != 0:
-		return fmt.Sprintf("  no clear change  %s: %s (p = %.3f)\n", name, rates, c.P)
+		return fmt.Sprintf("  no clear change  %s: %s (%s)\n", name, rates, c.DescribeP())
 	default:
 		return ""
 	}

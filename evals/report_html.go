@@ -25,12 +25,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		html.Head(
 			html.Meta(html.Charset("utf-8")), html.Meta(html.Name("viewport"), html.Content("width=device-width, initial-scale=1")),
 			html.Link(html.Rel("icon"), html.Href("data:,")),
-			html.TitleEl(g.Textf("Evals: %d of %d passed", s.Passed, s.Runs)),
+			html.TitleEl(g.Textf("Evals: %d of %d passed", s.Passed, s.Total())),
 			html.StyleEl(g.Raw(reportCSS)),
 		),
 		html.Body(
 			html.H1(g.Text("Evals")),
-			html.P(html.Strong(g.Textf("%d of %d runs passed", s.Passed, s.Runs)), g.Text(s.details())),
+			html.P(html.Strong(g.Textf("%d of %d runs passed", s.Passed, s.Total())), g.Text(s.details())),
 			g.If(len(r.Changes) > 0, changesHTML(r.Changes)),
 			g.If(len(r.Removed) > 0, html.P(g.Text("Removed since the baseline: "+strings.Join(r.Removed, ", ")))),
 			g.Map(r.Uncompared, func(u Uncompared) g.Node { return html.P(g.Text("Not compared: " + u.Case + ": " + u.Reason)) }),
@@ -49,11 +49,11 @@ func (s *Summary) details() string {
 	if s.Skipped > 0 {
 		text += fmt.Sprintf(", skipped: %d", s.Skipped)
 	}
-	text += fmt.Sprintf(". Pass rate %s (99 %% interval %s to %s). %d tokens", Percent(s.Rate.Rate), Percent(s.Low), Percent(s.High), s.Usage.Total())
+	text += fmt.Sprintf(" · %s · %d tokens", s.DescribeRate(), s.Usage.Total())
 	if s.Cost != nil {
-		text += ", " + s.Cost.String()
+		text += " · " + s.Cost.String()
 	}
-	return text + fmt.Sprintf(". Latency p50 %s, p95 %s.", shortTime(s.P50), shortTime(s.P95))
+	return text + fmt.Sprintf(" · latency p50 %s, p95 %s", shortTime(s.P50), shortTime(s.P95))
 }
 
 // Percent returns a rate in percent. Only a rate of 1 is 100 %, and only 0 is 0 %.
@@ -81,7 +81,7 @@ func changesHTML(changes []Change) g.Node {
 				}
 				return html.Tr(
 					html.Td(g.Text(strings.TrimSpace(cmp.Or(c.Case, "all cases")+" "+c.Variant))), html.Td(html.Class("number"), g.Text(Percent(c.Before.Rate))), html.Td(html.Class("number"), g.Text(Percent(c.After.Rate))),
-					html.Td(html.Class(class), g.Text(Percent(c.Difference))), html.Td(html.Class("number"), g.Textf("%.3f", c.P)),
+					html.Td(html.Class(class), g.Text(Percent(c.Difference))), html.Td(html.Class("number"), g.Text(c.DescribeP())),
 				)
 			})),
 		),
@@ -93,7 +93,7 @@ func (r *Report) rowHTML(row *Row) g.Node {
 	status := row.Summary.Status()
 	return html.Details(
 		g.If(status == Failed || status == Errored, g.Attr("open")),
-		g.El("summary", html.Span(html.Class(string(status)), g.Textf("%d/%d", row.Summary.Passed, row.Summary.Runs)), html.Strong(g.Text(" "+row.Case)), g.Text(" "+row.Variant)),
+		g.El("summary", html.Span(html.Class(string(status)), g.Textf("%d/%d", row.Summary.Passed, row.Summary.Total())), html.Strong(g.Text(" "+row.Case)), g.Text(" "+row.Variant)),
 		g.Map(row.Runs, func(run *Result) g.Node {
 			var before g.Node
 			if i := slices.IndexFunc(r.Baseline, func(b *Result) bool { return b.Case == run.Case && b.Repeat == run.Repeat }); i >= 0 {

@@ -197,7 +197,7 @@ func TestTheHTMLReportOpensInABrowser(t *testing.T) {
 	}
 	page := browser.Open(t, 1000, 700)
 	page.Do(chromedp.Navigate("file://" + file))
-	if text := page.Text("body"); !strings.Contains(text, "1 of 2 runs passed") || !strings.Contains(text, "I refunded 500 EUR.") {
+	if text := page.Text("body"); !strings.Contains(text, "1 of 3 runs passed") || !strings.Contains(text, "I refunded 500 EUR.") {
 		t.Errorf("the page shows\n%s", text)
 	}
 	if *update {

@@ -1,6 +1,7 @@
 package evals
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -112,6 +113,21 @@ func Summarize(results []*Result) Summary {
 	return s
 }
 
+// Total returns the number of runs, including those that are errors or were skipped.
+func (s *Summary) Total() int { return s.Runs + s.Errored + s.Skipped }
+
+// DescribeRate returns the pass rate with its interval and the number of runs that it covers.
+func (s *Summary) DescribeRate() string {
+	if s.Runs == 0 {
+		return "no pass rate"
+	}
+	of := ""
+	if s.Total() > s.Runs {
+		of = fmt.Sprintf("of %d of %d runs, the others have no outcome; ", s.Runs, s.Total())
+	}
+	return fmt.Sprintf("pass rate %s (%s99 %% interval %.0f–%.0f %%)", Percent(s.Rate.Rate), of, 100*s.Low, 100*s.High)
+}
+
 // Status returns the worst outcome among the results: Errored, Failed, Skipped or Passed.
 func (s *Summary) Status() Status {
 	switch {
@@ -151,18 +167,30 @@ type Change struct {
 	Significant bool    `json:"significant"`
 }
 
+// DescribeP returns P in words.
+func (c *Change) DescribeP() string {
+	switch {
+	case c.P == 0:
+		return "not chance: the outcomes do not vary"
+	case c.P < 0.001:
+		return "p < 0.001"
+	default:
+		return fmt.Sprintf("p = %.3f", c.P)
+	}
+}
+
 // Regressed reports whether the rate fell by more than a tolerance, and not by chance.
 func (c *Change) Regressed(tolerance float64) bool {
 	return c.Significant && c.Difference < -tolerance
 }
 
-// Compare compares results with a baseline: case by case, and then each variant as a whole. It
-// leaves out cases that only one side has. A variant that the baseline lacks is compared with all
+// Compare compares results with a baseline: case by case, and then each variant as a whole if its
+// runs vary. It leaves out cases that only one side has. A variant that the baseline lacks is compared with all
 // of its runs of the case.
 func Compare(before, after []*Result) []Change {
 	was, rows := ratesOf(before), groupRuns(before)
 	var changes []Change
-	pairs, variants := make(map[string][]pair), []string(nil)
+	pairs, variants, varying := make(map[string][]pair), []string(nil), make(map[string]bool)
 	for _, row := range (&Report{Results: after}).Rows() {
 		runs := rows[rowKey{row.Case, row.Variant}]
 		p := pair{ratesOf(runs)[row.Case], row.Summary.Rate}
@@ -174,7 +202,9 @@ func Compare(before, after []*Result) []Change {
 			continue
 		}
 		change := newChange(row.Case, row.Variant, []pair{p})
-		if change.Difference != 0 && areDeterministic(runs) && areDeterministic(row.Runs) {
+		if fixed := areDeterministic(runs) && areDeterministic(row.Runs); !fixed {
+			varying[row.Variant] = true
+		} else if change.Difference != 0 {
 			change.P = 0
 		}
 		changes = append(changes, change)
@@ -185,7 +215,7 @@ func Compare(before, after []*Result) []Change {
 	}
 	var wholes []Change
 	for _, v := range variants {
-		if len(pairs[v]) > 1 {
+		if len(pairs[v]) > 1 && varying[v] { // otherwise nothing is left to chance
 			wholes = append(wholes, newChange("", v, pairs[v]))
 		}
 	}
