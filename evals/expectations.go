@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
@@ -48,7 +49,7 @@ func (k *checker) checkTurn(ctx context.Context, e *Expectations) []Failure {
 	k.checkNotCalled(e.NotCalled)
 	for i, id := range e.Delegates {
 		if !slices.Contains(r.Delegates, id) {
-			k.addFailure(diag.Index("delegates", i), "%s did not run as a delegate; these did: %s", id, listOr(r.Delegates, "none"))
+			k.addFailure(diag.Index("delegates", i), "%s did not run as a delegate; %s did", id, listOr(r.Delegates, "no agent"))
 		}
 	}
 	if e.Handoffs != nil && !slices.Equal(e.Handoffs, r.Handoffs) {
@@ -87,53 +88,81 @@ func listOr(list []string, none string) string {
 }
 
 func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
-	matches := func(i int, c *CallResult) bool {
-		want, at := &e.Calls[i], diag.Index("calls.calls", i)
-		rule := k.rules[k.path(at+".rule")]
-		if !rule.Matches(c.Tool, c.Arguments) || want.Outcome != "" && want.Outcome != string(c.Outcome) {
-			return false
-		}
-		compiled := k.schemas[k.path(at+".schema")]
-		if compiled == nil {
-			return true
-		}
-		found, err := compiled.ValidateJSON(ctx, c.Arguments)
-		return err == nil && len(found) == 0
-	}
 	calls := k.turn.Calls
+	matches := func(i int, c *CallResult) bool { return k.mismatch(ctx, e, i, c) == "" }
+	var extra []*CallResult
 	if e.Match == MatchExact {
 		for i := range e.Calls {
-			if i >= len(calls) || !matches(i, calls[i]) {
-				k.addFailure(diag.Index("calls.calls", i), "call %d is not %s; the calls are %s", i+1, &e.Calls[i], describeCalls(calls))
-				return
+			at := diag.Index("calls.calls", i)
+			if i >= len(calls) {
+				k.addFailure(at, "call %d, %s, is missing; %s", i+1, e.Calls[i].Rule, countCalls(calls))
+			} else if why := k.mismatch(ctx, e, i, calls[i]); why != "" {
+				k.addFailure(at, "call %d, %s, %s; %s", i+1, describeCall(calls[i]), why, countCalls(calls))
+				return // the next calls may only be in other places
 			}
 		}
-		if len(calls) > len(e.Calls) {
-			k.addFailure("calls", "there are %d calls, not %d: %s", len(calls), len(e.Calls), describeCalls(calls))
+		extra = calls[min(len(e.Calls), len(calls)):]
+	} else {
+		owner := matchCalls(len(e.Calls), calls, matches)
+		for i := range e.Calls {
+			if !slices.Contains(owner, i) {
+				k.addFailure(diag.Index("calls.calls", i), "%s", k.missing(ctx, e, i, owner))
+			}
 		}
-		return
-	}
-	owner := matchCalls(len(e.Calls), calls, matches)
-	for i := range e.Calls {
-		if !slices.Contains(owner, i) {
-			k.addFailure(diag.Index("calls.calls", i), "no call is %s; the calls are %s", &e.Calls[i], describeCalls(calls))
-		}
-	}
-	if e.Match == MatchAnyOrder {
 		for at, i := range owner {
-			if i < 0 {
-				k.addFailure("calls", "%s was not expected", describeCalls(calls[at:at+1]))
+			if i < 0 && e.Match == MatchAnyOrder {
+				extra = append(extra, calls[at])
 			}
 		}
+	}
+	for _, c := range extra {
+		k.addFailure("calls", "%s was not expected", describeCall(c))
 	}
 }
 
-// String describes the call for messages.
-func (e *ExpectedCall) String() string {
-	if e.Outcome != "" {
-		return e.Rule + " (" + e.Outcome + ")"
+// mismatch returns why a call is not an expected call; empty if it is.
+func (k *checker) mismatch(ctx context.Context, e *ExpectedCalls, i int, c *CallResult) string {
+	want, at := &e.Calls[i], diag.Index("calls.calls", i)
+	rule := k.rules[k.path(at+".rule")]
+	if !rule.Matches(c.Tool, c.Arguments) {
+		return "is not " + want.Rule
 	}
-	return e.Rule
+	if want.Outcome != "" && want.Outcome != string(c.Outcome) {
+		return fmt.Sprintf("has the outcome %s, not %s", c.Outcome, want.Outcome)
+	}
+	compiled := k.schemas[k.path(at+".schema")]
+	if compiled == nil {
+		return ""
+	}
+	found, err := compiled.ValidateJSON(ctx, c.Arguments)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("does not satisfy the schema: %v", err)
+	case len(found) > 0:
+		return fmt.Sprintf("does not satisfy the schema: %v", found[0])
+	}
+	return ""
+}
+
+// missing returns why no call is left for an expected call. owner are the expectations that the
+// calls meet.
+func (k *checker) missing(ctx context.Context, e *ExpectedCalls, i int, owner []int) string {
+	var near []string
+	rule := k.rules[k.path(diag.Index("calls.calls", i)+".rule")]
+	for at, c := range k.turn.Calls {
+		if !rule.Matches(c.Tool, c.Arguments) {
+			continue
+		}
+		why := k.mismatch(ctx, e, i, c)
+		if why == "" {
+			why = fmt.Sprintf("is already calls[%d]", owner[at])
+		}
+		near = append(near, describeCall(c)+" "+why)
+	}
+	if len(near) == 0 {
+		return fmt.Sprintf("no call is %s; %s", e.Calls[i].Rule, countCalls(k.turn.Calls))
+	}
+	return "no call meets it: " + strings.Join(near, "; ")
 }
 
 // matchCalls assigns expected calls to calls, as many as possible: each call gets the
@@ -163,15 +192,24 @@ func matchCalls(expected int, calls []*CallResult, matches func(int, *CallResult
 	return owner
 }
 
-func describeCalls(calls []*CallResult) string {
+// countCalls lists calls.
+func countCalls(calls []*CallResult) string {
 	texts := make([]string, len(calls))
 	for i, c := range calls {
-		texts[i] = c.Tool + describeValue(c.Arguments)
-		if c.Outcome != "" && c.Outcome != event.CallSucceeded {
-			texts[i] += " (" + string(c.Outcome) + ")"
-		}
+		texts[i] = describeCall(c)
 	}
-	return listOr(texts, "none")
+	if len(texts) == 0 {
+		return "there are no calls"
+	}
+	return "the calls are " + strings.Join(texts, ", ")
+}
+
+func describeCall(c *CallResult) string {
+	text := c.Tool + describeValue(c.Arguments)
+	if c.Outcome != "" && c.Outcome != event.CallSucceeded {
+		text += " (" + string(c.Outcome) + ")"
+	}
+	return text
 }
 
 func (k *checker) checkNotCalled(rules []string) {
@@ -179,7 +217,7 @@ func (k *checker) checkNotCalled(rules []string) {
 		rule := k.rules[k.path(diag.Index("not_called", i))]
 		for _, c := range k.turn.Calls {
 			if rule.Matches(c.Tool, c.Arguments) {
-				k.addFailure(diag.Index("not_called", i), "%s was called, which matches %s", describeCalls([]*CallResult{c}), text)
+				k.addFailure(diag.Index("not_called", i), "%s was called, which matches %s", describeCall(c), text)
 			}
 		}
 	}
@@ -250,9 +288,14 @@ func (k *checker) checkArtifacts(list []ArtifactMatch) {
 			for i, a := range k.turn.Artifacts {
 				names[i] = fmt.Sprintf("%s (%s)", cmp.Or(a.Name, a.ID), a.MediaType)
 			}
-			k.addFailure(field, "no artifact matches; the artifacts are %s", listOr(names, "none"))
+			k.addFailure(field, "no artifact matches; the turn made %s", listOr(names, "none"))
 		}
 	}
+}
+
+// describeDuration rounds a duration up to milliseconds, so that it stays above its limit.
+func describeDuration(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 func (k *checker) checkLimits(e *Expectations) {
@@ -272,6 +315,6 @@ func (k *checker) checkLimits(e *Expectations) {
 		}
 	}
 	if e.MaxLatency != nil && r.Duration > e.MaxLatency.Std() {
-		k.addFailure("max_latency", "the turn took %s, longer than %s", r.Duration, e.MaxLatency.Std())
+		k.addFailure("max_latency", "the turn took %s, longer than %s", describeDuration(r.Duration), e.MaxLatency.Std())
 	}
 }

@@ -100,15 +100,15 @@ func (r *run) askModel(ctx context.Context, j *Judge, turn *TurnResult, v *Verdi
 		req.Ephemeral = &resolve.Ephemeral{Agent: judge}
 		result, err := r.runtime.Run(ctx, req, nil)
 		if err != nil {
-			return err
+			return fmt.Errorf("model %s did not grade: %w", j.ModelID, causeOf(err))
 		}
 		r.addUsage(result)
 		if result.Status != event.StatusSucceeded {
-			return fmt.Errorf("the model did not grade: %s", describeTermination(result.Termination))
+			return fmt.Errorf("model %s did not grade: %s", j.ModelID, describeTermination(result.Termination))
 		}
 		var grades modelVerdict
 		if err := json.Unmarshal([]byte(result.Response), &grades); err != nil || len(grades.Scores) != len(criteria) {
-			return fmt.Errorf("the model's grades cannot be read: %s", describeValue(json.RawMessage(result.Response)))
+			return fmt.Errorf("the model's grades cannot be read: %s", describeAnswer([]byte(result.Response)))
 		}
 		var sum float64
 		var comments []string
@@ -121,6 +121,24 @@ func (r *run) askModel(ctx context.Context, j *Judge, turn *TurnResult, v *Verdi
 	}
 	v.Score = min(max(medianScore(scores), 0), 1)
 	return nil
+}
+
+// causeOf returns why a turn of a judge or the simulated user failed.
+func causeOf(err error) error {
+	turn, ok := errors.AsType[*runtime.TurnError](err)
+	switch {
+	case !ok:
+		return err
+	case turn.Err == nil:
+		return errors.New(describeTermination(turn.Termination))
+	default:
+		return turn.Err
+	}
+}
+
+// describeAnswer returns the answer of a judge in one line, for messages.
+func describeAnswer(data []byte) string {
+	return cmp.Or(describeValue(json.RawMessage(strings.Join(strings.Fields(string(data)), " "))), "empty")
 }
 
 // medianScore returns the middle score, or the mean of the two in the middle.
@@ -175,7 +193,7 @@ func (r *run) askOutside(ctx context.Context, j *Judge, turn *TurnResult, v *Ver
 		Comment string   `json:"comment"`
 	}
 	if err := json.Unmarshal(answer, &said); err != nil || said.Score == nil || *said.Score < 0 || *said.Score > 1 {
-		return fmt.Errorf(`the answer is %s; it must be {"score": 0 to 1, "comment": "…"}`, describeValue(answer))
+		return fmt.Errorf(`the answer is %s; it must be {"score": 0 to 1, "comment": "…"}`, describeAnswer(answer))
 	}
 	v.Score, v.Comment = *said.Score, said.Comment
 	return nil

@@ -231,7 +231,7 @@ func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	unanswered := r.answerAll(ctx, turn, seen, t.Expect.Status == string(event.StatusWaiting))
+	unanswered := r.answerAll(ctx, turn, seen)
 	result, err := turn.Wait(context.WithoutCancel(ctx))
 	if result == nil {
 		return nil, err
@@ -245,7 +245,8 @@ func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 		out.artifacts[result.Artifacts[i].ID] = result.Artifacts[i].Data
 	}
 	if _, open := errors.AsType[*UnansweredError](unanswered); open {
-		out.Status, unanswered = event.StatusWaiting, nil
+		out.Status, out.Termination = event.StatusWaiting, event.Termination{Type: event.Suspended, Detail: unanswered.Error()}
+		unanswered = nil
 	}
 	r.continueFrom(&req, result)
 	return out, unanswered
@@ -267,7 +268,7 @@ func (r *run) continueFrom(req *runtime.Request, result *runtime.Result) {
 
 // answerAll answers the interactions of a turn until it ends. If one has no answer, it cancels
 // the turn and returns the reason.
-func (r *run) answerAll(ctx context.Context, turn *runtime.Turn, seen *transcript, mayWait bool) (err error) {
+func (r *run) answerAll(ctx context.Context, turn *runtime.Turn, seen *transcript) (err error) {
 	for {
 		select {
 		case <-turn.Done():
@@ -281,9 +282,6 @@ func (r *run) answerAll(ctx context.Context, turn *runtime.Turn, seen *transcrip
 			}
 			if wrong == nil || ctx.Err() != nil || err != nil {
 				continue
-			}
-			if _, open := errors.AsType[*UnansweredError](wrong); open && !mayWait {
-				r.addFailure(len(r.result.Turns)+1, "answers", wrong.Error())
 			}
 			err = wrong
 			turn.Cancel(wrong)

@@ -46,7 +46,7 @@ func (r *run) askUser(ctx context.Context, u *SimulatedUser) (*Turn, error) {
 	req.Ephemeral = &resolve.Ephemeral{Agent: user}
 	result, err := r.runtime.Run(ctx, req, nil)
 	if err != nil {
-		return nil, fmt.Errorf("simulated user: %w", err)
+		return nil, fmt.Errorf("the simulated user wrote nothing: %w", causeOf(err))
 	}
 	r.addUsage(result)
 	text := strings.TrimSpace(result.Response)
