@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/evals"
 	"github.com/spf13/cobra"
 )
@@ -180,7 +181,7 @@ func newEvalSchema(p *program) *cobra.Command {
 // eval runs the cases and reports. Everything that can be checked is checked before the
 // first case runs.
 func (p *program) eval(ctx context.Context, names, cases []string, o *evalOptions) error {
-	suite, err := p.loadCases(names, cases, o)
+	suite, found, err := p.loadCases(names, cases, o)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 	}
 	runs := &evalRuns{program: p, suite: suite, options: o}
 	defer runs.close()
-	if err := runs.prepareRunners(ctx, names, variants); err != nil {
+	if err := runs.prepareRunners(ctx, names, variants, found); err != nil {
 		return err
 	}
 	files := &reportFiles{open: make(map[string]*os.File)}
@@ -230,8 +231,8 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 	return nil
 }
 
-// loadCases reads the cases that the flags select.
-func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite, error) {
+// loadCases reads the cases that the flags select. It returns what is wrong in them.
+func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite, diag.List, error) {
 	if len(cases) == 0 {
 		dir := names[0]
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -239,25 +240,22 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 		}
 		cases = []string{filepath.Join(dir, "evals")}
 		if _, err := os.Stat(cases[0]); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read cases: there is no directory %s: write cases there, or name their files after FILE", cases[0])
+			return nil, nil, fmt.Errorf("read cases: there is no directory %s: write cases there, or name their files after FILE", cases[0])
 		}
 	}
 	files, err := expandCases(cases)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := o.checkOutputs(files); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	suite, found, err := evals.Load(files)
 	if err != nil {
-		return nil, err
-	}
-	if err := p.showFindings(suite, found); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := o.selectCases(suite, files); err != nil {
-		return nil, err
+		return nil, nil, errors.Join(p.showFindings(suite, found), err)
 	}
 	for _, c := range suite.Cases {
 		if o.overlay != "" {
@@ -270,7 +268,7 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 			c.TenantVariables[name] = value
 		}
 	}
-	return suite, nil
+	return suite, found, nil
 }
 
 // selectCases keeps the cases that --agent and --tag select.

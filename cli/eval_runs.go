@@ -29,22 +29,18 @@ type evalRuns struct {
 const baselineVariant = "baseline"
 
 // prepareRunners builds the runtimes, checks the cases with each variant, and reads the baseline.
-func (r *evalRuns) prepareRunners(ctx context.Context, names []string, variants []variant) error {
-	var found diag.List
-	seen := map[diag.Identity]bool{}
+// found is what is wrong in the files of the cases.
+func (r *evalRuns) prepareRunners(ctx context.Context, names []string, variants []variant, found diag.List) error {
 	for _, v := range variants {
 		runner, err := r.newRunner(ctx, names, r.options, v)
 		if err != nil {
-			return err
+			return errors.Join(r.showFindings(r.suite, found), err)
 		}
 		r.runners = append(r.runners, runner)
-		for _, d := range runner.Check(ctx) {
-			if !seen[d.Identity()] {
-				seen[d.Identity()] = true
-				found = append(found, d)
-			}
-		}
+		found = append(found, runner.Check(ctx)...)
 	}
+	found = found.Dedup()
+	found.Sort(nil)
 	if err := r.showFindings(r.suite, found); err != nil {
 		return err
 	}

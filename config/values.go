@@ -302,6 +302,9 @@ func (d *decoder) decodeList(f *field, n *node, v reflect.Value, p *place) {
 		if n.kind == stringNode && v.Type().Elem().Kind() == reflect.String && !f.secret {
 			found.setHint("write [" + elementsOf(n.text, p) + "]")
 		}
+		if n.kind == mappingNode && v.Type().Elem().Kind() == reflect.Struct {
+			found.setHint("begin each element with a dash, or write [{…}]")
+		}
 		return
 	}
 	length := float64(len(n.children))

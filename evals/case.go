@@ -18,7 +18,7 @@ import (
 // File is the content of a file of cases.
 type File struct {
 	// Version is the version of the format.
-	Version int `json:"version" required:"true" min:"1" max:"1" doc:"The version of the file format."`
+	Version int `json:"version" required:"true" min:"1" max:"1" doc:"The version of the file format: 1."`
 	// Cases are the cases by ID.
 	Cases map[string]*Case `json:"cases" required:"true" doc:"Cases by ID."`
 }
@@ -42,7 +42,7 @@ type Case struct {
 	// Models selects what answers requests to models; it defaults to Replay.
 	Models ModelMode `json:"models" enum:"replay|live|scripted" default:"replay" doc:"The source of model answers: a recording, the models themselves, or the script."`
 	// Script answers when Models is Scripted: a JSON object with replies and fallback.
-	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in the script of a provider of type scripted. They begin anew in each turn."`
+	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in {replies: [{text: Hello}]} and in the script of a provider of type scripted. They begin anew in each turn."`
 	// Tools are the answers to calls of tools, by globs over the tools' IDs.
 	Tools map[string]*ToolUse `json:"tools" doc:"How calls of tools, delegates and peers are answered, by globs over the names of tools; an exact name wins. Without an entry, tools with effect: read and local delegates are real, and a call of any other tool is an error of the case."`
 	// SessionStart is real if the agent's session_start programs are run, and skip if not.

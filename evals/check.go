@@ -30,7 +30,10 @@ func (r *Runner) Check(ctx context.Context) diag.List {
 		list = append(list, one.found.Errors()...)
 	}
 	for _, c := range r.Suite.Cases {
-		compiled, _ := c.compile()
+		compiled, broken := c.compile()
+		if c.Agent == "" {
+			continue // reported when the case was read
+		}
 		k.found = nil
 		var err error
 		if k.rev, err = overlays.revisionOf(c); err != nil {
@@ -41,6 +44,9 @@ func (r *Runner) Check(ctx context.Context) diag.List {
 			continue
 		}
 		k.checkCase(ctx, c, compiled)
+		k.found = slices.DeleteFunc(k.found, func(d diag.Diagnostic) bool { // follows from an error of the case
+			return slices.ContainsFunc(broken.Errors(), func(b diag.Diagnostic) bool { return b.Path == d.Path })
+		})
 		list = append(list, r.Suite.addPlaces(c.ID, k.found)...)
 	}
 	return list
@@ -97,7 +103,7 @@ func (k *checkedSuite) checkCase(ctx context.Context, c *Case, compiled *compile
 	if k.asksModels(c) && c.Models != Scripted {
 		k.checkCost(ctx, "agent", &req)
 	}
-	if c.User != nil {
+	if c.User != nil && c.User.ModelID != "" {
 		k.checkModel(ctx, c, "user.model_id", c.User.ModelID)
 	}
 	known := k.toolsOf(ctx, c.Agent)
@@ -149,8 +155,14 @@ func (k *checkedSuite) checkExpectations(ctx context.Context, c *Case, at string
 		j, judge := &e.Judges[i], diag.Join(at, diag.Index("judges", i))
 		switch j.Type {
 		case "model":
+			if j.ModelID == "" {
+				continue
+			}
 			k.checkModel(ctx, c, diag.Join(judge, "model_id"), j.ModelID)
 		case "command":
+			if len(j.Command) == 0 {
+				continue
+			}
 			if err := findProgram(k.Suite.Dir(c.ID), j.Command[0]); err != nil {
 				k.addError(diag.InvalidValue, diag.Join(judge, "command"), "%v", err)
 			}

@@ -2,10 +2,12 @@ package evals
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -168,8 +170,8 @@ func (k *compiler) compileExpectations(at string, e *Expectations) {
 		for i, text := range e.Text.Matches {
 			path := diag.Join(at, diag.Index("text.matches", i))
 			re, err := regexp.Compile(text)
-			if err != nil {
-				k.addError(diag.InvalidValue, path, "%v", err)
+			if wrong, ok := errors.AsType[*syntax.Error](err); ok {
+				k.addError(diag.InvalidValue, path, "%q is not a regular expression (RE2): %s in %q; a backslash makes a character literal", text, wrong.Code, wrong.Expr)
 			}
 			k.texts[path] = re
 		}
@@ -186,7 +188,8 @@ func (k *compiler) compileExpectations(at string, e *Expectations) {
 		k.compileGlob(diag.Join(at, diag.Index("artifacts", i)+".name"), e.Artifacts[i].Name)
 	}
 	if reason, _, _ := strings.Cut(e.Termination, ":"); reason != "" && !slices.Contains(reasons, reason) {
-		k.addError(diag.InvalidValue, diag.Join(at, "termination"), "%q must begin with one of %s", e.Termination, strings.Join(reasons, ", "))
+		wrong := diag.New(diag.InvalidValue, diag.Join(at, "termination"), "%q must be one of %s, with a code or without, as in budget_exceeded:tokens", e.Termination, strings.Join(reasons, ", "))
+		k.found = append(k.found, wrong.WithNearest(reason, reasons))
 	}
 	k.warnExpectations(at, e)
 	for i := range e.Judges {

@@ -1,6 +1,7 @@
 package evals
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -80,11 +81,10 @@ func (k *compiler) warnContradictions(at string, e *Expectations) {
 	if last := len(e.Handoffs) - 1; last >= 0 && e.FinalAgent != "" && e.Handoffs[last] != e.FinalAgent {
 		k.addWarning(diag.Join(at, "final_agent"), "it never holds together with handoffs, which end at %s", e.Handoffs[last])
 	}
-	if e.Termination != "" {
-		reason, _, _ := strings.Cut(e.Termination, ":")
-		ends := event.Termination{Type: event.Reason(reason)}.Status()
-		if want := e.Status; want == "" && ends != event.StatusSucceeded || want != "" && want != string(ends) {
-			k.addWarning(diag.Join(at, "termination"), "it never holds together with the status, because a turn that ends so is %s", ends)
+	if reason, _, _ := strings.Cut(e.Termination, ":"); slices.Contains(reasons, reason) {
+		ends, want := event.Termination{Type: event.Reason(reason)}.Status(), cmp.Or(e.Status, string(event.StatusSucceeded))
+		if want != string(ends) {
+			k.addWarning(diag.Join(at, "termination"), "the turn must be %s, but one that ends so is %s: add status: %[2]s", want, ends)
 		}
 	}
 	if e.Calls == nil {
