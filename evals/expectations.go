@@ -97,7 +97,11 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 			if i >= len(calls) {
 				k.addFailure(at, "call %d, %s, is missing; %s", i+1, e.Calls[i].Rule, countCalls(calls))
 			} else if why := k.mismatch(ctx, e, i, calls[i]); why != "" {
-				k.addFailure(at, "call %d, %s, %s; %s", i+1, describeCall(calls[i]), why, countCalls(calls))
+				text := fmt.Sprintf("call %d, %s, %s", i+1, describeCall(calls[i]), why)
+				if len(calls) > 1 {
+					text += "; " + countCalls(calls)
+				}
+				k.addFailure(at, "%s", text)
 				return // the next calls may only be in other places
 			}
 		}
