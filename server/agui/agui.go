@@ -4,7 +4,6 @@
 package agui
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/server"
@@ -70,7 +69,9 @@ func (c *call) stopThread() (any, error) {
 	return c.newThreads().Stop(c.Context(), c.R.PathValue("thread"))
 }
 
-func (c *call) newThreads() *surfacekit.Threads { return c.NewThreads(string(own), "thread") }
+func (c *call) newThreads() *surfacekit.Threads {
+	return c.NewThreads(string(own), "thread", "threadId")
+}
 
 // errorBody is the body of an error.
 type errorBody struct {
@@ -95,9 +96,6 @@ func describeFailure(s *surfacekit.Base, r *http.Request, err error) *server.Fai
 	f := s.Describe(r, err)
 	if f.Class == server.ClassBusy {
 		f.Code = "thread_busy"
-	}
-	if errors.Is(err, surfacekit.ErrThread) {
-		f.Status, f.Code, f.Message = http.StatusBadRequest, "invalid_request", "threadId: "+err.Error()
 	}
 	return f
 }

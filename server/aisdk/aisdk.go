@@ -4,7 +4,6 @@
 package aisdk
 
 import (
-	"errors"
 	"io"
 	"net/http"
 
@@ -74,7 +73,7 @@ func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[string]("AI SD
 // stopChat cancels the turn of a chat.
 func (c *call) stopChat() (any, error) { return c.newChats().Stop(c.Context(), c.R.PathValue("chat")) }
 
-func (c *call) newChats() *surfacekit.Threads { return c.NewThreads(string(own), "chat") }
+func (c *call) newChats() *surfacekit.Threads { return c.NewThreads(string(own), "chat", "id") }
 
 // writeText writes an error as text, which clients show to their users.
 func writeText(w http.ResponseWriter, status int, text string) {
@@ -93,16 +92,7 @@ func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Err
 
 // WriteFailure answers with an error of a handler.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
-	f := describeFailure(s.Base, r, err)
+	f := s.Describe(r, err)
 	surfacekit.WriteHead(w, r, f)
 	writeText(w, f.Status, f.Message)
-}
-
-// describeFailure returns an error as clients see it.
-func describeFailure(s *surfacekit.Base, r *http.Request, err error) *server.Failure {
-	f := s.Describe(r, err)
-	if errors.Is(err, surfacekit.ErrThread) {
-		f.Status, f.Code, f.Message = http.StatusBadRequest, "invalid_request", "id: "+err.Error()
-	}
-	return f
 }

@@ -53,7 +53,7 @@ func (s *stream) Fail(err error) bool {
 	if errors.Is(err, server.ErrDraining) {
 		return false
 	}
-	s.writeError(describeFailure(s.Base, s.R, err).Message)
+	s.writeError(s.Describe(s.R, err).Message)
 	return true
 }
 

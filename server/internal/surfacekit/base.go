@@ -58,9 +58,9 @@ func (b *Base) NewRoute(pattern, scope string, answer func(*Request) (any, error
 }
 
 // NewThreads returns the conversations of the surface with the agent that the path names. kind is
-// the protocol's word for one.
-func (r *Request) NewThreads(surface, kind string) *Threads {
-	return &Threads{Service: r.Service, Caller: r.Caller, Agent: r.R.PathValue("agent"), Kind: kind, Key: surface + "-" + kind, Label: surface + "_" + kind}
+// the protocol's word for one, and field its field with the id of one.
+func (r *Request) NewThreads(surface, kind, field string) *Threads {
+	return &Threads{Service: r.Service, Caller: r.Caller, Agent: r.R.PathValue("agent"), Kind: kind, Key: surface + "-" + kind, Label: surface + "_" + kind, Field: field}
 }
 
 // NewStream returns what sends an answer of a turn; nil for an answer that follows no turn.

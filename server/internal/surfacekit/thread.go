@@ -21,16 +21,22 @@ type Threads struct {
 	// Kind is the protocol's word for a conversation, in errors. Key begins the idempotency
 	// keys of the sessions, and Label is the label with the id of the client.
 	Kind, Key, Label string
+	// Field is the field of requests with the id, in errors; empty for ErrThread alone.
+	Field string
 }
 
 // ErrThread reports an id that no conversation can have.
 var ErrThread = fmt.Errorf("must be text of 1 to %d bytes", service.MaxLabel)
 
 // Find returns the session of a conversation, or the session with that id; nil if the
-// caller has none for the agent. The error is ErrThread for an invalid id.
+// caller has none for the agent. The error is ErrThread for an invalid id, as a
+// *service.InvalidError if the field is known.
 func (t *Threads) Find(ctx context.Context, id string) (*service.Session, error) {
 	if id == "" || len(id) > service.MaxLabel || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return nil, ErrThread
+		if t.Field == "" {
+			return nil, ErrThread
+		}
+		return nil, &service.InvalidError{Field: t.Field, Problem: ErrThread.Error()}
 	}
 	session, err := service.FindOwn(t.Caller, id, func(id string) (*service.Session, error) { return t.Service.GetSession(ctx, t.Caller, id) })
 	if err == nil && (session.AgentID == t.Agent || session.AgentID == "") {
