@@ -62,6 +62,30 @@ func TestAMessageThatIsSentTwiceIsAnsweredOnce(t *testing.T) {
 	}
 }
 
+// TestAQuestionSurvivesRepeatedAndRejectedMessages: only something else that the user says ends a turn that waits.
+func TestAQuestionSurvivesRepeatedAndRejectedMessages(t *testing.T) {
+	t.Parallel()
+	w := serve(t)
+	first := w.Ask("alice", "POST /aisdk/clerk", chatBody("c", said("pay"), ""), http.StatusOK)
+	turn := waitingTurn(t, w)
+	if again := w.Ask("alice", "POST /aisdk/clerk", chatBody("c", said("pay"), ""), http.StatusOK); string(first) != string(again) {
+		t.Errorf("%s and %s", first, again)
+	}
+	for _, more := range []string{`,"tools":[{"name":"pay"}]`, `,"tools":[{"name":"a b"}]`, `,"variables":7`} {
+		w.Ask("alice", "POST /aisdk/clerk", chatBody("c", said("pay")+","+said("other"), more), http.StatusBadRequest)
+	}
+	if now := waitingTurn(t, w); now != turn {
+		t.Errorf("the turn %s waits, and %s before", now, turn)
+	}
+	if got := w.Ask("alice", "POST /aisdk/clerk", chatBody("c", said("pay")+","+said("other"), ""), http.StatusOK); !strings.Contains(string(got), "You said other") {
+		t.Errorf("the next message is answered %s", got)
+	}
+	read, err := w.Service.GetTurn(t.Context(), service.Operator(), turn)
+	if err != nil || read.Status != service.Canceled {
+		t.Errorf("%v: the turn that waited is %+v", err, read)
+	}
+}
+
 // TestARejectedMessageDoesNotEndAChat: pages keep a message that was rejected, and send it with the next one.
 func TestARejectedMessageDoesNotEndAChat(t *testing.T) {
 	t.Parallel()

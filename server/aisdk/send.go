@@ -41,42 +41,52 @@ func (c *call) answerMessage() (any, error) {
 	if in.last().Role == surfacekit.RoleAssistant {
 		return nil, c.continueTurn(in, session)
 	}
-	if session != nil {
-		if err := c.endWaiting(session); err != nil {
-			return nil, err
+	made, err := c.beginTurn(in, history)
+	if busy, ok := errors.AsType[*service.BusyError](err); ok {
+		ended, failed := c.endWaiting(busy.TurnID)
+		if failed != nil {
+			return nil, failed
+		}
+		if ended {
+			made, err = c.beginTurn(in, history)
 		}
 	}
-	return nil, c.beginTurn(in, history)
-}
-
-// endWaiting cancels a turn that waits for answers when the user says something else.
-func (c *call) endWaiting(session *service.Session) error {
-	latest, err := surfacekit.LatestTurn(c.Context(), c.Service, c.Caller, session.ID)
-	if err != nil || latest == nil || latest.Status != service.Waiting {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	_, err = c.Service.CancelTurn(c.Context(), c.Caller, latest.ID, "the user said something else")
-	return err
+	return nil, c.streamTurn(made, 0, 0, false)
 }
 
-// beginTurn begins a turn.
-func (c *call) beginTurn(in *chatRequest, history []model.Message) error {
+// endWaiting cancels a turn that waits for answers when the user says something else; false for a
+// turn that does not wait.
+func (c *call) endWaiting(id string) (bool, error) {
+	turn, err := c.Service.GetTurn(c.Context(), c.Caller, id)
+	if err != nil || turn.Status != service.Waiting {
+		return false, err
+	}
+	_, err = c.Service.CancelTurn(c.Context(), c.Caller, id, "the user said something else")
+	return true, err
+}
+
+// beginTurn begins a turn, or returns the one that the message began before. The error is a
+// *service.BusyError if the chat has another turn under way.
+func (c *call) beginTurn(in *chatRequest, history []model.Message) (*service.Turn, error) {
 	session, err := c.newChats().Open(c.Context(), in.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	turn, err := c.ContinueHistory(session, history)
 	if errors.Is(err, surfacekit.ErrNoInput) {
-		return badField("messages", "%s", err)
+		return nil, badField("messages", "%s", err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	turn.ID = c.Service.NewID()
 	if in.Trigger != triggerRegenerate && in.MessageID == nil && in.last().ID != "" { // the page may send it twice
 		body, err := json.Marshal(in.last())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		turn.IdempotencyKey, turn.IdempotencyBody = surfacekit.HashKey(string(own), string(body)), body
 	}
@@ -85,17 +95,13 @@ func (c *call) beginTurn(in *chatRequest, history []model.Message) error {
 		record.Functions = append(record.Functions, f.Name)
 	}
 	if turn.Metadata, err = own.Encode(record); err != nil {
-		return err
+		return nil, err
 	}
 	brought := surfacekit.Brought{Surface: string(own), Functions: in.Tools}
 	if err := brought.AddTo(c.Context(), c.Service, session, turn, in.Variables); err != nil {
-		return err
+		return nil, err
 	}
-	made, err := c.Service.CreateTurn(c.Context(), c.Caller, *turn)
-	if err != nil {
-		return err
-	}
-	return c.streamTurn(made, 0, 0, false)
+	return c.Service.CreateTurn(c.Context(), c.Caller, *turn)
 }
 
 // continueTurn gives a turn the outputs and decisions in its message, and streams what
