@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
@@ -103,7 +104,7 @@ func (b *Brought) Ephemeral(set *registry.Set, agent *spec.Agent) (*service.Ephe
 	filter, _ := toolset.CompileFilter(brought) // an invalid pattern matches nothing
 	for i := range b.Functions {
 		name := b.Functions[i].Name
-		if _, taken := set.Tools.Get(name); taken && filter.Decide(name).Visible {
+		if _, taken := set.Tools.Get(name); taken && filter.Decide(name).Visible || leadsToAgent(brought, name) {
 			return nil, &service.InvalidError{Field: "tools", Problem: fmt.Sprintf("the agent already has a tool %q", clip.Text(name))}
 		}
 		if brought.AllowedTools != nil || brought.AllowedToolPatterns != nil {
@@ -112,6 +113,14 @@ func (b *Brought) Ephemeral(set *registry.Set, agent *spec.Agent) (*service.Ephe
 	}
 	list, err := b.functionTools()
 	return &service.Ephemeral{Agent: *brought, Tools: list}, err
+}
+
+// leadsToAgent reports whether a tool calls another agent or hands over to one.
+func leadsToAgent(agent *spec.Agent, tool string) bool {
+	names := func(ids []string, nameOf func(string) string) bool {
+		return slices.ContainsFunc(ids, func(id string) bool { return nameOf(id) == tool })
+	}
+	return names(agent.Delegates, agenttool.DelegateID) || names(agent.Handoffs, agenttool.HandoffID)
 }
 
 // AddTo adds it to a turn of a session, with the members of variables that the agent
