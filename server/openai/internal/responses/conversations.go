@@ -90,7 +90,7 @@ func addStored(sessionID string, record *sessionRecord, items []json.RawMessage)
 		path := fmt.Sprintf("items[%d]", i)
 		in := new(run.Input)
 		var one run.InputItem
-		if err := run.DecodeAt(raw, &one, path); err != nil {
+		if err := surfacekit.DecodeAt(raw, &one, path); err != nil {
 			return nil, err
 		}
 		if err := in.AddItem(&one, path); err != nil {

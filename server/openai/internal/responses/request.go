@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -135,7 +136,7 @@ func (c *Call) ReadInput(raw json.RawMessage) (in run.Input, err error) {
 	for i := range list {
 		var item run.InputItem
 		path := fmt.Sprintf("input[%d]", i)
-		if err := run.DecodeAt(list[i], &item, path); err != nil {
+		if err := surfacekit.DecodeAt(list[i], &item, path); err != nil {
 			return in, err
 		}
 		if item.Type == "item_reference" {

@@ -203,7 +203,7 @@ func ReadContent(raw json.RawMessage, path string) ([]model.Part, error) {
 	for i := range list {
 		var one contentPart
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if err := DecodeAt(list[i], &one, at); err != nil {
+		if err := surfacekit.DecodeAt(list[i], &one, at); err != nil {
 			return nil, err
 		}
 		part, err := one.toModel(at)

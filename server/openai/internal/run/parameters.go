@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
 // Use is what becomes of a parameter.
@@ -86,22 +85,12 @@ func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 		case p.Use == Checked && p.Allows != nil && !slices.Contains(p.Allows, rawjson.CompactText(value)):
 			return RejectParameter(p.Name, "allowed: "+strings.ReplaceAll(p.Note, "`", ""))
 		case p.Use == Ignored:
-			if err := DecodeAt(value, reflect.New(reflect.TypeOf(p.Holds)).Interface(), p.Name); err != nil {
+			if err := surfacekit.DecodeAt(value, reflect.New(reflect.TypeOf(p.Holds)).Interface(), p.Name); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// DecodeAt decodes the value at a path of the request. The error is a *service.InvalidError.
-func DecodeAt(raw json.RawMessage, into any, path string) error {
-	err := json.Unmarshal(raw, into)
-	if err == nil {
-		return nil
-	}
-	below, problem := rawjson.DescribeError(err, reflect.TypeOf(into))
-	return &service.InvalidError{Field: diag.Join(path, below), Problem: problem}
 }
 
 // RejectParameter returns the error of a parameter that is not supported; note may be empty.
