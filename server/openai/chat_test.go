@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
 	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
+	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
 	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -330,6 +331,29 @@ func TestAnIdempotencyKeyBeginsOneRun(t *testing.T) {
 		t.Errorf("they are %s and %s", ids[0].ID, ids[1].ID)
 	}
 	w.Ask("alice", "POST /v1/chat/completions", chatBody(said("ho"), ""), http.StatusBadRequest, "Idempotency-Key", "k")
+}
+
+func TestAnIdempotencyKeyBeginsOneResponse(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	first, conversation := get[result](w, "POST /v1/responses", respond(`"hi"`, "")), get[responses.ConversationView](w, "POST /v1/conversations", `{}`)
+	for name, more := range map[string]string{"new": "", "continued": `,"previous_response_id":"` + first.ID + `"`, "conversation": `,"conversation":"` + conversation.ID + `"`} {
+		ids := map[string]bool{}
+		for range 3 {
+			var made result
+			if err := json.Unmarshal(w.Ask("alice", "POST /v1/responses", respond(`"weather"`, more+`,"tools":[`+weatherFunction+`]`), http.StatusOK, "Idempotency-Key", name), &made); err != nil {
+				t.Fatal(err)
+			}
+			ids[made.ID] = true
+		}
+		if len(ids) != 1 {
+			t.Errorf("%s: they are %v", name, ids)
+		}
+		got := w.Ask("alice", "POST /v1/responses", respond(`"ho"`, more), http.StatusBadRequest, "Idempotency-Key", name)
+		if !strings.Contains(string(got), `"param":"Idempotency-Key"`) {
+			t.Errorf("%s: another request with the key is answered %s", name, got)
+		}
+	}
 }
 
 func TestToolChoice(t *testing.T) {

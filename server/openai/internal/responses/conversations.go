@@ -178,14 +178,27 @@ func (v *conversation) taken() int {
 	return last.record.TookTo
 }
 
-// beginInConversation starts a turn in a conversation, or answers the turn that waits there.
-func (c *Call) beginInConversation(id string, asked *run.Request) (*run.Answer, error) {
+// beginInConversation starts a turn in a conversation, answers the turn that waits there, or repeats
+// the answer of the newest turn to a request with its idempotency key.
+func (c *Call) beginInConversation(id string, asked *run.Request, body []byte) (*run.Answer, error) {
 	v, err := c.findConversation(id, "conversation")
 	if err != nil {
 		return nil, err
 	}
 	if err := c.readTurns(v, 1); err != nil {
 		return nil, err
+	}
+	if asked.Record.Key, err = c.ReadKey(); err != nil {
+		return nil, err
+	}
+	if key := asked.Record.Key; key != "" {
+		asked.Record.Body = surfacekit.HashKey(run.Label, string(body))
+		if last := v.turns; len(last) > 0 && last[0].record.Key == key {
+			if last[0].record.Body != asked.Record.Body {
+				return nil, &service.KeyConflictError{Key: key, ID: last[0].ID}
+			}
+			return c.NewAnswer(last[0].Turn, last[0].record, 0), nil
+		}
 	}
 	if len(v.turns) > 0 && v.turns[0].Status == service.Waiting {
 		a, err := c.ReadAnswer(v.turns[0].Turn, v.turns[0].record, 0)

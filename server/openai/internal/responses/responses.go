@@ -87,21 +87,21 @@ func (c *Call) createResponse() (any, error) {
 // beginResponse begins a turn, or continues one.
 func (c *Call) beginResponse(r *Request, asked *run.Request, body []byte) (*run.Answer, error) {
 	if r.PreviousResponseID != nil {
-		return c.continueFrom(*r.PreviousResponseID, asked)
+		return c.continueFrom(*r.PreviousResponseID, asked, body)
 	}
 	id, err := r.conversationID()
 	if err != nil {
 		return nil, err
 	}
 	if id != "" {
-		return c.beginInConversation(id, asked)
+		return c.beginInConversation(id, asked, body)
 	}
 	return c.ResumeOrBegin(asked, run.ResponsePrefix, body)
 }
 
 // continueFrom continues the conversation of a response: it answers the waiting turn, or starts
 // another turn after it.
-func (c *Call) continueFrom(id string, asked *run.Request) (*run.Answer, error) {
+func (c *Call) continueFrom(id string, asked *run.Request, body []byte) (*run.Answer, error) {
 	previous, err := c.findResponse(id)
 	if errors.Is(err, service.ErrNotFound) {
 		return nil, run.NewRefusal(http.StatusBadRequest, "previous_response_not_found", "previous_response_id", "Previous response with id '%s' not found.", clip.Text(id))
@@ -122,7 +122,12 @@ func (c *Call) continueFrom(id string, asked *run.Request) (*run.Answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c.BeginIn(session, asked, &service.CreateTurn{SnapshotID: previous.Turn.SnapshotID})
+	turn := &service.CreateTurn{SnapshotID: previous.Turn.SnapshotID}
+	if turn.IdempotencyKey, err = c.ReadKey(); err != nil {
+		return nil, err
+	}
+	turn.IdempotencyBody = body
+	return c.BeginIn(session, asked, turn)
 }
 
 // findResponse returns a stored response of the caller as far as it is now. The error is

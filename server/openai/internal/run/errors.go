@@ -88,7 +88,9 @@ func DescribeError(b *surfacekit.Base, r *http.Request, err error) *server.Failu
 	switch f.Class {
 	case server.ClassNoAgent:
 		return server.Classify(r.Context(), UnknownModel(f.Details.ID))
-	case server.ClassAnswered, server.ClassExists, server.ClassKeyConflict, server.ClassWrongState, server.ClassLimit:
+	case server.ClassKeyConflict:
+		f.Status, f.Details.Field, f.Message = http.StatusBadRequest, surfacekit.IdempotencyHeader, "the key of the header "+surfacekit.IdempotencyHeader+" was used for another request"
+	case server.ClassAnswered, server.ClassExists, server.ClassWrongState, server.ClassLimit:
 		f.Status = http.StatusBadRequest // clients repeat a request with 409
 	}
 	return f

@@ -55,6 +55,9 @@ type Record struct {
 	TookFrom int `json:"took_from,omitempty"`
 	TookTo   int `json:"took_to,omitempty"`
 	Took     int `json:"took,omitempty"`
+	// Key is the idempotency key of a response in a conversation, and Body the hash of its request.
+	Key  string `json:"key,omitempty"`
+	Body string `json:"body,omitempty"`
 	// User and Metadata are kept for those who read the turn.
 	User     string            `json:"user,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
@@ -81,9 +84,9 @@ func (c *Call) ResumeOrBegin(asked *Request, prefix string, body []byte) (*Answe
 	if err := c.composeTurn(asked, "", turn); err != nil {
 		return nil, err
 	}
-	key, err := surfacekit.ReadKey(c.R, Label, c.R.URL.Path)
+	key, err := c.ReadKey()
 	if err != nil {
-		return nil, BadField(surfacekit.IdempotencyHeader, "%s", err)
+		return nil, err
 	}
 	in := service.CreateSession{AgentID: asked.Agent, Labels: map[string]string{Label: strings.Trim(prefix, "-_")}}
 	if key != "" {
@@ -95,6 +98,15 @@ func (c *Call) ResumeOrBegin(asked *Request, prefix string, body []byte) (*Answe
 		return nil, err
 	}
 	return c.NewAnswer(made, asked.Record, 0), nil
+}
+
+// ReadKey returns the key of the service for the idempotency key of the request; empty without one.
+func (c *Call) ReadKey() (string, error) {
+	key, err := surfacekit.ReadKey(c.R, Label, c.R.URL.Path)
+	if err != nil {
+		err = BadField(surfacekit.IdempotencyHeader, "%s", err)
+	}
+	return key, err
 }
 
 // BeginIn begins a turn in a session.
