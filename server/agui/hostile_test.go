@@ -113,3 +113,41 @@ func TestARunThatIsSentTogetherRunsOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestAnApprovalHasTheAnnouncedForm: what is added to it is honored or rejected.
+func TestAnApprovalHasTheAnnouncedForm(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`{"approved":true}`:                                        "",
+		`{"approved":true,"message":"m"}`:                          "",
+		`{"approved":true,"scope":"once"}`:                         "",
+		`{"approved":true,"editedArgs":{}}`:                        "",
+		`{"approved":false,"message":"m","x":1}`:                   "",
+		`{"approved":true,"x":1}`:                                  codeInvalidPayload,
+		`{"approved":true,"scope":"forever"}`:                      codeInvalidPayload,
+		`{"approved":true,"scope":"once","editedArgs":7}`:          codeInvalidPayload,
+		`{"approved":true,"scope":"forever","editedArgs":{}}`:      codeInvalidPayload,
+		`{"approved":true,"scope":"session","editedArgs":{"a":1}}`: "",
+	} {
+		w := serve(t)
+		w.Ask("alice", "POST /agui/clerk", runBody("t", "r", said("pay"), ""), http.StatusOK)
+		got := string(w.Ask("alice", "POST /agui/clerk", runBody("t", "s", said("pay"), `,"resume":[{"interruptId":"r/perm_c0_0","status":"resolved","payload":`+payload+`}]`), http.StatusOK))
+		if want != "" && (!strings.Contains(got, want) || w.Pay.Count() > 0) || want == "" && strings.Contains(got, "RUN_ERROR") {
+			t.Errorf("%s: %d calls, %s", payload, w.Pay.Count(), got)
+		}
+	}
+}
+
+func TestToolsOfAgentsAreNotReplaced(t *testing.T) {
+	t.Parallel()
+	w := serve(t)
+	for _, name := range []string{"look", "note", "agent_run_plain"} {
+		got := string(w.Ask("alice", "POST /agui/boss", runBody("t", "r", said("hi"), `,"tools":[{"name":"`+name+`"}]`), http.StatusBadRequest))
+		if !strings.Contains(got, "already has a tool") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := string(w.Ask("alice", "POST /agui/boss", runBody("t", "r", said("hi"), `,"forwardedProps":{"tone":7}`), http.StatusBadRequest)); !strings.Contains(got, "forwardedProps: ") {
+		t.Errorf("a wrong variable: %s", got)
+	}
+}

@@ -183,6 +183,8 @@ func (in *runInput) history() ([]model.Message, error) {
 		}
 		if len(parts) > 0 {
 			list = append(list, model.Message{ID: id, Role: role, Parts: parts})
+		} else if m.Role == surfacekit.RoleUser && i == len(in.Messages)-1 { // clients keep earlier ones that were rejected
+			return nil, badField(path+".content", "has neither text nor files")
 		}
 	}
 	return list, nil
@@ -217,13 +219,18 @@ func readContent(raw json.RawMessage, path string) ([]model.Part, error) {
 	if json.Unmarshal(raw, &text) == nil {
 		return []model.Part{model.Text(text)}, nil
 	}
-	var list []contentPart
+	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, badField(path, "must be text or a list of parts")
 	}
 	parts := make([]model.Part, 0, len(list))
 	for i := range list {
-		part, err := list[i].toModel(fmt.Sprintf("%s[%d]", path, i))
+		var one contentPart
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if err := surfacekit.DecodeAt(list[i], &one, at); err != nil {
+			return nil, err
+		}
+		part, err := one.toModel(at)
 		if err != nil {
 			return nil, err
 		}

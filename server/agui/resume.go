@@ -196,17 +196,40 @@ func (r *resumption) toAnswer(ctx context.Context, q *surfacekit.Question) (inte
 	switch {
 	case unfit == nil:
 		return direct, nil
+	case given.Approved != nil && !*given.Approved && !q.IsWords():
+		return surfacekit.AnswerApproval(ctx, q.InteractionRequest, false, reason)
 	case given.Approved != nil && !q.IsWords():
-		a, err := surfacekit.AnswerApproval(ctx, q.InteractionRequest, *given.Approved, reason)
-		if *given.Approved && len(given.Edited) > 0 {
-			a.Arguments = given.Edited
-		}
-		return a, err
+		return r.toApproval(ctx, q, given.Edited)
 	case json.Unmarshal(r.Payload, &text) == nil:
 		return surfacekit.AnswerText(ctx, q.InteractionRequest, text)
 	default:
 		return direct, unfit
 	}
+}
+
+// toApproval returns the answer that approves a call, perhaps with other arguments. Members of the
+// payload that have no meaning here are those of the announced form.
+func (r *resumption) toApproval(ctx context.Context, q *surfacekit.Question, edited json.RawMessage) (interaction.Answer, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(r.Payload, &members); err != nil {
+		return interaction.Answer{}, err // not reached: it has a member
+	}
+	delete(members, "editedArgs")
+	delete(members, "message")
+	form, err := json.Marshal(members)
+	if err != nil {
+		return interaction.Answer{}, err // not reached: it was JSON
+	}
+	a := interaction.Answer{Target: q.InteractionRequest.ID, Action: interaction.Resume, Result: form}
+	if len(members) == 1 {
+		a, err = surfacekit.AnswerApproval(ctx, q.InteractionRequest, true, "")
+	} else {
+		err = interaction.Check(ctx, &q.Request, &a)
+	}
+	if len(edited) > 0 {
+		a.Arguments = edited
+	}
+	return a, err
 }
 
 // asRunError returns an error of an answer as one of a run; nil for other errors.

@@ -148,8 +148,13 @@ func (x *exchange) beginTurn() error {
 		}
 		return x.streamTurn(begun, 0)
 	}
-	if invalid, ok := errors.AsType[*service.InvalidError](err); ok && invalid.Field == "id" {
-		return badField("runId", "must be 1 to 128 letters, digits, '_', '.', ':' or '-'")
+	if invalid, ok := errors.AsType[*service.InvalidError](err); ok {
+		switch invalid.Field {
+		case "id":
+			return badField("runId", "must be 1 to 128 letters, digits, '_', '.', ':' or '-'")
+		case "variables":
+			return badField("forwardedProps", "%s", invalid.Problem)
+		}
 	}
 	if err != nil {
 		return err
