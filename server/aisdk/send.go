@@ -68,7 +68,7 @@ func (c *call) endWaiting(id string) (bool, error) {
 	return true, err
 }
 
-// beginTurn begins a turn, or returns the one that the message began before. The error is a
+// beginTurn begins a turn; a repeated message returns its first turn. The error is a
 // *service.BusyError if the chat has another turn under way.
 func (c *call) beginTurn(in *chatRequest, history []model.Message) (*service.Turn, error) {
 	session, err := c.newChats().Open(c.Context(), in.ID)
