@@ -148,6 +148,7 @@ var mistakes = []mistake{
 	{diag.InvalidIgnore, "agents:", "# runtime: ignore no-tool there are none\nagents:"},
 	{diag.InvalidIgnore, "agents:", "agents: # runtime: ignore no-tools"},
 	{diag.InvalidIgnore, "agents:", "agents: # runtime: ignore"},
+	{diag.MissingDirectory, "command: [wc, -w]", "command: [wc, -w], dir: ./nowhere"},
 }
 
 // elsewhere are the codes that come about in other ways than by such an edit.

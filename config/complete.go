@@ -228,7 +228,7 @@ func repeatsFinding(one diag.Diagnostic, before diag.List, base string) bool {
 	for i := range before {
 		b := &before[i]
 		switch {
-		case b.Code == diag.PlainSecret, b.Code == diag.NoEffect: // nothing follows from how a text is written
+		case b.Code == diag.PlainSecret, b.Code == diag.NoEffect, b.Code == diag.MissingDirectory: // nothing follows from how a text is written
 		case b.Path != base && !isBelow(b.Path, base):
 		case b.Path == one.Path, one.Path == base, isBelow(b.Path, one.Path),
 			!b.Code.MarksKey() && isBelow(one.Path, b.Path):

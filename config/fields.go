@@ -64,6 +64,7 @@ type field struct {
 	secret    bool
 	query     bool // its values are parameters of a URL
 	path      bool
+	dir       bool // a path of a directory
 	read      bool
 	tenant    bool // texts may refer to variables of tenants
 	byDefault string
@@ -258,6 +259,7 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 		secret:    sf.Tag.Get("secret") == "true",
 		query:     sf.Tag.Get("secret") == "query",
 		path:      sf.Tag.Get("path") != "",
+		dir:       sf.Tag.Get("path") == "dir",
 		read:      sf.Tag.Get("path") == "read",
 		keys:      sf.Tag.Get("keys"),
 		tenant:    sf.Tag.Get("variables") == "tenant",

@@ -3,12 +3,16 @@ package config
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -189,10 +193,25 @@ func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
 		d.file.noted.addPath(n)
 		text = relativeTo(d.file.dirOf(n), text)
 	}
+	if f.dir && known && strings.TrimSpace(text) != "" {
+		d.checkDirectory(n, text, p)
+	}
 	if f.read {
 		d.file.addReferredFile(text)
 	}
 	v.SetString(text)
+}
+
+// checkDirectory warns of a directory that does not exist.
+func (d *decoder) checkDirectory(n *node, name string, p *place) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && !info.IsDir(), errors.Is(err, syscall.ENOTDIR):
+		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.label(), strconv.Quote(clip.Text(n.text)))
+	case errors.Is(err, fs.ErrNotExist):
+		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.label(), strconv.Quote(clip.Text(n.text))).
+			setHint("create the directory, or correct the path")
+	}
 }
 
 // checkText checks a text against the enum and the pattern of its field.
@@ -293,7 +312,7 @@ func (f *field) elementField() *field {
 	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.query && !f.path && !f.tenant {
 		return plain
 	}
-	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, query: f.query, path: f.path, read: f.read, tenant: f.tenant}
+	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, query: f.query, path: f.path, dir: f.dir, read: f.read, tenant: f.tenant}
 }
 
 func (d *decoder) decodeList(f *field, n *node, v reflect.Value, p *place) {

@@ -21,6 +21,8 @@ const (
 	DuplicateID Code = "duplicate-id"
 	// InvalidID is reported for an id outside the grammar.
 	InvalidID Code = "invalid-id"
+	// MissingDirectory notes a directory that does not exist on this machine.
+	MissingDirectory Code = "missing-directory"
 	// UnsetVariable is reported for ${NAME} without a value or a default.
 	UnsetVariable Code = "unset-variable"
 	// AgentNotFound is reported for a delegate, an extended or an asked-for agent
@@ -140,6 +142,7 @@ var codes = []Info{
 	{InvalidValue, Error, "A value lies outside what its field allows."},
 	{DuplicateID, Error, "Two entries of a registry have one id."},
 	{InvalidID, Error, "An id does not fit the grammar of ids."},
+	{MissingDirectory, Note, "A directory that a tool or program works in does not exist on this machine."},
 	{UnsetVariable, Warning, "A ${NAME} has neither a value nor a default."},
 	{AgentNotFound, Error, "A delegate, a handoff, an extended or the asked-for agent does not exist."},
 	{ModelNotFound, Error, "A reference names a model or pool that does not exist."},

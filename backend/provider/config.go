@@ -35,7 +35,7 @@ type ProcessConfig struct {
 	Config
 
 	Command []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved."`
-	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in and to which a relative path of the program refers. Defaults to the runtime's directory."`
+	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The directory the program runs in and to which a relative path of the program refers. Defaults to the runtime's directory."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR, LANG, TZ, SSL_CERT_FILE and SSL_CERT_DIR alone."`
 	Pool    *PoolConfig       `json:"pool,omitempty" doc:"How many processes there are. One by default."`
 }

@@ -31,7 +31,7 @@ type Config struct {
 	Command   []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved. {{name}} is replaced by an argument of the call and stays within its element."`
 	Stdin     *string           `json:"stdin,omitempty" doc:"The text on the program's standard input, with {{name}} for arguments of the call; empty for none. Without this setting the program reads all arguments as one line of JSON."`
 	AllowDash []string          `json:"allow_dash,omitempty" doc:"Arguments whose value may begin with '-' at the start of an element, where it could be taken for an option. After '--' every value may."`
-	Dir       string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to the workspace of the session, or to the runtime's directory."`
+	Dir       string            `json:"dir,omitempty" path:"dir" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to the workspace of the session, or to the runtime's directory."`
 	Env       map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone; RUNTIME_IDEMPOTENCY_KEY is set for each call."`
 
 	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the program is killed, with all that it started."`

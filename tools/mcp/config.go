@@ -25,7 +25,7 @@ const defaultConnectTimeout = 30 * time.Second
 // Config is the configuration of a server.
 type Config struct {
 	Command []string          `json:"command,omitempty" doc:"The server's program and its arguments; no shell is involved. It speaks the protocol on its standard input and output. Either this or url."`
-	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to the runtime's directory; in a session with a workspace the program runs there, as a separate process."`
+	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to the runtime's directory; in a session with a workspace the program runs there, as a separate process."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone."`
 
 	URL     string            `json:"url,omitempty" variables:"tenant" doc:"The http or https URL of a server with streamable HTTP. Redirects are not followed. ${tenant.NAME} may be used in its path, the values of its query and its host, or as its beginning. Either this or command."`

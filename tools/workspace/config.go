@@ -31,7 +31,7 @@ const (
 
 // Config is the configuration of an entry of this kind.
 type Config struct {
-	Root     string            `json:"root,omitempty" path:"true" doc:"The directory that the tools work in. No path leads out of it. The workspace of the session when absent."`
+	Root     string            `json:"root,omitempty" path:"dir" doc:"The directory that the tools work in. No path leads out of it. The workspace of the session when absent."`
 	Prefix   *string           `json:"prefix,omitempty" doc:"How the ids of the tools begin; by default the id of the entry and '_'. May be empty."`
 	ReadOnly bool              `json:"read_only,omitempty" doc:"Leaves out the tools that change files."`
 	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. Without any, run_command does not exist."`
