@@ -47,6 +47,8 @@ type AgentRuntimeBuilder struct {
 	local backend.Backend
 	// patched are the configurations with patches that must not widen access.
 	patched []*config.File
+	// configs are the configurations whose schedules and workflows are checked.
+	configs []*config.File
 }
 
 // New returns an empty builder.
@@ -275,6 +277,9 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 	found = append(found, more...)
 	if !found.HasErrors() {
 		found = append(found, b.checkPatches(ctx, rev)...)
+		for _, file := range b.configs {
+			found = append(found, checkUnattended(ctx, rev, file)...)
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, found

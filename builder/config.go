@@ -74,6 +74,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		}
 	}
 	b.withRecords(f)
+	b.configs = append(b.configs, f)
 	if hash, ok := f.DocumentHash(); ok {
 		b.set.Document = hash
 	}

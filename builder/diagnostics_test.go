@@ -730,8 +730,9 @@ func TestTheTableOfDiagnosticsIsComplete(t *testing.T) {
 		// text that others read, comments, patches, a server with credentials, and a note on the whole.
 		diag.InvalidYAML: true, diag.UnsupportedVersion: true, diag.UnknownField: true, diag.UnsetVariable: true,
 		diag.UnmatchedAgent: true, diag.UnknownScope: true, diag.PlainSecret: true, diag.InvalidIgnore: true, diag.UnmatchedPatch: true, diag.WidenedAccess: true,
-		diag.NoRetry:          true,
-		diag.MissingDirectory: true,
+		diag.NoRetry: true,
+		// Directories and schedules are in files, too.
+		diag.MissingDirectory: true, diag.UnattendedApproval: true,
 	}
 	for _, tt := range rows() {
 		covered[tt.want.Code] = true

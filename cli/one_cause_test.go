@@ -158,6 +158,8 @@ var elsewhere = map[diag.Code]string{
 	diag.EnvBuild:       "the plugins that are shipped register without fail",
 	diag.UnknownScope:   "see withServer",
 	diag.UnmatchedAgent: "see withServer",
+
+	diag.UnattendedApproval: "needs a schedule and a rule; see code_unattended-approval.txtar",
 }
 
 // withServer are the mistakes in the settings of a server.

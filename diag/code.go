@@ -71,6 +71,8 @@ const (
 	// UnknownRuleTool is reported for a permission rule that restricts a tool which
 	// does not exist.
 	UnknownRuleTool Code = "unknown-rule-tool"
+	// UnattendedApproval warns of a run that starts by itself and may wait for a person without end.
+	UnattendedApproval Code = "unattended-approval"
 	// InvalidCondition is reported for a condition of a permission rule that does
 	// not fit the arguments of the tool: an argument that the tool does not have,
 	// which is a warning where the tool may take others than those it lists, or a
@@ -164,6 +166,7 @@ var codes = []Info{
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
 	{UnknownRuleTool, Error, "A permission rule that asks, denies or terminates names a tool that does not exist."},
+	{UnattendedApproval, Warning, "A schedule, event or webhook starts an agent whose permission rules need a person's approval, and nothing bounds the wait."},
 	{InvalidCondition, Error, "A condition of a permission rule does not fit the tool's arguments; a warning where the tool may take others than those it lists."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section; an error when a plugin that guards would claim it."},
 	{IgnoredField, Error, "A guard field has no effect here, as with an endpoint. A warning for other fields."},
