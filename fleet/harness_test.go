@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
@@ -89,7 +90,7 @@ func (p *program) options() config.Options {
 }
 
 func (p *program) newBuilder() *builder.AgentRuntimeBuilder {
-	b := builder.New().WithPlugin("cautious", turntest.Cautious)
+	b := builder.New().WithPlugin("cautious", turntest.Cautious).WithPlugin("permission", permission.New())
 	if p.risky {
 		b.WithTool("risky", turntest.Risky)
 	}

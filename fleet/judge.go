@@ -91,7 +91,11 @@ func (j *judge) judgeAccess(d *resolve.AgentDiff) {
 		text += fmt.Sprintf(", and widens access in %d more ways", n)
 	}
 	fields, hint := []string{c.Field, "sections", "extends"}, "the configuration must allow it under tenants.may.fields"
-	if c.Field == "tool" {
+	switch c.Field {
+	case "other tools":
+		text = fmt.Sprintf("the overlay lets agent %q call tools that it does not have yet, such as those that clients bring, where it may not: %s → %s", d.Agent, c.Old, c.New)
+		hint = "rules of permission cannot be weakened"
+	case "tool":
 		hint = "the configuration must allow it under tenants.may.tools"
 	}
 	if c.Field == "tool" && c.Old == "" {

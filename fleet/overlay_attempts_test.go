@@ -41,7 +41,7 @@ agents:
       - {type: content_match, pattern: done}
       - {type: loop_detection, window: 3}
     reasoning_effort: low
-    plugin_ids: [cautious]
+    plugin_ids: [cautious, permission]
     allowed_tools: [risky, agent_run_other, hand_off_to_other]
     excluded_tools: [extra]
     budgets: {max_tokens: 1000, max_cost: 1, currency: USD, max_duration: 1m, max_model_calls: 5, max_tool_calls: 5}
@@ -52,7 +52,9 @@ agents:
     handoffs: [other]
     max_handoffs: 1
     context_policy: {max_context_tokens: 5000, max_output_tokens: 500, min_recent_messages: 2, summary_max_tokens: 100}
-    sections: {retry: {max_retries: 1}}
+    sections:
+      retry: {max_retries: 1}
+      permission: {default_behavior: ask, rules: [{tool: risky, behavior: ask}, {tool: "*_other", behavior: ask}, {tool: "/^pay_/", behavior: deny}]}
     session_start: [{id: hook, command: ["true"]}]
     a2a: {reply: message}
   other: {model_id: m, system_prompt: other, description: Other., allowed_tools: []}
@@ -110,7 +112,7 @@ var attempts = map[string][]string{
 	"context_policy.max_output_tokens":     {`{"context_policy":{"max_output_tokens":null,"max_context_tokens":4000}}`, `{"context_policy":{"max_output_tokens":501}}`},
 	"context_policy.min_recent_messages":   {`{"context_policy":{"min_recent_messages":null}}`, `{"context_policy":{"min_recent_messages":1000}}`},
 	"context_policy.summary_max_tokens":    {`{"context_policy":{"summary_max_tokens":null}}`, `{"context_policy":{"summary_max_tokens":101}}`},
-	"sections":                             {`{"sections":null}`, `{"sections":{"retry":null}}`, `{"sections":{"retry":{"max_retries":9}}}`, `{"sections":{"compaction":{}}}`},
+	"sections":                             {`{"sections":null}`, `{"sections":{"retry":null}}`, `{"sections":{"retry":{"max_retries":9}}}`, `{"sections":{"permission":{"default_behavior":"allow"}}}`, `{"sections":{"permission":{"rules":[{"tool":"risky","behavior":"ask"}]}}}`, `{"sections":{"permission":{"rules":[{"tool":"/^pay_/","behavior":"deny"},{"tool":"client_*","behavior":"allow"}]}}}`, `{"sections":{"compaction":{}}}`},
 	"session_start":                        {`{"session_start":null}`, `{"session_start":[]}`, `{"session_start":[{"id":"hook","command":["sh"]}]}`},
 	"endpoint":                             {`{"endpoint":{"base_url":"https://elsewhere.example"}}`, `{"endpoint":{"backend":"provider","target":"x","timeout":"1h","options":{},"auth":{"type":"bearer","token":"t"}}}`},
 }

@@ -185,6 +185,15 @@ type DiffGate interface {
 	Widening(before Gate, toolID string) Widening
 }
 
+// SampleGate is implemented by gates whose settings also decide about tools that an agent does not
+// have yet, such as those that clients bring. Diffs compare the decisions on the samples.
+type SampleGate interface {
+	DiffGate
+	// SampleTools returns the ID of a tool for each kind of tool that the settings treat apart,
+	// without the kinds that one of the known IDs belongs to.
+	SampleTools(known []string) []string
+}
+
 // BatchGate judges all tool calls of an answer at once, before the gates are
 // asked about each. Unlike a Gate it may write state; the turn it ends with
 // Finalize, not with Stop. An error, or a panic, fails the turn.

@@ -128,6 +128,7 @@ type view struct {
 	env *execution.Env
 	// does tells apart, by id, what tools do that may be called.
 	does map[string]string
+	set  *registry.Set
 }
 
 // field is a name and its value.
@@ -136,7 +137,7 @@ type field struct{ name, value string }
 // viewOf returns the view of an agent that an explainer has explained.
 func viewOf(x *explainer, e *Explanation) view {
 	a, set := e.Agent, x.rev.Set()
-	v := view{agent: a, single: []field{
+	v := view{agent: a, set: set, single: []field{
 		{"description", a.Description},
 		{"endpoint", endpointText(a.Endpoint)},
 		{"budgets", jsonText(a.Budgets)},
@@ -312,7 +313,11 @@ func compareViews(before, after view, reached *delegation) []Change {
 	changes = append(changes, markGuards(compareNamed("plugin", before.plugins, after.plugins), &before)...)
 	sections := markGuards(compareNamed("section", before.section, after.section), &before)
 	changes = append(changes, sections...)
-	changes = append(changes, compareTools(&before, &after, len(sections) > 0)...)
+	tools := compareTools(&before, &after, len(sections) > 0)
+	changes = append(changes, tools...)
+	if len(sections) > 0 && !slices.ContainsFunc(tools, func(c Change) bool { return c.Widened }) {
+		changes = append(changes, compareOtherTools(&before, &after)...)
+	}
 	return append(changes, reached.compareDelegated(&before, &after, len(sections) > 0)...)
 }
 

@@ -281,6 +281,22 @@ func (e *Env) Widening(before *Env, toolID string, settingsChanged bool) plugins
 	})
 }
 
+// SampleTools returns samples of the tools that gates decide about, without those kinds that one
+// of the known tools belongs to.
+func (e *Env) SampleTools(known []string) (samples []string) {
+	for i := range e.gates {
+		if gate, ok := e.gates[i].gate.(plugins.SampleGate); ok {
+			samples = append(samples, askSamples(gate, known)...)
+		}
+	}
+	return samples
+}
+
+func askSamples(gate plugins.SampleGate, known []string) (samples []string) {
+	defer panics.Handle(func(*panics.Error) { samples = nil })
+	return gate.SampleTools(known)
+}
+
 // ownedGates returns the gates by the plugin that they belong to.
 func (e *Env) ownedGates() map[string][]plugins.Gate {
 	m := make(map[string][]plugins.Gate)

@@ -79,7 +79,7 @@ var fields = []Field{
 	neutral("context_policy.tool_result_preview.min_tokens", MayChange),
 	neutral("context_policy.tool_result_preview.max_chars", MayChange),
 	neutral("context_policy.tool_result_preview.max_lines", MayChange),
-	resolved("sections", Narrowing, "a section that guards is removed or changed; rules are compared by tool", MaySetSections),
+	resolved("sections", Narrowing, "a section that guards is removed or changed; rules are compared by tool, and for tools that come later by their patterns", MaySetSections),
 
 	whole("session_start", Widening, hookRuns),
 	{Path: "a2a", Class: Neutral, Overlay: MayNotChange, whole: true},
