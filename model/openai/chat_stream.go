@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -88,6 +89,8 @@ type chatChoice struct {
 	Text vendorhttp.Text `json:"text"`
 	// ToolCalls are the calls of servers that put them beside the delta.
 	ToolCalls []chatPiece `json:"tool_calls"`
+	// CamelReason is the finish reason of gateways that write names in camel case.
+	CamelReason vendorhttp.Text `json:"finishReason"`
 }
 
 type chatDelta struct {
@@ -104,7 +107,34 @@ type chatDelta struct {
 	// FunctionCall is the only call of an answer in the first form of the API.
 	FunctionCall *chatCallPiece `json:"function_call"`
 
+	camelFields
 	messageFields
+}
+
+// camelFields are the fields of a delta from gateways that write names in camel case.
+type camelFields struct {
+	CamelReasoning vendorhttp.Text `json:"reasoningContent"`
+	CamelCalls     []chatPiece     `json:"toolCalls"`
+	CamelCall      *chatCallPiece  `json:"functionCall"`
+}
+
+// normalize moves content under other names to where the API has it.
+func (d *chatDelta) normalize() {
+	d.Content.thought = cmp.Or(d.Content.thought, d.Thinking)
+	if d.ReasoningContent.text == "" {
+		d.ReasoningContent.text = d.CamelReasoning
+	}
+	if len(d.ToolCalls) == 0 {
+		d.ToolCalls = d.CamelCalls
+	}
+	d.FunctionCall = cmp.Or(d.FunctionCall, d.CamelCall)
+	d.Thinking, d.camelFields = "", camelFields{}
+}
+
+// DecodeText reads a delta that is a text.
+func (d *chatDelta) DecodeText(text string) bool {
+	d.Content.text = vendorhttp.Content(text)
+	return true
 }
 
 // messageContent is the content of an answer: a text, or parts, some of which are thoughts at Mistral.
@@ -159,6 +189,15 @@ type chatCallPiece struct {
 	Name vendorhttp.Text `json:"name"`
 
 	callArgumentNames
+}
+
+// DecodeText reads the name of a function that stands beside its arguments.
+func (p *chatCallPiece) DecodeText(text string) bool {
+	if strings.ContainsRune(text, '{') {
+		return false
+	}
+	p.Name = vendorhttp.Text(text)
+	return true
 }
 
 // callArgumentNames holds the arguments of a call under the names that servers use.
@@ -261,21 +300,21 @@ func (s *chatStream) addChoice(c *chatChoice, out *vendorhttp.Batch) {
 	if len(c.Delta.ToolCalls) == 0 {
 		c.Delta.ToolCalls = c.ToolCalls
 	}
-	c.Delta.Content.thought = cmp.Or(c.Delta.Content.thought, c.Delta.Thinking)
+	c.Delta.normalize()
 	s.had.add(&c.Delta)
 	s.addDelta(&c.Delta, out)
 	if c.Message != nil {
 		s.addDelta(s.missingFrom(c.Message), out)
 	}
-	if c.FinishReason != "" {
-		s.reason = string(c.FinishReason)
+	if reason := cmp.Or(c.FinishReason, c.CamelReason); reason != "" {
+		s.reason = string(reason)
 	}
 }
 
 // missingFrom returns the parts of a complete message that the deltas lacked.
 func (s *chatStream) missingFrom(message *chatDelta) *chatDelta {
 	missing := *message
-	missing.Content.thought = cmp.Or(missing.Content.thought, missing.Thinking)
+	missing.normalize()
 	if s.had.text {
 		missing.Content.text, missing.Refusal = "", ""
 	}

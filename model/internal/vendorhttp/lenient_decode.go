@@ -9,8 +9,9 @@ import (
 )
 
 // decodeLeniently decodes JSON from servers that send wrong types: an object becomes a list of one or
-// of its numbered members, numbers become texts, and empty values (IsNothing) zero values. Others may
-// hold part of the answer and return an *json.UnmarshalTypeError.
+// of its numbered members, numbers become texts, and empty values (IsNothing) zero values. Objects and
+// lists may be encoded twice. Other values may hold part of the answer and return an
+// *json.UnmarshalTypeError.
 func decodeLeniently(data []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	v.SetZero()
@@ -55,20 +56,51 @@ func decodeValue(data json.RawMessage, v reflect.Value, field string) error {
 	return mismatchError(data, v, field)
 }
 
+// textDecoder is implemented by structs that some servers send as a text. DecodeText reports whether it
+// has read the text, which may be the object encoded twice.
+type textDecoder interface{ DecodeText(text string) bool }
+
+// encodedTwice returns the JSON value that a JSON string holds, or data if it holds none that begins
+// with the byte.
+func encodedTwice(data json.RawMessage, begin byte) json.RawMessage {
+	var text string
+	if data[0] != '"' || json.Unmarshal(data, &text) != nil {
+		return data
+	}
+	if text = strings.TrimSpace(text); text == "" || text[0] != begin || !json.Valid([]byte(text)) {
+		return data
+	}
+	return json.RawMessage(text)
+}
+
 func decodeStruct(data json.RawMessage, v reflect.Value, field string) error {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil {
-		if IsNothing(data) {
+	if IsNothing(data) {
+		return nil
+	}
+	if d, ok := v.Addr().Interface().(textDecoder); ok && data[0] == '"' {
+		var text Text
+		if err := text.UnmarshalJSON(data); err != nil {
+			return err
+		}
+		if d.DecodeText(string(text)) {
 			return nil
 		}
+	}
+	data = encodedTwice(data, '{')
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
 		return mismatchError(data, v, field)
 	}
+	return decodeMembers(members, v, field)
+}
+
+func decodeMembers(members map[string]json.RawMessage, v reflect.Value, field string) error {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		var err error
 		if f.Anonymous && name == "" {
-			err = decodeStruct(data, v.Field(i), field)
+			err = decodeMembers(members, v.Field(i), field)
 		} else if value, ok := members[name]; ok {
 			err = decodeValue(value, v.Field(i), field+"."+name)
 		}
@@ -80,6 +112,7 @@ func decodeStruct(data json.RawMessage, v reflect.Value, field string) error {
 }
 
 func decodeList(data json.RawMessage, v reflect.Value, field string) error {
+	data = encodedTwice(encodedTwice(data, '['), '{')
 	var elements []json.RawMessage
 	switch {
 	case data[0] == '{' && !IsNothing(data):
