@@ -54,6 +54,7 @@ type Configured struct {
 	Executor Executor
 	Params   Params
 	Edits    *spec.RequestEdits
+	KeepTags bool
 }
 
 var _ Executor = (*Configured)(nil)
@@ -63,6 +64,7 @@ func (c *Configured) Stream(ctx context.Context, req *Request) iter.Seq2[Event, 
 	own := *req
 	own.Params = c.Params.Merge(req.Params)
 	own.Edits = c.Edits.Merge(req.Edits)
+	own.KeepTags = c.KeepTags || req.KeepTags
 	return c.Executor.Stream(ctx, &own)
 }
 

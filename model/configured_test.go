@@ -22,7 +22,8 @@ func TestSettingsOfARequestWinOverThoseOfTheModel(t *testing.T) {
 	base := &seen{}
 	c := &model.Configured{
 		Executor: base, Params: model.Params{Temperature: new(0.5), Seed: new(1), Stop: []string{"m"}, Verbosity: "low"},
-		Edits: &spec.RequestEdits{Omit: []string{"store", "text.x"}, Set: map[string]json.RawMessage{"user": []byte("1"), "tier": []byte("2")}},
+		Edits:    &spec.RequestEdits{Omit: []string{"store", "text.x"}, Set: map[string]json.RawMessage{"user": []byte("1"), "tier": []byte("2")}},
+		KeepTags: true,
 	}
 	req := &model.Request{
 		Params: model.Params{Seed: new(2), ServiceTier: "flex", Stop: []string{"a"}},
@@ -38,7 +39,10 @@ func TestSettingsOfARequestWinOverThoseOfTheModel(t *testing.T) {
 	if diff := cmp.Diff(edits, base.request.Edits); diff != "" {
 		t.Errorf("the edits (-want +got):\n%s", diff)
 	}
-	if req.Temperature != nil || len(req.Edits.Omit) != 1 {
+	if !base.request.KeepTags {
+		t.Error("the tags are not kept")
+	}
+	if req.Temperature != nil || req.KeepTags || len(req.Edits.Omit) != 1 {
 		t.Error("the request was changed")
 	}
 }

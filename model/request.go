@@ -83,6 +83,8 @@ type Request struct {
 	Cache bool
 	// Edits changes the body of the request after the provider's edits; nil for none.
 	Edits *spec.RequestEdits
+	// KeepTags leaves tagged reasoning at the beginning of the answer in its text.
+	KeepTags bool
 	Params
 }
 

@@ -264,10 +264,11 @@ func (r *resolver) executorOf(m *spec.Model) model.Executor {
 	r.trace.addChoice("looked up", "provider", m.ProviderID, "")
 	r.checkParams(m, exec)
 	r.noteDialect(m, exec)
-	if !m.HasOptions() {
+	keepsTags := m.ReasoningTags == spec.KeepTags
+	if !m.HasOptions() && !keepsTags {
 		return exec
 	}
-	return &model.Configured{Executor: exec, Params: model.OptionParams(&m.ModelOptions), Edits: m.Request}
+	return &model.Configured{Executor: exec, Params: model.OptionParams(&m.ModelOptions), Edits: m.Request, KeepTags: keepsTags}
 }
 
 // modelExecutor returns the executor of an agent that runs on one model, or nil

@@ -43,8 +43,21 @@ type Model struct {
 	Modalities      *Modalities `json:"modalities,omitempty" doc:"Kinds of content the model reads and writes."`
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"When the model's knowledge ends, as YYYY-MM or YYYY-MM-DD; the model is told it, with the date."`
 	Pricing         *Pricing    `json:"pricing,omitempty" doc:"The price of tokens."`
+	// ReasoningTags is empty for ReadTags.
+	ReasoningTags ReasoningTags `json:"reasoning_tags,omitempty" enum:"read|keep" default:"read" doc:"What becomes of text in tags such as <think> at the beginning of an answer: read makes it reasoning, keep leaves it in the text."`
 	ModelOptions
 }
+
+// ReasoningTags is what becomes of tagged reasoning at the beginning of an answer's text.
+type ReasoningTags string
+
+// The treatments of tagged reasoning.
+const (
+	// ReadTags makes it reasoning.
+	ReadTags ReasoningTags = "read"
+	// KeepTags leaves it in the text.
+	KeepTags ReasoningTags = "keep"
+)
 
 // Modalities lists the kinds of content a model reads and writes.
 type Modalities struct {
@@ -105,6 +118,11 @@ func (m *Model) Validate() diag.List {
 	if m.KnowledgeCutoff != "" && !validCutoff(m.KnowledgeCutoff) {
 		list = append(list, diag.New(diag.InvalidValue, "knowledge_cutoff",
 			"knowledge_cutoff is %q; it must be a date written YYYY-MM or YYYY-MM-DD", m.KnowledgeCutoff))
+	}
+	switch m.ReasoningTags {
+	case "", ReadTags, KeepTags:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "reasoning_tags", "reasoning_tags is %q; allowed are read and keep", m.ReasoningTags))
 	}
 	list = append(list, m.validateOptions()...)
 	if m.Pricing != nil {

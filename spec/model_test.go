@@ -43,6 +43,10 @@ func TestModelValidate(t *testing.T) {
 			`invalid-value modalities.input[2]: modality "text" is listed twice`,
 			`invalid-value modalities.output[4]: modality "image" is listed twice`,
 		}},
+		"tags that are kept": {sound(func(m *spec.Model) { m.ReasoningTags = spec.KeepTags }), nil},
+		"unknown tags": {sound(func(m *spec.Model) { m.ReasoningTags = "drop" }), []string{
+			`invalid-value reasoning_tags: reasoning_tags is "drop"; allowed are read and keep`,
+		}},
 		"free of charge": {sound(func(m *spec.Model) { m.Pricing = &spec.Pricing{CachedInputPerMillion: new(0.0)} }), nil},
 		"prices": {sound(func(m *spec.Model) {
 			m.Pricing = &spec.Pricing{InputPerMillion: math.NaN(), OutputPerMillion: math.Inf(1), CachedInputPerMillion: new(-0.5)}

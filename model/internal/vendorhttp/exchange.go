@@ -171,7 +171,10 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 		} else {
 			done, err = t.endStream(translator, in, out)
 		}
-		events := t.thoughts.separate(out.Events)
+		events := out.Events
+		if !t.editor.request.KeepTags {
+			events = t.thoughts.separate(events)
+		}
 		if done && t.lacksAnswer(events) {
 			err = &model.Error{Class: model.EmptyAnswer, Message: "the answer has no text, tool call or refusal" + t.unknown, Usage: events[len(events)-1].Usage}
 			events = nil

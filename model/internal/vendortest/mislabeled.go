@@ -90,6 +90,13 @@ func (v *Vendor) CheckThoughts(t *testing.T, stream func(pieces ...string) strin
 	} {
 		list = append(list, says("a thought in "+tag[0], tag[0], "Hm.", tag[0]+"Hm."+tag[1]+"\nhi"))
 	}
+	keep := v.helloRequest()
+	keep.KeepTags = true
+	for _, text := range []string{"<think>Hm.</think>hi", "Hm.\n</think>\nhi"} {
+		list = append(list, Recording{
+			Name: "the kept text " + text, Request: func() *model.Request { return keep }, Stream: stream(text), Reason: model.FinishStop, Parts: []model.Part{model.Text(text)},
+		})
+	}
 	for _, text := range []string{"<th", "<thin", "<thinker>", "<p>hi</p>", "[1] hi", "hi <think>Hm.</think>", "“hi”", "◁", "</think>", "`<think>`", "See </think>", "```\n</think>\n```", "Tags:\n<think>\n</think>"} {
 		list = append(list, Recording{Name: "the text " + text, Stream: stream(text), Reason: model.FinishStop, Parts: []model.Part{model.Text(text)}})
 	}
