@@ -84,10 +84,10 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 	case p.isThinking() && has("thinking") && (has("support") || vendorhttp.SaysUnsupported(said)):
 		c.neverThinks = true
 	case has("max_tokens"):
-		if n := outputLimit(said); n > 0 && (c.outputLimit == 0 || n < c.outputLimit) {
+		if n := p.outputLimitFrom(said); n > 0 && (c.outputLimit == 0 || n < c.outputLimit) {
 			c.outputLimit = n
 		}
-		if n := outputRoom(said); leastRoom <= n && n < int(p.params.MaxTokens) {
+		if n := outputRoom(said); vendorhttp.LeastOutput <= n && n < int(p.params.MaxTokens) {
 			c.outputRoom = n
 		}
 	default:
@@ -131,21 +131,24 @@ func (c concessions) lessSampling(said string, p *plan) concessions {
 	return c
 }
 
-var tooManyTokens = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
+// smallestLimit is the output limit of the oldest models, for refusals that name none.
+const smallestLimit = 4096
 
-// outputLimit returns the limit that a refusal of too many output tokens names,
-// 0 when it names none.
-func outputLimit(said string) int {
-	found := tooManyTokens.FindStringSubmatch(said)
-	if found == nil {
+// outputLimitFrom returns the output limit to use after a refusal of too many output tokens: the one that it
+// names, or smallestLimit in place of a default; 0 for other refusals.
+func (p *plan) outputLimitFrom(said string) int {
+	sent := int(p.params.MaxTokens)
+	switch named := vendorhttp.LowerOutputLimit(said, sent); {
+	case strings.Contains(said, "context"):
+		return 0
+	case named > 0:
+		return named
+	case !p.limited && sent > smallestLimit && vendorhttp.SaysTooManyTokens(said):
+		return smallestLimit
+	default:
 		return 0
 	}
-	n, _ := strconv.Atoi(found[1]) // 0 for a number without meaning
-	return n
 }
-
-// leastRoom is the smallest answer that is worth requesting, in tokens.
-const leastRoom = 256
 
 var noRoom = regexp.MustCompile(`exceed context limit: (\d+) \+ \d+ > (\d+)`)
 

@@ -125,6 +125,21 @@ func TestConcessions(t *testing.T) {
 			}
 			return ""
 		}, 2, 1},
+		{"a limit in other words", func(*model.Request) {}, func(r *apiRequest) string {
+			if r.MaxTokens > 8000 {
+				return "max_tokens must be less than or equal to 8,000 for claude-3-5"
+			}
+			return ""
+		}, 2, 1},
+		{"a limit that is not named", func(*model.Request) {}, func(r *apiRequest) string {
+			if r.MaxTokens > 5000 {
+				return "max_tokens: value is too large for claude-3"
+			}
+			return ""
+		}, 2, 1},
+		{"a set limit, and none that is named", func(r *model.Request) { r.MaxOutputTokens = 9000 }, func(*apiRequest) string {
+			return "max_tokens: value is too large"
+		}, 0, 0},
 		{"short answers to a set limit", func(r *model.Request) { r.MaxOutputTokens = 9000 }, func(r *apiRequest) string {
 			if r.MaxTokens > 4096 {
 				return fmt.Sprintf("max_tokens: %d > 4096, which is the maximum allowed number of output tokens for claude-3-haiku", r.MaxTokens)

@@ -119,23 +119,12 @@ var includeField = regexp.MustCompile("(?:body\\.|['\"`])include\\b")
 // '/messages/1/content', 'string' not in 'null'".
 var nullContent = regexp.MustCompile(`(?i)messages?\b.*\bcontent\b.*\b(null|none|nil|valid string|a string)\b`)
 
-// tooManyTokens matches what servers say of an output limit that is too large for the model.
-var tooManyTokens = regexp.MustCompile(`(?i)too large|at most|exceed|maximum|less than|range|<=|limit`)
-
-var wholeNumber = regexp.MustCompile(`\d[\d,]*`)
-
 // lowerOutputLimit returns the output limit that a refusal of a larger one names; 0 if it names none.
-func (r *refusal) lowerOutputLimit(sent int) (named int) {
-	if !r.blamesField("max_tokens", "max_completion_tokens", "max_output_tokens") || !tooManyTokens.MatchString(r.message) || r.saysContextOverflow() {
+func (r *refusal) lowerOutputLimit(sent int) int {
+	if !r.blamesField("max_tokens", "max_completion_tokens", "max_output_tokens") || r.saysContextOverflow() {
 		return 0
 	}
-	for _, digits := range wholeNumber.FindAllString(r.message, -1) {
-		n, err := strconv.Atoi(strings.ReplaceAll(digits, ",", ""))
-		if err == nil && n < sent {
-			named = max(named, n)
-		}
-	}
-	return named
+	return vendorhttp.LowerOutputLimit(r.message, sent)
 }
 
 // noThinking matches what servers say of models that do not reason, as Ollama does: "qwen2.5 does not
@@ -150,9 +139,6 @@ var (
 	inputSize  = regexp.MustCompile(`(?i)(\d+)(?: tokens?)? (?:input tokens|in the (?:messages|prompt|input)|of text input|from the input)|prompt contains at least (\d+)`)
 )
 
-// leastRoom is the smallest answer that is worth requesting, in tokens.
-const leastRoom = 256
-
 // outputRoom returns how many tokens a conversation leaves for the answer; 0 if the refusal does not say,
 // or if it is too little.
 func (r *refusal) outputRoom(sent int) int {
@@ -162,7 +148,7 @@ func (r *refusal) outputRoom(sent int) int {
 	}
 	size, err := strconv.Atoi(window[1])
 	used, err2 := strconv.Atoi(input[1] + input[2])
-	if room := size - used; err == nil && err2 == nil && leastRoom <= room && room < sent {
+	if room := size - used; err == nil && err2 == nil && vendorhttp.LeastOutput <= room && room < sent {
 		return room
 	}
 	return 0
