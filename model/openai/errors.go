@@ -78,7 +78,8 @@ func parseRefusal(data []byte) *refusal {
 		refusalFields
 	}
 	_ = json.Unmarshal(data, &outer) // what is not an object leaves all empty
-	if !vendorhttp.IsNothing(outer.Error) {
+	isStatus := !vendorhttp.IsNothing(outer.Message) && isStatusText(outer.Error)
+	if !vendorhttp.IsNothing(outer.Error) && !isStatus {
 		return parseErrorValue(outer.Error)
 	}
 	if bytes.Contains(outer.Message, []byte(`"role"`)) {
@@ -88,7 +89,22 @@ func parseRefusal(data []byte) *refusal {
 	if message == "" && outer.Code == "" {
 		return nil
 	}
-	return outer.toRefusal(message)
+	return outer.toRefusal(vendorhttp.Text(vendorhttp.WithErrors(string(message), data)))
+}
+
+// isStatusText reports whether the value of an error field only repeats the HTTP status, as with Spring
+// and Fastify.
+func isStatusText(data json.RawMessage) bool {
+	var text string
+	if json.Unmarshal(data, &text) != nil || text == "" {
+		return false
+	}
+	for status := http.StatusBadRequest; status < 600; status++ {
+		if text == http.StatusText(status) {
+			return true
+		}
+	}
+	return false
 }
 
 type refusalFields struct {
@@ -118,6 +134,7 @@ func parseErrorValue(data json.RawMessage) *refusal {
 	if json.Unmarshal(data, &inner) != nil || inner.Message == "" {
 		inner.Message = vendorhttp.Text(vendorhttp.ErrorText(data))
 	}
+	inner.Message = vendorhttp.Text(vendorhttp.WithErrors(string(inner.Message), data))
 	if raw := inner.Metadata.Value.Raw; raw != "" {
 		inner.Message += ": " + vendorhttp.Text(cmp.Or(vendorhttp.ErrorText([]byte(raw)), string(raw)))
 	}

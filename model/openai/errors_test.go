@@ -46,6 +46,10 @@ func TestClassify(t *testing.T) {
 		{400, `{"error":{"message":{"detail":[{"loc":["body","seed"],"msg":"extra"}]},"code":3}}`, model.InvalidRequest, "body.seed: extra"},
 		{400, `{"msg":"bad request body"}`, model.InvalidRequest, "bad request body"},
 		{400, `{"detail":{"message":"bad thing"}}`, model.InvalidRequest, "bad thing"},
+		{400, `{"status":400,"error":"Bad Request","message":"Unrecognized field \"foo\"","path":"/v1/chat"}`, model.InvalidRequest, "foo"},                                                                // Spring
+		{400, `{"message":"additional properties","errors":[{"path":".body.seed","message":"should NOT have additional properties"}]}`, model.InvalidRequest, "additional properties: .body.seed: should"}, // Express
+		{400, `{"error":{"message":"Invalid body","details":[{"field":"seed","message":"unknown"}]}}`, model.InvalidRequest, "Invalid body: seed: unknown"},
+		{400, `{"error":"Bad Request"}`, model.InvalidRequest, "Bad Request"},
 		{408, ``, model.Timeout, "Timeout"},
 		{409, ``, model.Provider, "Conflict"},
 		{402, `{"error":{"message":"Insufficient Balance","type":"unknown_error","code":"invalid_request_error"}}`, model.Unauthorized, "Insufficient Balance"},

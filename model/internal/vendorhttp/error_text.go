@@ -1,6 +1,7 @@
 package vendorhttp
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -100,7 +101,7 @@ func errorText(data json.RawMessage, depth int) string {
 	}
 	for _, name := range errorTexts {
 		if text = errorText(object[name], depth+1); text != "" {
-			return placeOfError(object) + text
+			return placeOfError(object) + withErrors(text, object, depth)
 		}
 	}
 	var texts []string
@@ -113,6 +114,25 @@ func errorText(data json.RawMessage, depth int) string {
 		}
 	}
 	return strings.Join(texts, "; ")
+}
+
+// WithErrors adds to an error's message the list of errors that its JSON has beside the message.
+func WithErrors(message string, data []byte) string {
+	var object map[string]json.RawMessage
+	_ = json.Unmarshal(data, &object) // anything but an object has no list
+	return withErrors(message, object, 0)
+}
+
+func withErrors(message string, object map[string]json.RawMessage, depth int) string {
+	for _, name := range []string{"errors", "details", "detail"} {
+		if list := bytes.TrimSpace(object[name]); len(list) == 0 || list[0] != '[' {
+			continue
+		}
+		if text := errorText(object[name], depth+1); text != "" && message != "" && !strings.Contains(message, text) {
+			message += ": " + text
+		}
+	}
+	return message
 }
 
 // placeOfError returns the place of an error as a prefix of its text.

@@ -89,7 +89,7 @@ func (f *optionalField) leaveOut(e *bodyEdit) {
 
 // unsupported matches what servers say of fields that they or a model do not take, unlike of
 // values out of range.
-var unsupported = regexp.MustCompile(`(?i)not permitted|unknown|unrecognized|unsupported|not support|unexpected|extra[ _](inputs|fields|forbidden)|not allowed|deprecated|only the default`)
+var unsupported = regexp.MustCompile(`(?i)not permitted|unknown|unrecognized|unsupported|not support|unexpected|extra[ _](inputs|fields|forbidden)|additional propert|not recogni[sz]ed|not allowed|deprecated|only the default`)
 
 // SaysUnsupported reports whether an error rejects a field as not supported.
 func SaysUnsupported(text string) bool { return unsupported.MatchString(text) }
