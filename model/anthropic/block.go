@@ -43,13 +43,21 @@ type blockContent struct {
 
 type blockDelta struct {
 	Index vendorhttp.Number `json:"index"`
-	Delta struct {
-		Type        vendorhttp.Text      `json:"type"`
-		Text        vendorhttp.Content   `json:"text"`
-		PartialJSON vendorhttp.Arguments `json:"partial_json"`
-		Thinking    vendorhttp.Text      `json:"thinking"`
-		Signature   vendorhttp.Text      `json:"signature"`
-	} `json:"delta"`
+	Delta deltaFields       `json:"delta"`
+}
+
+type deltaFields struct {
+	Type        vendorhttp.Text      `json:"type"`
+	Text        vendorhttp.Content   `json:"text"`
+	PartialJSON vendorhttp.Arguments `json:"partial_json"`
+	Thinking    vendorhttp.Text      `json:"thinking"`
+	Signature   vendorhttp.Text      `json:"signature"`
+}
+
+// DecodeText reads a delta that is a text.
+func (d *deltaFields) DecodeText(text string) bool {
+	d.Text = vendorhttp.Content(text)
+	return true
 }
 
 func (a *answer) startBlock(data []byte) error {

@@ -37,6 +37,8 @@ func TestOddStreamsAreRead(t *testing.T) {
 		says("a block that ends twice", vendortest.EventStream(text, hi, stop, stop, ended, over)),
 		says("a block that starts twice", vendortest.EventStream(text, text, hi, stop, ended, over)),
 		says("a block that is null", vendortest.EventStream(text, `{"type":"content_block_start","index":1,"content_block":null}`, hi, ended, over)),
+		says("a delta that is a text", vendortest.EventStream(text, `{"type":"content_block_delta","index":0,"delta":"hi"}`, ended, over)),
+		says("events that are encoded twice", vendortest.EventStream(`"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"text\":\"hi\"}}"`, `"{\"type\":\"message_stop\"}"`)),
 		says("a delta without a type", vendortest.EventStream(text, `{"type":"content_block_delta","index":0,"delta":{"text":"hi"}}`, ended, over)),
 		says("texts in a list", vendortest.EventStream(`{"type":"content_block_delta","index":"0","delta":{"type":"text_delta","text":["h","i"]}}`, ended, over)),
 		says("a message that is text", vendortest.EventStream(`{"type":"message_start","message":"m"}`, text, hi, ended, over)),

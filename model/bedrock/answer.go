@@ -70,6 +70,12 @@ type blockDelta struct {
 	} `json:"reasoningContent"`
 }
 
+// DecodeText reads a delta that is a text.
+func (d *blockDelta) DecodeText(text string) bool {
+	d.Text = vendorhttp.Content(text)
+	return true
+}
+
 // usage is the vendor's count. The input tokens are those that have nothing to do with
 // the cache.
 type usage struct {

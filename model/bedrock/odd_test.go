@@ -31,6 +31,7 @@ func TestOddStreamsAreRead(t *testing.T) {
 		says("a reason that is a number", hi+stop+"event: messageStop\ndata: {\"stopReason\":1}\n\n"),
 		says("a reason that is null", hi+stop+"event: messageStop\ndata: {\"stopReason\":null}\n\n"),
 		says("a delta that is null", "event: contentBlockDelta\ndata: {\"delta\":null}\n\n"+hi+stop+over),
+		says("a delta that is a text", "event: contentBlockDelta\ndata: {\"delta\":\"hi\"}\n\n"+stop+over),
 		says("a start that is text", "event: contentBlockStart\ndata: {\"start\":\"\"}\n\n"+hi+stop+over),
 		says("a block that ends twice", hi+stop+stop+over),
 		says("a block that does not end", hi+over),

@@ -78,9 +78,17 @@ type candidate struct {
 	FinishMessage vendorhttp.Text   `json:"finishMessage"`
 	OtherReason   vendorReason      `json:"finish_reason"`
 	OtherMessage  vendorhttp.Text   `json:"finish_message"`
-	Content       struct {
-		Parts []part `json:"parts"`
-	} `json:"content"`
+	Content       content           `json:"content"`
+}
+
+type content struct {
+	Parts []part `json:"parts"`
+}
+
+// DecodeText reads content that is a text.
+func (c *content) DecodeText(text string) bool {
+	c.Parts = []part{{Text: vendorhttp.Content(text)}}
+	return true
 }
 
 type part struct {
@@ -90,6 +98,12 @@ type part struct {
 	FunctionCall     *functionCall      `json:"functionCall"`
 	OtherSignature   vendorhttp.Text    `json:"thought_signature"`
 	OtherCall        *functionCall      `json:"function_call"`
+}
+
+// DecodeText reads a part that is a text.
+func (p *part) DecodeText(text string) bool {
+	p.Text = vendorhttp.Content(text)
+	return true
 }
 
 type functionCall struct {

@@ -191,7 +191,7 @@ type chatCallPiece struct {
 	callArgumentNames
 }
 
-// DecodeText reads the name of a function that stands beside its arguments.
+// DecodeText reads a function that is only a name, with the arguments beside it.
 func (p *chatCallPiece) DecodeText(text string) bool {
 	if strings.ContainsRune(text, '{') {
 		return false

@@ -73,6 +73,7 @@ func TestOddStreamsOfChatCompletionsAreRead(t *testing.T) {
 		textRecording("a delta that is a text", vendortest.EventStream(`{"choices":[{"delta":"h"}]}`, `{"choices":[{"delta":"i","finish_reason":"stop"}]}`), "hi"),
 		textRecording("a delta that is a text with an object", vendortest.EventStream(`{"choices":[{"delta":"{\"a\":1}"}]}`, stopChunk), `{"a":1}`),
 		textRecording("a message that is a text", `{"choices":[{"message":"hi","finish_reason":"stop"}]}`, "hi"),
+		textRecording("events that are encoded twice", vendortest.EventStream(`"{\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}"`, stopChunk), "hi"),
 		textRecording("choices that are encoded twice", vendortest.EventStream(`{"choices":"[{\"delta\":{\"content\":\"hi\"}}]"}`, stopChunk), "hi"),
 		callsParis("calls in camel case", vendortest.EventStream(`{"choices":[{"delta":{"toolCalls":[{"index":0,"id":"a1","function":{"name":"weather","arguments":"{\"city\":\"Paris\"}"}}]},"finishReason":"tool_calls"}]}`)),
 		callsParis("a function that is encoded twice", vendortest.EventStream(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a1","function":"{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}"}]}}]}`, stopChunk)),

@@ -227,6 +227,9 @@ func hasAnswer(events []model.Event) bool {
 // translateEvent translates the event that was read. A document may hold an error, and signs
 // of life say nothing.
 func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Batch) (bool, error) {
+	if in.framing.Decode == nil {
+		in.event.Data = encodedTwice(in.event.Data, '{')
+	}
 	if in.framing.Decode == nil && string(in.event.Name) != "error" && in.event.IsNoise() {
 		t.noteUnknown(in.event.Data)
 		return false, nil

@@ -64,13 +64,22 @@ type textDecoder interface{ DecodeText(text string) bool }
 // with the byte.
 func encodedTwice(data json.RawMessage, begin byte) json.RawMessage {
 	var text string
-	if data[0] != '"' || json.Unmarshal(data, &text) != nil {
+	if len(data) == 0 || data[0] != '"' || json.Unmarshal(data, &text) != nil {
 		return data
 	}
 	if text = strings.TrimSpace(text); text == "" || text[0] != begin || !json.Valid([]byte(text)) {
 		return data
 	}
 	return json.RawMessage(text)
+}
+
+// onlyElement returns the element of a list of one, and other data as it is.
+func onlyElement(data json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	if data[0] != '[' || json.Unmarshal(data, &list) != nil || len(list) != 1 {
+		return data
+	}
+	return list[0]
 }
 
 func decodeStruct(data json.RawMessage, v reflect.Value, field string) error {
@@ -86,7 +95,7 @@ func decodeStruct(data json.RawMessage, v reflect.Value, field string) error {
 			return nil
 		}
 	}
-	data = encodedTwice(data, '{')
+	data = onlyElement(encodedTwice(data, '{'))
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {
 		return mismatchError(data, v, field)

@@ -91,7 +91,14 @@ const quoteLimit = 120
 func describeEvent(data []byte, err error) string {
 	what := "an event is not JSON"
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		what = "an event has a " + mismatch.Value + " in the field " + strings.TrimPrefix(mismatch.Field, ".")
+		article := "a "
+		if mismatch.Value == "array" || mismatch.Value == "object" {
+			article = "an "
+		}
+		what = "an event has " + article + mismatch.Value
+		if field := strings.TrimPrefix(mismatch.Field, "."); field != "" {
+			what += " in the field " + field
+		}
 	}
 	return what + ": " + quoteStart(data)
 }
