@@ -89,7 +89,7 @@ type Aborter interface {
 // ErrReleased is the cause of the end of Execute's context when the turn has not
 // ended but continues on another worker, or on this one later. What runs elsewhere
 // for the turn must be left running.
-var ErrReleased = errors.New("the turn continues on another worker")
+var ErrReleased = tools.ErrReleased
 
 // Released reports whether a context has ended because its turn continues on
 // another worker.

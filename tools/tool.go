@@ -7,6 +7,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"math"
 	"time"
@@ -135,7 +136,15 @@ type Host interface {
 	// Handoff hands the conversation to another agent at the end of the step; the first of
 	// several requests in a step counts. An error means that the handoff is not possible.
 	Handoff(ctx context.Context, agentID string) error
+	// Keep stores the state from which the call continues, as Call.Resumed without answers, if the
+	// process dies before the call returns. It returns once that is durable. Calls with the effect
+	// Read are repeated instead.
+	Keep(ctx context.Context, state json.RawMessage) error
 }
+
+// ErrReleased is the cause of the end of a call's context when the call continues in another
+// process.
+var ErrReleased = errors.New("the turn continues on another worker")
 
 // Sampled is the answer of a model to a tool.
 type Sampled struct {

@@ -121,6 +121,17 @@ func (e *DelegateEffectError) Error() string {
 	return fmt.Sprintf("call agent %s: tool %s must have the effect %q to run agents", e.Agent, e.Tool, tools.Once)
 }
 
+// Keep stores the state from which the call continues if the process dies.
+func (h *callHost) Keep(ctx context.Context, state json.RawMessage) error {
+	switch {
+	case h.over.Load():
+		return errCallOver
+	case !h.batch.isJournaled() || h.entry.Descriptor.EffectClass() == tools.Read:
+		return nil
+	}
+	return h.keepState(ctx, state)
+}
+
 // keepState stores the state from which the call continues if the process dies.
 func (h *callHost) keepState(ctx context.Context, state json.RawMessage) error {
 	asked := &keepRequest{ctx: ctx, state: state, answer: make(chan error, 1)}

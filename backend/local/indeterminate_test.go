@@ -97,6 +97,32 @@ func TestACallInDoubtIsRepeatedUnlessItsEffectForbidsIt(t *testing.T) {
 	}
 }
 
+func TestACallInDoubtContinuesWhereItsToolHasKept(t *testing.T) {
+	for effect, want := range map[tools.Effect]string{tools.Read: "x from the start", tools.Idempotent: `x from {"at":1}`, tools.Once: `x from {"at":1}`} {
+		l := &ledger{t: t}
+		s := stage{model: says(asks("hm", call("x"), call("other")), text("done")), journal: l, tools: map[string]tools.Tool{
+			"other": answers("other"),
+			"x": like(tools.Descriptor{Effect: effect}, func(ctx context.Context, c *tools.Call) (tools.Result, error) {
+				if c.Resumed != nil {
+					return tools.TextResult("from " + string(c.Resumed.State)), nil
+				}
+				return tools.TextResult("from the start"), c.Host.Keep(ctx, json.RawMessage(`{"at":1}`))
+			}),
+		}}
+		s.play(t)
+		state := l.begun[0]
+		for _, entry := range l.kept {
+			state.Record(entry, nil)
+		}
+		s.model = says(text("done"))
+		second := s.goesOn(t, state)
+		second.ends(t, event.NaturalEnd, "")
+		if got := second.results()[0]; got != want {
+			t.Errorf("%s: the call continues %q", effect, got)
+		}
+	}
+}
+
 func TestTheStateOfACallThatBeginsHasItsEntryWithoutOutcome(t *testing.T) {
 	l := &ledger{t: t}
 	var ran []string

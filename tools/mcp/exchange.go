@@ -70,6 +70,9 @@ func (s *server) runExchange(ctx context.Context, call *tools.Call, r *request) 
 		}
 	}
 	for {
+		if id := e.task.load(); id != "" { // with the answers that it may lack
+			s.storeTask(ctx, call.Host, &exchangeState{Task: id, Responses: e.next.responses, State: e.next.state})
+		}
 		if f == nil {
 			var err error
 			if f, err = e.start(ctx); err != nil {

@@ -58,7 +58,7 @@ type flight struct {
 	owner string
 	// ctx ends with the flight, and with the session.
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	// asked passes the server's questions to the call.
 	asked chan *question
 	// done is closed when reply and err are set.
@@ -94,7 +94,7 @@ type deliveryKey struct{}
 func (c *session) startFlight(ctx context.Context, r *request, next *round, call *tools.Call, leave func()) (*flight, error) {
 	f := &flight{session: c, tag: rand.Text(), owner: call.SessionID, asked: make(chan *question), done: make(chan struct{}), host: call.Host}
 	d := &delivery{tag: f.tag}
-	f.ctx, f.cancel = context.WithCancel(context.WithValue(context.WithoutCancel(ctx), deliveryKey{}, d))
+	f.ctx, f.cancel = context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), deliveryKey{}, d))
 	next.meta = traceMeta(ctx)
 	if c.isStateless() {
 		next.meta[mcp.MetaKeyLogLevel] = "info"
@@ -102,7 +102,7 @@ func (c *session) startFlight(ctx context.Context, r *request, next *round, call
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
-		f.cancel()
+		f.cancel(nil)
 		leave()
 		return nil, mcp.ErrConnectionClosed
 	}
@@ -118,7 +118,7 @@ func (c *session) startFlight(ctx context.Context, r *request, next *round, call
 // server refused the message because it does not know the session.
 func (f *flight) run(r *request, next *round, d *delivery, token string, leave func()) {
 	c := f.session
-	stop := context.AfterFunc(c.ctx, f.cancel)
+	stop := context.AfterFunc(c.ctx, func() { f.cancel(nil) })
 	defer stop()
 	f.reply, f.err = r.send(f.ctx, c, next)
 	if f.err != nil && d.refused.Load() && !errors.Is(f.err, mcp.ErrSessionMissing) {
@@ -134,7 +134,7 @@ func (f *flight) run(r *request, next *round, d *delivery, token string, leave f
 	c.mu.Unlock()
 	leave()
 	close(f.done)
-	f.cancel()
+	f.cancel(nil)
 	if strays {
 		c.awaitStrays()
 	}
@@ -169,7 +169,7 @@ func (f *flight) wait(ctx context.Context) *question {
 	case q := <-f.asked:
 		return q
 	case <-ctx.Done():
-		f.cancel()
+		f.cancel(context.Cause(ctx))
 		<-f.done
 	}
 	return nil

@@ -320,6 +320,8 @@ type host struct {
 	tools.Host
 	mu    sync.Mutex
 	lines []string
+	// state is what the call has stored.
+	state json.RawMessage
 	// seen is called when three lines were kept, firstSeen at each.
 	seen, firstSeen func()
 }
@@ -329,6 +331,21 @@ func (h *host) kept() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.lines)
+}
+
+// Keep keeps the state of the call.
+func (h *host) Keep(_ context.Context, state json.RawMessage) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.state = state
+	return nil
+}
+
+// stored returns the state that the call has stored.
+func (h *host) stored() json.RawMessage {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state
 }
 
 // Progress keeps a text.

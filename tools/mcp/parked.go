@@ -51,7 +51,7 @@ func (p *parkedFlights) add(f *flight, asked *question) (id string) {
 	id = rand.Text()
 	p.waiting[id] = &parked{flight: f, asked: asked, expiry: time.AfterFunc(parkedTime, func() {
 		if p.take(id) != nil {
-			f.cancel()
+			f.cancel(nil)
 		}
 	})}
 	return id
@@ -79,7 +79,7 @@ func (p *parkedFlights) close() {
 	defer p.mu.Unlock()
 	for _, one := range p.waiting {
 		one.expiry.Stop()
-		one.flight.cancel()
+		one.flight.cancel(nil)
 	}
 	p.waiting = nil
 }
@@ -88,7 +88,7 @@ func (p *parkedFlights) close() {
 func (e *exchange) park(f *flight, asked *question) *tools.Result {
 	e.progress.Parked, e.progress.Question = e.server.parked.add(f, asked), hashQuestion(&asked.request)
 	if e.progress.Parked == "" {
-		f.cancel()
+		f.cancel(nil)
 		r := tools.ErrorResult(fmt.Sprintf("%s was canceled: too many calls of the server wait for answers", e.request.name))
 		return &r
 	}
@@ -107,7 +107,7 @@ func (e *exchange) unpark(answers []interaction.Answer) (*flight, *tools.Result)
 		return one.flight, nil
 	}
 	if one != nil { // a crash of another process has lost the answer
-		one.flight.cancel()
+		one.flight.cancel(nil)
 	}
 	if e.request.effect == tools.Once && e.task.load() == "" {
 		return nil, lostResult(fmt.Sprintf("the connection ended while the call of %s waited for an answer. It may or may not have taken effect, and it was not repeated.", e.request.name))

@@ -364,7 +364,7 @@ func TestParkedCallsAreBoundedAndExpire(t *testing.T) {
 		var p parkedFlights
 		newFlight := func() *flight {
 			f := &flight{done: make(chan struct{})}
-			f.ctx, f.cancel = context.WithCancel(t.Context())
+			f.ctx, f.cancel = context.WithCancelCause(t.Context())
 			return f
 		}
 		var first *flight
@@ -380,7 +380,7 @@ func TestParkedCallsAreBoundedAndExpire(t *testing.T) {
 		if p.add(newFlight(), nil) != "" {
 			t.Error("one more call waits")
 		}
-		first.cancel()
+		first.cancel(nil)
 		if p.add(newFlight(), nil) == "" {
 			t.Error("no call takes the place of one whose session has ended")
 		}

@@ -127,11 +127,11 @@ func createdTask(r *mcp.CallToolResult) (*remoteTask, error) {
 }
 
 // followTask waits for the result of a task, or for its questions. It cancels the task when ctx
-// ends before the session does.
+// ends before the session does, unless another process continues the call.
 func (t *tool) followTask(ctx context.Context, c *session, id string, next *round) (*reply, error) {
 	ctx = context.WithValue(ctx, taskNameKey{}, id)
 	defer func() {
-		if ctx.Err() != nil && c.ctx.Err() == nil {
+		if ctx.Err() != nil && c.ctx.Err() == nil && !errors.Is(context.Cause(ctx), tools.ErrReleased) {
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePing)
 			defer cancel()
 			_, _ = mcp.CallCustomMethod[*taskParams, *remoteTask](end, c.client, cancelTask, &taskParams{TaskID: id}) // it may have ended
@@ -190,10 +190,39 @@ func (t *tool) readTask(ctx context.Context, c *session, id string, task *remote
 
 // showTaskNote shows a line to those who watch the call.
 func (c *session) showTaskNote(ctx context.Context, text string) {
-	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {
-		if f := c.findFlight(mcp.Meta{tagKey: d.tag}); f != nil {
-			f.showNote(text)
+	if f := c.flightOf(ctx); f != nil {
+		f.showNote(text)
+	}
+}
+
+// flightOf returns the flight whose context ctx is; nil if it has ended.
+func (c *session) flightOf(ctx context.Context) *flight {
+	d, ok := ctx.Value(deliveryKey{}).(*delivery)
+	if !ok {
+		return nil
+	}
+	return c.findFlight(mcp.Meta{tagKey: d.tag})
+}
+
+// keepTask stores the task that a call has become, so that the call follows it even if the
+// process dies.
+func (s *server) keepTask(ctx context.Context, c *session, id string) {
+	if f := c.flightOf(ctx); f != nil {
+		if host := f.waitingHost(); host != nil {
+			s.storeTask(ctx, host, &exchangeState{Task: id})
 		}
+	}
+}
+
+// storeTask stores the state of a call that has become a task. If that fails, a call whose process
+// dies is indeterminate.
+func (s *server) storeTask(ctx context.Context, host tools.Host, state *exchangeState) {
+	text, err := json.Marshal(state)
+	if err == nil {
+		err = host.Keep(ctx, text)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.logger.Warn("storing the task of a call failed", "error", err)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -110,6 +112,54 @@ func TestATaskSurvivesItsConnection(t *testing.T) {
 	live.Store(s)
 	if got := succeed(t, s, "hold", `{}`); got != "survived" {
 		t.Errorf("the task says %q", got)
+	}
+}
+
+// TestATaskSurvivesItsProcess continues a call in another process, which has the stored state of
+// the call alone. The call has no question, or one that was answered before the process died.
+func TestATaskSurvivesItsProcess(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		asks bool
+		want string
+	}{"a task": {false, "survived"}, "an answered question": {true, `accept {"seats":2}`}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mayEnd, isAnswered atomic.Bool
+			s, cancels := readyWithTasks(t, func(task *remoteTask) {
+				switch {
+				case test.asks && !isAnswered.Load():
+					task.Status, task.InputRequests = "input_required", mcp.InputRequestMap{"seats": &mcp.ElicitParams{Mode: "form", Message: "How many?", RequestedSchema: json.RawMessage(seatForm)}}
+				case !mayEnd.Load():
+					task.Status = "working"
+				case !test.asks:
+					task.Status, task.Result = "completed", textResult("survived")
+				}
+			})
+			var resumed *tools.Resumed
+			if test.asks {
+				wait := asked(t, s, "hold")
+				isAnswered.Store(true)
+				resumed = &tools.Resumed{State: wait.State, Answers: []interaction.Answer{{Target: wait.Questions[0].ID, Action: interaction.Resume, Result: json.RawMessage(`{"seats":2}`)}}}
+			}
+			h := new(host)
+			ctx, die := context.WithCancelCause(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				entries(t, s)["mcp__fake__hold"].Execute(ctx, &tools.Call{ID: "call_1", Arguments: json.RawMessage(`{}`), Host: h, Resumed: resumed})
+			}()
+			soon(t, "the task is stored", func() bool { return len(h.stored()) > 0 })
+			die(tools.ErrReleased)
+			<-ended
+			mayEnd.Store(true)
+			if r := callAs(t, s, new(host), "hold", `{}`, &tools.Resumed{State: h.stored()}); model.PartsText(r.Content) != test.want {
+				t.Errorf("the call says %q", model.PartsText(r.Content))
+			}
+			if n := cancels.Load(); n > 0 {
+				t.Errorf("the task was canceled %d times", n)
+			}
+		})
 	}
 }
 

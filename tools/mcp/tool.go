@@ -51,6 +51,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		}
 		if created, err := createdTask(r); created != nil {
 			next.task.store(created.TaskID)
+			t.server.keepTask(ctx, session, created.TaskID)
 			return t.followTask(ctx, session, created.TaskID, &round{})
 		} else if err != nil {
 			return nil, err
