@@ -31,7 +31,8 @@ type Options struct {
 	// PublicURL is the handler's URL for clients; empty means server.public_url of the
 	// configuration, and no default beyond that.
 	PublicURL string
-	// Version is the program's version; empty means "devel".
+	// Version is the program's version; empty means the one in its build
+	// information.
 	Version string
 	// Telemetry observes turns, MeterProvider records the server's metrics, and Metrics answers
 	// GET /metrics; nil for none.

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
 
+	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +62,7 @@ func (p *program) version() string { return p.describeBuild().Version }
 // describeBuild returns the release set at build time, or the information recorded by the Go
 // command.
 func (p *program) describeBuild() buildInfo {
-	b := buildInfo{Version: p.release, Commit: "unknown", Go: runtime.Version()}
+	b := buildInfo{Version: cmp.Or(p.release, buildversion.Program()), Commit: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		for _, s := range info.Settings {
@@ -68,12 +70,6 @@ func (p *program) describeBuild() buildInfo {
 				b.Commit = s.Value
 			}
 		}
-		if b.Version == "" && info.Main.Version != "(devel)" {
-			b.Version = info.Main.Version
-		}
-	}
-	if b.Version == "" {
-		b.Version = "devel"
 	}
 	return b
 }

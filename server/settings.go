@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/agentruntime/agentruntime/settings"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
@@ -24,7 +25,7 @@ type Settings struct {
 	// proxy.
 	PublicURL string
 	// Version is the version of the program in the OpenAPI document; the default is
-	// "devel".
+	// the one in its build information.
 	Version string
 	// Authenticator authenticates requests. If it is nil, every client is the
 	// subject "local" of the tenant "local", and the server listens on loopback
@@ -96,7 +97,7 @@ func (s *Settings) setDefaults() {
 	l.ReadTimeout = cmp.Or(l.ReadTimeout, settings.DefaultReadTimeout)
 	l.WriteTimeout = cmp.Or(l.WriteTimeout, settings.DefaultWriteTimeout)
 	l.IdleTimeout = cmp.Or(l.IdleTimeout, settings.DefaultIdleTimeout)
-	s.Version = cmp.Or(s.Version, "devel")
+	s.Version = cmp.Or(s.Version, buildversion.Program())
 	s.Rate.Burst = cmp.Or(s.Rate.Burst, max(1, int(s.Rate.PerSecond)))
 	if s.Ready == nil {
 		s.Ready = func(context.Context) error { return nil }

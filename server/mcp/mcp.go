@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
@@ -110,7 +111,7 @@ func New(s Settings) (*Surface, error) {
 // caller of each request.
 func (s *Surface) newServer() *mcp.Server {
 	made := mcp.NewServer(
-		&mcp.Implementation{Name: "agentruntime", Title: "Agents", Version: cmp.Or(s.settings.Version, "devel")},
+		&mcp.Implementation{Name: "agentruntime", Title: "Agents", Version: cmp.Or(s.settings.Version, buildversion.Program())},
 		&mcp.ServerOptions{
 			Logger: slog.New(slog.DiscardHandler), SetCacheable: cachePrivately,
 			Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}, Tools: &mcp.ToolCapabilities{}, Extensions: map[string]any{tasksExtension: struct{}{}}}, //nolint:staticcheck // versions up to 2025-11-25 have it

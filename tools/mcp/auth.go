@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
@@ -122,7 +123,7 @@ func (t *target) hidden() []string { return slices.Concat(t.own, t.tokens()) }
 // oauthServer describes the server for package oauth.
 func (s *server) oauthServer(address string) oauth.Server {
 	a := s.config.Auth
-	return oauth.Server{ID: s.id, URL: address, Version: programVersion(), HTTP: s.authHTTP, Client: oauth.Client{
+	return oauth.Server{ID: s.id, URL: address, Version: buildversion.Program(), HTTP: s.authHTTP, Client: oauth.Client{
 		ID: a.ClientID, Secret: a.ClientSecret, PrivateKey: a.PrivateKey, Scopes: a.Scopes,
 		TokenURL: a.TokenURL, MetadataURL: a.ClientURL, RedirectURL: a.RedirectURL,
 	}}

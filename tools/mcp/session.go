@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -172,7 +173,7 @@ func (c *session) newClient() (*mcp.Client, error) {
 	if root != nil {
 		o.Capabilities.RootsV2 = &mcp.RootCapabilities{}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime", Version: programVersion()}, o)
+	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime", Version: buildversion.Program()}, o)
 	if root != nil {
 		client.AddRoots(root)
 	}
