@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -65,7 +66,11 @@ func (a *App) startFleet(ctx context.Context, notifier dispatch.Notifier) error 
 func (a *App) describeReadiness() string {
 	lines := []string{a.describeRevision()}
 	for id, c := range a.toolServers() {
-		lines = append(lines, fmt.Sprintf("tool server %s: %s", id, c))
+		line := fmt.Sprintf("tool server %s: %s", id, c)
+		if c.LoggedOut > 0 {
+			line += ", see runtime doctor FILE --mcp " + id
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -95,16 +100,19 @@ func (a *App) measureToolServers(p metric.MeterProvider) error {
 			return nil
 		}
 	}
-	_, err := meter.Int64ObservableGauge("agentruntime.tool_server.connections",
-		metric.WithDescription("Open connections to a server that provides tools."),
-		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Open })))
-	if err != nil {
-		return err
+	var errs []error
+	for _, gauge := range []struct {
+		name, description string
+		value             func(tools.Connections) int
+	}{
+		{"connections", "Open connections to a server that provides tools.", func(c tools.Connections) int { return c.Open }},
+		{"failures", "Failures in a row of the connection to a server that provides tools.", func(c tools.Connections) int { return c.Failures }},
+		{"logged_out", "Tenants or subjects that must log in to a server that provides tools.", func(c tools.Connections) int { return c.LoggedOut }},
+	} {
+		_, err := meter.Int64ObservableGauge("agentruntime.tool_server."+gauge.name, metric.WithDescription(gauge.description), metric.WithInt64Callback(observe(gauge.value)))
+		errs = append(errs, err)
 	}
-	_, err = meter.Int64ObservableGauge("agentruntime.tool_server.failures",
-		metric.WithDescription("Failures in a row of the connection to a server that provides tools."),
-		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Failures })))
-	return err
+	return errors.Join(errs...)
 }
 
 // describeRevision returns which revision the process runs.

@@ -64,6 +64,9 @@ type Connections struct {
 	Open, Failures int
 	// Tools counts the known tools.
 	Tools int
+	// LoggedOut counts the tenants or subjects whose login is missing, has ended or lacks scopes, as
+	// of its latest use.
+	LoggedOut int
 }
 
 // String describes the connections in a few words.
@@ -75,5 +78,9 @@ func (c Connections) String() string {
 	case c.Failures > 0:
 		state = fmt.Sprintf("failing, %d times in a row", c.Failures)
 	}
-	return fmt.Sprintf("%s; %d tools", state, c.Tools)
+	text := fmt.Sprintf("%s; %d tools", state, c.Tools)
+	if c.LoggedOut > 0 {
+		text += fmt.Sprintf("; %d must log in", c.LoggedOut)
+	}
+	return text
 }

@@ -31,6 +31,9 @@ type LoginBundle interface {
 	NeedsLogin() bool
 	// LogIn waits for the person until ctx ends, stores the login, and lists the tools with it.
 	LogIn(ctx context.Context, asked *LoginRequest) (*LoginResult, error)
+	// CheckLogin returns the stored login without using it. The error names the command to run if a
+	// person has to log in.
+	CheckLogin(ctx context.Context, tenant *TenantVariables) (*LoginResult, error)
 	// LogOut deletes the login and revokes its tokens. The result is nil without a login.
 	LogOut(ctx context.Context, tenant *TenantVariables) (*LogoutResult, error)
 }

@@ -41,6 +41,19 @@ func (s *server) LogIn(ctx context.Context, asked *tools.LoginRequest) (*tools.L
 	return result, nil
 }
 
+// CheckLogin returns the stored login.
+func (s *server) CheckLogin(ctx context.Context, tenant *tools.TenantVariables) (*tools.LoginResult, error) {
+	to, err := s.bindTarget(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.openLogin(to.url, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return session.Check(ctx)
+}
+
 // LogOut deletes a login and revokes its tokens.
 func (s *server) LogOut(ctx context.Context, tenant *tools.TenantVariables) (*tools.LogoutResult, error) {
 	to, err := s.bindTarget(ctx, tenant)
@@ -65,7 +78,23 @@ func (s *server) openLogin(address string, tenant *tools.TenantVariables) (*oaut
 	if err != nil {
 		return nil, err
 	}
-	return oauth.NewSession(s.oauthServer(address), record, *missing), nil
+	owner := s.ownerOf(tenant)
+	return oauth.NewSession(s.oauthServer(address), record, *missing, func(isUsable bool) { s.noteLogin(owner, isUsable) }), nil
+}
+
+// noteLogin notes whether somebody's login is usable. More than maxTenants are not counted.
+func (s *server) noteLogin(owner string, isUsable bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case isUsable:
+		delete(s.loggedOut, owner)
+	case len(s.loggedOut) < maxTenants:
+		if s.loggedOut == nil {
+			s.loggedOut = make(map[string]bool)
+		}
+		s.loggedOut[owner] = true
+	}
 }
 
 // loginRecord returns the record of the login that counts for a tenant or subject, and the error

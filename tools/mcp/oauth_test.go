@@ -123,10 +123,16 @@ func TestATenantsCallsUseItsLogin(t *testing.T) {
 	wantCall(t, s, v.of("acme", "another subject"), "echo", "hello")
 	wantCall(t, s, acme, "leak", "Bearer ***")
 	wantLogin(t, s, globex, "echo", "runtime login FILE fake --tenant globex")
+	if got := s.Connections(); got.LoggedOut != 1 || !strings.HasSuffix(got.String(), "; 1 must log in") {
+		t.Errorf("the connections are %s", got)
+	}
 	wantLogin(t, s, nil, "echo", "the store of the configuration")
 	before := w.Seen()
 	logInAs(t, w, s, globex)
 	wantCall(t, s, globex, "echo", "hello")
+	if got := s.Connections(); got.LoggedOut != 0 {
+		t.Errorf("the connections are %s", got)
+	}
 	for _, token := range w.Seen()[len(before):] {
 		if slices.Contains(before, token) && token != "" {
 			t.Errorf("a request of globex has a token of acme")
@@ -135,6 +141,9 @@ func TestATenantsCallsUseItsLogin(t *testing.T) {
 	w.Revoke(true)
 	wantLogin(t, s, acme, "echo", "the login has ended")
 	wantLogin(t, s, acme, "echo", "--tenant acme")
+	if got := s.Connections(); got.LoggedOut != 1 {
+		t.Errorf("the connections are %s", got)
+	}
 }
 
 func TestALoginOfASubjectServesNoOther(t *testing.T) {

@@ -60,8 +60,11 @@ type server struct {
 	catalog *catalog
 	unknown error
 	members []tools.Member
-	found   diag.List
-	changed func(ctx context.Context)
+	// loggedOut are the owners whose login is missing, has ended or lacks scopes, as of its latest
+	// use.
+	loggedOut map[string]bool
+	found     diag.List
+	changed   func(ctx context.Context)
 }
 
 var (
@@ -160,7 +163,7 @@ func (s *server) Connections() tools.Connections {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.Tools = len(s.members)
+	c.Tools, c.LoggedOut = len(s.members), len(s.loggedOut)
 	return c
 }
 

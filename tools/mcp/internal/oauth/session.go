@@ -23,6 +23,8 @@ const (
 	renewalPoll = 200 * time.Millisecond
 	// leastValidity is how long a token must still be valid to be used.
 	leastValidity = 10 * time.Second
+	// reasonExpired is the reason of a LoginError.
+	reasonExpired = "the login has expired"
 )
 
 // Session uses a stored login. It renews the token before it expires, in one process at a time,
@@ -32,7 +34,9 @@ type Session struct {
 	record tools.LoginRecord
 	// missing is the error for a missing login, without a reason.
 	missing LoginError
-	tokens  *credential.Cached[string]
+	// note is told whether the login is usable each time that it is read.
+	note   func(isUsable bool)
+	tokens *credential.Cached[string]
 
 	mu sync.Mutex
 	// given is the token of the last fetch, refused the latest rejected token.
@@ -43,10 +47,17 @@ type Session struct {
 
 var _ auth.OAuthHandler = (*Session)(nil)
 
-// NewSession returns a session of the login in a record. missing names its owner.
-func NewSession(s Server, r tools.LoginRecord, missing LoginError) *Session {
-	out := &Session{server: s, record: r, missing: missing}
-	out.tokens = credential.NewCached(out.fetch)
+// NewSession returns a session of the login in a record. missing names its owner. note is called
+// each time that the login is read, with false if a person has to log in.
+func NewSession(s Server, r tools.LoginRecord, missing LoginError, note func(isUsable bool)) *Session {
+	out := &Session{server: s, record: r, missing: missing, note: note}
+	out.tokens = credential.NewCached(func(ctx context.Context) (string, time.Time, error) {
+		token, expiry, err := out.fetch(ctx)
+		if _, isMissing := errors.AsType[*LoginError](err); isMissing || err == nil {
+			note(err == nil)
+		}
+		return token, expiry, err
+	})
 	return out
 }
 
@@ -69,6 +80,7 @@ func (s *Session) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	}
 	isReplaced := kept != nil && kept.AccessToken != used
 	if asked.isStepUp && !isReplaced {
+		s.note(false)
 		return s.newLoginError("the server asks for more scopes", asked.scopes)
 	}
 	s.mu.Lock()
@@ -97,14 +109,9 @@ func (s *Session) newLoginError(reason string, scopes []string) *LoginError {
 // fetch returns the stored token, renewed if it is due.
 func (s *Session) fetch(ctx context.Context) (string, time.Time, error) {
 	for {
-		kept, text, err := readLogin(ctx, s.record)
-		switch {
-		case err != nil:
+		kept, text, err := s.load(ctx)
+		if err != nil {
 			return "", time.Time{}, err
-		case kept == nil:
-			return "", time.Time{}, s.newLoginError("nobody has logged in", nil)
-		case kept.Server != s.server.URL:
-			return "", time.Time{}, s.newLoginError("the login was made for another address of the server", nil)
 		}
 		if s.isCurrent(kept) {
 			return s.give(kept)
@@ -126,6 +133,34 @@ func (s *Session) fetch(ctx context.Context) (string, time.Time, error) {
 			return s.renew(ctx, kept, text)
 		}
 	}
+}
+
+// load returns the stored login with its text. The error is a *LoginError without one.
+func (s *Session) load(ctx context.Context) (*login, string, error) {
+	kept, text, err := readLogin(ctx, s.record)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case kept == nil:
+		return nil, "", s.newLoginError("nobody has logged in", nil)
+	case kept.Server != s.server.URL:
+		return nil, "", s.newLoginError("the login was made for another address of the server", nil)
+	default:
+		return kept, text, nil
+	}
+}
+
+// Check returns the stored login. The error is a *LoginError if a person has to log in.
+func (s *Session) Check(ctx context.Context) (*tools.LoginResult, error) {
+	kept, _, err := s.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	isExpired := kept.AccessToken == "" || !kept.Expiry.IsZero() && time.Until(kept.Expiry) <= leastValidity
+	if kept.RefreshToken == "" && isExpired {
+		return nil, s.newLoginError(reasonExpired, nil)
+	}
+	return kept.result(), nil
 }
 
 // isCurrent reports whether a stored token can be used without a renewal. A token that was given
@@ -162,7 +197,7 @@ func (s *Session) endLogin(kept *login) (string, time.Time, error) {
 	case time.Until(kept.Expiry) > leastValidity:
 		return s.give(kept)
 	default:
-		return "", time.Time{}, s.newLoginError("the login has expired", nil)
+		return "", time.Time{}, s.newLoginError(reasonExpired, nil)
 	}
 }
 
