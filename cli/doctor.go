@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -34,6 +35,8 @@ type doctorOptions struct {
 	provider, model string
 	// mcp is the MCP server of a configuration that is checked instead of a peer.
 	mcp string
+	// tenant and subject are whose login at the MCP server is checked.
+	tenant, subject string
 }
 
 func newDoctor(p *program) *cobra.Command {
@@ -52,7 +55,9 @@ tool call, which costs a few tokens. It shows what was sent, what the server rej
 and what was understood, and names the setting to change.
 
 With --mcp, doctor connects to this MCP server in the files and lists its tools with
-their effects. It calls none of them, and writes the catalogue.
+their effects. It calls none of them, and writes the catalogue. If the server requires
+a login, doctor shows whether there is one, and the command to run if there is none or
+it has expired; --tenant and --subject name whose login is checked.
 
 Exit codes: 0 no errors, 1 errors, 2 usage.`,
 		Args: arguments(1, unlimited),
@@ -82,6 +87,8 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 	cmd.Flags().StringVar(&o.provider, "provider", "", "check this provider of the files instead of a peer")
 	cmd.Flags().StringVar(&o.model, "model", "", "with --provider, the ID of the model to call; default: the first one")
 	cmd.Flags().StringVar(&o.mcp, "mcp", "", "check this MCP server of the files instead of a peer")
+	cmd.Flags().StringVar(&o.tenant, "tenant", settings.DefaultTenant, "with --mcp, the tenant whose login is checked")
+	cmd.Flags().StringVar(&o.subject, "subject", "cli", "with --mcp, the subject whose login is checked")
 	cmd.Flags().BoolVar(&o.allowOld, "allow-v0_3", false, "take a peer that speaks version 0.3 alone for usable")
 	return cmd
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 )
@@ -34,7 +36,16 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	if !ok {
 		return usagef(cmd, "%s is not an MCP server", o.mcp)
 	}
-	found := &backend.Examination{Peer: "MCP server " + o.mcp, Checks: listServer(ctx, live, &tools.TenantVariables{Declared: set.Tenants})}
+	tenant := &tools.TenantVariables{Declared: set.Tenants}
+	found := &backend.Examination{Peer: "MCP server " + o.mcp}
+	if server, ok := bundle.Source.(tools.LoginBundle); ok && server.NeedsLogin() {
+		err = p.checkLogin(ctx, l, server, tenant, found, o)
+	} else {
+		found.Checks = listServer(ctx, live, tenant)
+	}
+	if err != nil {
+		return p.complain(ctx, l, err)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -50,10 +61,51 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	return nil
 }
 
+// checkLogin checks the login of a tenant or subject, and lists the tools with it. It reads the
+// store beside a running server.
+func (p *program) checkLogin(ctx context.Context, l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables, found *backend.Examination, o *doctorOptions) error {
+	return p.withLoginStore(ctx, l, p.StoreDriver(l.file).OpenReadOnly, func(s *service.Service) error {
+		tenant.Source = frozenLogins{s.LoginsOf(o.tenant, o.subject)}
+		login, err := server.CheckLogin(ctx, tenant)
+		if err != nil {
+			found.Checks = []backend.Check{{Name: "login", Outcome: backend.OutcomeError, Seen: err.Error(), Want: "a login that is valid or can be renewed"}}
+			return nil
+		}
+		seen := fmt.Sprintf("at %s for tenant %s", login.Issuer, o.tenant)
+		if !login.Expiry.IsZero() {
+			seen += ", token expires at " + login.Expiry.Format(time.RFC3339)
+		}
+		if login.IsRenewable {
+			seen += ", is renewed"
+		}
+		found.Checks = append([]backend.Check{{Name: "login", Outcome: backend.OutcomeOK, Seen: seen}}, listServer(ctx, server.(tools.TenantBundle), tenant)...) //nolint:forcetypeassert // the caller has checked it
+		return nil
+	})
+}
+
+// errFrozen reports that a login was not changed.
+var errFrozen = errors.New("the token must be renewed, which doctor does not do")
+
+// frozenLogins are logins that cannot be changed.
+type frozenLogins struct{ tools.LoginSource }
+
+// LoginRecord returns a record that is only read.
+func (f frozenLogins) LoginRecord(server, subject string) tools.LoginRecord {
+	return frozenRecord{f.LoginSource.LoginRecord(server, subject)}
+}
+
+type frozenRecord struct{ tools.LoginRecord }
+
+// Replace fails.
+func (frozenRecord) Replace(context.Context, string, string) (bool, error) { return false, errFrozen }
+
 // listServer lists the tools of a server and returns the checks.
 func listServer(ctx context.Context, server tools.TenantBundle, tenant *tools.TenantVariables) []backend.Check {
 	begun := time.Now()
-	if err := server.RefreshFor(ctx, tenant); err != nil {
+	switch err := server.RefreshFor(ctx, tenant); {
+	case errors.Is(err, errFrozen):
+		return []backend.Check{{Name: "connection", Outcome: backend.OutcomeWarning, Seen: errFrozen.Error(), Want: "a token that is still valid; the next call of a tool renews it"}}
+	case err != nil:
 		return []backend.Check{{Name: "connection", Outcome: backend.OutcomeError, Seen: err.Error(), Want: "a server that lists its tools"}}
 	}
 	members, problems := server.Members()

@@ -11,6 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/driver"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -78,13 +80,22 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 	if err != nil {
 		return usagef(cmd, "%w", err)
 	}
-	driver := p.StoreDriver(l.file)
-	if driver.OpenReadOnly == nil {
-		return p.complain(ctx, l, errVolatile)
+	return p.complain(ctx, l, p.withLoginStore(ctx, l, p.StoreDriver(l.file).Open, func(s *service.Service) error {
+		return use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)})
+	}))
+}
+
+// openStore is one of the functions of a driver.
+type openStore func(context.Context, store.Settings) (*driver.Engine, error)
+
+// withLoginStore opens the store and calls use with a service that reads its logins.
+func (p *program) withLoginStore(ctx context.Context, l *loaded, open openStore, use func(*service.Service) error) error {
+	if p.StoreDriver(l.file).OpenReadOnly == nil {
+		return errVolatile
 	}
-	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
+	e, err := open(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if err != nil {
-		return p.complain(ctx, l, err)
+		return err
 	}
 	settings := app.ServiceSettings(l.file)
 	settings.Store = e.Store
@@ -92,10 +103,10 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 	if len(settings.EncryptionKey) == 0 {
 		err = service.ErrNoEncryptionKey
 	} else {
-		err = use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)})
+		err = use(s)
 	}
 	s.Close()
-	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
+	return errors.Join(err, e.Store.Close())
 }
 
 // loginFaults returns the diagnostics that stop a login: about the server, the store and the
