@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -42,6 +45,22 @@ func callMCP(t *testing.T, base string) io.ReadCloser {
 	return resp.Body
 }
 
+// lastResult returns the result in the last message of a stream, or of a response.
+func lastResult(body io.Reader) (json.RawMessage, error) {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, err
+	}
+	parts := strings.Split(strings.TrimSpace(string(data)), "data: ")
+	var answer struct{ Result json.RawMessage }
+	if err := json.Unmarshal([]byte(parts[len(parts)-1]), &answer); err != nil || answer.Result == nil {
+		return nil, fmt.Errorf("%w in %s", cmp.Or(err, errNoResult), data)
+	}
+	return answer.Result, nil
+}
+
+var errNoResult = errors.New("no result")
+
 // TestMCPCallsSurviveTheDeathOfTheirServer repeats a call after the server was killed:
 // the turn of the first call has continued, and its result is returned.
 func TestMCPCallsSurviveTheDeathOfTheirServer(t *testing.T) {
@@ -53,19 +72,16 @@ func TestMCPCallsSurviveTheDeathOfTheirServer(t *testing.T) {
 	}
 	s.kill()
 	s = f.start(s.address)
-	data, err := io.ReadAll(callMCP(t, s.url))
+	data, err := lastResult(callMCP(t, s.url))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var told struct {
-		Result struct {
-			Meta    map[string]any `json:"_meta"`
-			Content []struct{ Text string }
-			IsError bool
-		}
+		Meta    map[string]any `json:"_meta"`
+		Content []struct{ Text string }
+		IsError bool
 	}
-	parts := strings.Split(strings.TrimSpace(string(data)), "data: ")
-	if err := json.Unmarshal([]byte(parts[len(parts)-1]), &told); err != nil || told.Result.IsError || len(told.Result.Content) != 1 || told.Result.Content[0].Text != toldStory {
+	if err := json.Unmarshal(data, &told); err != nil || told.IsError || len(told.Content) != 1 || told.Content[0].Text != toldStory {
 		t.Fatalf("%v: %s", err, data)
 	}
 	reader, err := native.NewClient(native.ClientSettings{URL: s.url, Key: rightKey})
@@ -74,7 +90,7 @@ func TestMCPCallsSurviveTheDeathOfTheirServer(t *testing.T) {
 	}
 	defer reader.Close()
 	turns, err := reader.ListTurns(t.Context(), native.TurnQuery{})
-	if err != nil || len(turns.Turns) != 1 || turns.Turns[0].ID != told.Result.Meta["agentruntime/turn_id"] {
+	if err != nil || len(turns.Turns) != 1 || turns.Turns[0].ID != told.Meta["agentruntime/turn_id"] {
 		t.Errorf("the turns are %+v, %v", turns, err)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -75,6 +77,8 @@ func TestALoginSurvivesItsProcess(t *testing.T) {
 	run(exitFailed, "nobody logged in within 1ms", "login", config, "issues", "--timeout", "1ms")
 	run(exitOK, "Logged in at "+w.Issuer+" for tenant default.", "login", config, "issues")
 	run(exitOK, "It worked.", "run", config, "clerk", "Go", "--session", "one")
+	run(exitOK, "login: at "+w.Issuer+" for tenant default", "doctor", config, "--mcp", "issues")
+	run(exitFailed, "login required: nobody has logged in; run: runtime login FILE issues --tenant acme", "doctor", config, "--mcp", "issues", "--tenant", "acme")
 	w.Revoke(false)
 	run(exitOK, "It worked.", "run", config, "clerk", "Go", "--session", "two")
 	run(exitOK, "login required: nobody has logged in", "run", config, "clerk", "Go", "--session", "three", "--tenant", "acme", "--format", "events")
@@ -108,5 +112,94 @@ func TestALoginSurvivesItsProcess(t *testing.T) {
 		if strings.Contains(shown, secret) {
 			t.Errorf("the token %s is shown or stored as it is", secret)
 		}
+	}
+}
+
+// TestALoginCountsForARunningServer ends the login of a server that runs, and logs in again: beside
+// the server if its store is shared, and while it is stopped otherwise.
+func TestALoginCountsForARunningServer(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := oauthtest.New(t)
+			f := mortal(t, store(t), "  encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n")
+			f.change("config.yaml", "agents:", fmt.Sprintf("  issues: {type: mcp, url: %q, auth: {type: oauth_authorization_code}}\nagents:", w.URL))
+			f.change("script.yaml", "replies:\n", loginScript[:strings.LastIndex(loginScript, "  - text:")]+"  - {match: login required, text: It failed.}\n")
+			run := func(code int, want string, args ...string) {
+				t.Helper()
+				out, cmd := &browser{world: w}, exec.CommandContext(t.Context(), "runtime", append(args, "--tenant", "acme")...)
+				cmd.Dir, cmd.Stdout, cmd.Stderr = f.dir, out, out
+				if _ = cmd.Run(); cmd.ProcessState.ExitCode() != code || !strings.Contains(out.String(), want) {
+					t.Errorf("%v ends with %s, want %d with %q:\n%s", args, cmd.ProcessState, code, want, out.String())
+				}
+			}
+			run(exitOK, "Logged in", "login", "config.yaml", "issues")
+			s := f.start("127.0.0.1:0")
+			call := func(want string) {
+				t.Helper()
+				var result struct{ Content []struct{ Text string } }
+				newTaskClient(t, s.url).ask("tools/call", `{"name":"clerk","arguments":{"message":"Go"}}`, &result)
+				if len(result.Content) != 1 || result.Content[0].Text != want {
+					t.Errorf("the agent says %+v, want %q", result, want)
+				}
+			}
+			ready := func(want bool) {
+				t.Helper()
+				text := readURL(t, s.url+"/readyz?verbose")
+				if strings.Contains(text, "; 1 must log in, see runtime doctor FILE --mcp issues") != want {
+					t.Errorf("readyz says %q", text)
+				}
+			}
+			call("It worked.")
+			ready(false)
+			w.Revoke(true)
+			call("It failed.")
+			ready(true)
+			run(exitFailed, "run: runtime login FILE issues --tenant acme", "doctor", "config.yaml", "--mcp", "issues")
+			if name == "sqlite" {
+				run(exitFailed, "is in use", "login", "config.yaml", "issues")
+				s.kill()
+			}
+			run(exitOK, "Logged in", "login", "config.yaml", "issues")
+			if name == "sqlite" {
+				s = f.start(s.address)
+			}
+			call("It worked.")
+			ready(false)
+			run(exitOK, "login: at "+w.Issuer+" for tenant acme", "doctor", "config.yaml", "--mcp", "issues")
+		})
+	}
+}
+
+// readURL returns what a server answers.
+func readURL(t *testing.T, address string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// change replaces a text in a file of the configuration.
+func (f *serverFleet) change(name, old, text string) {
+	f.t.Helper()
+	path := filepath.Join(f.dir, name)
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(content), old, text, 1)), 0o600)
+	}
+	if err != nil {
+		f.t.Fatal(err)
 	}
 }
