@@ -15,10 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
 )
 
-// authScenarios are the scenarios of the suite that authorize a client, by version. Not run are:
-//   - auth/enterprise-managed-authorization: it exchanges the ID token of an enterprise's login, which turns do not carry
-//   - auth/dpop, auth/dpop-nonce: they bind tokens to a key of the client, which is not supported
-//   - auth/wif-jwt-bearer: it needs the token of a cloud workload, which is not supported
+// authScenarios are the scenarios of the suite that authorize a client, by version; extensions have
+// none.
 var authScenarios = map[string][]string{
 	"2025-03-26": {"auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"},
 	"2025-11-25": {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,9 +21,8 @@ import (
 // scenarioVariable makes the test binary the client of a scenario of the conformance suite.
 const scenarioVariable = "MCP_CONFORMANCE_SCENARIO"
 
-// clientScenarios are the scenarios of the suite for clients, by version. Not run are:
-//   - auth/*: they are in authScenarios
-//   - sep-2640-client-*: they are for the extension skills, which the client does not have
+// clientScenarios are the scenarios of the suite for clients, by version. Those about authorization
+// are in authScenarios.
 var clientScenarios = map[string][]string{
 	"2025-06-18": {"initialize", "tools_call"},
 	"2025-11-25": {"initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry", "json-schema-2020-12-preservation"},
@@ -30,6 +30,39 @@ var clientScenarios = map[string][]string{
 		"tools_call", "request-metadata", "sep-2322-client-request-state", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers",
 		"json-schema-ref-no-deref", "json-schema-2020-12-preservation",
 	},
+}
+
+// skippedScenarios are the scenarios that are not run, with the reasons.
+var skippedScenarios = map[string]string{
+	"sep-2640-client-no-prefetch":           noSkills,
+	"sep-2640-client-verify-digest":         noSkills,
+	"sep-2640-client-verify-size":           noSkills,
+	"sep-2640-client-verify-frontmatter":    noSkills,
+	"auth/enterprise-managed-authorization": "it exchanges the ID token of an enterprise's login, which turns do not carry",
+	"auth/dpop":                             noDPoP,
+	"auth/dpop-nonce":                       noDPoP,
+	"auth/wif-jwt-bearer":                   "it needs the token of a cloud workload, which is not supported",
+}
+
+const (
+	noSkills = "the extension for skills is not supported"
+	noDPoP   = "tokens that are bound to a key of the client are not supported"
+)
+
+// TestEachScenarioIsRunOrSkippedForAReason compares the lists with the one of the suite.
+func TestEachScenarioIsRunOrSkippedForAReason(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../server/mcp/testdata/scenarios.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := maps.Clone(clientScenarios)
+	for version, names := range authScenarios {
+		all[version] = slices.Concat(all[version], names)
+	}
+	runs, _ := json.Marshal(all)
+	reasons, _ := json.Marshal(skippedScenarios)
+	nodeenv.Install(t, os.DirFS("../../server/mcp")).Run(t, source, "Client", string(runs), string(reasons))
 }
 
 func TestConformanceOfTheClient(t *testing.T) {
