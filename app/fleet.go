@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -100,19 +99,22 @@ func (a *App) measureToolServers(p metric.MeterProvider) error {
 			return nil
 		}
 	}
-	var errs []error
-	for _, gauge := range []struct {
-		name, description string
-		value             func(tools.Connections) int
-	}{
-		{"connections", "Open connections to a server that provides tools.", func(c tools.Connections) int { return c.Open }},
-		{"failures", "Failures in a row of the connection to a server that provides tools.", func(c tools.Connections) int { return c.Failures }},
-		{"logged_out", "Tenants or subjects that must log in to a server that provides tools.", func(c tools.Connections) int { return c.LoggedOut }},
-	} {
-		_, err := meter.Int64ObservableGauge("agentruntime.tool_server."+gauge.name, metric.WithDescription(gauge.description), metric.WithInt64Callback(observe(gauge.value)))
-		errs = append(errs, err)
+	_, err := meter.Int64ObservableGauge("agentruntime.tool_server.connections",
+		metric.WithDescription("Open connections to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Open })))
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	_, err = meter.Int64ObservableGauge("agentruntime.tool_server.failures",
+		metric.WithDescription("Failures in a row of the connection to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.Failures })))
+	if err != nil {
+		return err
+	}
+	_, err = meter.Int64ObservableGauge("agentruntime.tool_server.logged_out",
+		metric.WithDescription("Tenants or subjects that must log in to a server that provides tools."),
+		metric.WithInt64Callback(observe(func(c tools.Connections) int { return c.LoggedOut })))
+	return err
 }
 
 // describeRevision returns which revision the process runs.
