@@ -17,10 +17,14 @@ import (
 //go:embed report.css
 var reportCSS string
 
+// maxTranscripts bounds the transcripts in an HTML report, in bytes of text.
+const maxTranscripts = 16 << 20
+
 // WriteHTML writes the report as one HTML file that has no scripts and loads nothing. It shows
-// the baseline's transcripts beside the run's.
+// the baseline's transcripts beside the run's. Beyond 16 MiB, transcripts are left out, first
+// those of runs that passed.
 func (r *Report) WriteHTML(w io.Writer) error {
-	s := r.Summary
+	s, shown := r.Summary, r.selectTranscripts(maxTranscripts)
 	return html.Doctype(html.HTML(html.Lang("en"),
 		html.Head(
 			html.Meta(html.Charset("utf-8")), html.Meta(html.Name("viewport"), html.Content("width=device-width, initial-scale=1")),
@@ -35,7 +39,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 			g.If(len(r.Removed) > 0, html.P(g.Text("Removed since the baseline: "+strings.Join(r.Removed, ", ")))),
 			g.Map(r.Uncompared, func(u Uncompared) g.Node { return html.P(g.Text("Not compared: " + u.Case + ": " + u.Reason)) }),
 			html.H2(g.Text("Cases")),
-			g.Map(r.Rows(), r.rowHTML),
+			g.Map(r.Rows(), func(row *Row) g.Node { return r.rowHTML(row, shown) }),
 		),
 	)).Render(w)
 }
@@ -88,8 +92,45 @@ func changesHTML(changes []Change) g.Node {
 	)
 }
 
+// selectTranscripts returns the results whose transcripts fit into a number of bytes. Runs that
+// did not pass come first.
+func (r *Report) selectTranscripts(room int) map[*Result]bool {
+	all := slices.SortedStableFunc(slices.Values(slices.Concat(r.Results, r.Baseline)), func(a, b *Result) int {
+		switch passed := a.Status == Passed; {
+		case passed == (b.Status == Passed):
+			return 0
+		case passed:
+			return 1
+		default:
+			return -1
+		}
+	})
+	shown := make(map[*Result]bool)
+	for _, one := range all {
+		if size := one.transcriptSize(); size <= room {
+			room -= size
+			shown[one] = true
+		}
+	}
+	return shown
+}
+
+// transcriptSize returns the size of the texts of a transcript, in bytes.
+func (r *Result) transcriptSize() (size int) {
+	for _, t := range r.Turns {
+		size += len(t.Prompt) + len(t.Response)
+		for _, c := range t.Calls {
+			size += len(c.Arguments) + len(c.Result)
+		}
+		for i := range t.Verdicts {
+			size += len(t.Verdicts[i].Prompt) + len(t.Verdicts[i].Comment)
+		}
+	}
+	return size
+}
+
 // rowHTML shows the runs of a case, which is open if something went wrong.
-func (r *Report) rowHTML(row *Row) g.Node {
+func (r *Report) rowHTML(row *Row, shown map[*Result]bool) g.Node {
 	status := row.Summary.Status()
 	return html.Details(
 		g.If(status == Failed || status == Errored, g.Attr("open")),
@@ -97,19 +138,23 @@ func (r *Report) rowHTML(row *Row) g.Node {
 		g.Map(row.Runs, func(run *Result) g.Node {
 			var before g.Node
 			if i := slices.IndexFunc(r.Baseline, func(b *Result) bool { return b.Case == run.Case && b.Repeat == run.Repeat }); i >= 0 {
-				before = resultHTML("Baseline", r.Baseline[i])
+				before = resultHTML("Baseline", r.Baseline[i], shown)
 			}
-			return html.Div(html.Class("sides"), before, resultHTML(fmt.Sprintf("Run %d", run.Repeat), run))
+			return html.Div(html.Class("sides"), before, resultHTML(fmt.Sprintf("Run %d", run.Repeat), run, shown))
 		}),
 	)
 }
 
-// resultHTML shows a run with its failures and transcript.
-func resultHTML(title string, r *Result) g.Node {
+// resultHTML shows a run with its failures, and its transcript if it is one of those shown.
+func resultHTML(title string, r *Result, shown map[*Result]bool) g.Node {
+	transcript := html.P(g.Text("The transcript is left out, because the report is too large."))
+	if shown[r] {
+		transcript = g.Map(r.Turns, turnHTML)
+	}
 	return html.Section(
 		html.H3(g.Text(title+": "), html.Span(html.Class(string(r.Status)), g.Text(string(r.Status)))),
 		g.If(len(r.Failures) > 0, html.Ul(g.Map(r.Failures, func(f Failure) g.Node { return html.Li(html.Class("failed"), g.Text(f.String())) }))),
-		g.Map(r.Turns, turnHTML),
+		transcript,
 	)
 }
 

@@ -207,6 +207,24 @@ func TestTheHTMLReportOpensInABrowser(t *testing.T) {
 	}
 }
 
+func TestTheHTMLReportLeavesOutTranscriptsOfPassedRunsFirst(t *testing.T) {
+	t.Parallel()
+	said := func(text string) []*evals.TurnResult {
+		return []*evals.TurnResult{{Prompt: text + strings.Repeat("x", 12<<20)}}
+	}
+	r := &evals.Report{Results: []*evals.Result{
+		{Case: "a", Status: evals.Passed, Turns: said("first")}, {Case: "b", Status: evals.Failed, Turns: said("second")}, {Case: "c", Status: evals.Passed, Turns: []*evals.TurnResult{{Prompt: "third"}}},
+	}}
+	var out bytes.Buffer
+	if err := r.WriteHTML(&out); err != nil {
+		t.Fatal(err)
+	}
+	page := out.String()
+	if strings.Contains(page, "first") || !strings.Contains(page, "second") || !strings.Contains(page, "third") || strings.Count(page, "The transcript is left out") != 1 || len(page) > 17<<20 {
+		t.Errorf("a report of %d bytes begins\n%.3000s", len(page), page)
+	}
+}
+
 func TestJUnitHasNoCharactersThatXMLForbids(t *testing.T) {
 	t.Parallel()
 	r := &evals.Report{Results: []*evals.Result{{Case: "a\x1b", Status: evals.Failed, Failures: []evals.Failure{{Message: "\x1b[31mred\x00"}}}}}
