@@ -36,11 +36,16 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 		if !ok || dimension != "model" && dimension != "prompt" {
 			return nil, fmt.Errorf("--matrix %s: it must be model=ID,ID or prompt=FILE,FILE", text)
 		}
-		for _, one := range append(strings.Split(values, ","), dimension) {
-			if one == "" || seen[one] {
+		if seen[dimension] {
+			return nil, fmt.Errorf("--matrix %s: %s is given twice: write its values in one flag", text, dimension)
+		}
+		seen[dimension] = true
+		for one := range strings.SplitSeq(values, ",") {
+			key := dimension + "=" + one
+			if one == "" || seen[key] {
 				return nil, fmt.Errorf("--matrix %s: %q is empty or given twice", text, one)
 			}
-			seen[one] = true
+			seen[key] = true
 		}
 		var next []variant
 		for _, before := range list {
