@@ -137,8 +137,8 @@ func TestNothingSecretIsShown(t *testing.T) {
 
 func TestAMisspelledLimitIsShown(t *testing.T) {
 	t.Parallel()
-	f, list := config.Parse([]config.Source{{Name: "c", Data: []byte("version: 1\nmodels: {m: {provider_id: p, upstream_model: x, max_token: 10000, api_token: 4711}}\n")}}, options(nil))
-	if shown := string(f.Source("c")); len(list) == 0 || !strings.Contains(shown, "10000") || strings.Contains(shown, "4711") {
+	f, list := config.Parse([]config.Source{{Name: "c", Data: []byte("version: 1\nmodels: {m: {provider_id: p, upstream_model: x, max_token: 10000, api_token: 4711, api_key: 4713}}\nagents: {a: {model_id: m, max_token: 20000, token: 4712}}\n")}}, options(nil))
+	if shown := string(f.Source("c")); len(list) == 0 || !strings.Contains(shown, "10000") || !strings.Contains(shown, "20000") || strings.Contains(shown, "471") {
 		t.Errorf("%s is shown with %v", shown, list)
 	}
 }

@@ -194,7 +194,8 @@ func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, vari
 			hint = listAllowed(names)
 		}
 		found.setHint(hint)
-		d.hideSecrets(value, hiddenName(key.text))
+		limit := value.kind == intNode && strings.HasPrefix(key.text, "max_")
+		d.hideSecrets(value, hiddenName(key.text) && !limit)
 		return
 	}
 	found.setHint(hint)

@@ -153,6 +153,7 @@ var foreignTop = []foreignName{
 	{"llms llm model models_config chat_models model_list", "models", "write models, and providers that serve them"},
 	{"mcp mcps mcp_servers servers", "tools", "declare MCP servers under tools, as in tools: {files: {type: mcp, command: [npx, …]}}"},
 	{"functions toolsets", "tools", "write tools"},
+	{"pool pools model_pool fallbacks", "model_pools", "write model_pools: a mapping of ids to pools with members"},
 	{"model_providers vendors credentials clients", "providers", "write providers"},
 	{"sub_agents subagents assistants crew crews", "agents", "write agents: a mapping of ids to agents"},
 	{"tasks task workflow graph nodes edges flow flows steps chain", "workflows", "write workflows: a mapping of ids to steps; agents call each other by delegates, and hand conversations over by handoffs"},

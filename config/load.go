@@ -323,7 +323,7 @@ func (d *decoder) unknownTop(key, value *node) {
 	switch {
 	case strings.HasPrefix(key.text, "//"):
 		found.setHint("write comments with #")
-	case isNear:
+	case isNear && contains(names, nearestForeign(foreignTop, snakeCase(key.text), names)):
 		found.setHint(didYouMean(near))
 	case known:
 		near = f.field
