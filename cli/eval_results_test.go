@@ -118,6 +118,7 @@ func TestReplacedResultsAreReported(t *testing.T) {
 	if err := first.check(); err != nil {
 		t.Error(err)
 	}
+	o.resume = true
 	second, _, err := o.openResults()
 	if err != nil {
 		t.Fatal(err)
