@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -273,10 +273,44 @@ func (k *checker) checkValue(ctx context.Context, field string, e *ValueExpected
 	}
 }
 
-// sameJSON reports whether two JSON values are equal. Numbers are compared by value.
+// sameJSON reports whether two JSON values are equal. Numbers are compared by value, whole
+// numbers of any size exactly.
 func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+	x, xErr := decodeNumbers(a)
+	y, yErr := decodeNumbers(b)
+	return xErr == nil && yErr == nil && sameValue(x, y)
+}
+
+func decodeNumbers(raw json.RawMessage) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return value, decoder.Decode(&value)
+}
+
+func sameValue(x, y any) bool {
+	switch x := x.(type) {
+	case json.Number:
+		y, ok := y.(json.Number)
+		return ok && sameNumber(x, y)
+	case []any:
+		y, ok := y.([]any)
+		return ok && slices.EqualFunc(x, y, sameValue)
+	case map[string]any:
+		y, ok := y.(map[string]any)
+		return ok && maps.EqualFunc(x, y, sameValue)
+	default:
+		return x == y
+	}
+}
+
+func sameNumber(x, y json.Number) bool {
+	whole := func(n json.Number) bool { return !strings.ContainsAny(n.String(), ".eE") }
+	if x == y || whole(x) && whole(y) {
+		return x == y
+	}
+	a, _ := x.Float64() // beyond the range it is infinite
+	b, _ := y.Float64()
+	return a == b
 }
 
 func (k *checker) checkArtifacts(list []ArtifactMatch) {
