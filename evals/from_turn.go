@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -378,8 +379,11 @@ func (d *Draft) yaml() string {
 	return b.String()
 }
 
-// flow returns a value in flow style. References to variables are escaped.
+// specialDollars matches dollar signs that case files do not read as they are.
+var specialDollars = regexp.MustCompile(`\$(\$+\{?|\{)`)
+
+// flow returns a value in flow style. Dollar signs are escaped where needed.
 func flow(v any) string {
 	data, _ := json.Marshal(v) // texts and JSON
-	return strings.ReplaceAll(string(data), "${", "$${")
+	return specialDollars.ReplaceAllStringFunc(string(data), func(found string) string { return strings.ReplaceAll(found, "$", "$$") })
 }
