@@ -136,6 +136,9 @@ func (k *compiler) compileToolUse(at, name string, use *ToolUse) {
 			continue
 		}
 		k.compileRule(path, "*"+when)
+		if one := &use.ByArguments[i]; (len(one.Result) > 0) == (one.Error != "") {
+			k.addError(diag.InvalidValue, diag.Join(at, diag.Index("by_arguments", i)), "exactly one of result and error is required")
+		}
 	}
 }
 
