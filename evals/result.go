@@ -76,7 +76,8 @@ type TurnResult struct {
 
 // CallResult is a call of a tool.
 type CallResult struct {
-	Tool      string            `json:"tool"`
+	Tool string `json:"tool"`
+	// Arguments are JSON; a JSON string if the model wrote something else.
 	Arguments json.RawMessage   `json:"arguments"`
 	Outcome   event.CallOutcome `json:"outcome"`
 	Result    string            `json:"result"`

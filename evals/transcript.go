@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -44,7 +45,7 @@ func (t *transcript) Emit(ev event.Event) {
 			t.delegates = append(t.delegates, d.AgentID)
 		}
 	case *event.ToolCallReady:
-		c := &CallResult{Tool: d.Name, Arguments: slices.Clone(d.Arguments), Path: slices.Clone(ev.Path)}
+		c := &CallResult{Tool: d.Name, Arguments: rawjson.Repair(slices.Clone(d.Arguments)), Path: slices.Clone(ev.Path)}
 		t.calls = append(t.calls, c)
 		t.byID[callKey(ev.Path, d.ID)] = c
 		t.asked = append(t.asked, askedCall{ev.TurnID, d.ID, c})
