@@ -426,6 +426,41 @@ func TestASimulatedUserTalksUntilDone(t *testing.T) {
 	}
 }
 
+// TestASimulatedUserMustBegin has a user who has nothing to say, and an expectation that no
+// conversation meets.
+func TestASimulatedUserMustBegin(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, &answering{answer: func(*model.Request) string { return "DONE." }})
+	suite := loadCases(t, "c: {agent: clerk, models: live, user: {model_id: judge, goal: nothing}, expect: {text: {contains: [x]}}}")
+	r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
+	if r.Status != evals.Errored || !strings.Contains(strings.Join(failures, "\n"), "before its first turn") {
+		t.Errorf("%s: %q", r.Status, failures)
+	}
+}
+
+// TestArgumentsThatAreNotJSONAreKept has a model write arguments that are not JSON.
+func TestArgumentsThatAreNotJSONAreKept(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, unasked{t})
+	suite := loadCases(t, "c: {agent: clerk, models: scripted, script: {replies: [{tool_calls: [{name: refund, arguments: '{bad'}]}, {text: done}]}, tools: {refund: {result: x}}, turns: [{prompt: hi}]}")
+	r, _ := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
+	if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"arguments":"{bad"`) {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+// TestAFailedTurnFailsTheConversation fails the first of two turns, as expected or not.
+func TestAFailedTurnFailsTheConversation(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, unasked{t})
+	for expect, want := range map[string]evals.Status{"": evals.Failed, ", expect: {status: failed}": evals.Errored} {
+		suite := loadCases(t, "c: {agent: clerk, models: scripted, script: {replies: [{error: {class: invalid_request, message: no}}]}, turns: [{prompt: hi"+expect+"}, {prompt: more}]}")
+		if r, failures := only(t, &evals.Runner{Runtime: s.runtime, Suite: suite}); r.Status != want || len(failures) != 1 {
+			t.Errorf("%s: %s: %q", expect, r.Status, failures)
+		}
+	}
+}
+
 // TestAJudgedCaseIsReplayed records a case with a judge and runs it without the provider.
 func TestAJudgedCaseIsReplayed(t *testing.T) {
 	t.Parallel()

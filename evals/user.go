@@ -2,6 +2,7 @@ package evals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,8 +54,10 @@ func (r *run) askUser(ctx context.Context, u *SimulatedUser) (*Turn, error) {
 	switch {
 	case result.Status != event.StatusSucceeded || text == "":
 		return nil, fmt.Errorf("the simulated user wrote nothing: %s", describeTermination(result.Termination))
-	case text == userDone:
-		return nil, nil //nolint:nilnil // the conversation has ended
+	case strings.TrimRight(text, ".!") != userDone:
+		return &Turn{Prompt: text}, nil
+	case len(r.result.Turns) == 0:
+		return nil, errors.New("the simulated user ended the conversation before its first turn")
 	}
-	return &Turn{Prompt: text}, nil
+	return nil, nil //nolint:nilnil // the conversation has ended
 }
