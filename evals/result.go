@@ -77,7 +77,8 @@ type TurnResult struct {
 // CallResult is a call of a tool.
 type CallResult struct {
 	Tool string `json:"tool"`
-	// Arguments are JSON; a JSON string if the model wrote something else.
+	// Arguments are those that reached the tool, otherwise those of the model: JSON, or a JSON
+	// string if the model wrote something else.
 	Arguments json.RawMessage   `json:"arguments"`
 	Outcome   event.CallOutcome `json:"outcome"`
 	Result    string            `json:"result"`

@@ -161,7 +161,7 @@ func TestApprovalsAndQuestionsAreAnswered(t *testing.T) {
 	for _, c := range []struct{ script, answers, expect, failure string }{
 		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[{tool: refund, approve: true}]", "calls: {calls: [{rule: refund, outcome: succeeded}]}", ""},
 		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[{tool: refund, approve: false}]", "calls: {calls: [{rule: refund, outcome: failed}]}", ""},
-		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[{approve: true, arguments: {amount: 7}}]", "status: succeeded", ""},
+		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[{approve: true, arguments: {amount: 7}}]", "calls: {calls: [{rule: refund(amount = 7)}]}, not_called: [refund(amount > 100)]", ""},
 		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[]", "status: waiting", ""},
 		{"{tool_calls: [{name: refund, arguments: {amount: 500}}]}", "[]", "status: succeeded", "turn 1: status: the turn is waiting, not succeeded: suspended (tool refund asks, and answers has no entry for it"},
 		{"{tool_calls: [{name: ask, arguments: {question: Which one?}}]}", "[{tool: ask, text: the red one}]", "calls: {calls: [{rule: ask, outcome: succeeded}]}", ""},

@@ -94,13 +94,14 @@ func (t *transcript) countBefore(call *tools.Call, counts func(tool string) bool
 	return n
 }
 
-// noteRun notes that a call reached its tool.
+// noteRun notes that a call reached its tool, with the arguments that an approval may have
+// replaced.
 func (t *transcript) noteRun(call *tools.Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, a := range t.asked {
 		if a.turn == call.TurnID && a.id == call.ID {
-			a.result.ran = true
+			a.result.ran, a.result.Arguments = true, rawjson.Repair(slices.Clone(call.Arguments))
 		}
 	}
 }
