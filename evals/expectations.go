@@ -6,13 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // checker compares a turn with its expectations.
@@ -259,7 +259,7 @@ func (k *checker) checkValue(ctx context.Context, field string, e *ValueExpected
 		k.addFailure(field, "it is not JSON: %s", describeValue(value))
 		return
 	}
-	if len(e.Equals) > 0 && !sameJSON(value, e.Equals) {
+	if len(e.Equals) > 0 && !rawjson.Equal(value, e.Equals) {
 		k.addFailure(field+".equals", "it is %s, not %s", describeValue(value), describeValue(e.Equals))
 	}
 	if compiled := k.schemas[k.path(field+".schema")]; compiled != nil {
@@ -271,46 +271,6 @@ func (k *checker) checkValue(ctx context.Context, field string, e *ValueExpected
 			k.addFailure(field+".schema", "%v", v)
 		}
 	}
-}
-
-// sameJSON reports whether two JSON values are equal. Numbers are compared by value, whole
-// numbers of any size exactly.
-func sameJSON(a, b json.RawMessage) bool {
-	x, xErr := decodeNumbers(a)
-	y, yErr := decodeNumbers(b)
-	return xErr == nil && yErr == nil && sameValue(x, y)
-}
-
-func decodeNumbers(raw json.RawMessage) (value any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	return value, decoder.Decode(&value)
-}
-
-func sameValue(x, y any) bool {
-	switch x := x.(type) {
-	case json.Number:
-		y, ok := y.(json.Number)
-		return ok && sameNumber(x, y)
-	case []any:
-		y, ok := y.([]any)
-		return ok && slices.EqualFunc(x, y, sameValue)
-	case map[string]any:
-		y, ok := y.(map[string]any)
-		return ok && maps.EqualFunc(x, y, sameValue)
-	default:
-		return x == y
-	}
-}
-
-func sameNumber(x, y json.Number) bool {
-	whole := func(n json.Number) bool { return !strings.ContainsAny(n.String(), ".eE") }
-	if x == y || whole(x) && whole(y) {
-		return x == y
-	}
-	a, _ := x.Float64() // beyond the range it is infinite
-	b, _ := y.Float64()
-	return a == b
 }
 
 func (k *checker) checkArtifacts(list []ArtifactMatch) {

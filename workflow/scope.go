@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // Scope has the values that a step's references resolve to. Numbers are json.Number.
@@ -244,7 +245,7 @@ func equalScalars(a, b any) bool {
 	x, isNumber := a.(json.Number)
 	y, both := b.(json.Number)
 	if isNumber && both {
-		return sameNumber(x, y)
+		return rawjson.EqualNumbers(x, y)
 	}
 	switch a.(type) {
 	case map[string]any, []any:

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
@@ -169,15 +169,10 @@ func (x *exchange) changedState(snapshotID string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	kept, err := x.keptState(snapshotID)
-	if err != nil || sameJSON(state, kept) {
+	if err != nil || rawjson.Equal(state, kept) {
 		return nil, err
 	}
 	return state, nil
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // keptState returns the state of the session in a snapshot, or in the latest; nil if it

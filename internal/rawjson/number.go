@@ -1,4 +1,4 @@
-package workflow
+package rawjson
 
 import (
 	"encoding/json"
@@ -9,8 +9,9 @@ import (
 // exceed memory.
 const maxDigits = 64
 
-// sameNumber reports whether two numbers are equal.
-func sameNumber(a, b json.Number) bool {
+// EqualNumbers reports whether two numbers are equal, exactly and whatever their spelling. Numbers
+// of more than 64 characters are equal only if they are spelled alike.
+func EqualNumbers(a, b json.Number) bool {
 	if a == b {
 		return true
 	}

@@ -1,11 +1,12 @@
-package evals
+package rawjson_test
 
 import (
-	"encoding/json"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-func TestJSONIsComparedByValue(t *testing.T) {
+func TestValuesAreComparedByValue(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		a, b string
@@ -20,8 +21,10 @@ func TestJSONIsComparedByValue(t *testing.T) {
 		{`[1]`, `[1, 2]`, false},
 		{`{"a": null}`, `{}`, false},
 		{`{"a": {}}`, `{"a": []}`, false},
+		{`{bad`, `{bad`, false},
+		{`1 2`, `1`, false},
 	} {
-		if sameJSON(json.RawMessage(c.a), json.RawMessage(c.b)) != c.same || sameJSON(json.RawMessage(c.b), json.RawMessage(c.a)) != c.same {
+		if rawjson.Equal([]byte(c.a), []byte(c.b)) != c.same || rawjson.Equal([]byte(c.b), []byte(c.a)) != c.same {
 			t.Errorf("%s and %s: %t", c.a, c.b, !c.same)
 		}
 	}
