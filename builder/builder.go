@@ -277,9 +277,7 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 	found = append(found, more...)
 	if !found.HasErrors() {
 		found = append(found, b.checkPatches(ctx, rev)...)
-		for _, file := range b.configs {
-			found = append(found, checkUnattended(ctx, rev, file)...)
-		}
+		found = append(found, checkUnattended(ctx, rev, b.configs)...)
 	}
 	if ctx.Err() != nil {
 		return nil, found

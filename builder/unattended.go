@@ -11,20 +11,30 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
-// checkUnattended warns of agents that start without a person and may wait for one without end.
-func checkUnattended(ctx context.Context, rev *registry.Revision, file *config.File) (list diag.List) {
-	if file.Turns.InteractionTimeout > 0 {
+// checkUnattended warns of agents that start without a person and may wait for one forever. files
+// are the configurations of the revision.
+func checkUnattended(ctx context.Context, rev *registry.Revision, files []*config.File) (list diag.List) {
+	if len(files) == 0 || slices.ContainsFunc(files, func(f *config.File) bool { return f.Turns.InteractionTimeout > 0 }) {
 		return nil
 	}
+	explained := make(map[string]*resolve.Explanation)
+	explain := func(id string) *resolve.Explanation {
+		if _, ok := explained[id]; !ok {
+			explained[id], _ = resolve.Explain(ctx, rev, id) // an error is reported elsewhere
+		}
+		return explained[id]
+	}
 	warn := func(path, agent, hint string) {
-		if tool, rule := findApproval(ctx, rev, agent, map[string]bool{}); tool != "" {
+		if tool, rule := findApproval(explain, agent, map[string]bool{}); tool != "" {
 			list = append(list, diag.New(diag.UnattendedApproval, path,
 				"agent %q may wait for a person forever: tool %q needs approval by %s", agent, tool, rule).WithHint("%s", hint))
 		}
 	}
-	for i := range file.Schedules {
-		s := &file.Schedules[i]
-		warn(diag.Join(diag.Key("schedules", s.ID), "agent"), s.Agent, "set turns.interaction_timeout, or allow or deny the tool")
+	for _, file := range files {
+		for i := range file.Schedules {
+			s := &file.Schedules[i]
+			warn(diag.Join(diag.Key("schedules", s.ID), "agent"), s.Agent, "set turns.interaction_timeout, or allow or deny the tool")
+		}
 	}
 	for id, w := range rev.Set().Workflows.All() {
 		if w.OnWait != "" || len(w.Schedules)+len(w.Events)+len(w.Webhooks) == 0 {
@@ -42,14 +52,14 @@ func checkUnattended(ctx context.Context, rev *registry.Revision, file *config.F
 
 // findApproval returns the first tool of an agent, or of the agents it calls, that a rule makes
 // people approve before every call, and that rule.
-func findApproval(ctx context.Context, rev *registry.Revision, id string, seen map[string]bool) (tool, rule string) {
+func findApproval(explain func(id string) *resolve.Explanation, id string, seen map[string]bool) (tool, rule string) {
 	if seen[id] {
 		return "", ""
 	}
 	seen[id] = true
-	e, err := resolve.Explain(ctx, rev, id)
-	if err != nil {
-		return "", "" // reported elsewhere
+	e := explain(id)
+	if e == nil {
+		return "", ""
 	}
 	for i := range e.Tools {
 		if c := &e.Tools[i]; c.Rule.Visible && c.Verdict.Access == plugins.AccessAsk {
@@ -57,7 +67,7 @@ func findApproval(ctx context.Context, rev *registry.Revision, id string, seen m
 		}
 	}
 	for _, next := range slices.Concat(e.Agent.Delegates, e.Agent.Handoffs) {
-		if tool, rule := findApproval(ctx, rev, next, seen); tool != "" {
+		if tool, rule := findApproval(explain, next, seen); tool != "" {
 			return tool, rule
 		}
 	}
