@@ -90,13 +90,14 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 			return err
 		}
 		if turn.Status != event.StatusSucceeded { // a later turn would continue from nothing
-			if i+1 < len(r.c.Turns) && len(r.result.Failures) > 0 {
+			switch isLast := i+1 >= len(r.c.Turns); {
+			case isLast:
+				return r.checkWhole(judging)
+			case len(r.result.Failures) > 0:
 				return nil // the failure of this turn is the outcome
-			}
-			if i+1 < len(r.c.Turns) {
+			default:
 				return fmt.Errorf("turn %d was not run: turn %d ended as %s", i+2, i+1, turn.Status)
 			}
-			return r.checkWhole(judging)
 		}
 	}
 }
