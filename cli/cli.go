@@ -162,8 +162,8 @@ func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf(format+"\nusage: %s\nsee \"%s --help\"", append(args, cmd.UseLine(), cmd.CommandPath())...)
 }
 
-// exclude makes flags exclude each other.
-func exclude(cmd *cobra.Command, names ...string) {
+// excludeFlags makes flags exclude each other.
+func excludeFlags(cmd *cobra.Command, names ...string) {
 	cmd.MarkFlagsMutuallyExclusive(names...) // completion offers only one of them
 	next := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {

@@ -111,7 +111,7 @@ invalid or cannot be read, 130 canceled.`,
 	f.BoolVar(&o.resume, "resume", false, "continue from the results in --results")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
 	f.StringVar(&o.html, "html", "", "write an HTML report to `FILE`")
-	exclude(cmd, "record", "live")
+	excludeFlags(cmd, "record", "live")
 	cmd.AddCommand(newEvalAdd(p), newEvalSchema(p))
 	return cmd
 }
@@ -231,7 +231,7 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 	return nil
 }
 
-// loadCases reads the cases that the flags select. It returns what is wrong in them.
+// loadCases reads the cases that the flags select, with the diagnostics of their files.
 func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite, diag.List, error) {
 	if len(cases) == 0 {
 		dir := names[0]

@@ -70,7 +70,7 @@ does not fit into a case, 2 usage or a file cannot be read.`,
 	cmd.Flags().StringVar(&o.to, "to", filepath.Join("evals", "turns.yaml"), "add the case to this `FILE`")
 	cmd.Flags().StringVar(&o.id, "id", "", "the ID of the case; defaults to turn- and the ID of the turn")
 	cmd.Flags().StringVar(&o.turns, "from-turns", "", "add the turns that match `FILTER`, as in \"status=failed since=7d\"")
-	exclude(cmd, "id", "from-turns")
+	excludeFlags(cmd, "id", "from-turns")
 	return cmd
 }
 

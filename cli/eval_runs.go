@@ -29,7 +29,7 @@ type evalRuns struct {
 const baselineVariant = "baseline"
 
 // prepareRunners builds the runtimes, checks the cases with each variant, and reads the baseline.
-// found is what is wrong in the files of the cases.
+// found are the diagnostics of the files of cases.
 func (r *evalRuns) prepareRunners(ctx context.Context, names []string, variants []variant, found diag.List) error {
 	for _, v := range variants {
 		runner, err := r.newRunner(ctx, names, r.options, v)

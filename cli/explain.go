@@ -53,7 +53,7 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 	cmd.Flags().StringVar(&flow, "workflow", "", "show this workflow instead of an agent")
 	cmd.Flags().StringVar(&request, "session-request", "", "show the agent for a sessions turn requested with the JSON in `FILE`, or - for standard input")
 	cmd.Flags().BoolVar(&online, "online", false, "ask the servers of models for limits that the files do not set")
-	exclude(cmd, "tool", "call", "workflow", "session-request")
+	excludeFlags(cmd, "tool", "call", "workflow", "session-request")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if (tool != "" || call != "") && format.value == "mermaid" {
 			return usagef(cmd, "--tool and --call support the formats text and json")

@@ -172,7 +172,7 @@ func TestALoginCountsForARunningServer(t *testing.T) {
 	}
 }
 
-// readURL returns what a server answers.
+// readURL returns the body of a response.
 func readURL(t *testing.T, address string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)

@@ -63,8 +63,8 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 	cmd.Flags().StringVar(&vendor, "vendor", "", "only models of this vendor, such as openai")
 	cmd.Flags().StringArrayVarP(&files, "file", "f", nil, "list the models of this configuration `FILE`; can be repeated")
 	cmd.Flags().BoolVar(&online, "online", false, "with --file, ask the servers of the models for their limits")
-	exclude(cmd, "vendor", "file")
-	exclude(cmd, "vendor", "online")
+	excludeFlags(cmd, "vendor", "file")
+	excludeFlags(cmd, "vendor", "online")
 	return cmd
 }
 

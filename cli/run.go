@@ -96,11 +96,11 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 	cmd.Flags().StringVar(&o.session.id, "session", "", "run in the stored session with this `id`, which is created if it does not exist")
 	cmd.Flags().Var(&o.variables, "var", "set a variable of the turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
 	cmd.Flags().Var(&o.tenant, "tenant-variable", "set a variable of the turn's tenant: `NAME=VALUE`; can be repeated")
-	exclude(cmd, "tenant-variable", "session")
+	excludeFlags(cmd, "tenant-variable", "session")
 	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show only the answer, questions and warnings, as text")
 	o.delegates = delegatesFlag(cmd.Flags())
-	exclude(cmd, "delegates", "quiet")
+	excludeFlags(cmd, "delegates", "quiet")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	o.logFormat = logFormatFlag(cmd)
 	return cmd

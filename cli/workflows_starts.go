@@ -229,7 +229,7 @@ steps, use --target-file.`,
 	}
 	cmd.Flags().BoolVar(&o.target.clearArguments, "clear-params", false, "remove the arguments of the tool")
 	cmd.Flags().BoolVar(&o.unpaused, "no-paused", false, "let it start runs")
-	exclude(cmd, "paused", "no-paused")
+	excludeFlags(cmd, "paused", "no-paused")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
 			known, err := c.GetStart(ctx, w.kind, args[0])
@@ -337,10 +337,10 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 	flags.VarP(&o.arguments, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.agent, "agent", "", "run one turn of this agent instead of steps")
 	flags.StringVar(&o.prompt, "prompt", "", "prompt for the agent")
-	exclude(cmd, "target-file", "tool", "agent")
-	exclude(cmd, "target-file", "param")
-	exclude(cmd, "target-file", "prompt")
-	exclude(cmd, "param", "prompt")
+	excludeFlags(cmd, "target-file", "tool", "agent")
+	excludeFlags(cmd, "target-file", "param")
+	excludeFlags(cmd, "target-file", "prompt")
+	excludeFlags(cmd, "param", "prompt")
 }
 
 // errManySteps refuses flags that name a part of a target.

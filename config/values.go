@@ -202,7 +202,7 @@ func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
 	v.SetString(text)
 }
 
-// checkDirectory warns of a directory that does not exist.
+// checkDirectory notes a directory that does not exist.
 func (d *decoder) checkDirectory(n *node, name string, p *place) {
 	info, err := os.Stat(name)
 	switch {

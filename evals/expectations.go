@@ -89,14 +89,14 @@ func listOr(list []string, none string) string {
 
 func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 	calls := k.turn.Calls
-	matches := func(i int, c *CallResult) bool { return k.mismatch(ctx, e, i, c) == "" }
+	matches := func(i int, c *CallResult) bool { return k.describeMismatch(ctx, e, i, c) == "" }
 	var extra []*CallResult
 	if e.Match == MatchExact {
 		for i := range e.Calls {
 			at := diag.Index("calls.calls", i)
 			if i >= len(calls) {
 				k.addFailure(at, "call %d, %s, is missing; %s", i+1, e.Calls[i].Rule, countCalls(calls))
-			} else if why := k.mismatch(ctx, e, i, calls[i]); why != "" {
+			} else if why := k.describeMismatch(ctx, e, i, calls[i]); why != "" {
 				text := fmt.Sprintf("call %d, %s, %s", i+1, describeCall(calls[i]), why)
 				if len(calls) > 1 {
 					text += "; " + countCalls(calls)
@@ -110,7 +110,7 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 		owner := matchCalls(len(e.Calls), calls, matches)
 		for i := range e.Calls {
 			if !slices.Contains(owner, i) {
-				k.addFailure(diag.Index("calls.calls", i), "%s", k.missing(ctx, e, i, owner))
+				k.addFailure(diag.Index("calls.calls", i), "%s", k.describeMissing(ctx, e, i, owner))
 			}
 		}
 		for at, i := range owner {
@@ -124,8 +124,8 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 	}
 }
 
-// mismatch returns why a call is not an expected call; empty if it is.
-func (k *checker) mismatch(ctx context.Context, e *ExpectedCalls, i int, c *CallResult) string {
+// describeMismatch returns why a call is not an expected call; empty if it is.
+func (k *checker) describeMismatch(ctx context.Context, e *ExpectedCalls, i int, c *CallResult) string {
 	want, at := &e.Calls[i], diag.Index("calls.calls", i)
 	rule := k.rules[k.path(at+".rule")]
 	if !rule.Matches(c.Tool, c.Arguments) {
@@ -148,16 +148,16 @@ func (k *checker) mismatch(ctx context.Context, e *ExpectedCalls, i int, c *Call
 	return ""
 }
 
-// missing returns why no call is left for an expected call. owner are the expectations that the
+// describeMissing returns why no call is left for an expected call. owner are the expectations that the
 // calls meet.
-func (k *checker) missing(ctx context.Context, e *ExpectedCalls, i int, owner []int) string {
+func (k *checker) describeMissing(ctx context.Context, e *ExpectedCalls, i int, owner []int) string {
 	var near []string
 	rule := k.rules[k.path(diag.Index("calls.calls", i)+".rule")]
 	for at, c := range k.turn.Calls {
 		if !rule.Matches(c.Tool, c.Arguments) {
 			continue
 		}
-		why := k.mismatch(ctx, e, i, c)
+		why := k.describeMismatch(ctx, e, i, c)
 		if why == "" {
 			why = fmt.Sprintf("is already calls[%d]", owner[at])
 		}

@@ -21,8 +21,8 @@ var reportCSS string
 const maxTranscripts = 16 << 20
 
 // WriteHTML writes the report as one HTML file that has no scripts and loads nothing. It shows
-// the baseline's transcripts beside the run's. Beyond 16 MiB, transcripts are left out, first
-// those of runs that passed.
+// the baseline's transcripts beside the run's. Beyond 16 MiB it leaves out transcripts, of
+// passed runs first.
 func (r *Report) WriteHTML(w io.Writer) error {
 	s, shown := r.Summary, r.selectTranscripts(maxTranscripts)
 	return html.Doctype(html.HTML(html.Lang("en"),
@@ -92,8 +92,8 @@ func changesHTML(changes []Change) g.Node {
 	)
 }
 
-// selectTranscripts returns the results whose transcripts fit into a number of bytes. Runs that
-// did not pass come first.
+// selectTranscripts returns the results whose transcripts fit into a number of bytes, with
+// failed runs before passed ones.
 func (r *Report) selectTranscripts(room int) map[*Result]bool {
 	all := slices.SortedStableFunc(slices.Values(slices.Concat(r.Results, r.Baseline)), func(a, b *Result) int {
 		switch passed := a.Status == Passed; {

@@ -77,8 +77,8 @@ type TurnResult struct {
 // CallResult is a call of a tool.
 type CallResult struct {
 	Tool string `json:"tool"`
-	// Arguments are those that reached the tool, otherwise those of the model: JSON, or a JSON
-	// string if the model wrote something else.
+	// Arguments reached the tool; if none did, the model wrote them. Text that is not JSON becomes
+	// a JSON string.
 	Arguments json.RawMessage   `json:"arguments"`
 	Outcome   event.CallOutcome `json:"outcome"`
 	Result    string            `json:"result"`

@@ -134,8 +134,8 @@ func (c concessions) lessSampling(said string, p *plan) concessions {
 // smallestLimit is the output limit of the oldest models, for refusals that name none.
 const smallestLimit = 4096
 
-// outputLimitFrom returns the output limit to use after a refusal of too many output tokens: the one that it
-// names, or smallestLimit in place of a default; 0 for other refusals.
+// outputLimitFrom returns the output limit to use after the server rejected a larger one: the limit that the
+// error names, or smallestLimit instead of a default. It returns 0 for other errors.
 func (p *plan) outputLimitFrom(said string) int {
 	sent := int(p.params.MaxTokens)
 	switch named := vendorhttp.LowerOutputLimit(said, sent); {

@@ -15,15 +15,15 @@ func (g *gate) SampleTools(known []string) []string {
 	samples := []string{sampleText}
 	for i := range g.policy.entries {
 		tool := &g.policy.entries[i].tool
-		if id := tool.sample(); tool.matches(id) && !slices.Contains(samples, id) && !slices.ContainsFunc(known, tool.matches) {
+		if id := tool.sampleID(); tool.matches(id) && !slices.Contains(samples, id) && !slices.ContainsFunc(known, tool.matches) {
 			samples = append(samples, id)
 		}
 	}
 	return samples
 }
 
-// sample returns a text that the pattern probably matches.
-func (t *toolPattern) sample() string {
+// sampleID returns a text that the pattern probably matches.
+func (t *toolPattern) sampleID() string {
 	switch t.kind {
 	case byName:
 		return t.text

@@ -109,7 +109,7 @@ func (s *Session) newLoginError(reason string, scopes []string) *LoginError {
 // fetch returns the stored token, renewed if it is due.
 func (s *Session) fetch(ctx context.Context) (string, time.Time, error) {
 	for {
-		kept, text, err := s.load(ctx)
+		kept, text, err := s.loadLogin(ctx)
 		if err != nil {
 			return "", time.Time{}, err
 		}
@@ -135,8 +135,8 @@ func (s *Session) fetch(ctx context.Context) (string, time.Time, error) {
 	}
 }
 
-// load returns the stored login with its text. The error is a *LoginError without one.
-func (s *Session) load(ctx context.Context) (*login, string, error) {
+// loadLogin returns the stored login with its text. The error is a *LoginError without one.
+func (s *Session) loadLogin(ctx context.Context) (*login, string, error) {
 	kept, text, err := readLogin(ctx, s.record)
 	switch {
 	case err != nil:
@@ -152,7 +152,7 @@ func (s *Session) load(ctx context.Context) (*login, string, error) {
 
 // Check returns the stored login. The error is a *LoginError if a person has to log in.
 func (s *Session) Check(ctx context.Context) (*tools.LoginResult, error) {
-	kept, _, err := s.load(ctx)
+	kept, _, err := s.loadLogin(ctx)
 	if err != nil {
 		return nil, err
 	}
