@@ -80,7 +80,7 @@ func (s *Surface) DrainClients(ctx context.Context) {
 // cannot be read it returns false.
 func (s *Surface) waitsForClient(ctx context.Context, caller service.Caller, id string) bool {
 	turn, err := s.settings.Service.GetTurn(ctx, caller, id)
-	if err != nil || turn.Status != service.Waiting {
+	if err != nil || !turn.Status.Live() {
 		return false
 	}
 	open, err := s.settings.Service.ListInteractions(ctx, caller, service.InteractionQuery{TurnID: id, State: service.InteractionPending})
