@@ -3,10 +3,12 @@
 # Node.js, Python or Java are left out where these are missing; "make deps" installs them.
 
 GOLANGCI_LINT_VERSION := v2.15.0
+GOTESTSUM_VERSION := v1.13.0
 SQLC_VERSION := v1.31.1
 GORELEASER_VERSION := v2.14.3
 BIN := bin
 LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+GOTESTSUM := $(BIN)/gotestsum-$(GOTESTSUM_VERSION)
 GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
@@ -90,27 +92,35 @@ PLAIN_PATTERN := ^($(shell awk '/^[.]/ && $$2 != "*" && !seen[$$2]++ {printf "%s
 
 # Many tests wait for another process or for time to pass, so more packages, and more of
 # their tests, run at the same time than there are processors. The code is vetted by the
-# linter, not by each test once more.
-TEST := go test -vet=off -timeout 20m -parallel 6
+# linter, not by each test once more. Up to three failed tests are listed and run once
+# more, because some depend on how busy the machine is; a data race always fails.
+RERUN := $(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 \
+	--rerun-fails-max-failures 3 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages
+TEST := -vet=off -timeout 20m -parallel 6
 
 # The detector needs cgo, also where "go env -w CGO_ENABLED=0" turned it off. Each process
 # with the detector would sleep for a second before it ends.
 WATCH := CGO_ENABLED=1 GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS) $(WATCHED)"
 
-race: ## the tests, with the race detector where goroutines meet
+race: $(GOTESTSUM) ## the tests, with the race detector where goroutines meet
 	$(WATCH) $(COMPILE) go build -race ./...
-	$(WATCH) $(TEST) -p 3 -race -skip '$(PLAIN_PATTERN)' $$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")
+	$(WATCH) $(RERUN) "$$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")" -- $(TEST) -p 3 -race -skip '$(PLAIN_PATTERN)'
 
-plain: ## the tests that the race detector would make slow or meaningless, without it
+plain: $(GOTESTSUM) ## the tests that the race detector would make slow or meaningless, without it
 	@$(MAKE) --no-print-directory -j 2 plain-all plain-some
 
 # Whole programs are waited for most of the time, so the others run beside them: three
 # packages at the same time here, too.
 plain-all:
-	$(ONCE) $(TEST) -p 2 $(PLAIN_ALL)
+	$(ONCE) $(RERUN) "$(PLAIN_ALL)" -- $(TEST) -p 2
 
 plain-some:
-	$(ONCE) $(TEST) -p 1 -run '$(PLAIN_PATTERN)' $(PLAIN_SOME)
+	$(ONCE) $(RERUN) "$(PLAIN_SOME)" -- $(TEST) -p 1 -run '$(PLAIN_PATTERN)'
+
+$(GOTESTSUM):
+	mkdir -p $(BIN)
+	$(ONCE) GOBIN=$(CURDIR)/$(BIN) go install -ldflags "-s -w" gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	mv $(BIN)/gotestsum $@
 
 race-all: ## all tests, with the race detector
 	$(WATCH) go test -race -vet=off -timeout 60m -parallel 6 ./...
