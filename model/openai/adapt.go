@@ -106,8 +106,9 @@ func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (con
 // blamesField reports whether the refusal is about one of the fields. Compatible
 // servers name it only in their message.
 func (r *refusal) blamesField(fields ...string) bool {
+	message := r.message + "\n" + vendorhttp.SnakeCase(r.message)
 	return slices.ContainsFunc(fields, func(field string) bool {
-		return strings.HasPrefix(r.param, field) || strings.Contains(r.message, field)
+		return strings.HasPrefix(r.param, field) || strings.Contains(message, field)
 	})
 }
 

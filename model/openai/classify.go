@@ -47,6 +47,8 @@ var codes = map[string]model.ErrorClass{
 	"internal_error":                 model.Provider,
 	"internal_server_error":          model.Provider,
 	"api_error":                      model.Provider,
+	"tool_use_failed":                model.Provider, // Groq: the model wrote a call that the server cannot read
+	"json_validate_failed":           model.Provider, // Groq: the model wrote an answer without the requested form
 	"invalid_request_error":          model.InvalidRequest,
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -122,14 +123,18 @@ type errorMetadata struct {
 	Raw vendorhttp.Text `json:"raw"`
 }
 
+// longestWritten is how much of an unreadable answer a message quotes, in bytes.
+const longestWritten = 300
+
 // parseErrorValue reads the value of an error field: an object, or a text.
 func parseErrorValue(data json.RawMessage) *refusal {
 	var inner struct {
 		Message vendorhttp.Text `json:"message"`
 		refusalFields
 
-		// OpenRouter has the error of the server that it asked.
-		Metadata vendorhttp.Detail[errorMetadata] `json:"metadata"`
+		// OpenRouter has the error of the server that it asked, Groq the answer that it cannot read.
+		Metadata         vendorhttp.Detail[errorMetadata] `json:"metadata"`
+		FailedGeneration vendorhttp.Text                  `json:"failed_generation"`
 	}
 	if json.Unmarshal(data, &inner) != nil || inner.Message == "" {
 		inner.Message = vendorhttp.Text(vendorhttp.ErrorText(data))
@@ -137,6 +142,9 @@ func parseErrorValue(data json.RawMessage) *refusal {
 	inner.Message = vendorhttp.Text(vendorhttp.WithErrors(string(inner.Message), data))
 	if raw := inner.Metadata.Value.Raw; raw != "" {
 		inner.Message += ": " + vendorhttp.Text(cmp.Or(vendorhttp.ErrorText([]byte(raw)), string(raw)))
+	}
+	if wrote := inner.FailedGeneration; wrote != "" {
+		inner.Message += vendorhttp.Text(" The model wrote: " + clip.At(longestWritten, string(wrote)))
 	}
 	return inner.toRefusal(inner.Message)
 }

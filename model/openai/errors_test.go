@@ -27,6 +27,8 @@ func TestClassify(t *testing.T) {
 		{400, body("content_filter", "", "prompt", "filtered"), model.ContentFiltered, "filtered"},
 		{400, body("invalid_prompt", "invalid_request_error", "", "flagged"), model.ContentFiltered, "flagged"},
 		{400, body("unsupported_value", "invalid_request_error", "temperature", "unsupported"), model.InvalidRequest, "unsupported"},
+		{400, `{"error":{"message":"Failed to call a function.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"<function=look>"}}`, model.Provider, "The model wrote: <function=look>"},
+		{400, body("json_validate_failed", "invalid_request_error", "", "Failed to generate JSON"), model.Provider, "Failed"},
 		{400, body("", "server_error", "", "odd"), model.InvalidRequest, "odd"},
 		{400, ``, model.InvalidRequest, "Bad Request"},
 		{400, `[{"error":{"code":400,"message":"in a list","status":"INVALID_ARGUMENT"}}]`, model.InvalidRequest, "in a list"},

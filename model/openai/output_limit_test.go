@@ -119,7 +119,8 @@ func TestRejectedReasoningAndSamplingAreLeftOut(t *testing.T) {
 	for message, field := range map[string]string{
 		`\"qwen2.5:0.5b\" does not support thinking`:              "reasoning_effort", // Ollama
 		`think value \"low\" is not supported for this model`:     "reasoning_effort",
-		`invalid temperature: only 1 is allowed for this model`:   "temperature", // Kimi
+		`Argument not supported on this model: reasoningEffort`:   "reasoning_effort", // xAI
+		`invalid temperature: only 1 is allowed for this model`:   "temperature",      // Kimi
 		`invalid temperature: only 0.6 is allowed for this model`: "temperature",
 		`temperature must be 1`:                                   "temperature",
 		`temperature must be set to 1 when thinking is enabled`:   "temperature",

@@ -31,6 +31,12 @@ func TestRefusalsOfLongRequestsAreRecognized(t *testing.T) {
 		"Range of input length should be [1, 30720]",
 		"Prompt exceeds max length",
 		"prompt token count of 200000 exceeds the limit of 128000",
+		"too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer inputs",
+		"The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+		"the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model",
+		"prompt too long; exceeded max context length by 904 tokens",
+		"Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+		"litellm.ContextWindowExceededError: too many tokens",
 		"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
 	} {
 		if !SaysContextOverflow(message) {

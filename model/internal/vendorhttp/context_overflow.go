@@ -9,11 +9,17 @@ var overflowPhrases = []string{
 	"context size has been exceeded", "maximum prompt length", "prompt is too long",
 	"exceeds the context", "exceed context limit", "greater than the context length",
 	"`inputs` tokens + ", "`inputs` must have less than",
-	"context length of only",     // LM Studio
-	"exceeded model token limit", // Kimi
-	"range of input length",      // Alibaba
-	"prompt exceeds max length",  // Zhipu
-	"prompt token count of",      // GitHub
+	"context length of only",            // LM Studio
+	"exceeded model token limit",        // Kimi
+	"range of input length",             // Alibaba
+	"prompt exceeds max length",         // Zhipu
+	"prompt token count of",             // GitHub
+	"the model's context length",        // SGLang and Together
+	"max context length",                // Ollama
+	"too many tokens: size limit",       // Cohere
+	"total tokens limit",                // watsonx
+	"reduce the length of the messages", // Cerebras
+	"contextwindowexceeded",             // LiteLLM
 }
 
 // SaysContextOverflow reports whether a message rejects a request as longer than the model's window.

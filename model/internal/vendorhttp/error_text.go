@@ -53,7 +53,7 @@ func errorStatus(ev *ServerEvent) (found int) {
 				found = http.StatusOK
 			}
 		default:
-			if errorWord.MatchString(name) && !IsNothing(value) && string(value) != "0" {
+			if errorWord.MatchString(name) && !IsNothing(value) && string(bytes.Trim(value, `"`)) != "0" {
 				found = http.StatusOK
 			}
 		}
@@ -74,7 +74,7 @@ var errorTexts = []string{
 }
 
 // errorPlaces are the names of fields with the faulty place of the request.
-var errorPlaces = []string{"loc", "field", "param", "path", "property", "pointer"}
+var errorPlaces = []string{"loc", "field", "param", "path", "property", "pointer", "additionalProperty", "instancePath"}
 
 // noErrorTexts are the names of fields without an explanation.
 var noErrorTexts = []string{"type", "code", "status", "object", "id", "request_id", "timestamp", "instance", "success", "input", "ctx", "url"}
@@ -146,6 +146,10 @@ func placeOfError(object map[string]json.RawMessage) string {
 		if one != "" {
 			return one + ": "
 		}
+	}
+	var params map[string]json.RawMessage // of Ajv
+	if json.Unmarshal(object["params"], &params) == nil && params != nil {
+		return placeOfError(params)
 	}
 	return ""
 }

@@ -50,19 +50,21 @@ func TestMistakesAreShown(t *testing.T) {
 
 func TestErrorsAreReadInAnyForm(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"errors":[{"message":"bad"},{"message":"worse","field":"seed"}]}`:     "bad; seed: worse",
-		`{"errors":["bad","bad","worse"]}`:                                      "bad; worse",
-		`{"errors":{"temperature":["is invalid"],"seed":"unknown"}}`:            "seed: unknown; temperature: is invalid",
-		`{"error":{"message":{"detail":[{"loc":["body","x"],"msg":"extra"}]}}}`: "body.x: extra",
-		`{"msg":"bad","code":7}`:                                                "bad",
-		`{"detail":{"message":"bad"}}`:                                          "bad",
-		`{"title":"Bad Request","status":400,"detail":"no model"}`:              "no model",
-		`{"error":"invalid","error_description":"no token"}`:                    "invalid",
-		`{"type":"x","code":"y","status":400}`:                                  "",
-		`[{"error":{"message":"bad"}}]`:                                         "bad",
-		`{"error":null}`:                                                        "",
-		`upstream connect error`:                                                "",
-		`{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"message":"too deep"}}}}}}}}`:      "",
+		`{"errors":[{"message":"bad"},{"message":"worse","field":"seed"}]}`:         "bad; seed: worse",
+		`{"errors":[{"message":"unknown","params":{"additionalProperty":"seed"}}]}`: "seed: unknown",
+		`{"errors":[{"instancePath":"/seed","message":"unknown","params":{}}]}`:     "/seed: unknown",
+		`{"errors":["bad","bad","worse"]}`:                                          "bad; worse",
+		`{"errors":{"temperature":["is invalid"],"seed":"unknown"}}`:                "seed: unknown; temperature: is invalid",
+		`{"error":{"message":{"detail":[{"loc":["body","x"],"msg":"extra"}]}}}`:     "body.x: extra",
+		`{"msg":"bad","code":7}`:                                           "bad",
+		`{"detail":{"message":"bad"}}`:                                     "bad",
+		`{"title":"Bad Request","status":400,"detail":"no model"}`:         "no model",
+		`{"error":"invalid","error_description":"no token"}`:               "invalid",
+		`{"type":"x","code":"y","status":400}`:                             "",
+		`[{"error":{"message":"bad"}}]`:                                    "bad",
+		`{"error":null}`:                                                   "",
+		`upstream connect error`:                                           "",
+		`{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"message":"too deep"}}}}}}}}`: "",
 	} {
 		if got := ErrorText([]byte(body)); got != want {
 			t.Errorf("%s says %q, want %q", body, got, want)

@@ -116,7 +116,15 @@ func (f *optionalField) isBlamed(failure *model.Error) bool {
 			return containsWord(field, f.name)
 		}
 	}
-	return containsWord(failure.Message, f.name)
+	return containsWord(failure.Message, f.name) || containsWord(SnakeCase(failure.Message), f.name)
+}
+
+var camelHump = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// SnakeCase returns a text with names such as streamOptions in the form stream_options. Servers in Java and
+// Go name rejected fields as their code does.
+func SnakeCase(text string) string {
+	return strings.ToLower(camelHump.ReplaceAllString(text, "${1}_$2"))
 }
 
 // containsWord reports whether a text has a name that is not part of a longer one.

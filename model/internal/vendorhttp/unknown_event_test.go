@@ -16,6 +16,7 @@ func TestErrorsInUnknownFormsAreFound(t *testing.T) {
 		`{"ok":false}`:                          200,
 		`{"error":null}`:                        0,
 		`{"errors":[],"error_code":0}`:          0,
+		`{"errorCode":"0"}`:                     0,
 		`{"code":200}`:                          0,
 		`{"code":"queued"}`:                     0,
 		`{"success":true}`:                      0,
