@@ -64,6 +64,10 @@ func TestOddStreamsAreRead(t *testing.T) {
 	})
 }
 
+func TestWrappedEventsAreRead(t *testing.T) {
+	vendor.CheckWrapped(t, `{"candidates":[{"content":{"parts":[{"text":"hi"}]}}]}`, `{"candidates":[{"finishReason":"STOP"}]}`)
+}
+
 func TestThoughtsInTheTextAreReasoning(t *testing.T) {
 	vendor.CheckThoughts(t, func(pieces ...string) string {
 		var events []string

@@ -260,7 +260,7 @@ func (s *chatStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 	if chunk.Object == "error" {
 		return false, errorEvent(ev.Data)
 	}
-	if !s.begun {
+	if !s.begun && chunk.ID != "" {
 		s.begun = true
 		s.calls.seed = string(chunk.ID) + "\x00" + s.calls.seed
 	}

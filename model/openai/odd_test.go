@@ -132,6 +132,11 @@ func TestOddStreamsOfChatCompletionsAreRead(t *testing.T) {
 	})
 }
 
+func TestWrappedEventsAreRead(t *testing.T) {
+	vendors[ChatCompletions].CheckWrapped(t, hiChunk, stopChunk)
+	vendors[Responses].CheckWrapped(t, `{"type":"response.output_text.delta","output_index":0,"delta":"hi"}`, `{"type":"response.completed","response":{"output":[]}}`)
+}
+
 func TestFieldsOfAMessageGoBackToTheirProvider(t *testing.T) {
 	sentToAll := map[string]bool{"a reasoning_content": true, "a reasoning_text": true, "reasoning in tags": true, "text after tags": true}
 	calls := func(deltas ...string) string {

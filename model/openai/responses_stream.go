@@ -69,7 +69,7 @@ func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.
 		return s.readWhole(ev.Data, out)
 	case "":
 		// A server that aborts with its own error sends no event name.
-		if r := parseRefusal(ev.Data); r != nil {
+		if r := parseRefusal(ev.Data); r != nil && vendorhttp.WrappedEvent(ev) == nil {
 			return false, r.modelError()
 		}
 		if bytes.Contains(ev.Data, []byte(`"choices":`)) {

@@ -102,6 +102,8 @@ type attempt struct {
 	// set once there was a text or tool call.
 	unknown  string
 	answered bool
+	// isWrapped is set once an event was found in a field of another object.
+	isWrapped bool
 	// patience runs while an answer is ending.
 	patience *time.Timer
 }
@@ -234,12 +236,12 @@ func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Ba
 		t.noteUnknown(in.event.Data)
 		return false, nil
 	}
-	if in.state.isJSON {
+	if in.state.isJSON && WrappedEvent(&in.event) == nil {
 		if refusal := t.api.documentRefusal(t.response, in.event.Data); refusal != nil {
 			return false, refusal
 		}
 	}
-	done, err := translator.Translate(&in.event, out)
+	done, err := t.translateWrapped(translator, &in.event, out)
 	if out.Unknown && err == nil {
 		err = t.checkUnknown(&in.event)
 	}
@@ -278,6 +280,9 @@ func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) 
 		return done, err
 	}
 	t.noteUnknown(in.stray)
+	if !t.answered {
+		t.noteUnknown(in.event.Data) // the beginning of an event without an end
+	}
 	var failure *model.Error
 	switch {
 	case in.err != nil:

@@ -82,6 +82,29 @@ func (v *Vendor) CheckStreams(t *testing.T, list []Recording) {
 	}
 }
 
+// CheckWrapped checks that an answer with the text hi is read if a gateway puts its events into a field of
+// another object.
+func (v *Vendor) CheckWrapped(t *testing.T, events ...string) {
+	says := func(name, format string) Recording {
+		wrapped := make([]string, 0, len(events))
+		for _, ev := range events {
+			wrapped = append(wrapped, fmt.Sprintf(format, ev))
+		}
+		return Recording{Name: name, Stream: EventStream(wrapped...), Reason: model.FinishStop, Parts: []model.Part{model.Text("hi")}}
+	}
+	v.CheckStreams(t, []Recording{
+		says("events in response", `{"response":%s,"traceId":"a1"}`),
+		says("events in result", `{"success":true,"errors":[],"result":%s}`),
+		says("events in data", `{"code":"0","message":"success","errorCode":"0","data":%s}`),
+		says("events in payload", `{"type":"chunk","payload":%s}`),
+		says("events in chunk", `{"chunk":%s}`),
+		says("events in body", `{"statusCode":200,"body":%s}`),
+		says("events in two objects", `{"result":{"data":%s}}`),
+		{Name: "an error in data", Stream: EventStream(`{"code":429,"message":"slow down","data":{}}`), Class: model.RateLimited, Message: "slow down"},
+		{Name: "an unknown event in data", Stream: EventStream(`{"data":{"queue":3}}`), Class: model.StreamInterrupted, Message: `the server sent "{\"queue\":3}"`},
+	})
+}
+
 // checkAnswer requests an answer and compares it with the recording.
 func (r *Recording) checkAnswer(t *testing.T, v *Vendor, e model.Executor) {
 	t.Helper()
