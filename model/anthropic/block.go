@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -122,7 +123,7 @@ func (a *answer) continueBlock(data []byte) error {
 		return err
 	}
 	delta := &a.delta.Delta
-	if delta.Type == "" {
+	if !strings.HasSuffix(string(delta.Type), "_delta") {
 		delta.Type = impliedType(&a.delta)
 	}
 	b, err := a.continuedBlock(a.delta.Index, delta.Type)
@@ -146,7 +147,7 @@ func (a *answer) continueBlock(data []byte) error {
 	return nil
 }
 
-// impliedType returns the type of a delta that does not say it.
+// impliedType returns the type of a delta that does not say it, or says the kind of the block.
 func impliedType(d *blockDelta) vendorhttp.Text {
 	switch {
 	case d.Delta.PartialJSON != "":

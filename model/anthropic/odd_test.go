@@ -39,6 +39,7 @@ func TestOddStreamsAreRead(t *testing.T) {
 		says("a block that is null", vendortest.EventStream(text, `{"type":"content_block_start","index":1,"content_block":null}`, hi, ended, over)),
 		says("a delta that is a text", vendortest.EventStream(text, `{"type":"content_block_delta","index":0,"delta":"hi"}`, ended, over)),
 		says("events that are encoded twice", vendortest.EventStream(`"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"text\":\"hi\"}}"`, `"{\"type\":\"message_stop\"}"`)),
+		says("a delta with the kind of its block", vendortest.EventStream(text, `{"type":"content_block_delta","index":0,"delta":{"type":"text","text":"hi"}}`, ended, over)),
 		says("a delta without a type", vendortest.EventStream(text, `{"type":"content_block_delta","index":0,"delta":{"text":"hi"}}`, ended, over)),
 		says("texts in a list", vendortest.EventStream(`{"type":"content_block_delta","index":"0","delta":{"type":"text_delta","text":["h","i"]}}`, ended, over)),
 		says("a message that is text", vendortest.EventStream(`{"type":"message_start","message":"m"}`, text, hi, ended, over)),
@@ -64,6 +65,10 @@ func TestOddStreamsAreRead(t *testing.T) {
 		{Name: "an error that is text", Stream: "event: error\ndata: overloaded\n\n", Class: model.Provider, Message: "overloaded"},
 		{Name: "a call without a name", Stream: vendortest.EventStream(`{"type":"content_block_start","content_block":{"type":"tool_use","id":"a1"}}`), Class: model.Provider, Message: "no name"},
 	})
+}
+
+func TestWrappedEventsAreRead(t *testing.T) {
+	vendor.CheckWrapped(t, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_stop"}`)
 }
 
 func TestThoughtsInTheTextAreReasoning(t *testing.T) {
