@@ -149,6 +149,8 @@ type eventReader struct {
 	nested  int
 	// held is the line after an event that had no empty line at its end.
 	held []byte
+	// rest is the data after the first value of an event that was joined with others.
+	rest []byte
 	// stray is the beginning of the first line that belongs to no event.
 	stray []byte
 	// half is the escaped first half of a character whose second half is to come.
@@ -173,9 +175,15 @@ func (r *eventReader) next() bool {
 	if !r.state.begun {
 		r.state.begun = true
 		r.state.isJSON = r.beginStream()
+		if r.framing.Decode != nil && r.atEvents() {
+			r.framing.Decode = nil
+		}
 	}
 	r.clearEvent()
 	switch {
+	case r.rest != nil:
+		r.event.Data, r.rest = append(r.event.Data, r.rest...), nil
+		r.splitData()
 	case r.state.isJSON:
 		if !r.readValue() {
 			return false
@@ -204,17 +212,20 @@ func (r *eventReader) readEvent() bool {
 		switch {
 		case errors.Is(err, io.EOF):
 			r.addField(line)
+			r.splitData()
 			return !r.framing.StrictEnd && len(r.event.Data) > 0 && (json.Valid(r.event.Data) || r.event.IsEnd())
 		case err != nil:
 			r.err = err
 			return false
 		case len(line) > 0 && r.beginsEvent(line):
 			r.held = bytes.Clone(line)
+			r.splitData()
 			r.framing.StrictEnd = false // no empty line will follow the last event either
 			return true
 		case len(line) > 0:
 			r.addField(line)
 		case len(r.event.Data) > 0:
+			r.splitData()
 			return true
 		default:
 			r.clearEvent() // an event without data does not count
@@ -229,10 +240,15 @@ func (r *eventReader) beginsEvent(line []byte) bool {
 	if r.fields == 0 || !isName && !bytes.HasPrefix(line, []byte("data:")) {
 		return false
 	}
+	return r.dataNesting().IsWhole()
+}
+
+// dataNesting returns the nesting of the data of the event so far.
+func (r *eventReader) dataNesting() *Nesting {
 	for ; r.nested < len(r.event.Data); r.nested++ {
 		r.nesting.readByte(r.event.Data[r.nested])
 	}
-	return r.nesting.IsWhole()
+	return &r.nesting
 }
 
 // decodeEvent reads the next event of a stream in another form.
@@ -313,11 +329,14 @@ func (r *eventReader) addField(line []byte) {
 	case "", "id", "retry":
 		return
 	default:
+		value = line
+		if line[0] != '{' && r.dataNesting().IsOpen() {
+			break // JSON over several lines
+		}
 		r.noteStray(line)
 		if !r.framing.PlainErrors {
 			return
 		}
-		value = line
 	}
 	if r.fields > 0 {
 		r.event.Data = append(r.event.Data, '\n')
