@@ -96,8 +96,8 @@ func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (d
 		r.code = exception
 		return false, r.modelError()
 	}
-	if name == "" {
-		return a.readMessage(ev.Data)
+	if name == "" || name == "message" {
+		return a.translateNameless(ev.Data)
 	}
 	var e event
 	if err := vendorhttp.DecodeEvent(ev.Data, &e); err != nil {
@@ -122,6 +122,20 @@ func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (d
 		out.Unknown = name != "messageStart"
 	}
 	return false, nil
+}
+
+// translateNameless handles an event that is named by its only field, as the SDKs write events, or an
+// answer that was sent at once.
+func (a *answer) translateNameless(data []byte) (done bool, err error) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) == nil && len(fields) == 1 {
+		for name, inner := range fields {
+			if name != "output" && inner[0] == '{' {
+				return a.Translate(&vendorhttp.ServerEvent{Name: []byte(name), Data: inner}, a.out)
+			}
+		}
+	}
+	return a.readMessage(data)
 }
 
 // End ends an answer whose usage did not come.

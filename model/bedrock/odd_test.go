@@ -3,6 +3,7 @@ package bedrock
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -55,6 +56,39 @@ func TestOddStreamsAreRead(t *testing.T) {
 		{Name: "a call that is cut off", Stream: call + half + over, Class: model.Provider, Message: "does not end",
 			Parts: []model.Part{vendortest.ToolCall("a1", "weather", `{"city":`)}},
 	})
+}
+
+// TestOtherFramingsAreRead reads answers of gateways that send server-sent events, lines of JSON or a
+// document.
+func TestOtherFramingsAreRead(t *testing.T) {
+	const (
+		hi   = `{"contentBlockIndex":0,"delta":{"text":"hi"}}`
+		over = `{"stopReason":"end_turn"}`
+	)
+	union := []string{`{"messageStart":{"role":"assistant"}}`, `{"contentBlockDelta":` + hi + `}`, `{"contentBlockStop":{}}`, `{"messageStop":` + over + `}`, `{"metadata":{"usage":{}}}`}
+	whole := `{"output":{"message":{"content":[{"text":"hi"}]}},"stopReason":"end_turn"}`
+	for name, stream := range map[string]string{
+		"named events":           "event: contentBlockDelta\ndata: " + hi + "\n\nevent: messageStop\ndata: " + over + "\n\n",
+		"comments":               ": ping\n\nevent: contentBlockDelta\ndata: " + hi + "\n\nevent: messageStop\ndata: " + over + "\n\n",
+		"events with their name": vendortest.EventStream(union...),
+		"events called message":  "event: message\ndata: " + union[1] + "\n\nevent: message\ndata: " + union[3] + "\n\n",
+		"lines of JSON":          strings.Join(union, "\n"),
+		"a wrapped document":     `{"statusCode":200,"body":` + vendortest.JSON(t, whole) + `}`,
+		"wrapped events":         vendortest.EventStream(`{"chunk":`+union[1]+`}`, `{"chunk":`+union[3]+`}`),
+	} {
+		events, failure := vendortest.Ask(t, vendor.Replay(t, strings.NewReader(stream)), vendortest.Hello(testModel))
+		if failure != nil {
+			t.Errorf("%s: %v", name, failure)
+			continue
+		}
+		if answer := vendortest.Assemble(t, events).Message(); answer.Text() != "hi" {
+			t.Errorf("%s: the answer is %q", name, answer.Text())
+		}
+	}
+	_, failure := vendortest.Ask(t, vendor.Replay(t, strings.NewReader(vendortest.EventStream(`{"throttlingException":{"message":"slow down"}}`))), vendortest.Hello(testModel))
+	if failure == nil || failure.Class != model.RateLimited || !strings.Contains(failure.Message, "slow down") {
+		t.Errorf("an exception gives %v", failure)
+	}
 }
 
 func TestErrorsOfStreamsAreRepeated(t *testing.T) {
