@@ -18,11 +18,11 @@ var fieldMakers = map[string]func(*testing.T, *town, things){
 	},
 	"{fresh}": func(_ *testing.T, _ *town, made things) { made["{fresh}"] = uuid.NewString() },
 	"{schedule}": func(t *testing.T, w *town, made things) {
-		start := w.own(t, http.MethodPost, "/workflow/schedules", `{"cron":"@daily","target":{"steps":[{"id":"a","tool":{"name":"refund"}}]}}`)
+		start := w.own(t, http.MethodPost, "/workflow/schedules", `{"cron":"@daily","target":{"steps":[{"id":"a","agent":{"agent":"clerk","prompt":"`+promptSecret+`","tools":[]}}]}}`)
 		made["{schedule}"], _ = start["id"].(string)
 	},
 	"{trigger}": func(t *testing.T, w *town, made things) {
-		start := w.own(t, http.MethodPost, "/workflow/event-triggers", `{"match":{"type":"x"},"target":{"steps":[{"id":"a","tool":{"name":"refund"}}]}}`)
+		start := w.own(t, http.MethodPost, "/workflow/event-triggers", `{"match":{"type":"x"},"target":{"steps":[{"id":"a","agent":{"agent":"clerk","prompt":"`+promptSecret+`","tools":[]}}]}}`)
 		made["{trigger}"], _ = start["id"].(string)
 	},
 	"{plain}": func(t *testing.T, w *town, made things) {

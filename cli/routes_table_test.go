@@ -324,44 +324,44 @@ var rows = map[string]row{
 
 	"GET /api/v1/workflow/schedules":                      gestaltRoute("runs:read", "GET /api/v1/workflow/schedules", 200),
 	"POST /api/v1/workflow/schedules":                     gestaltRoute("runs:write", "POST /api/v1/workflow/schedules\n"+`{"cron":"@yearly","target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 201),
-	"GET /api/v1/workflow/schedules/{id}":                 gestaltRoute("runs:read", "GET /api/v1/workflow/schedules/none", 404),
-	"PUT /api/v1/workflow/schedules/{id}":                 gestaltRoute("runs:write", "PUT /api/v1/workflow/schedules/none\n"+`{"cron":"@yearly","target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 404),
-	"DELETE /api/v1/workflow/schedules/{id}":              gestaltRoute("runs:write", "DELETE /api/v1/workflow/schedules/none", 404),
-	"POST /api/v1/workflow/schedules/{id}/pause":          gestaltRoute("runs:write", "POST /api/v1/workflow/schedules/none/pause\n"+`{}`, 404),
-	"POST /api/v1/workflow/schedules/{id}/resume":         gestaltRoute("runs:write", "POST /api/v1/workflow/schedules/none/resume\n"+`{}`, 404),
+	"GET /api/v1/workflow/schedules/{id}":                 gestaltRoute("runs:read", "GET /api/v1/workflow/schedules/{schedule}", 200),
+	"PUT /api/v1/workflow/schedules/{id}":                 gestaltRoute("runs:write", "PUT /api/v1/workflow/schedules/{schedule}\n"+`{"cron":"@yearly","target":{"app":{"name":"refund"}}}`, 200),
+	"DELETE /api/v1/workflow/schedules/{id}":              gestaltRoute("runs:write", "DELETE /api/v1/workflow/schedules/{schedule}", 200),
+	"POST /api/v1/workflow/schedules/{id}/pause":          gestaltRoute("runs:write", "POST /api/v1/workflow/schedules/{schedule}/pause\n"+`{}`, 200),
+	"POST /api/v1/workflow/schedules/{id}/resume":         gestaltRoute("runs:write", "POST /api/v1/workflow/schedules/{schedule}/resume\n"+`{}`, 200),
 	"GET /api/v1/workflow/event-triggers":                 gestaltRoute("runs:read", "GET /api/v1/workflow/event-triggers", 200),
 	"POST /api/v1/workflow/event-triggers":                gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers\n"+`{"match":{"type":"t"},"target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 201),
-	"GET /api/v1/workflow/event-triggers/{id}":            gestaltRoute("runs:read", "GET /api/v1/workflow/event-triggers/none", 404),
-	"PUT /api/v1/workflow/event-triggers/{id}":            gestaltRoute("runs:write", "PUT /api/v1/workflow/event-triggers/none\n"+`{"match":{"type":"t"},"target":{"agent":{"provider":"clerk","prompt":"x"}}}`, 404),
-	"DELETE /api/v1/workflow/event-triggers/{id}":         gestaltRoute("runs:write", "DELETE /api/v1/workflow/event-triggers/none", 404),
-	"POST /api/v1/workflow/event-triggers/{id}/pause":     gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers/none/pause\n"+`{}`, 404),
-	"POST /api/v1/workflow/event-triggers/{id}/resume":    gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers/none/resume\n"+`{}`, 404),
+	"GET /api/v1/workflow/event-triggers/{id}":            gestaltRoute("runs:read", "GET /api/v1/workflow/event-triggers/{trigger}", 200),
+	"PUT /api/v1/workflow/event-triggers/{id}":            gestaltRoute("runs:write", "PUT /api/v1/workflow/event-triggers/{trigger}\n"+`{"match":{"type":"t"},"target":{"app":{"name":"refund"}}}`, 200),
+	"DELETE /api/v1/workflow/event-triggers/{id}":         gestaltRoute("runs:write", "DELETE /api/v1/workflow/event-triggers/{trigger}", 200),
+	"POST /api/v1/workflow/event-triggers/{id}/pause":     gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers/{trigger}/pause\n"+`{}`, 200),
+	"POST /api/v1/workflow/event-triggers/{id}/resume":    gestaltRoute("runs:write", "POST /api/v1/workflow/event-triggers/{trigger}/resume\n"+`{}`, 200),
 	"POST /api/v1/workflow/events":                        gestaltRoute("runs:write", "POST /api/v1/workflow/events\n"+`{"type":"nothing.matches"}`, 202),
 	"GET /api/v1/workflow/runs":                           gestaltRoute("runs:read", "GET /api/v1/workflow/runs", 200),
-	"GET /api/v1/workflow/runs/{id}":                      gestaltRoute("runs:read", "GET /api/v1/workflow/runs/none", 404),
-	"POST /api/v1/workflow/runs/{id}/cancel":              gestaltRoute("runs:write", "POST /api/v1/workflow/runs/none/cancel\n"+`{}`, 404),
+	"GET /api/v1/workflow/runs/{id}":                      gestaltRoute("runs:read", "GET /api/v1/workflow/runs/{workrun}", 200),
+	"POST /api/v1/workflow/runs/{id}/cancel":              gestaltRoute("runs:write", "POST /api/v1/workflow/runs/{workrun}/cancel\n"+`{}`, 200),
 	"GET /workflow/schedules":                             workflowRoute("runs:read", "GET /workflow/schedules", 200),
 	"POST /workflow/schedules":                            workflowRoute("runs:write", "POST /workflow/schedules\n"+`{"cron":"@yearly","target":{"agent":{"agent":"clerk","prompt":"x"}}}`, 201),
-	"GET /workflow/schedules/{id}":                        workflowRoute("runs:read", "GET /workflow/schedules/none", 404),
-	"PUT /workflow/schedules/{id}":                        workflowRoute("runs:write", "PUT /workflow/schedules/none\n"+`{"cron":"@yearly","target":{"agent":{"agent":"clerk","prompt":"x"}}}`, 404),
-	"DELETE /workflow/schedules/{id}":                     workflowRoute("runs:write", "DELETE /workflow/schedules/none", 404),
-	"POST /workflow/schedules/{id}/pause":                 workflowRoute("runs:write", "POST /workflow/schedules/none/pause\n{}", 404),
-	"POST /workflow/schedules/{id}/resume":                workflowRoute("runs:write", "POST /workflow/schedules/none/resume\n{}", 404),
+	"GET /workflow/schedules/{id}":                        workflowRoute("runs:read", "GET /workflow/schedules/{schedule}", 200),
+	"PUT /workflow/schedules/{id}":                        workflowRoute("runs:write", "PUT /workflow/schedules/{schedule}\n"+`{"cron":"@yearly","target":{"tool":{"name":"refund"}}}`, 200),
+	"DELETE /workflow/schedules/{id}":                     workflowRoute("runs:write", "DELETE /workflow/schedules/{schedule}", 204),
+	"POST /workflow/schedules/{id}/pause":                 workflowRoute("runs:write", "POST /workflow/schedules/{schedule}/pause\n{}", 200),
+	"POST /workflow/schedules/{id}/resume":                workflowRoute("runs:write", "POST /workflow/schedules/{schedule}/resume\n{}", 200),
 	"GET /workflow/event-triggers":                        workflowRoute("runs:read", "GET /workflow/event-triggers", 200),
 	"POST /workflow/event-triggers":                       workflowRoute("runs:write", "POST /workflow/event-triggers\n"+`{"match":{"type":"t"},"target":{"agent":{"agent":"clerk","prompt":"x"}}}`, 201),
-	"GET /workflow/event-triggers/{id}":                   workflowRoute("runs:read", "GET /workflow/event-triggers/none", 404),
-	"PUT /workflow/event-triggers/{id}":                   workflowRoute("runs:write", "PUT /workflow/event-triggers/none\n"+`{"match":{"type":"t"},"target":{"agent":{"agent":"clerk","prompt":"x"}}}`, 404),
-	"DELETE /workflow/event-triggers/{id}":                workflowRoute("runs:write", "DELETE /workflow/event-triggers/none", 404),
-	"POST /workflow/event-triggers/{id}/pause":            workflowRoute("runs:write", "POST /workflow/event-triggers/none/pause\n{}", 404),
-	"POST /workflow/event-triggers/{id}/resume":           workflowRoute("runs:write", "POST /workflow/event-triggers/none/resume\n{}", 404),
+	"GET /workflow/event-triggers/{id}":                   workflowRoute("runs:read", "GET /workflow/event-triggers/{trigger}", 200),
+	"PUT /workflow/event-triggers/{id}":                   workflowRoute("runs:write", "PUT /workflow/event-triggers/{trigger}\n"+`{"match":{"type":"t"},"target":{"tool":{"name":"refund"}}}`, 200),
+	"DELETE /workflow/event-triggers/{id}":                workflowRoute("runs:write", "DELETE /workflow/event-triggers/{trigger}", 204),
+	"POST /workflow/event-triggers/{id}/pause":            workflowRoute("runs:write", "POST /workflow/event-triggers/{trigger}/pause\n{}", 200),
+	"POST /workflow/event-triggers/{id}/resume":           workflowRoute("runs:write", "POST /workflow/event-triggers/{trigger}/resume\n{}", 200),
 	"POST /workflow/events":                               workflowRoute("runs:write", "POST /workflow/events\n"+`{"type":"nothing.matches"}`, 202),
 	"POST /workflow/webhooks/{tenant}/{id}":               {public: true, asks: []inquiry{{request: "POST /workflow/webhooks/none/none\n{}", owner: 404}}},
 	"POST /workflow/webhooks/{id}":                        {public: true, asks: []inquiry{{request: "POST /workflow/webhooks/none\n{}", owner: 404}}},
 	"GET /workflow/runs":                                  workflowRoute("runs:read", "GET /workflow/runs?limit=1", 200),
-	"GET /workflow/runs/{id}":                             workflowRoute("runs:read", "GET /workflow/runs/none", 404),
-	"POST /workflow/runs/{id}/cancel":                     workflowRoute("runs:write", "POST /workflow/runs/none/cancel\n{}", 404),
-	"GET /workflow/runs/{id}/interactions":                workflowRoute("runs:read", "GET /workflow/runs/none/interactions", 404),
-	"POST /workflow/runs/{id}/interactions/{interaction}": workflowRoute("runs:write", "POST /workflow/runs/none/interactions/none\n{}", 404),
+	"GET /workflow/runs/{id}":                             workflowRoute("runs:read", "GET /workflow/runs/{workrun}", 200),
+	"POST /workflow/runs/{id}/cancel":                     workflowRoute("runs:write", "POST /workflow/runs/{workrun}/cancel\n{}", 200),
+	"GET /workflow/runs/{id}/interactions":                workflowRoute("runs:read", "GET /workflow/runs/{workrun}/interactions", 200),
+	"POST /workflow/runs/{id}/interactions/{interaction}": workflowRoute("runs:write", "POST /workflow/runs/{workrun}/interactions/{workask}\n"+`{"result":{"approved":true}}`, 200),
 
 	"GET /api/v1/auth/info":                {public: true, asks: []inquiry{{request: "GET /api/v1/auth/info", owner: 200}}},
 	"GET /api/v1/agent/providers":          {scope: "models:read", speaks: sessionsDialect, asks: []inquiry{{request: "GET " + sessionsAt + "/providers", owner: 200}}},
@@ -601,9 +601,19 @@ func conversationRoute(scope, request string) row {
 
 // gestaltRoute is workflowRoute for Gestalt's clients.
 func gestaltRoute(scope, request string, owner int) row {
-	return row{scope: scope, speaks: sessionsDialect, asks: []inquiry{{request: request, owner: owner}}}
+	return row{scope: scope, speaks: sessionsDialect, asks: []inquiry{{request: request, owner: owner, lost: lostWorkflow(request)}}}
 }
 
 func workflowRoute(scope, request string, owner int) row {
-	return row{scope: scope, speaks: plainDialect, asks: []inquiry{{request: request, owner: owner}}}
+	return row{scope: scope, speaks: plainDialect, asks: []inquiry{{request: request, owner: owner, lost: lostWorkflow(request)}}}
+}
+
+// lostWorkflow returns the answer for everybody to whom nothing belongs of what a request names.
+func lostWorkflow(request string) string {
+	for kind, name := range map[string]string{"schedule": "{schedule}", "trigger": "{trigger}", "run": "{workrun}"} {
+		if strings.Contains(request, name) {
+			return `404 workflow ` + kind + ` \"` + name + `\" not found`
+		}
+	}
+	return ""
 }
