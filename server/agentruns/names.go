@@ -17,8 +17,9 @@ var (
 	toolBudgetFields   = []string{"maxCalls"}
 	messageFields      = []string{"role", "content", "attachments"}
 	// unsupportedFields are fields of a spec that are not implemented although they would affect
-	// the run.
+	// the run, and idleValues are values of them that ask for nothing.
 	unsupportedFields = []string{"attachments", "fallbackModelId", "plan", "supervisor"}
+	idleValues        = map[string][]string{"plan": {"false", `"off"`}, "supervisor": {"false"}}
 	toolResultFields  = []string{"toolUseId", "result", "error"}
 	resolutionFields  = []string{"id", "action", "result", "arguments", "reason"}
 )
@@ -27,11 +28,11 @@ var (
 // fields that are allowed in addition to a spec's.
 func (f fields) unknownFields(also ...string) ([]warning, error) {
 	for _, name := range unsupportedFields {
-		if _, has := f[name]; has {
+		if value, has := f[name]; has && !slices.Contains(idleValues[name], string(value)) {
 			return nil, newInvalid("%s is not supported", name)
 		}
 	}
-	list, err := f.warnUnknown("", slices.Concat(identityFields, runFields, inputFields, []string{fieldMetadata}, also)...)
+	list, err := f.warnUnknown("", slices.Concat(identityFields, runFields, inputFields, unsupportedFields, []string{fieldMetadata}, also)...)
 	if err != nil {
 		return nil, err
 	}

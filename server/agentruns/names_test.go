@@ -28,6 +28,8 @@ func TestNothingThatWasAskedForIsDroppedSilently(t *testing.T) {
 		{runs, `{"agentId":"clerk","prompt":"say hi","files":[{}],"supervisor":null,"verbose":null}`, "files", ""},
 		{runs, `{"agentId":"clerk","prompt":"say hi","attachments":[]}`, "", "attachments is not supported"},
 		{runs, `{"agentId":"clerk","prompt":"say hi","plan":true}`, "", "plan is not supported"},
+		{runs, `{"agentId":"clerk","prompt":"say hi","plan": "off" ,"supervisor":false}`, "", ""},
+		{messages, `{"prompt":"say hi","plan":false,"supervisor":false}`, "", ""},
 		{runs, `{"agentId":"clerk","prompt":"say hi","supervisor":{"agentId":"clerk"}}`, "", "supervisor is not supported"},
 		{runs, `{"agentId":"clerk","prompt":"say hi","fallbackModelId":"fast"}`, "", "fallbackModelId is not supported"},
 		{sessions, `{"agentId":"clerk","fallbackModelId":"fast"}`, "", "fallbackModelId is not supported"},
