@@ -430,3 +430,124 @@ func TestTheLastAttemptOfASuspectTurnRunsAlone(t *testing.T) {
 		}
 	})
 }
+
+// crashed has a worker die during turns, which adds a strike to each.
+func crashed(t *testing.T, kept store.Store, turns ...string) {
+	t.Helper()
+	for _, id := range turns {
+		if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: id, Worker: "victim", Lease: time.Hour, Now: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := kept.Recover(t.Context(), time.Now()); err != nil || n != len(turns) {
+		t.Fatalf("%d turns are recovered, %v", n, err)
+	}
+}
+
+// Turns of a process that died do not wait for each other, and none of them runs beside a
+// turn that was not there, whichever is claimed first.
+func TestSuspectTurnsRunBesideEachOtherOnly(t *testing.T) {
+	for _, agents := range [][]string{
+		{"suspect", "suspect", "suspect", "other", "other"},
+		{"other", "other", "suspect", "suspect", "suspect"},
+		{"suspect", "other", "suspect", "other", "suspect"},
+	} {
+		t.Run(strings.Join(agents, " "), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept := newMemory(t)
+				running := map[string]*atomic.Int32{"suspect": {}, "other": {}}
+				var most atomic.Int32
+				var mixed atomic.Bool
+				release := make(chan struct{})
+				exec := &turntest.Answerer{Answer: func(_ context.Context, upstream string, _ int) turntest.Answer {
+					n := running[upstream].Add(1)
+					defer running[upstream].Add(-1)
+					if upstream == "suspect" {
+						most.Store(max(n, most.Load()))
+					}
+					if running["suspect"].Load() > 0 && running["other"].Load() > 0 {
+						mixed.Store(true)
+					}
+					<-release
+					return turntest.Answer{Text: "not guilty"}
+				}}
+				rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "suspect"}, spec.Agent{ID: "other"}))
+				s := idle(t, rt, on(kept))
+				var made, suspects []string
+				for _, agent := range agents {
+					id := create(t, s, says(session(t, s, agent), "x")).ID
+					if made = append(made, id); agent == "suspect" {
+						suspects = append(suspects, id)
+					}
+				}
+				crashed(t, kept, suspects...)
+				if err := s.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				for range made {
+					release <- struct{}{}
+					synctest.Wait()
+				}
+				for _, id := range made {
+					if turn := ended(t, s, id); turn.Status != store.Succeeded {
+						t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+					}
+				}
+				if mixed.Load() || int(most.Load()) != len(suspects) {
+					t.Errorf("%d suspect turns ran at the same time; beside others: %t", most.Load(), mixed.Load())
+				}
+			})
+		})
+	}
+}
+
+// Neither a suspect turn that makes no progress, nor another one that does not end, delays
+// turns for long.
+func TestSuspectTurnsAndOthersWaitForEachOtherForALimitedTime(t *testing.T) {
+	for first, limit := range map[string]time.Duration{"suspect": 10 * time.Second, "other": 2 * time.Second} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kept := newMemory(t)
+				begun, release := make(chan string, 2), make(chan struct{})
+				exec := &turntest.Answerer{Answer: func(_ context.Context, upstream string, _ int) turntest.Answer {
+					begun <- upstream
+					<-release
+					return turntest.Answer{Text: "not guilty"}
+				}}
+				rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "suspect"}, spec.Agent{ID: "other"}))
+				s := serve(t, rt, on(kept))
+				due := says(session(t, s, "suspect"), "x")
+				due.NotBefore = time.Now().Add(time.Second)
+				made := []string{create(t, s, due).ID}
+				if first == "other" {
+					made = append(made, create(t, s, says(session(t, s, "other"), "x")).ID)
+				}
+				if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: made[0], Worker: "victim", Lease: 2 * time.Second, Now: due.NotBefore}); err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, func() string {
+					if turn, err := kept.Turn(t.Context(), store.Everything, made[0]); err != nil || turn.Strikes == 0 {
+						return "the turn is not suspect"
+					}
+					return ""
+				})
+				reaped := time.Now()
+				order := []string{<-begun}
+				if first == "suspect" {
+					made = append(made, create(t, s, says(session(t, s, "other"), "x")).ID)
+				}
+				order = append(order, <-begun)
+				if waited := time.Since(reaped).Round(time.Second); order[0] != first || waited != limit {
+					t.Errorf("turns began as %v, the second one after %s", order, waited)
+				}
+				close(release)
+				for _, id := range made {
+					if turn := ended(t, s, id); turn.Status != store.Succeeded {
+						t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+					}
+				}
+			})
+		})
+	}
+}

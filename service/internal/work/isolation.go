@@ -4,15 +4,34 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/store"
 )
 
 const (
 	// isolationPause is how long a turn that has one crash left waits for another
 	// one like it.
 	isolationPause = time.Second
-	// aloneTime bounds how long a suspect turn keeps a process from claiming others.
-	aloneTime = 10 * time.Second
+	// quietTime bounds how long suspect turns wait for turns without crashes to end. It is
+	// short because the suspects of a lost process are mostly innocent.
+	quietTime = 2 * time.Second
+	// apartTime bounds how long suspect turns keep a process from claiming others.
+	apartTime = 10 * time.Second
 )
+
+// quarantine keeps suspect turns, during which a process died, apart from other turns until
+// they make progress. The pool guards it.
+type quarantine struct {
+	// alone is set if one turn has the process for itself. Otherwise suspects share it.
+	alone bool
+	// suspects counts the turns in quarantine.
+	suspects int
+	// quiet is closed when the other turns have ended, and ended with the quarantine.
+	quiet, ended chan struct{}
+	begun        bool
+	since        time.Time
+	limit        *time.Timer
+}
 
 // acquireIsolation lets a process run only one turn at a time of those whose next
 // crash would be the last, until that turn makes progress. Earlier crashes may have
@@ -26,70 +45,138 @@ func (p *Pool) acquireIsolation() (release func(), ok bool) {
 	}
 }
 
-// runAlone keeps the process from claiming other turns until release is called, or for
-// aloneTime. It does nothing if another turn runs alone. If the turn has one crash left,
-// it waits for the other turns to end, for aloneTime at most; otherwise it does nothing if
-// there are any.
-func (p *Pool) runAlone(ctx context.Context, last bool) (release func()) {
-	p.mu.Lock()
-	others := len(p.held)+p.claiming > 1
-	if p.alone != nil || others && !last {
-		p.mu.Unlock()
+// runApart waits until a suspect turn may run: alone, or beside other suspects only. Until
+// release is called, the process claims no other turns. Both waits are bounded, so the turn
+// may still run beside others.
+func (p *Pool) runApart(ctx context.Context, alone bool) (release func()) {
+	q := p.enterQuarantine(alone)
+	if q == nil {
 		return func() {}
 	}
-	ended, quiet := make(chan struct{}), make(chan struct{})
-	p.alone = ended
-	if others {
-		p.quiet = quiet
-	} else {
-		close(quiet)
-	}
-	p.mu.Unlock()
-	end := sync.OnceFunc(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.alone, p.quiet = nil, nil
-		close(ended)
-	})
-	limit := time.AfterFunc(aloneTime, end)
 	select {
-	case <-quiet:
-	case <-ended:
+	case <-q.quiet:
+	case <-q.ended:
 	case <-ctx.Done():
 	}
-	return func() { limit.Stop(); end() }
+	return sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if q.suspects--; q.suspects == 0 {
+			p.endQuarantine(q)
+		}
+	})
 }
 
-// tryBeginClaim reports whether this process may claim a turn, which it may not while a
-// turn has the process for itself. endClaim has to be called once the turn is held, or was
-// not claimed.
-func (p *Pool) tryBeginClaim() bool {
+// enterQuarantine adds a turn to the quarantine, or begins one. It returns nil if another
+// turn waits to be alone, which waits for this one too.
+func (p *Pool) enterQuarantine(alone bool) *quarantine {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.alone != nil {
-		return false
+	q := p.quarantine
+	if q != nil && q.alone {
+		return nil
 	}
-	p.claiming++
-	return true
+	if q != nil && alone {
+		p.endQuarantine(q)
+		q = nil
+	}
+	if q == nil {
+		q = &quarantine{alone: alone, since: time.Now(), quiet: make(chan struct{}), ended: make(chan struct{})}
+		wait := quietTime
+		if alone {
+			wait = apartTime
+		}
+		q.limit = time.AfterFunc(wait, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.endQuarantine(q)
+		})
+		p.quarantine = q
+	}
+	q.suspects++
+	p.noteQuiet()
+	return q
 }
 
-// beginClaim waits until this process may claim a turn. It reports false if ctx ends
+// endQuarantine lets the process claim other turns again. The caller holds the lock.
+func (p *Pool) endQuarantine(q *quarantine) {
+	if p.quarantine == q {
+		p.quarantine = nil
+		q.limit.Stop()
+		close(q.ended)
+	}
+}
+
+// noteQuiet lets suspects run if no other turns do. The caller holds the lock.
+func (p *Pool) noteQuiet() {
+	q := p.quarantine
+	if q == nil || q.begun || p.claiming > 0 {
+		return
+	}
+	if q.alone && len(p.held) > 1 || !q.alone && p.holdsUnsuspected() {
+		return
+	}
+	q.begun = true
+	close(q.quiet)
+	if !q.alone {
+		q.limit.Reset(apartTime - time.Since(q.since))
+	}
+}
+
+// holdsUnsuspected reports whether turns run that had no crashes when they were claimed. The
+// caller holds the lock.
+func (p *Pool) holdsUnsuspected() bool {
+	for _, h := range p.held {
+		if h.turn.Strikes == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// tryBeginClaim reports whether this process may claim a turn without crashes. endClaim has to
+// be called once the turn is held, or was not claimed.
+func (p *Pool) tryBeginClaim() bool {
+	begun, _ := p.beginClaimOf(false)
+	return begun
+}
+
+// beginClaimOf begins a claim unless a quarantine excludes the turn.
+func (p *Pool) beginClaimOf(suspect bool) (begun bool, q *quarantine) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q = p.quarantine; q != nil && (q.alone || !suspect) {
+		return false, q
+	}
+	p.claiming++
+	return true, nil
+}
+
+// beginClaim waits until this process may claim the turn. It reports false if ctx ends
 // before; otherwise endClaim has to be called.
-func (p *Pool) beginClaim(ctx context.Context) bool {
-	for !p.tryBeginClaim() {
-		p.mu.Lock()
-		ended := p.alone
-		p.mu.Unlock()
-		if ended == nil {
+func (p *Pool) beginClaim(ctx context.Context, turnID string) bool {
+	suspect := false
+	for {
+		begun, q := p.beginClaimOf(suspect)
+		if begun {
+			return true
+		}
+		if !q.alone && p.isSuspect(ctx, turnID) {
+			suspect = true
 			continue
 		}
 		select {
-		case <-ended:
+		case <-q.ended:
 		case <-ctx.Done():
 			return false
 		}
 	}
-	return true
+}
+
+// isSuspect reports whether a process died during a turn that is not claimed.
+func (p *Pool) isSuspect(ctx context.Context, turnID string) bool {
+	t, err := p.settings.Store.Turn(ctx, store.Everything, turnID)
+	return err == nil && t.Strikes > 0
 }
 
 // endClaim ends what tryBeginClaim or beginClaim began.
@@ -98,13 +185,4 @@ func (p *Pool) endClaim() {
 	defer p.mu.Unlock()
 	p.claiming--
 	p.noteQuiet()
-}
-
-// noteQuiet tells the turn that waits for others to end that there are none. The caller
-// holds the lock.
-func (p *Pool) noteQuiet() {
-	if p.quiet != nil && len(p.held)+p.claiming <= 1 {
-		close(p.quiet)
-		p.quiet = nil
-	}
 }

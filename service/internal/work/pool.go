@@ -117,9 +117,8 @@ type Pool struct {
 	held map[string]*heldTurn // by the id of the turn
 	// claiming counts the claims under way, whose turns are not held yet.
 	claiming int
-	// alone is closed when a suspect turn does not need the process for itself any more;
-	// nil if none does. quiet is closed when there are no others.
-	alone, quiet chan struct{}
+	// quarantine is nil while no suspect turn is kept apart.
+	quarantine *quarantine
 
 	// ctx ends when the pool is closed; the goroutines in tasks then do.
 	ctx    context.Context

@@ -68,7 +68,7 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 		}
 		return
 	}
-	if !p.beginClaim(ctx) {
+	if !p.beginClaim(ctx, turnID) {
 		return
 	}
 	current, broken, err := p.acquireCurrent(ctx, turnID)
@@ -228,7 +228,7 @@ func (w *worker) runTurn(ctx context.Context) error {
 			}
 			defer releaseLast()
 		}
-		release := w.pool.runAlone(ctx, last)
+		release := w.pool.runApart(ctx, last)
 		defer release()
 		w.log.onProgress = func() { release(); releaseLast() }
 	}
