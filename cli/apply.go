@@ -178,18 +178,39 @@ func (p *program) publishDocument(ctx context.Context, c *changeFlags, document 
 			return err
 		}
 		change.Progress = p.showProvenOverlays()
-		out, err := at.Publish(ctx, document, change)
+		err = p.publishChange(c, change, redact, func() (*admin.Published, error) { return at.Publish(ctx, document, change) })
 		if rejected, ok := errors.AsType[*native.Error](err); ok && rejected.Details.Findings.HasErrors() {
 			if err := show(rejected.Details.Findings); err != nil {
 				return err
 			}
 			rejected.Details.Findings = nil
 		}
-		if err != nil {
-			return err
-		}
-		return p.showPublished(out, c.format.value, redact)
+		return err
 	})
+}
+
+// publishChange publishes a change and shows the result. If the server rejects the effect of the
+// change, publishChange shows it with a dry run, and returns the error of the server.
+func (p *program) publishChange(c *changeFlags, change *admin.Change, redact func(string) string, publish func() (*admin.Published, error)) error {
+	out, err := publish()
+	if err == nil {
+		return p.showPublished(out, c.format.value, redact)
+	}
+	if rejected, ok := errors.AsType[*native.Error](err); !ok || change.FailOn == "" || rejected.Code != change.FailOn {
+		return err
+	}
+	change.DryRun, change.FailOn = true, ""
+	if change.Progress != nil {
+		change.Progress = func(int, int) {} // it was shown
+	}
+	out, failed := publish()
+	if failed != nil { // the server rejects the change for another reason now
+		return err
+	}
+	if failed := p.showPublished(out, c.format.value, redact); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // refuseWidening refuses files with a patch that widens access and does not say that it

@@ -157,11 +157,7 @@ func newRollback(p *program, at *serverFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out, err := c.RollBack(ctx, hash, change)
-			if err != nil {
-				return err
-			}
-			return p.showPublished(out, flags.format.value, redact)
+			return p.publishChange(flags, change, redact, func() (*admin.Published, error) { return c.RollBack(ctx, hash, change) })
 		})
 	}
 	return cmd
