@@ -41,10 +41,11 @@ var exposures = []exposure{
 	{"IDs and addresses of providers of models, in errors of turns", `providers\.(id|id-openai\.base_url)`, "nynynnyyynn"},
 	{"Names of omitted fields of requests", `providers\..*\.request\.omit\..*`, "nnnnnnnyynn"},
 	{"Other settings of providers of models", `providers\..*\.(base_url|organization|project|entra_id\..*|credentials\..*|request\..*)`, "nnnnnnnynnn"},
-	{"IDs of tools", `tools\.id`, "nnnnnyyynnn"},
+	{"IDs of tools", `tools\.id`, "nnnnnyyyynn"},
 	{"Tools", `tools\..*`, "nnnnnnnyynn"},
 	{"Plugins, agent providers and remote sources", `(plugins|agent_providers|remote_agents)\..*`, "nnnnnnnyynn"},
-	{"Workflows, as their owner", `workflows\.(id|id-(flow|older|call)\.(description|events|schedules|steps|target)(\..*)?)`, "nyynnnnynnn"},
+	{"IDs of workflows, as their owner", `workflows\.id`, "nyynnnnyynn"},
+	{"Workflows, as their owner", `workflows\.(id-(flow|older|call)\.(description|events|schedules|steps|target)(\..*)?)`, "nyynnnnynnn"},
 	{"Webhooks of workflows", `workflows\..*\.webhooks\.0\.(id|type)`, "nnnnnnnynnn"},
 	{"`tenants.may` and defaults of variables", `tenants\.(may\..*|variables\..*\.default)`, "nnnnnnnynnn"},
 	{"Descriptions of variables of tenants, and what the tenant has set", `tenants\.variables\..*\.description|overlay\.variables\.WORD`, "nnnnnnyynnn"},
@@ -52,6 +53,7 @@ var exposures = []exposure{
 	{"Overlays: descriptions of agents", `overlay\.document\..*\.(id-own|clerk)\.description`, "nynnnnyynyn"},
 	{"Overlays: all else", `overlay\.document\..*`, "nnnnnyyynnn"},
 	{"Prompts and resources of the MCP server", `server\.mcp_(prompts|resources)\..*`, "nyyynnnnnnn"},
+	{"IDs of schedules", `schedules\.id`, "nnnnnnnnynn"},
 	{"`server`, `store`, `schedules`, `workspaces`", `server\..*|schedules\..*|workspaces\..*`, "nnnnnnnnnnn"},
 }
 
