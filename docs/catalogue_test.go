@@ -204,7 +204,7 @@ var (
 	logCall    = regexp.MustCompile(`\.(Debug|Info|Warn|Error|Check|Log)\((?:ctx, |level, |\w+, )*"([^"]+)"|logError\(ctx, "([^"]+)"`)
 	logInTable = regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]*\\| ([^|]*) \\|$")
 	logInText  = regexp.MustCompile(`"message": ?"([^"]+)"`)
-	logInProse = regexp.MustCompile("(?s)messages are also lines of the JSON log(.*?)Errors at startup")
+	logInProse = regexp.MustCompile("(?s)A server also logs its messages as JSON(.*?)Errors at startup")
 	quoted     = regexp.MustCompile("`([^`]+)`")
 )
 
