@@ -49,6 +49,21 @@ func (a *Agents) SetFor(ctx context.Context, tenant string) *registry.Set {
 	return rev.Set()
 }
 
+// ToolsOf returns all tools of an ephemeral agent of a tenant, with what its catalog and
+// plugins decide about each. Problems of the agent itself are not errors.
+func (a *Agents) ToolsOf(ctx context.Context, tenant string, agent *spec.Agent) ([]resolve.ToolChoice, error) {
+	rev, err := a.acquireRevision(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer rev.Release()
+	e, err := resolve.ExplainEphemeral(ctx, rev, &resolve.Ephemeral{Agent: agent})
+	if e == nil {
+		return nil, err
+	}
+	return e.Tools, nil
+}
+
 // GuardedTools returns the tools that an agent of a tenant may not call without being asked,
 // each with the reason: see resolve.GuardedTools.
 func (a *Agents) GuardedTools(ctx context.Context, tenant string) (map[string]string, error) {

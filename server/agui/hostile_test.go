@@ -7,7 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/internal/testkit/surfacetest"
+	"github.com/agentruntime/agentruntime/plugins/toolsearch"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 func TestWrongValuesAreNoInternalErrors(t *testing.T) {
@@ -140,7 +145,13 @@ func TestAnApprovalHasTheAnnouncedForm(t *testing.T) {
 
 func TestToolsOfAgentsAreNotReplaced(t *testing.T) {
 	t.Parallel()
-	w := serve(t)
+	mount := func(s *service.Service) (server.Surface, error) { return New(server.SurfaceSettings{Service: s}) }
+	w := surfacetest.Serve(t, mount, surfacetest.AddBoss, func(b *builder.AgentRuntimeBuilder) {
+		b.WithAvailablePlugin(toolsearch.PluginID, toolsearch.New()).
+			WithAgentSpec(spec.Agent{ID: "searcher", ModelID: "fast", PluginIDs: []string{toolsearch.PluginID}})
+	})
+	w.Ask("alice", "POST /agui/searcher", runBody("s", "s", said("hi"), `,"tools":[{"name":"tool_search"}]`), http.StatusBadRequest)
+	w.Ask("alice", "POST /agui/plain", runBody("p", "p", said("hi"), `,"tools":[{"name":"look"}]`), http.StatusOK) // its catalog excludes look
 	for _, name := range []string{"look", "note", "agent_run_plain"} {
 		got := string(w.Ask("alice", "POST /agui/boss", runBody("t", "r", said("hi"), `,"tools":[{"name":"`+name+`"}]`), http.StatusBadRequest))
 		if !strings.Contains(got, "already has a tool") {

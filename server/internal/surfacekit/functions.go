@@ -11,10 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
@@ -87,13 +86,13 @@ type Brought struct {
 	CutOff bool
 }
 
-// Ephemeral returns the agent with the client's additions; nil without any. The error is a
-// *service.InvalidError for a function named like a tool of the agent.
-func (b *Brought) Ephemeral(set *registry.Set, agent *spec.Agent) (*service.Ephemeral, error) {
+// Ephemeral returns the agent of a tenant with the client's additions; nil without any. The
+// error is a *service.InvalidError for a function named like a tool of the agent.
+func (b *Brought) Ephemeral(ctx context.Context, s *service.Service, tenant string, agent *spec.Agent) (*service.Ephemeral, error) {
 	if len(b.Functions) == 0 && b.Instructions == "" && !b.CutOff {
 		return nil, nil //nolint:nilnil // nothing is added
 	}
-	effective, _ := set.Defaults.Apply(agent)
+	effective, _ := s.SetFor(ctx, tenant).Defaults.Apply(agent)
 	brought := effective.Clone()
 	if b.Instructions != "" {
 		brought.SystemPrompt = spec.Prompt(strings.TrimPrefix(string(brought.SystemPrompt)+"\n\n"+string(spec.QuotePrompt(b.Instructions)), "\n\n"))
@@ -101,26 +100,30 @@ func (b *Brought) Ephemeral(set *registry.Set, agent *spec.Agent) (*service.Ephe
 	if b.CutOff {
 		brought.MaxContinuationRetries = new(int)
 	}
-	filter, _ := toolset.CompileFilter(brought) // an invalid pattern matches nothing
+	list, err := b.functionTools()
+	if err != nil || len(list) == 0 {
+		return &service.Ephemeral{Agent: *brought}, err
+	}
+	own, err := s.ToolsOf(ctx, tenant, brought)
+	if err != nil {
+		return nil, err
+	}
 	for i := range b.Functions {
 		name := b.Functions[i].Name
-		if _, taken := set.Tools.Get(name); taken && filter.Decide(name).Visible || leadsToAgent(brought, name) {
+		if slices.ContainsFunc(own, func(c resolve.ToolChoice) bool { return c.ID == name && !isReplaceable(&c) }) {
 			return nil, &service.InvalidError{Field: "tools", Problem: fmt.Sprintf("the agent already has a tool %q", clip.Text(name))}
 		}
 		if brought.AllowedTools != nil || brought.AllowedToolPatterns != nil {
 			brought.AllowedTools = append(slices.Clip(brought.AllowedTools), name)
 		}
 	}
-	list, err := b.functionTools()
-	return &service.Ephemeral{Agent: *brought, Tools: list}, err
+	return &service.Ephemeral{Agent: *brought, Tools: list}, nil
 }
 
-// leadsToAgent reports whether a tool calls another agent or hands over to one.
-func leadsToAgent(agent *spec.Agent, tool string) bool {
-	names := func(ids []string, nameOf func(string) string) bool {
-		return slices.ContainsFunc(ids, func(id string) bool { return nameOf(id) == tool })
-	}
-	return names(agent.Delegates, agenttool.DelegateID) || names(agent.Handoffs, agenttool.HandoffID)
+// isReplaceable reports whether a client's function may take the ID of a tool: of a global
+// one that the agent's catalog excludes.
+func isReplaceable(c *resolve.ToolChoice) bool {
+	return c.Source.Kind == toolset.SourceGlobal && !c.Rule.Visible
 }
 
 // AddTo adds it to a turn of a session, with the members of variables that the agent
@@ -142,7 +145,7 @@ func (b *Brought) AddTo(ctx context.Context, s *service.Service, session *servic
 	if !agent.UsesTools() {
 		return b.checkRemote(agent, turn)
 	}
-	turn.Ephemeral, err = b.Ephemeral(set, agent)
+	turn.Ephemeral, err = b.Ephemeral(ctx, s, session.Owner.Tenant, agent)
 	return err
 }
 

@@ -153,7 +153,7 @@ func (c *Call) composeTurn(r *Request, current string, turn *service.CreateTurn)
 		return r.checkRemote(turn)
 	}
 	brought := surfacekit.Brought{Surface: Label, Instructions: r.Instructions, Functions: r.functions, CutOff: r.Params.MaxOutputTokens > 0}
-	turn.Ephemeral, err = brought.Ephemeral(set, agent)
+	turn.Ephemeral, err = brought.Ephemeral(c.Context(), c.Service, c.Caller.Tenant, agent)
 	return asBadField(err)
 }
 
