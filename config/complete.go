@@ -222,15 +222,15 @@ func (d *decoder) addValidationFindings(start int, p *place, n *node, list diag.
 }
 
 // repeatsFinding reports whether a finding of Validate has a cause that was already
-// found: at the same place, around it, inside it, or, if the finding concerns the
-// record as a whole, anywhere.
+// found: at the same place, around it, inside it (unless it concerns only an ID), or, if
+// the finding concerns the record as a whole, anywhere.
 func repeatsFinding(one diag.Diagnostic, before diag.List, base string) bool {
 	for i := range before {
 		b := &before[i]
 		switch {
 		case b.Code == diag.PlainSecret, b.Code == diag.NoEffect, b.Code == diag.MissingDirectory: // nothing follows from how a text is written
 		case b.Path != base && !isBelow(b.Path, base):
-		case b.Path == one.Path, one.Path == base, isBelow(b.Path, one.Path),
+		case b.Path == one.Path, one.Path == base, one.Code != diag.InvalidID && isBelow(b.Path, one.Path),
 			!b.Code.MarksKey() && isBelow(one.Path, b.Path):
 			return true
 		case one.Code == diag.MissingField && b.Path == diag.Key(base, "endpoint"):

@@ -37,6 +37,10 @@ func TestPromptsKeepReferencesToTheTurn(t *testing.T) {
 			t.Errorf("%s: %s", text, shows(list))
 		}
 	}
+	_, list := parseDocument(t, "version: 1\ntenants: {variables: {a-b: {description: \"${UNSET}\"}}}\n")
+	if got := shows(list); !strings.Contains(got, "cannot be the name") || !strings.Contains(got, "UNSET is not set") {
+		t.Errorf("an unset variable hides a wrong name: %s", got)
+	}
 }
 
 // Texts keep what a tenant fills in where that is allowed, and nothing that a variable of
