@@ -151,7 +151,7 @@ func TestErrorOutputReachesOnlyTheLog(t *testing.T) {
 			t.Parallel()
 			c := local(t, behaviour)
 			c.Env["KEY"] = "s3cr3t-value"
-			c.ConnectTimeout = duration(time.Second)
+			c.ConnectTimeout = duration(3 * time.Second)
 			core, logs := observer.New(zap.InfoLevel)
 			s := startWith(t, c, zaplog.New(zap.New(core).Named("tool.fake")))
 			s.setCatalog(&catalog{Tools: []toolInfo{{Name: "x", InputSchema: object}}})
