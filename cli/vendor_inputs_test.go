@@ -52,6 +52,14 @@ var vendorRefusals = map[string]func(messages []vendorMessage) string{
 		}
 		return ""
 	},
+	"shortened-request-too-long": func(messages []vendorMessage) string {
+		for _, m := range messages {
+			if strings.Contains(string(m.Content), "left out to fit the context window") {
+				return "This model's maximum context length is 4000 tokens."
+			}
+		}
+		return ""
+	},
 	"task-trimmed-away": func(messages []vendorMessage) string {
 		for _, m := range messages {
 			if m.Role == "user" && strings.Contains(string(m.Content), "zebras") {

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins/window"
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
@@ -106,7 +108,7 @@ func (t *turn) callModel(ctx context.Context, req *model.Request) (*event.Infere
 	t.countInference()
 	if t.failure != nil {
 		t.keepPartial()
-		return nil, t.modelError(ctx, t.failure)
+		return nil, t.modelError(ctx, req, t.failure)
 	}
 	return &event.InferenceComplete{
 		Model: t.servedName(req), ModelID: t.servedBy(), Provider: t.servedFrom(), FinishReason: t.answer.Reason, Usage: t.answer.Usage,
@@ -191,13 +193,23 @@ func (t *turn) isOver() bool {
 	}
 }
 
-// modelError returns why a model call failed: the end of the turn's context, if
-// that is the cause.
-func (t *turn) modelError(ctx context.Context, err error) error {
+// modelError returns why a model call failed: the end of the turn's context, if that is the cause.
+// The error for a request that was too long describes the request.
+func (t *turn) modelError(ctx context.Context, req *model.Request, err error) error {
 	if ended := backend.Ended(ctx); ended != nil {
 		return ended
 	}
-	return model.AsError(err)
+	failure := model.AsError(err)
+	if failure.Class == model.ContextOverflow {
+		described := *failure
+		described.Message = window.DescribeRejected(t.agent.ContextPolicy, t.transcript, req)
+		if failure.Message != "" {
+			described.Message = strings.TrimSuffix(failure.Message, ".") + "; " + described.Message
+		}
+		described.Err = failure
+		failure = &described
+	}
+	return failure
 }
 
 // wasCalled reports whether an earlier step has a call with this id. Results and interactions are
