@@ -276,6 +276,9 @@ func TestOddStreamsOfResponsesAreRead(t *testing.T) {
 	thoughts := textRecording("a summary that is text", vendortest.EventStream(ended(`[{"type":"reasoning","summary":"Hm."},{"type":"message","content":[{"type":"output_text","text":"hi"}]}]`)), "hi")
 	thoughts.Parts = append([]model.Part{vendortest.Reasoning("Hm.", "", "")}, thoughts.Parts...)
 	vendors[Responses].CheckStreams(t, []vendortest.Recording{
+		textRecording("a message without its type", vendortest.EventStream(ended(`[{"role":"assistant","content":[{"type":"output_text","text":"hi"}]}]`)), "hi"),
+		callsParis("a call without its type", vendortest.EventStream(ended(`[{"call_id":"a1","name":"weather","arguments":"{\"city\":\"Paris\"}"}]`))),
+		callsParis("a call of another type", vendortest.EventStream(`{"type":"response.output_item.done","output_index":0,"item":{"type":"tool_call","call_id":"a1","name":"weather","arguments":"{\"city\":\"Paris\"}"}}`, complete)),
 		thoughts,
 		textRecording("only complete texts", vendortest.EventStream(`{"type":"response.output_text.done","output_index":0,"text":"h"}`, `{"type":"response.content_part.done","output_index":0,"part":{"type":"output_text","text":"hi"}}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"hi"}]}}`, complete), "hi"),

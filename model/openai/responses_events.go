@@ -52,6 +52,18 @@ type outputItem struct {
 	Summary          outputTexts          `json:"summary"`
 }
 
+// kind returns the type of an item. Some servers omit it or have another name for calls.
+func (i *outputItem) kind() vendorhttp.Text {
+	switch {
+	case i.Type == "tool_call", i.Type == "" && i.Name != "":
+		return "function_call"
+	case i.Type == "" && len(i.Content) > 0:
+		return "message"
+	default:
+		return i.Type
+	}
+}
+
 // outputTexts are the texts of an item, each a text or a refusal.
 type outputTexts []outputText
 

@@ -188,7 +188,7 @@ func (s *responsesStream) noteID(data []byte) error {
 
 func (s *responsesStream) addItem(data []byte, out *vendorhttp.Batch) error {
 	var ev responsesItem
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil || ev.Item.Type != "function_call" {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil || ev.Item.kind() != "function_call" {
 		return err
 	}
 	k := s.byOutput[ev.OutputIndex]
@@ -267,7 +267,7 @@ func (s *responsesStream) endItem(data []byte, out *vendorhttp.Batch) error {
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
-	switch item := &ev.Item; item.Type {
+	switch item := &ev.Item; item.kind() {
 	case "message":
 		s.addMessage(ev.OutputIndex, item, !s.text.seen || s.text.output != ev.OutputIndex, out)
 	case "reasoning":

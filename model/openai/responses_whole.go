@@ -56,20 +56,20 @@ func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Ba
 	hasText, hasCalls, last := s.text.seen, len(s.calls.list) > 0, s.text.output
 	for i := range answer.Output {
 		item, at := &answer.Output[i], vendorhttp.Number(i)
-		switch {
-		case item.Type == "message":
+		switch kind := item.kind(); {
+		case kind == "message":
 			s.addMessage(at, item, !hasText || at > last && s.text.output < at, out)
-		case item.Type == "reasoning" && !hasText && !hasCalls:
+		case kind == "reasoning" && !hasText && !hasCalls:
 			for j, part := range item.Summary {
 				s.reasoning.moveTo(model.EventReasoning, at, vendorhttp.Number(j), out)
 				out.AddDelta(model.EventReasoning, string(part.Text))
 			}
 			addEncrypted(item, out)
-		case item.Type == "function_call" && !hasCalls:
+		case kind == "function_call" && !hasCalls:
 			if err := s.endFunctionCall(at, item, out); err != nil {
 				return err
 			}
-		case item.Type == "function_call" && item.CallID != "":
+		case kind == "function_call" && item.CallID != "":
 			if err := s.endKnownCall(item, out); err != nil {
 				return err
 			}
