@@ -113,7 +113,10 @@ func errorText(data json.RawMessage, depth int) string {
 			texts = append(texts, name+": "+text)
 		}
 	}
-	return strings.Join(texts, "; ")
+	if len(texts) == 0 {
+		return ""
+	}
+	return placeOfError(object) + strings.Join(texts, "; ")
 }
 
 // WithErrors adds to an error's message the list of errors that its JSON has beside the message.

@@ -53,6 +53,7 @@ func TestErrorsAreReadInAnyForm(t *testing.T) {
 		`{"errors":[{"message":"bad"},{"message":"worse","field":"seed"}]}`:         "bad; seed: worse",
 		`{"errors":[{"message":"unknown","params":{"additionalProperty":"seed"}}]}`: "seed: unknown",
 		`{"errors":[{"instancePath":"/seed","message":"unknown","params":{}}]}`:     "/seed: unknown",
+		`{"errors":[{"path":"/seed","errorCode":"unknown_property"}]}`:              "/seed: errorCode: unknown_property",
 		`{"errors":["bad","bad","worse"]}`:                                          "bad; worse",
 		`{"errors":{"temperature":["is invalid"],"seed":"unknown"}}`:                "seed: unknown; temperature: is invalid",
 		`{"error":{"message":{"detail":[{"loc":["body","x"],"msg":"extra"}]}}}`:     "body.x: extra",

@@ -4,7 +4,7 @@ import "encoding/json"
 
 // wrapperFields are the fields in which gateways put the vendor's events, such as response at Google's
 // Code Assist.
-var wrapperFields = []string{"response", "result", "data", "payload", "chunk", "body"}
+var wrapperFields = []string{"response", "result", "data", "payload", "chunk", "body", "output"}
 
 // WrappedEvent returns the event that an unknown event has in one of its fields; nil for none, and for
 // errors.
@@ -14,7 +14,11 @@ func WrappedEvent(ev *ServerEvent) json.RawMessage {
 		return nil
 	}
 	for _, name := range wrapperFields {
-		if inner := encodedTwice(fields[name], '{'); !IsNothing(inner) && inner[0] == '{' {
+		inner := encodedTwice(fields[name], '{')
+		if IsNothing(inner) {
+			continue
+		}
+		if inner = onlyElement(inner); inner[0] == '{' {
 			return inner
 		}
 	}

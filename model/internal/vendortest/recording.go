@@ -99,6 +99,7 @@ func (v *Vendor) CheckWrapped(t *testing.T, events ...string) {
 		says("events in payload", `{"type":"chunk","payload":%s}`),
 		says("events in chunk", `{"chunk":%s}`),
 		says("events in body", `{"statusCode":200,"body":%s}`),
+		says("events in a list", `{"data":[%s]}`),
 		says("events in two objects", `{"result":{"data":%s}}`),
 		{Name: "an error in data", Stream: EventStream(`{"code":429,"message":"slow down","data":{}}`), Class: model.RateLimited, Message: "slow down"},
 		{Name: "an unknown event in data", Stream: EventStream(`{"data":{"queue":3}}`), Class: model.StreamInterrupted, Message: `the server sent "{\"queue\":3}"`},
