@@ -154,3 +154,14 @@ func TestTheLastEventOfAnOldStreamSaysSo(t *testing.T) {
 		t.Errorf("final is %v", final)
 	}
 }
+
+func TestErrorsOfVersion03RepeatLittleOfARequest(t *testing.T) {
+	w := open(t, speaksBoth)
+	long := strings.Repeat("x", 100_000)
+	for _, method := range []string{"message/send", "message/stream"} {
+		_, body := w.post("/a2a/clerk/v0.3", asJSON, rpc(method, `{"message":{"messageId":"m","role":"user","parts":[{"kind":"`+long+`","text":"hello"}]}}`))
+		if !strings.Contains(body, "unknown part kind xxx") || len(body) > 20_000 {
+			t.Errorf("%s answers with %d bytes: %.300s", method, len(body), body)
+		}
+	}
+}

@@ -48,7 +48,7 @@ func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *a
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
 	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: splitExtensions(r.Header), rest: rest}
-	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: typeNameWriter{w}, envelope: env}
+	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: sdkErrorWriter{w}, envelope: env}
 	r = r.Clone(ctx)
 	if spoken == v10 {
 		body = e.jsonNames(r, body)
