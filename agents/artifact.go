@@ -11,11 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// partsType is the media type of an artifact that is kept as its parts.
+// partsType is the media type of an artifact stored as parts.
 const partsType = "application/vnd.agentruntime.parts+json"
 
-// toKeptArtifact returns an artifact as the session keeps it: text as it is, and other
-// parts as JSON.
+// toKeptArtifact returns an artifact in the session's form: text as is, other parts as JSON.
 func toKeptArtifact(a *wire.Artifact) (tools.Artifact, error) {
 	kept := tools.Artifact{Name: a.Name}
 	for i := range a.Parts {
@@ -42,7 +41,7 @@ func toKeptArtifact(a *wire.Artifact) (tools.Artifact, error) {
 	return kept, err
 }
 
-// onlyText returns the text of parts that are one text and nothing else.
+// onlyText returns the text if parts consist of a single text part.
 func onlyText(parts []wire.Part) (string, bool) {
 	if len(parts) != 1 || parts[0].Text == nil || parts[0].Data != nil || parts[0].Custom != nil || parts[0].Metadata != nil {
 		return "", false
@@ -89,8 +88,7 @@ func (a *stored) readArtifacts(ctx context.Context, list []tools.Artifact) ([]wi
 	return out, nil
 }
 
-// putArtifact adds an artifact to a list, or puts it in the place of the one with its
-// name.
+// putArtifact adds an artifact to a list or replaces the one with the same name.
 func putArtifact(list []wire.Artifact, a wire.Artifact) []wire.Artifact {
 	if a.Name != "" {
 		for i := range list {

@@ -33,7 +33,7 @@ func (yes) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error]
 	}
 }
 
-// newRuntime returns a runtime with the agent plain and others.
+// newRuntime returns a runtime with the agent plain and the given agents.
 func newRuntime(t testing.TB, provider model.Executor, list ...agents.Definition) *runtime.AgentRuntime {
 	t.Helper()
 	b := builder.New().WithProvider("main", provider).WithModel(spec.Model{ID: "m", ProviderID: "main", UpstreamModel: "m"}).
@@ -49,7 +49,7 @@ func newRuntime(t testing.TB, provider model.Executor, list ...agents.Definition
 	return rt
 }
 
-// BenchmarkRun is the turn that BenchmarkConnect adds to.
+// BenchmarkRun is the baseline of BenchmarkConnect.
 func BenchmarkRun(b *testing.B) {
 	rt := newRuntime(b, yes{})
 	b.ReportAllocs()
@@ -84,7 +84,7 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
-// BenchmarkConnectStored is a turn of a conversation whose turns are the service's, in a
+// BenchmarkConnectStored runs a turn of a conversation whose turns belong to the service, in a
 // memory store.
 func BenchmarkConnectStored(b *testing.B) {
 	agent, err := agents.Declared("plain", agents.Options[struct{}]{})
@@ -100,7 +100,7 @@ func BenchmarkConnectStored(b *testing.B) {
 	}
 }
 
-// BenchmarkConnectStoredAgain is the same where there is a session, and a turn in its
+// BenchmarkConnectStoredAgain is BenchmarkConnectStored with an existing session and a turn in its
 // history.
 func BenchmarkConnectStoredAgain(b *testing.B) {
 	agent, err := agents.Declared("plain", agents.Options[struct{}]{})
@@ -120,8 +120,8 @@ func BenchmarkConnectStoredAgain(b *testing.B) {
 	}
 }
 
-// BenchmarkServiceTurn is what BenchmarkConnectStored adds to: a turn of the service in a
-// session of its own, and its outcome.
+// BenchmarkServiceTurn is the baseline of BenchmarkConnectStored: a service turn in a new session,
+// and its outcome.
 func BenchmarkServiceTurn(b *testing.B) {
 	_, s := serveSet(b, newRuntime(b, yes{}))
 	caller := service.Operator()
@@ -146,12 +146,12 @@ func BenchmarkServiceTurn(b *testing.B) {
 	}
 }
 
-// maxOpenLongSession is what it may take to open a session of 10,000 messages by the id of
-// a snapshot, half of the time.
+// maxOpenLongSession is the limit on the median time to open a session of 10,000 messages by its
+// snapshot ID.
 const maxOpenLongSession = 5 * time.Millisecond
 
-// BenchmarkOpenLongSession opens a session of 10,000 messages by the id of its snapshot. It
-// fails if that takes too long half of the time.
+// BenchmarkOpenLongSession opens a session of 10,000 messages by its snapshot ID. It fails if the
+// median time is too long.
 func BenchmarkOpenLongSession(b *testing.B) {
 	for name, open := range map[string]func(testing.TB) opener{"memory": onMemory, "sqlite": onSQLite, "postgres": onPostgres} {
 		b.Run(name, func(b *testing.B) {
@@ -189,7 +189,7 @@ func BenchmarkOpenLongSession(b *testing.B) {
 	}
 }
 
-// addThousands makes the conversation one of 10,000 messages.
+// addThousands grows the conversation to 10,000 messages.
 func addThousands(_ context.Context, t *agents.Turn[struct{}]) (*agents.Result, error) {
 	for i := range 9_998 {
 		m := model.Assistant("a message of some length, as they are said in conversations")
@@ -224,7 +224,7 @@ func serveOn(t testing.TB, rt *runtime.AgentRuntime, kept store.Store, queue dis
 	return set, s
 }
 
-// BenchmarkPatch is a change of one field of a state of 100 KB.
+// BenchmarkPatch changes one field of a state of 100 KB.
 func BenchmarkPatch(b *testing.B) {
 	var state strings.Builder
 	state.WriteString(`{"rows":[`)
@@ -261,8 +261,7 @@ type row struct {
 	Note string `json:"note"`
 }
 
-// BenchmarkUpdate is a change of one field of a typed state of 100 KB by code, with its
-// patch.
+// BenchmarkUpdate changes one field of a typed state of 100 KB in code, with its patch.
 func BenchmarkUpdate(b *testing.B) {
 	agent, err := agents.Custom("rows", func(_ context.Context, t *agents.Turn[rows]) (*agents.Result, error) {
 		err := t.Update(func(state *rows) error {

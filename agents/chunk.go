@@ -24,8 +24,8 @@ func (r *storedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wir
 	}
 }
 
-// yieldEvents yields what happens in the turn until it ends or is interrupted. It is
-// false when nobody wants more.
+// yieldEvents yields the turn's events until it ends or is interrupted. It returns false if the
+// consumer stopped.
 func (r *storedRun) yieldEvents(ctx context.Context, w service.Waiter, yield func(*wire.Chunk, error) bool) (going bool, err error) {
 	chunks := chunker{definition: r.agent.definition, artifact: r.agent.readArtifact}
 	for records, err := range r.agent.service.Follower(r.agent.caller, r.turn, r.after, 0).Batches(ctx, w) {
@@ -53,7 +53,7 @@ func (r *storedRun) yieldEvents(ctx context.Context, w service.Waiter, yield fun
 	return true, nil
 }
 
-// yieldEnd yields what interrupted the turn, if anything did, and its end.
+// yieldEnd yields the turn's interruption, if any, and its end.
 func (r *storedRun) yieldEnd(ctx context.Context, yield func(*wire.Chunk, error) bool) error {
 	t, err := r.agent.service.GetTurn(ctx, r.agent.caller, r.turn.ID)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *storedRun) yieldEnd(ctx context.Context, yield func(*wire.Chunk, error)
 	return yieldOutput(ctx, r.agent.definition, output, yield)
 }
 
-// chunker converts the events of a turn to chunks as callers see them.
+// chunker converts a turn's events to the chunks that callers see.
 type chunker struct {
 	definition *definition
 	// artifact returns an artifact by its id.
@@ -184,7 +184,7 @@ func newModelChunk(role wire.Role, index int, parts ...wire.Part) *wire.Chunk {
 	return &wire.Chunk{ModelChunk: &wire.ModelChunk{Role: role, Index: &index, Content: parts}}
 }
 
-// yieldOutput yields what interrupted a turn, if anything did, and the end of the turn.
+// yieldOutput yields a turn's interruption, if any, and its end.
 func yieldOutput(ctx context.Context, d *definition, output *wire.Output, yield func(*wire.Chunk, error) bool) error {
 	if output.FinishReason == wire.FinishInterrupted && output.Message != nil {
 		chunk, err := d.shownChunk(ctx, &wire.Chunk{ModelChunk: &wire.ModelChunk{Role: wire.RoleTool, Content: slices.Clone(output.Message.Content)}})

@@ -13,11 +13,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// client is an agent whose state the client keeps. Nothing of it is stored: a turn runs
-// while somebody reads its chunks, or waits for its output.
+// client is an agent whose state the client keeps. Nothing is stored: a turn runs while its chunks
+// or its output are read.
 type client struct {
 	set *Set
-	// definition is nil for an agent that is declared and nothing more.
+	// definition is nil for an agent that is only declared.
 	definition *definition
 	caller     service.Caller
 	name       string
@@ -70,7 +70,7 @@ func (a *client) Connect(ctx context.Context, init *wire.Init) (Connection, erro
 	return &clientConnection{agent: a, memory: memory}, nil
 }
 
-// Detach returns an output that failed: nothing is kept.
+// Detach returns a failed output because nothing is stored.
 func (a *client) Detach(ctx context.Context, init *wire.Init, input *wire.Input, _ DetachOptions) (*wire.Output, error) {
 	detached := *input
 	detached.Detach = true
@@ -81,20 +81,20 @@ func (a *client) Detach(ctx context.Context, init *wire.Init, input *wire.Input,
 	return run.Output(ctx)
 }
 
-// Follow fails: nothing is kept.
+// Follow fails because nothing is stored.
 func (a *client) Follow(context.Context, string) (Run, error) { return nil, errNotStored(a.name) }
 
-// GetSnapshot fails: nothing is kept.
+// GetSnapshot fails because nothing is stored.
 func (a *client) GetSnapshot(context.Context, *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	return nil, errNotStored(a.name)
 }
 
-// WaitForSnapshot fails: nothing is kept.
+// WaitForSnapshot fails because nothing is stored.
 func (a *client) WaitForSnapshot(context.Context, *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	return nil, errNotStored(a.name)
 }
 
-// Abort fails: nothing is kept.
+// Abort fails because nothing is stored.
 func (a *client) Abort(context.Context, *wire.AbortRequest) (*wire.AbortResponse, error) {
 	return nil, errNotStored(a.name)
 }
@@ -125,7 +125,7 @@ func (c *clientConnection) Begin(ctx context.Context, input *wire.Input) (Run, e
 	return settledRun{out}, nil
 }
 
-// DetachRun fails: nothing is kept.
+// DetachRun fails because nothing is stored.
 func (c *clientConnection) DetachRun(context.Context, Run) (*wire.Output, error) {
 	return nil, newError(wire.StatusFailedPrecondition, "agent %q cannot detach: its state is kept by the client", c.agent.name)
 }
@@ -137,11 +137,11 @@ type memory struct {
 	custom   json.RawMessage
 	// artifacts have their data.
 	artifacts []tools.Artifact
-	// plugins is what plugins keep for the session, in this process.
+	// plugins holds the session's plugin data in this process.
 	plugins map[string]json.RawMessage
 	// waiting is the interrupted turn, or nil.
 	waiting *waitingTurn
-	// code drives the turns of the connection, if the agent makes code for each.
+	// code drives the turns of the connection if the agent has code per connection.
 	code func(ctx context.Context, t *turn) (*Result, error)
 }
 
@@ -156,24 +156,24 @@ func (m *memory) beginCode(ctx context.Context, d *definition) (err error) {
 // waitingTurn is an interrupted turn.
 type waitingTurn struct {
 	TurnID string `json:"turn_id"`
-	// History is how many messages there are before the turn, and Input how many of
-	// the following are its input.
+	// History is the number of messages before the turn, Input the number of input messages after
+	// them.
 	History int                        `json:"history"`
 	Input   int                        `json:"input"`
 	State   *backend.State             `json:"state"`
 	Plugins map[string]json.RawMessage `json:"plugins,omitempty"`
 }
 
-// metaContinuation is the key of the metadata of an open tool request that has the
-// encrypted continuation of the turn.
+// metaContinuation is the metadata key of the turn's encrypted continuation in an open tool
+// request.
 const metaContinuation = "continuation"
 
-// placeContinuation is where the continuation of a turn may be opened.
+// placeContinuation returns the only place where a turn's continuation may be opened.
 func placeContinuation(agent, sessionID string) string {
 	return sealed.Place("agents continuation", agent, sessionID)
 }
 
-// load takes a state that a client kept. The copy is deep.
+// load restores a state that the client kept, as a deep copy.
 func (m *memory) load(in *wire.SessionState, box *sealed.Box, agent string) (err error) {
 	if in.SessionID != "" {
 		m.id = in.SessionID
@@ -196,7 +196,7 @@ func (m *memory) load(in *wire.SessionState, box *sealed.Box, agent string) (err
 	return m.loadWaiting(in, box, agent)
 }
 
-// loadWaiting takes the continuation of the turn that is interrupted, if there is one.
+// loadWaiting restores the continuation of the interrupted turn, if any.
 func (m *memory) loadWaiting(in *wire.SessionState, box *sealed.Box, agent string) error {
 	raw := findContinuation(in.Messages)
 	if raw == nil {
@@ -228,7 +228,7 @@ func findContinuation(list []wire.Message) json.RawMessage {
 	return nil
 }
 
-// state returns the conversation as the client keeps it.
+// state returns the conversation in the form that the client keeps.
 func (m *memory) state(box *sealed.Box, agent string) (*wire.SessionState, error) {
 	out := &wire.SessionState{SessionID: m.id, Messages: fromModelMessages(m.messages), Custom: m.custom}
 	for i := range m.artifacts {
@@ -252,8 +252,7 @@ func (m *memory) state(box *sealed.Box, agent string) (*wire.SessionState, error
 	return out, nil
 }
 
-// setContinuation gives the open tool requests of the last message of the model the
-// continuation.
+// setContinuation sets the continuation on the open tool requests of the last model message.
 func setContinuation(list []wire.Message, continuation json.RawMessage) {
 	for i := len(list) - 1; i >= 0; i-- {
 		for j := range list[i].Content {

@@ -15,12 +15,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// clientRun is a turn of a conversation in memory. It runs once, when its chunks or its output
-// are read.
+// clientRun is a turn of an in-memory conversation. It runs once, when its chunks or output are
+// read.
 type clientRun struct {
 	agent  *client
 	memory *memory
-	// input and answers are the request of the turn, and state is where it continues.
+	// input and answers are the turn's request, and state is where it resumes.
 	input   []model.Message
 	answers []interaction.Answer
 	state   *backend.State
@@ -28,15 +28,15 @@ type clientRun struct {
 	history int
 	// snapshotID and parentID are set for an agent with a custom store.
 	snapshotID, parentID string
-	// replaced is the conversation before the turn if its code replaced it.
+	// replaced is the conversation before the turn, if the turn's code replaced it.
 	replaced *[]model.Message
 
 	news feed
-	// begun is set once the turn runs. output or err is its result.
+	// begun is set once the turn runs. output or err holds its result.
 	begun  bool
 	output *wire.Output
 	err    error
-	// made are the artifacts of the turn, by id.
+	// made holds the turn's artifacts by id.
 	made map[string]*tools.Artifact
 }
 
@@ -90,7 +90,7 @@ func (r *clientRun) Output(ctx context.Context) (*wire.Output, error) {
 	return r.output, r.err
 }
 
-// Chunks runs the turn, unless it was run, and returns its chunks.
+// Chunks runs the turn, unless it already ran, and returns its chunks.
 func (r *clientRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		if !r.begun {
@@ -152,7 +152,7 @@ func (r *clientRun) executeStreaming(ctx context.Context) {
 	}
 }
 
-// findArtifact returns an artifact that the turn has just made.
+// findArtifact returns an artifact that the turn just created.
 func (r *clientRun) findArtifact(_ context.Context, id string) (wire.Artifact, error) {
 	a := r.made[id]
 	if a == nil {
@@ -191,7 +191,7 @@ func (r *clientRun) execute(ctx context.Context, to event.Sink) {
 // clientRunKey is the key of the run in the context of its turn.
 type clientRunKey struct{}
 
-// replaceHistory replaces the conversation before the turn, once that has succeeded or is
+// replaceHistory replaces the conversation before the turn once the turn has succeeded or is
 // interrupted.
 func (r *clientRun) replaceHistory(messages []model.Message) { r.replaced = &messages }
 
@@ -213,7 +213,7 @@ func (r *clientRun) keepResult(ctx context.Context, result *runtime.Result, err 
 	}
 }
 
-// keepSession makes the changes of a turn part of the conversation.
+// keepSession applies a turn's changes to the conversation.
 func (r *clientRun) keepSession(result *runtime.Result) {
 	m := r.memory
 	if r.replaced != nil {
@@ -231,8 +231,8 @@ func (r *clientRun) keepSession(result *runtime.Result) {
 	}
 }
 
-// goodOutput returns the output of a turn that succeeded. If its state cannot be shown, it
-// fails without one.
+// goodOutput returns the output of a successful turn. If the state cannot be shown, the output is a
+// failure without it.
 func (r *clientRun) goodOutput(ctx context.Context, result *runtime.Result) (*wire.Output, error) {
 	out := &wire.Output{SessionID: r.memory.id, FinishReason: fromModelReason(result.FinishReason)}
 	if result.Response != "" {
@@ -279,7 +279,7 @@ func (r *clientRun) failedOutput(ctx context.Context, problem *wire.Error) (*wir
 	return &wire.Output{SessionID: r.memory.id, State: state, FinishReason: wire.FinishFailed, Error: problem}, nil
 }
 
-// artifactSink takes the artifacts of a turn when their events come.
+// artifactSink collects a turn's artifacts from its events.
 type artifactSink struct {
 	run        *clientRun
 	to         event.Sink

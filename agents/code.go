@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// coded is the backend of agents with code. Those without it run on the loop.
+// coded is the backend of agents with code. Agents without code run on the loop.
 type coded struct {
 	loop backend.Backend
 	code map[string]*definition
@@ -59,34 +59,33 @@ type turn struct {
 	mu sync.Mutex
 	// added are the messages of the turn after its input.
 	added []model.Message
-	// past has the calls of Generate that ended; the next of the code is number next.
+	// past holds the completed Generate calls; the code's next call gets the number next.
 	past generations
 	next int
-	// last is the result of the latest call of Generate, and left the error of a call that did
-	// not end.
+	// last is the result of the latest Generate call, and left the error of an incomplete call.
 	last *backend.Result
 	left error
-	// inMemory is the run of a turn whose conversation is not kept by the service, or nil.
+	// inMemory is the run of a turn whose conversation the service does not store, or nil.
 	inMemory *clientRun
-	// replaying is set while the changes that the code makes are stored already.
+	// replaying is set while the code repeats changes that are already stored.
 	replaying bool
 }
 
-// generations are the calls of Generate that ended, as State.Code keeps them.
+// generations are the completed Generate calls, as State.Code stores them.
 type generations struct {
 	Ended []generation `json:"ended"`
-	// Steps is how many steps they took together.
+	// Steps is the total number of steps.
 	Steps   int                        `json:"steps"`
 	Session map[string]json.RawMessage `json:"session,omitempty"`
 }
 
-// generation is a call of Generate that ended.
+// generation is a completed Generate call.
 type generation struct {
 	Text         string            `json:"text,omitempty"`
 	FinishReason wire.FinishReason `json:"finish_reason,omitempty"`
 }
 
-// newTurn returns a turn of an agent, from its start or from where its state says.
+// newTurn returns an agent's turn, from its start or from its saved state.
 func newTurn(ctx context.Context, d *definition, loop backend.Backend, job *backend.Job, host backend.Host) (*turn, error) {
 	t := &turn{definition: d, loop: loop, job: job, host: &sharedHost{Host: host}, session: host.Session()}
 	t.named = TurnContext{Index: countTurns(job.History), SnapshotID: t.session.SnapshotID(), SessionID: job.SessionID, ParentSnapshotID: t.session.ParentSnapshotID(), Resumed: job.State != nil}
@@ -155,7 +154,7 @@ func (t *turn) finish(out *backend.Result, result *Result) {
 	out.FinishReason = toModelReason(result.FinishReason)
 }
 
-// callCode calls the code; a panic is its error.
+// callCode calls the code and returns a panic as an error.
 func (t *turn) callCode(ctx context.Context) (_ *Result, err error) {
 	defer panics.Recover(&err)
 	if run, ok := ctx.Value(clientRunKey{}).(*clientRun); ok && run.agent.definition == t.definition {
@@ -170,8 +169,8 @@ func (t *turn) callCode(ctx context.Context) (_ *Result, err error) {
 // errNoConnection reports code that spans the turns of a connection without one.
 var errNoConnection = errors.New("the code of the agent needs a connection")
 
-// countTurns returns how many turns a conversation has: how often a person speaks after
-// somebody else.
+// countTurns returns the number of turns in a conversation: how often a user message follows
+// another role.
 func countTurns(history []model.Message) int {
 	n := 0
 	for i := range history {
@@ -201,11 +200,10 @@ func (t *turn) replaceHistory(messages []model.Message) error {
 	return nil
 }
 
-// close ends the use of the turn by its code.
+// close prevents further use of the turn by its code.
 func (t *turn) close() { t.host.close() }
 
-// changeSession changes the session and emits the change. A change that is already stored is not
-// repeated.
+// changeSession changes the session and emits the change. A stored change is not repeated.
 func (t *turn) changeSession(change func() error) error {
 	t.mu.Lock()
 	replaying := t.replaying
@@ -241,7 +239,7 @@ func (t *turn) addMessages(list []model.Message) error {
 	return nil
 }
 
-// errNoModel reports that an agent that is code alone has no model to ask.
+// errNoModel reports that a code-only agent has no model to call.
 var errNoModel = errors.New("the agent has no model: declare it and use Coded")
 
 // generate runs the loop. The messages of the turn so far precede the ones it adds.
@@ -271,8 +269,7 @@ func (t *turn) generate(ctx context.Context, p *Prompt) (*Result, error) {
 	return t.noteEnd(ctx, result, err)
 }
 
-// jobOf returns the job of the loop: where the state of the turn continues, or after the
-// messages of the turn.
+// jobOf returns the loop's job, which starts at the turn's saved state or after its messages.
 func (t *turn) jobOf(p *Prompt) (*backend.Job, error) {
 	job := *t.job
 	if p.Instructions != "" {
@@ -316,7 +313,7 @@ func (t *turn) noteEnd(ctx context.Context, result *backend.Result, err error) (
 		return nil, err
 	}
 	t.added = result.Messages
-	if result.State != nil { // it is suspended, or stopped between two steps
+	if result.State != nil { // suspended, or stopped between two steps
 		result.State.Code = t.host.code
 		t.left = err
 		if err == nil {
@@ -339,25 +336,24 @@ func (t *turn) noteEnd(ctx context.Context, result *backend.Result, err error) (
 	return &Result{Text: done.Text, FinishReason: done.FinishReason}, nil
 }
 
-// terminationError is a turn that the loop ended without an error.
+// terminationError reports a turn that the loop ended without an error.
 type terminationError struct{ why event.Termination }
 
-// Error returns why it ended.
+// Error returns the reason for the end.
 func (e *terminationError) Error() string { return string(e.why.Type) + ": " + e.why.Detail }
 
 // Termination returns how the turn ends.
 func (e *terminationError) Termination() event.Termination { return e.why }
 
-// errInterrupted is what Generate returns when the turn waits for a person.
+// errInterrupted is returned by Generate when the turn waits for a person.
 var errInterrupted = errors.New("the turn is interrupted")
 
-// sharedHost is a host that several goroutines use, one at a time, until the code of the
-// turn has returned.
+// sharedHost is a host that goroutines use one at a time, until the turn's code returns.
 type sharedHost struct {
 	backend.Host
 	mu   sync.Mutex
 	over bool
-	// code is State.Code of the states that are handed out.
+	// code is State.Code of the states that the host returns.
 	code json.RawMessage
 }
 
@@ -391,7 +387,7 @@ func (h *sharedHost) EmitDelegated(ev *event.Event) {
 // FlushSession emits the changes of the session.
 func (h *sharedHost) FlushSession() { _ = h.use(backend.Host.FlushSession) }
 
-// forLoop returns the host as the loop uses it: with a journal if there is one.
+// forLoop returns the host for the loop, with a journal if there is one.
 func (h *sharedHost) forLoop() backend.Host {
 	journal, ok := h.Host.(backend.Journaler)
 	if !ok {
@@ -412,7 +408,7 @@ func (h *journaledHost) Begin(ctx context.Context, state *backend.State) error {
 	return h.journal.Begin(ctx, state)
 }
 
-// Keep stores where a running call continues.
+// Keep stores where a running call resumes.
 func (h *journaledHost) Keep(ctx context.Context, entry *backend.JournalEntry) error {
 	return h.journal.Keep(ctx, entry)
 }
@@ -422,8 +418,8 @@ func (h *journaledHost) Settle(entry *backend.JournalEntry, result *model.ToolRe
 	h.journal.Settle(entry, result)
 }
 
-// publicCode begins the code of a termination whose detail clients may see; the status of
-// the error follows.
+// publicCode is the prefix of termination codes whose detail clients may see; the error's status
+// follows.
 const publicCode = "agents:"
 
 // publicError is an error of code that clients may see.

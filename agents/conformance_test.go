@@ -7,8 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/agentstest"
 )
 
-// TestConformance runs all cases of the specification in process, on all stores; none is
-// left out.
+// TestConformance runs all cases of the specification in process, on all stores, without exception.
 func TestConformance(t *testing.T) {
 	eachStore(t, func(t *testing.T, open opener) {
 		agentstest.Run(t, func(t *testing.T) (*agentstest.World, agentstest.Driver) {

@@ -12,22 +12,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// conversation is the source of a turn: a session, and where the turn continues.
+// conversation is the source of a turn: a session and the point to continue from.
 type conversation struct {
-	// id is the id of the session as clients know it; session is nil before the first
-	// turn, and keptID is the id that it will be created with.
+	// id is the client-visible session id; session is nil before the first turn, and keptID is the
+	// id to create it with.
 	id, keptID string
 	session    *service.Session
-	// snapshot is the snapshot of the service to continue from; empty is the latest.
+	// snapshot is the service snapshot to continue from; empty means the latest.
 	snapshot string
-	// lastGood is the wire id of the snapshot that the turn continues from, if known.
+	// lastGood is the wire id of the snapshot to continue from, if known.
 	lastGood string
 	// waiting is the interrupted turn of the session, or nil.
 	waiting *service.Turn
 }
 
-// sessionMetadata is the part of a session's metadata that belongs to this protocol: the client's
-// id of the session.
+// sessionMetadata is this protocol's part of a session's metadata: the client's session id.
 type sessionMetadata struct {
 	Agents sessionRecord `json:"agents"`
 }
@@ -36,7 +35,7 @@ type sessionRecord struct {
 	SessionID string `json:"session_id"`
 }
 
-// wireID returns the id of a session as clients know it.
+// wireID returns the client-visible id of a session.
 func wireID(s *service.Session) string {
 	var kept sessionMetadata
 	if json.Unmarshal(s.Metadata, &kept) == nil && kept.Agents.SessionID != "" {
@@ -45,18 +44,17 @@ func wireID(s *service.Session) string {
 	return s.ID
 }
 
-// sessionSpace is the namespace of the ids of sessions that clients name.
+// sessionSpace is the UUID namespace for session ids chosen by clients.
 var sessionSpace = uuid.MustParse("5d0c3f0e-5a5e-4a55-9a53-0c6c5c1a8a11")
 
 // keptIDOf returns the stored id for a session id chosen by a client. Ids are separate for each
-// caller and agent, so that nobody learns which ids others use.
+// caller and agent, so that callers cannot learn which ids others use.
 func (a *stored) keptIDOf(id string) string {
 	name := strings.Join([]string{a.caller.Tenant, a.caller.Subject, a.name, id}, "\x00")
 	return uuid.NewSHA1(sessionSpace, []byte(name)).String()
 }
 
-// findSession returns a session of the agent by the id that clients know; nil if it
-// does not exist.
+// findSession returns the agent's session with a client-visible id, or nil if it does not exist.
 func (a *stored) findSession(ctx context.Context, id string) (*service.Session, error) {
 	for _, kept := range []string{a.keptIDOf(id), id} {
 		s, err := a.service.GetSession(ctx, a.caller, kept)
@@ -116,8 +114,8 @@ func (a *stored) findWaiting(ctx context.Context, sessionID string) (*service.Tu
 	return list.Turns[0], nil
 }
 
-// turnOfSnapshot returns the wire id of a snapshot of the service: the id of its turn,
-// or its own for the beginning of a session that was forked or imported.
+// turnOfSnapshot returns the wire id of a service snapshot: its turn's id, or its own for the start
+// of a forked or imported session.
 func (a *stored) turnOfSnapshot(ctx context.Context, id string) (string, error) {
 	if id == "" {
 		return "", nil
@@ -171,7 +169,7 @@ func (a *stored) ensureSession(ctx context.Context, talk *conversation) (err err
 		return err
 	}
 	talk.session, err = a.service.CreateSession(ctx, a.caller, service.CreateSession{ID: talk.keptID, AgentID: a.name, Metadata: metadata})
-	if _, exists := errors.AsType[*service.ExistsError](err); exists { // by a request at the same time
+	if _, exists := errors.AsType[*service.ExistsError](err); exists { // made by a concurrent request
 		talk.session, err = a.service.GetSession(ctx, a.caller, talk.keptID)
 	}
 	return nameError(err, "session", talk.id)

@@ -53,8 +53,8 @@ func toFilePart(media *wire.Media) (model.Part, string) {
 	return model.File(blob), ""
 }
 
-// checkAddress returns an error text for the address of a client's file, or empty for data URLs
-// and absolute http and https URLs.
+// checkAddress returns an error text for the URL of a client's file, or "" for data URLs and
+// absolute http and https URLs.
 func checkAddress(address string) string {
 	if strings.HasPrefix(address, "data:") {
 		return "" // toBlob has read it
@@ -66,7 +66,7 @@ func checkAddress(address string) string {
 	return ""
 }
 
-// toBlob returns a file, or the problem of its address.
+// toBlob returns a file, or an error text for its URL.
 func toBlob(media *wire.Media) (*model.Blob, string) {
 	encoded, isData := strings.CutPrefix(media.URL, "data:")
 	if !isData {
@@ -122,10 +122,9 @@ func fromModelPart(p *model.Part) wire.Part {
 	}
 }
 
-// The keys of metadata that parts are converted with.
+// Metadata keys used for converted parts.
 const (
-	// metaError marks the result of a failed tool. metaReasoning has the vendor's data about
-	// reasoning.
+	// metaError marks the result of a failed tool. metaReasoning holds vendor data about reasoning.
 	metaError     = "isError"
 	metaReasoning = "reasoning"
 	// metaInterrupt has the question of an open tool request.
@@ -159,7 +158,7 @@ func fromReasoning(r *model.Reasoning) wire.Part {
 	return out
 }
 
-// encodeText returns a text as JSON: as it is where it is JSON already.
+// encodeText returns a text as JSON, unchanged if it already is JSON.
 func encodeText(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -168,7 +167,7 @@ func encodeText(text string) json.RawMessage {
 	return encoded
 }
 
-// finishReason returns why the work of a turn ended; empty while it runs.
+// finishReason returns why a turn ended; empty while it runs.
 func finishReason(t *service.Turn) wire.FinishReason {
 	switch t.Status {
 	case service.Waiting:
@@ -187,7 +186,7 @@ func finishReason(t *service.Turn) wire.FinishReason {
 	return fromModelReason(t.Outcome.FinishReason)
 }
 
-// fromModelReason returns why an answer ended, as clients see it.
+// fromModelReason returns the client-visible reason for an answer's end.
 func fromModelReason(reason model.FinishReason) wire.FinishReason {
 	switch reason {
 	case model.FinishStop, "":
@@ -243,7 +242,7 @@ func interruptPart(asked *interaction.Request) wire.Part {
 		}
 		return wire.Part{ToolRequest: request, Metadata: map[string]json.RawMessage{metaInterrupt: payload}}
 	}
-	interrupt, _ := json.Marshal(struct { // strings and JSON that was checked
+	interrupt, _ := json.Marshal(struct { // strings and validated JSON
 		Action         string          `json:"action,omitempty"`
 		Message        string          `json:"message,omitempty"`
 		Parameters     json.RawMessage `json:"parameters,omitempty"`

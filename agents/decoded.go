@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// decodedState saves decoding a state that was just encoded, which takes five times as long as
-// the rest of a change. It returns the same value as decoding, and the caller owns the value.
+// decodedState avoids decoding a state that was just encoded, which takes five times as long as the
+// rest of a change. It returns the same value as decoding would, and the caller owns the value.
 type decodedState[S any] struct {
 	last atomic.Pointer[encodedState[S]]
 }
@@ -22,7 +22,7 @@ type encodedState[S any] struct {
 	state S
 }
 
-// take returns a decoded state, to be changed.
+// take returns a decoded state that the caller may change.
 func (d *decodedState[S]) take(raw json.RawMessage) (S, error) {
 	if last := d.last.Swap(nil); last != nil && bytes.Equal(last.raw, raw) {
 		return last.state, nil
@@ -52,9 +52,8 @@ func (d *decodedState[S]) put(raw json.RawMessage, state *S) {
 	}
 }
 
-// copyDecoded sets a zero value to what decoding the encoding of another one returns,
-// which has been encoded without an error. It returns false if that may be anything but
-// a deep copy.
+// copyDecoded sets a zero value to the result of encoding and decoding from, which must have been
+// encoded without an error. It returns false if that may not be a deep copy.
 func copyDecoded(to, from reflect.Value) bool {
 	kind := from.Kind()
 	if kind != reflect.Interface && isEncodedOtherwise(from.Type()) {
@@ -63,7 +62,7 @@ func copyDecoded(to, from reflect.Value) bool {
 	switch kind {
 	case reflect.String:
 		if from.Len() == 0 && from.Type() == reflect.TypeFor[json.Number]() {
-			return false // it is encoded as 0
+			return false // encoded as 0
 		}
 		to.Set(from)
 		return true
@@ -129,7 +128,7 @@ func copyTarget(to, from reflect.Value) bool {
 	return copyDecoded(to.Elem(), from.Elem())
 }
 
-// copyAny copies the value of an interface, of which decoding knows only a few types.
+// copyAny copies the value of an interface if it has a type that decoding produces.
 func copyAny(to, from reflect.Value) bool {
 	switch from.Type() {
 	case reflect.TypeFor[bool](), reflect.TypeFor[string](), reflect.TypeFor[json.Number](),
@@ -163,7 +162,7 @@ func copyFields(to, from reflect.Value) bool {
 	return true
 }
 
-// isNil reports whether a value is a nil of any kind that has one.
+// isNil reports whether a value is a nil of any nilable kind.
 func isNil(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
@@ -173,16 +172,16 @@ func isNil(v reflect.Value) bool {
 	}
 }
 
-// encodedTypes are the types with a say in their encoding.
+// encodedTypes are the interfaces that customize encoding.
 var encodedTypes = []reflect.Type{
 	reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler](),
 	reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextUnmarshaler](),
 }
 
-// typeFacts is what copyDecoded knows of a type.
+// typeFacts holds the facts about a type that copyDecoded needs.
 type typeFacts struct {
-	// otherwise is set if the type has a say in its encoding, and plain if its values
-	// share nothing that changes and are decoded to themselves.
+	// otherwise is set if the type customizes its encoding, plain if its values share nothing
+	// mutable and decode to themselves.
 	otherwise, plain bool
 	// fields are a struct's fields, true for those omitted when empty but not nil. It is nil if
 	// decoding might not restore the encoded value.
@@ -214,7 +213,7 @@ func isPlain(t reflect.Type) bool { return factsOf(t).plain }
 
 func fieldsOf(t reflect.Type) []bool { return factsOf(t).fields }
 
-// findPlain reports whether values of a type share nothing that changes.
+// findPlain reports whether values of a type share nothing mutable.
 func findPlain(t reflect.Type, fields []bool) bool {
 	switch t.Kind() {
 	case reflect.Array:
@@ -253,7 +252,7 @@ func listFields(t reflect.Type) []bool {
 			case "omitempty":
 				fields[i] = field.Type.Kind() == reflect.Slice || field.Type.Kind() == reflect.Map
 			case "":
-			default: // a type may say itself what its zero values are, and more
+			default: // a type may define its own zero values, and more
 				return nil
 			}
 		}
@@ -261,7 +260,7 @@ func listFields(t reflect.Type) []bool {
 	return fields
 }
 
-// isName reports whether a tag's name is surely taken as the name of a field.
+// isName reports whether a tag's name is certain to be accepted as a field name.
 func isName(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && name != "-"
 }

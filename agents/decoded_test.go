@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shelf has a field of each kind that a copy has to look at.
+// shelf has a field of each kind that a copy must inspect.
 type shelf struct {
 	Name    string `json:"name"`
 	Count   int    `json:",omitempty"`
@@ -35,7 +35,7 @@ type book struct {
 	Pages int
 }
 
-// drawShelf draws a value; text is drawn from strings that are no UTF-8 as well.
+// drawShelf draws a value whose text may be invalid UTF-8.
 func drawShelf(t *rapid.T, depth int) *shelf {
 	text := rapid.OneOf(rapid.String(), rapid.Just(`\ufffd`), rapid.Just("\xff"))
 	books := rapid.Custom(func(t *rapid.T) book { return book{text.Draw(t, "title"), rapid.Int().Draw(t, "pages")} })
@@ -88,7 +88,7 @@ func TestPropertyAKeptStateIsTheDecodedOne(t *testing.T) {
 	})
 }
 
-// What the code holds on to does not reach into later states.
+// State retained by the code must not leak into later states.
 func TestAKeptStateBelongsToNobodyElse(t *testing.T) {
 	state := shelf{
 		Words: []string{"a"}, Labels: map[string]string{"a": "a"}, Books: []book{{"a", 1}}, Best: &book{"a", 1},

@@ -11,11 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// The tests of this file are about defects of the system that the agents API comes from:
-// D1 and so on are their numbers in its specification. D6 to D9 are about HTTP: see
-// server/agents.
+// These tests cover defects of the system that the agents API comes from: D1 and so on are their
+// numbers in its specification. For D6 to D9, which concern HTTP, see server/agents.
 
-// both are an agent whose state the server keeps, and one whose state the client keeps.
+// both returns two agents: one with server-side state, one with client-side state.
 func both(t *testing.T, code func(context.Context, *agents.Turn[ledger]) (*agents.Result, error)) map[string]*agents.Agent[ledger] {
 	t.Helper()
 	server, err := agents.Custom("server", code, agents.Options[ledger]{})
@@ -118,7 +117,7 @@ func TestD4AnswersStandInTheOrderOfTheirRequests(t *testing.T) {
 		if err != nil || len(begun.Interrupts()) != 2 {
 			t.Fatal(err, begun)
 		}
-		// The answers come the last first.
+		// The answers come in reverse order.
 		out, err := p.agent.Run(t.Context(), agents.FromSnapshot(begun.SnapshotID), agents.Respond(respond(p, begun.SnapshotID)...))
 		if err != nil || out.Error != nil {
 			t.Fatal(err, out)
@@ -153,7 +152,7 @@ func TestD11WhatFailedBlocksNoSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One fails, one is aborted, and one loses its worker and is aborted.
+	// One turn fails, another is aborted, and a third loses its worker and is aborted.
 	failed, err := p.agent.Detach(t.Context(), agents.FromSession("s"), agents.Text("to fail"), agents.DetachOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,17 +17,17 @@ import (
 // Options configures an agent. S is the type of its custom state, which encoding/json must be
 // able to encode and decode. The zero value is ready to use.
 type Options[S any] struct {
-	// Description tells the purpose of the agent. A declared agent already has one.
+	// Description states the purpose of the agent. A declared agent already has one.
 	Description string
-	// StateTransform returns a state as callers see it: in snapshots, in the outputs of
-	// an agent whose state the client keeps, and as the basis of patches. It is handed
-	// a copy. Nil leaves the state out, and an error refuses it.
+	// StateTransform returns a state as callers see it: in snapshots, in the outputs of an agent
+	// whose state the client keeps, and as the basis of patches. It receives a copy. Return nil to
+	// omit the state, an error to reject it.
 	StateTransform func(ctx context.Context, state *State[S]) (*State[S], error)
-	// StreamTransform returns a chunk as callers see it. It is handed a copy. Nil leaves
-	// the chunk out, and an error ends the stream.
+	// StreamTransform returns a chunk as callers see it. It receives a copy. Return nil to drop the
+	// chunk, an error to end the stream.
 	StreamTransform func(ctx context.Context, chunk *wire.Chunk) (*wire.Chunk, error)
-	// ClientManaged leaves the state to the client: it is part of every output, and
-	// comes back with the next turn. Nothing is stored.
+	// ClientManaged leaves the state to the client: every output contains it, and the next turn
+	// sends it back. Nothing is stored.
 	ClientManaged bool
 	// Snapshots is a custom store that replaces the service's; see SnapshotStore.
 	Snapshots SnapshotStore
@@ -37,8 +37,8 @@ type Options[S any] struct {
 	_ struct{} // keyed literals only
 }
 
-// Agent is an agent with custom state of type S. It is safe for concurrent use. It is
-// used after Install and NewSet got it.
+// Agent is an agent with custom state of type S. It is safe for concurrent use. Pass it to Install
+// and NewSet before use.
 type Agent[S any] struct {
 	definition
 	caller *service.Caller
@@ -55,17 +55,17 @@ type Definition interface {
 // definition is an agent without the type of its state.
 type definition struct {
 	name, description string
-	// code drives the turns; nil uses the loop. bare is set without a model.
+	// code drives the turns; nil uses the loop. bare is set if there is no model.
 	code func(ctx context.Context, t *turn) (*Result, error)
 	bare bool
-	// begin makes the code of a connection; nil if all have the same.
+	// begin creates the code of a connection; nil if all connections share it.
 	begin func(ctx context.Context) (func(ctx context.Context, t *turn) (*Result, error), error)
 
 	clientManaged bool
 	snapshots     SnapshotStore
 	heartbeat     Heartbeat
 	schema        json.RawMessage
-	// fits reports whether a custom state has the type of the agent.
+	// fits returns an error if a custom state does not have the agent's type.
 	fits func(custom json.RawMessage) error
 
 	// showState and showChunk are the transforms; nil changes nothing.
@@ -80,14 +80,14 @@ func (d *definition) Name() string { return d.name }
 
 func (d *definition) define() *definition { return d }
 
-// Declared returns an agent that works as it is declared, by its prompt, its model and
-// its tools, which change its custom state and its artifacts. See StateOf.
+// Declared returns an agent that runs as declared, with its prompt, model and tools. Its tools may
+// change its custom state and artifacts. See StateOf.
 func Declared[S any](name string, o Options[S]) (*Agent[S], error) {
 	return newAgent(name, o)
 }
 
-// Prompted returns a declared agent whose instructions, and what its model sees of the
-// conversation, come from a function.
+// Prompted returns a declared agent whose instructions and model-visible conversation come from a
+// function.
 func Prompted[S any](name string, prompt func(ctx context.Context, t *Turn[S]) (*Prompt, error), o Options[S]) (*Agent[S], error) {
 	a, err := newAgent(name, o)
 	if prompt == nil {
@@ -120,7 +120,7 @@ func Coded[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Resu
 	return a, nil
 }
 
-// Custom returns an agent that is code alone: it is not declared and has no model.
+// Custom returns an agent that consists of code only: it is not declared and has no model.
 func Custom[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Result, error), o Options[S]) (*Agent[S], error) {
 	a, err := Coded(name, code, o)
 	if a != nil {
@@ -129,9 +129,9 @@ func Custom[S any](name string, code func(ctx context.Context, t *Turn[S]) (*Res
 	return a, err
 }
 
-// Connected returns a declared agent whose code spans the turns of a connection: begin is
-// called when a conversation is opened, and the function that it returns runs each turn.
-// ClientManaged or Snapshots is required, since other turns run in any process.
+// Connected returns a declared agent whose code spans the turns of a connection: begin is called
+// when a conversation is opened, and the function it returns runs each turn. ClientManaged or
+// Snapshots is required, since other agents' turns run in any process.
 func Connected[S any](name string, begin func(ctx context.Context) (func(ctx context.Context, t *Turn[S]) (*Result, error), error), o Options[S]) (*Agent[S], error) {
 	a, err := newAgent(name, o)
 	if begin == nil {
@@ -154,7 +154,7 @@ func Connected[S any](name string, begin func(ctx context.Context) (func(ctx con
 	return a, nil
 }
 
-// newAgent returns an agent with options, or all that is wrong with them.
+// newAgent returns an agent with options, or all problems of the options.
 func newAgent[S any](name string, o Options[S]) (*Agent[S], error) {
 	a := &Agent[S]{definition: definition{
 		name: name, description: o.Description, clientManaged: o.ClientManaged, snapshots: o.Snapshots, heartbeat: o.Heartbeat.withDefaults(),

@@ -24,8 +24,7 @@ func notFound(kind, id string) *wire.Error {
 	return newError(wire.StatusNotFound, "%s %q not found", kind, clip.Text(id))
 }
 
-// nameError returns an error of the service, with the name that the request used for
-// a missing record.
+// nameError returns an error of the service, using the request's name for a missing record.
 func nameError(err error, kind, id string) error {
 	if errors.Is(err, service.ErrNotFound) {
 		return notFound(kind, id)
@@ -33,8 +32,8 @@ func nameError(err error, kind, id string) error {
 	return err
 }
 
-// turnError returns the error of a turn: its code, without the text of the failure,
-// which may have internals, unless code of the agent made the text for clients.
+// turnError returns the error of a turn: its code, without the failure's text, which may expose
+// internals, unless the agent's code made the text for clients.
 func turnError(why *event.Termination) *wire.Error {
 	if status, public := strings.CutPrefix(why.Code, publicCode); public {
 		return &wire.Error{Status: wire.Status(status), Message: why.Detail}
@@ -51,7 +50,7 @@ func turnError(why *event.Termination) *wire.Error {
 	return &wire.Error{Status: status, Message: "the turn failed: " + cmp.Or(why.Code, status.Label())}
 }
 
-// shownError returns an error of code as clients may see it.
+// shownError returns an error from code in the form that clients may see.
 func shownError(err error) *wire.Error {
 	if shown, ok := errors.AsType[*wire.Error](err); ok {
 		return shown

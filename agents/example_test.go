@@ -16,7 +16,7 @@ type visits struct {
 	Visits int `json:"visits"`
 }
 
-// newExample returns a runtime with agents of Go code, and one that is declared as helper.
+// newExample returns a runtime with agents written in Go and a declared agent, helper.
 func newExample(list ...agents.Definition) (*runtime.AgentRuntime, error) {
 	provider, err := scripted.New(scripted.Script{Fallback: &scripted.Reply{Text: "What can I do for you?"}})
 	if err != nil {
@@ -30,8 +30,8 @@ func newExample(list ...agents.Definition) (*runtime.AgentRuntime, error) {
 	return b.Build()
 }
 
-// A conversation of two turns with an agent of code alone. Its typed state is kept by the
-// client: here, by the conversation.
+// A conversation of two turns with a code-only agent. The client, here the conversation, keeps its
+// typed state.
 func Example() {
 	ctx := context.Background()
 	counter, err := agents.Custom("counter", func(_ context.Context, t *agents.Turn[visits]) (*agents.Result, error) {
@@ -74,7 +74,7 @@ func Example() {
 	// Welcome. 2
 }
 
-// Chunks of the answer of a declared agent, and then what the turn came to.
+// Chunks of a declared agent's answer, then the turn's result.
 func ExampleAgent_StreamText() {
 	rt, err := newExample()
 	if err != nil {
@@ -111,8 +111,8 @@ func ExampleAgent_StreamText() {
 	// stop
 }
 
-// Code of one's own around the model of a declared agent. The client keeps the state, and
-// sends it along with the next turn.
+// Custom code around the model of a declared agent. The client keeps the state and sends it with
+// the next turn.
 func ExampleCoded() {
 	ctx := context.Background()
 	helper, err := agents.Coded("helper", func(ctx context.Context, t *agents.Turn[visits]) (*agents.Result, error) {

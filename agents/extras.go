@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// messageMetadata is model.Message.Metadata of a message of this protocol.
+// messageMetadata is this protocol's model.Message.Metadata.
 type messageMetadata struct {
 	Agents extras `json:"agents"`
 }
@@ -19,15 +19,15 @@ type extras struct {
 	Parts map[int]partExtras `json:"parts,omitempty"`
 }
 
-// partExtras are what accompanies the text or the file of a part.
+// partExtras are the extras of a text or file part.
 type partExtras struct {
 	Data     json.RawMessage            `json:"data,omitempty"`
 	Custom   map[string]json.RawMessage `json:"custom,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// extrasOf returns the stored extras of a message; nil for none. Only texts and files have
-// metadata from clients.
+// extrasOf returns the stored extras of a message, or nil. Only texts and files have metadata from
+// clients.
 func extrasOf(in *wire.Message) json.RawMessage {
 	kept := extras{Metadata: in.Metadata}
 	for i := range in.Content {
@@ -45,7 +45,7 @@ func extrasOf(in *wire.Message) json.RawMessage {
 	}
 	encoded, err := json.Marshal(messageMetadata{kept})
 	if err != nil {
-		return nil // not reached: it was JSON
+		return nil // unreachable: it was JSON
 	}
 	return encoded
 }
@@ -57,7 +57,7 @@ func addExtras(kept *model.Message, out *wire.Message) {
 	}
 	var read messageMetadata
 	if json.Unmarshal(kept.Metadata, &read) != nil {
-		return // it is not of this protocol
+		return // not of this protocol
 	}
 	out.Metadata = read.Agents.Metadata
 	for i, extra := range read.Agents.Parts {

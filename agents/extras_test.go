@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWhatAccompaniesAMessageIsKept sends metadata, and more, with a message and its parts.
-// It comes back with the conversation, wherever that is kept.
+// TestWhatAccompaniesAMessageIsKept sends metadata and more with a message and its parts. The data
+// returns with the conversation, wherever the conversation is stored.
 func TestWhatAccompaniesAMessageIsKept(t *testing.T) {
 	input := new(wire.Input)
 	text := `{"message":{"role":"user","content":[

@@ -8,17 +8,17 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// feed has the chunks of a turn that runs in this process, for the one who reads them. The
-// zero value is ready to use.
+// feed holds the chunks of a turn that runs in this process, for one reader. The zero value is
+// ready to use.
 type feed struct {
-	// waiter, if set before the turn begins, waits for news instead of take.
+	// waiter, if set before the turn begins, waits for chunks instead of take.
 	waiter service.Waiter
 
 	mu     sync.Mutex
 	chunks []*wire.Chunk
 	err    error
 	over   bool
-	// changed is closed by the next news; nil if nobody waits.
+	// changed is closed by the next change; nil if there is no waiter.
 	changed chan struct{}
 }
 
@@ -44,8 +44,8 @@ func (f *feed) change(do func()) {
 	}
 }
 
-// take returns the chunks that came, and waits for the first. It returns nothing at the end
-// of the turn, and an error after all chunks.
+// take returns the new chunks and waits for the first one. It returns nothing at the end of the
+// turn, and an error after all chunks.
 func (f *feed) take(ctx context.Context) ([]*wire.Chunk, error) {
 	for {
 		f.mu.Lock()

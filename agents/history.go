@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// toHistory returns a conversation that a client kept. Messages of the system are
-// rejected: instructions are not the client's to give.
+// toHistory returns a conversation that a client kept. System messages are rejected: clients must
+// not give instructions.
 func toHistory(list []wire.Message) ([]model.Message, error) {
 	roles := map[wire.Role]model.Role{
 		wire.RoleUser: model.RoleUser, wire.RoleModel: model.RoleAssistant, wire.RoleTool: model.RoleTool, "": model.RoleUser,

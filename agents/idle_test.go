@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// detachAlone detaches without a message, and returns the snapshot that is left.
+// detachAlone detaches without a message and returns the resulting snapshot.
 func detachAlone(t *testing.T, agent *agents.Agent[ledger], source agents.Source) *agents.Snapshot[ledger] {
 	t.Helper()
 	out, err := agent.Detach(t.Context(), source, &wire.Input{}, agents.DetachOptions{})

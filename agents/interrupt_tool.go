@@ -12,8 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// actionInterrupt is the action of the questions of an InterruptTool. Their parameters are
-// the payload of the interrupt, which clients read as metadata.interrupt.
+// actionInterrupt is the action of an InterruptTool's questions. Their parameters are the
+// interrupt's payload, which clients read as metadata.interrupt.
 const actionInterrupt = "agents:interrupt"
 
 // keyRespond is the only key of an answer that replaces the output of an InterruptTool.
@@ -72,7 +72,7 @@ func answerSchema[Out, Resume any]() (json.RawMessage, error) {
 	}}})
 }
 
-// Check reports a missing function, and types that no schema describes.
+// Check reports a missing function and types without a JSON Schema.
 func (t *interruptTool[In, Out, Resume]) Check() error {
 	if t.run == nil {
 		return errors.New("its function is nil")
@@ -118,7 +118,7 @@ func (*interruptTool[In, Out, Resume]) resultOf(ctx context.Context, call *tools
 	return f.Call(ctx, call)
 }
 
-// responseTo returns the answer to a request by an output of its tool.
+// responseTo returns the answer to a request that supplies its tool's output.
 func responseTo(asked *interaction.Request, output json.RawMessage) json.RawMessage {
 	if asked.Action != actionInterrupt {
 		return output

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told is what a session is expected to be in the middle of a story.
+// told is the expected session in the middle of a story.
 type told struct {
 	book   book
-	last   string // the latest snapshot that is good
+	last   string // the latest usable snapshot
 	latest string
 }
 
-// checkStory compares the sessions of a story with what its turns were to make of them.
+// checkStory compares the sessions of a story with the expected results of its turns.
 func checkStory(t *testing.T, s *scene) {
 	t.Helper()
 	a, err := enterScene(t.Context(), s, false)
@@ -55,11 +55,11 @@ func checkStory(t *testing.T, s *scene) {
 	}
 }
 
-// check compares the snapshot of a step with what the session was before.
+// check compares a step's snapshot with the previous session.
 func (w *told) check(t *testing.T, s *step, kept *agents.Snapshot[ledger]) {
 	t.Helper()
 	got := readBook(kept.State)
-	if kept.ParentID != w.last && (kept.Status != wire.SnapshotAborted || kept.ParentID != "") { // one that never began has none
+	if kept.ParentID != w.last && (kept.Status != wire.SnapshotAborted || kept.ParentID != "") { // never begun, so no parent
 		t.Errorf("%q continues from %q, not from %q", s.Text, kept.ParentID, w.last)
 	}
 	w.latest = kept.SnapshotID
@@ -78,8 +78,7 @@ func (w *told) check(t *testing.T, s *step, kept *agents.Snapshot[ledger]) {
 	}
 }
 
-// paid returns the results of the calls of pay in a turn, of which those are in doubt during
-// which a process died.
+// paid returns the results of a turn's pay calls. Calls during which a process died are in doubt.
 func paid(s *step, texts []string) []string {
 	out := []string{"paid", "paid"}
 	if !strings.HasPrefix(s.Text, "pay") {
@@ -93,7 +92,7 @@ func paid(s *step, texts []string) []string {
 	return out
 }
 
-// checkDead wants a turn that failed or was aborted to have changed nothing.
+// checkDead verifies that a failed or aborted turn changed nothing.
 func (w *told) checkDead(t *testing.T, s *step, kept *agents.Snapshot[ledger], got *book) {
 	t.Helper()
 	switch {
@@ -108,7 +107,7 @@ func (w *told) checkDead(t *testing.T, s *step, kept *agents.Snapshot[ledger], g
 		return
 	}
 	want := w.book
-	if n := len(want.Texts); len(got.Texts) >= n { // it has the conversation up to where it ended
+	if n := len(want.Texts); len(got.Texts) >= n { // the conversation up to its end
 		want.Texts = append(want.Texts[:n:n], got.Texts[n:]...)
 	}
 	if diff := cmp.Diff(&want, got); diff != "" {
@@ -116,8 +115,8 @@ func (w *told) checkDead(t *testing.T, s *step, kept *agents.Snapshot[ledger], g
 	}
 }
 
-// checkChunks wants the chunks of a turn to end once, and to lead to the custom state of its
-// snapshot if it succeeded.
+// checkChunks verifies that a turn's chunks end once and, if it succeeded, lead to its snapshot's
+// custom state.
 func (a *actor) checkChunks(t *testing.T, s *step, kept *agents.Snapshot[ledger]) {
 	t.Helper()
 	ends, outputs := 0, 0
@@ -151,7 +150,7 @@ func (a *actor) checkChunks(t *testing.T, s *step, kept *agents.Snapshot[ledger]
 	}
 }
 
-// checkCalls wants calls that must not be repeated to have been made once.
+// checkCalls verifies that calls that must not be repeated were made once.
 func checkCalls(t *testing.T, s *scene) {
 	t.Helper()
 	lines, err := readLines(s.calls())

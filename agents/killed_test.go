@@ -30,19 +30,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plenty are strikes that no turn reaches whose worker is killed.
+// plenty is a strike limit that turns whose workers are killed never reach.
 const plenty = 1 << 20
 
-// scene is where a story happens. It travels to the processes as JSON.
+// scene is the setting of a story. It is passed to processes as JSON.
 type scene struct {
 	Driver, DSN, Dir string
 	Lease            time.Duration
 	Story            story
-	// Death is how the process ends; the zero value is when the story has ended.
+	// Death is how the process ends; the zero value means it ends with the story.
 	Death death
 }
 
-// story is what a client does, one step after another.
+// story is a client's sequence of steps.
 type story struct {
 	Name   string
 	Steps  []step
@@ -52,10 +52,10 @@ type story struct {
 // step is a turn of a session.
 type step struct {
 	Session string
-	// Text is the input: the tool that the model calls, a mark, and what becomes of the turn.
+	// Text is the input: the tool that the model calls, a mark, and the turn's fate.
 	Text string
-	// Aborted is set if the turn waits at a place of its code until it is aborted, which
-	// happens after so many chunks.
+	// Aborted is set if the turn waits in its code to be aborted, which happens after this many
+	// chunks.
 	Aborted bool
 	Chunks  int
 	// Overlaps is set if the next step does not wait for this one.
@@ -65,14 +65,14 @@ type step struct {
 // fails reports whether the code of the step returns an error.
 func (s *step) fails() bool { return strings.HasSuffix(s.Text, "to fail") }
 
-// death is a point at which a process dies: the Count-th of a kind.
+// death is a point at which a process dies: the Count-th point of a kind.
 type death struct {
 	Kind  string
 	Count int
 }
 
-// The kinds of points: before and after an operation of the store, in the middle of a
-// response of the model, before and after what a tool does, and in the code of the agent.
+// The kinds of points: before and after a store operation, in the middle of a model response,
+// before and after a tool's action, and in the agent's code.
 var kindsOfDeath = map[string]int{"store": 40, "model": 10, "tool": 6, "code": 5}
 
 // stories draws a story.
@@ -112,7 +112,7 @@ type mortal struct {
 	point *killtest.Point
 }
 
-// pass counts a point of a kind, at which the process may die.
+// pass counts a point of a kind. The process may die there.
 func (m *mortal) pass(kind string) {
 	if kind == m.kind {
 		m.point.Pass()
@@ -157,7 +157,7 @@ func (m *mortalStore) Commit(ctx context.Context, c *store.Commit) error {
 	return err
 }
 
-// mortalClerk is the clerk, whose process dies in the middle of what it says.
+// mortalClerk is a clerk whose process dies in the middle of an answer.
 type mortalClerk struct {
 	clerk
 	*mortal
@@ -174,8 +174,7 @@ func (m mortalClerk) Stream(ctx context.Context, req *model.Request) iter.Seq2[m
 	}
 }
 
-// mortalAct is a tool that writes down its calls, whose process dies before or after it
-// does what it does.
+// mortalAct is a tool that records its calls and whose process dies before or after its action.
 type mortalAct struct {
 	*mortal
 	path   string
@@ -207,7 +206,7 @@ func appendLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// readLines returns the lines of a file; none if there is no file.
+// readLines returns the lines of a file, or nil if the file does not exist.
 func readLines(path string) ([]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) || len(data) == 0 {
@@ -216,19 +215,18 @@ func readLines(path string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), err
 }
 
-// actor is a process that acts in a scene.
+// actor is a process in a scene.
 type actor struct {
 	scene *scene
 	agent *agents.Agent[ledger]
 	stop  []func() error // in this order
 }
 
-// calls is the file of the calls of tools, and begun that of the snapshots of the steps.
+// calls is the file of tool calls, and begun the file of the steps' snapshots.
 func (s *scene) calls() string { return filepath.Join(s.Dir, "calls") }
 func (s *scene) begun() string { return filepath.Join(s.Dir, s.Story.Name+".begun") }
 
-// enterScene starts a service, unless it is only to look, which dies at the point of the
-// scene.
+// enterScene starts a service that dies at the point of the scene, unless the actor only observes.
 func enterScene(ctx context.Context, s *scene, works bool) (a *actor, err error) {
 	a = &actor{scene: s}
 	defer func() {
@@ -284,7 +282,7 @@ func (a *actor) leave() (err error) {
 	return err
 }
 
-// open opens the store of the scene, and the queue of one who works.
+// open opens the scene's store and, for a worker, its queue.
 func (s *scene) open(ctx context.Context, works bool, settings *service.Settings) error {
 	if s.Driver == "sqlite" {
 		kept, err := sqlite.Open(ctx, store.Settings{DSN: s.DSN})
@@ -306,7 +304,7 @@ func (s *scene) open(ctx context.Context, works bool, settings *service.Settings
 	return err
 }
 
-// runMortal is a process that works through a story from where it is, until it dies.
+// runMortal is a process that continues a story until it dies.
 func runMortal(s *scene) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -352,8 +350,8 @@ func (a *actor) source(s *step) agents.Source {
 	return agents.FromSession(a.scene.Story.Name + " " + s.Session)
 }
 
-// begin begins the turn of a step, unless a process did and died before it wrote that down.
-// Then it is the latest of the session.
+// begin begins the turn of a step. If a process began it but died before recording that, the
+// session's latest turn is used.
 func (a *actor) begin(ctx context.Context, s *step, begun []string) (string, error) {
 	latest, err := a.agent.LatestSnapshot(ctx, a.scene.Story.Name+" "+s.Session)
 	if problem, ok := errors.AsType[*wire.Error](err); err != nil && (!ok || problem.Status != wire.StatusNotFound) {
@@ -372,8 +370,8 @@ func (a *actor) begin(ctx context.Context, s *step, begun []string) (string, err
 	return out.SnapshotID, nil
 }
 
-// settle brings the turn of a step to its end: it answers what it asks, and aborts it if
-// that is its fate.
+// settle runs a step's turn to its end: it answers the turn's questions and aborts the turn if the
+// step says so.
 func (a *actor) settle(ctx context.Context, s *step, id string) error {
 	if s.Aborted {
 		if err := a.awaitChunks(ctx, id, s.Chunks); err != nil {
@@ -401,7 +399,7 @@ func (a *actor) settle(ctx context.Context, s *step, id string) error {
 	}
 }
 
-// awaitChunks waits until a turn has had so many chunks, or has stopped.
+// awaitChunks waits until a turn has produced n chunks or has stopped.
 func (a *actor) awaitChunks(ctx context.Context, id string, n int) error {
 	seen := 0
 	for _, err := range a.agent.Follow(ctx, id) {
@@ -415,8 +413,8 @@ func (a *actor) awaitChunks(ctx context.Context, id string, n int) error {
 	return nil
 }
 
-// countStories returns how many stories are told on each database, and the seed of the first:
-// AGENTS_STORIES and AGENTS_SEED, or few and any.
+// countStories returns the number of stories per database and the first seed, from AGENTS_STORIES
+// and AGENTS_SEED, or few and a random seed.
 func countStories(t *testing.T, few int) (n, seed int) {
 	t.Helper()
 	n, seed = few, rand.IntN(1<<30)
@@ -432,8 +430,8 @@ func countStories(t *testing.T, few int) (n, seed int) {
 	return n, seed
 }
 
-// tellStories kills processes in the middle of random stories, has others go on, and checks
-// what is left.
+// tellStories kills processes in the middle of random stories, lets others continue, and checks the
+// result.
 func tellStories(t *testing.T, s *scene, few int) {
 	t.Helper()
 	n, seed := countStories(t, few)
@@ -457,9 +455,9 @@ func tellStories(t *testing.T, s *scene, few int) {
 	t.Logf("%d stories, killed: %v", n, kills)
 }
 
-// TestPropertyKilledProcessesLoseNothingOfASession kills the process that works on SQLite at
-// random points of random stories: before and after it stores something, while the model
-// speaks, in tools and in code. Sessions are what those turns made of them that succeeded.
+// TestPropertyKilledProcessesLoseNothingOfASession kills the process that works on SQLite at random
+// points of random stories: before and after it stores something, during model responses, in tools
+// and in code. Sessions contain exactly the results of successful turns.
 func TestPropertyKilledProcessesLoseNothingOfASession(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,5 +6,5 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/killtest"
 )
 
-// TestMain runs the tests, or is one of the processes that they kill.
+// TestMain runs the tests, or acts as a process that they kill.
 func TestMain(m *testing.M) { killtest.Main(m, runMortal) }

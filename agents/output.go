@@ -35,8 +35,7 @@ func (a *stored) toOutput(ctx context.Context, turn *service.Turn, sessionID str
 	return out, err
 }
 
-// questionOf returns the open tool requests of an interrupted turn, in the order in which
-// the model made them.
+// questionOf returns the open tool requests of an interrupted turn, in the model's order.
 func (a *stored) questionOf(ctx context.Context, turn *service.Turn) (*wire.Message, error) {
 	open, err := a.openInteractions(ctx, turn.ID)
 	if err != nil {
@@ -66,7 +65,7 @@ func (a *stored) questionOf(ctx context.Context, turn *service.Turn) (*wire.Mess
 	return message, nil
 }
 
-// answerOf returns the answer of a turn: its text, or the message that has none.
+// answerOf returns a turn's answer: its text, or the message without text.
 func (a *stored) answerOf(ctx context.Context, turn *service.Turn) (*wire.Message, error) {
 	if turn.Outcome != nil && turn.Outcome.Response != "" {
 		return &wire.Message{Role: wire.RoleModel, Content: []wire.Part{wire.NewTextPart(turn.Outcome.Response)}}, nil

@@ -8,8 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// owned is an agent whose snapshots are kept in a store of one's own. Its turns run in
-// this process.
+// owned is an agent with a custom snapshot store. Its turns run in this process.
 type owned struct {
 	client
 	store SnapshotStore
@@ -19,8 +18,8 @@ var _ Handle = (*owned)(nil)
 
 type callerKey struct{}
 
-// CallerFrom returns the caller for whom a SnapshotStore is asked; false outside of that.
-// A store that keeps the snapshots of several tenants keeps them apart by it.
+// CallerFrom returns the caller of a SnapshotStore method, or false in any other context. A store
+// that serves several tenants uses it to separate their snapshots.
 func CallerFrom(ctx context.Context) (service.Caller, bool) {
 	caller, ok := ctx.Value(callerKey{}).(service.Caller)
 	return caller, ok
@@ -42,7 +41,7 @@ func (a *owned) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (
 	return talk.Begin(ctx, input)
 }
 
-// Detach starts a turn in the background, with the options of the service's turns.
+// Detach starts a turn in the background, with the options of stored turns.
 func (a *owned) Detach(ctx context.Context, init *wire.Init, input *wire.Input, o DetachOptions) (*wire.Output, error) {
 	if !o.NotBefore.IsZero() || len(o.Metadata) > 0 {
 		return nil, newError(wire.StatusUnimplemented, "agent %q keeps its own snapshots: a detached turn begins at once and has no metadata", a.name)
@@ -101,7 +100,7 @@ func (a *owned) openRow(ctx context.Context, init *wire.Init) (*wire.Snapshot, e
 	return row, nil
 }
 
-// readRow returns a snapshot with its status of now.
+// readRow returns a snapshot with its current status.
 func (a *owned) readRow(ctx context.Context, id string) (*wire.Snapshot, error) {
 	row, err := a.store.GetSnapshot(ctx, id)
 	if err != nil {
@@ -114,7 +113,7 @@ func (a *owned) readRow(ctx context.Context, id string) (*wire.Snapshot, error) 
 	return row, nil
 }
 
-// setExpired makes a pending snapshot whose worker is gone expired.
+// setExpired marks a pending snapshot as expired if its worker died.
 func (a *owned) setExpired(row *wire.Snapshot) {
 	if row.Status == "" {
 		row.Status = wire.SnapshotCompleted
@@ -124,8 +123,8 @@ func (a *owned) setExpired(row *wire.Snapshot) {
 	}
 }
 
-// latestGood returns the last completed snapshot of a session; nil without one. Those
-// that failed, were aborted or expired are left out.
+// latestGood returns the last completed snapshot of a session, or nil. Failed, aborted and expired
+// snapshots are skipped.
 func (a *owned) latestGood(ctx context.Context, sessionID string) (*wire.Snapshot, error) {
 	row, err := a.store.GetLatestSnapshot(ctx, sessionID)
 	for err == nil && row != nil {
@@ -161,7 +160,7 @@ func (a *owned) GetSnapshot(ctx context.Context, request *wire.GetSnapshotReques
 	return row, err
 }
 
-// findRow returns the snapshot that a request asks for.
+// findRow returns the requested snapshot.
 func (a *owned) findRow(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	if request.SnapshotID != "" {
 		row, err := a.readRow(ctx, request.SnapshotID)
@@ -181,7 +180,7 @@ func (a *owned) findRow(ctx context.Context, request *wire.GetSnapshotRequest) (
 	return row, nil
 }
 
-// WaitForSnapshot returns a snapshot once it is not pending any more.
+// WaitForSnapshot returns a snapshot once it is no longer pending.
 func (a *owned) WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	row, err := a.findRow(a.withCaller(ctx), request)
 	if err != nil {
@@ -193,7 +192,7 @@ func (a *owned) WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotRe
 	return a.GetSnapshot(ctx, &wire.GetSnapshotRequest{SnapshotID: row.SnapshotID})
 }
 
-// awaitRow waits until a snapshot is not pending any more, or expires.
+// awaitRow waits until a snapshot is no longer pending, or expires.
 func (a *owned) awaitRow(ctx context.Context, row *wire.Snapshot) error {
 	if row.Status != wire.SnapshotPending {
 		return nil
@@ -226,7 +225,7 @@ func (a *owned) awaitRow(ctx context.Context, row *wire.Snapshot) error {
 	}
 }
 
-// Abort makes a pending snapshot an aborted one. The process that works on its turn ends it.
+// Abort marks a pending snapshot as aborted. The process that runs its turn stops it.
 func (a *owned) Abort(ctx context.Context, request *wire.AbortRequest) (*wire.AbortResponse, error) {
 	ctx = a.withCaller(ctx)
 	row, err := a.store.GetSnapshot(ctx, request.SnapshotID)

@@ -10,12 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// ownedConnection is a conversation whose snapshots are kept in a store of one's own.
+// ownedConnection is a conversation with a custom snapshot store.
 type ownedConnection struct {
 	agent  *owned
 	memory *memory
-	// parent is the snapshot that the next turn continues from. Unless it is pinned, that is
-	// the last good one of the session when the turn runs.
+	// parent is the snapshot that the next turn continues from. Unless pinned, it is the session's
+	// last good one when the turn runs.
 	parent string
 	pinned bool
 }
@@ -40,8 +40,7 @@ func (c *ownedConnection) Begin(ctx context.Context, input *wire.Input) (Run, er
 	return settledRun{output}, nil
 }
 
-// errOvertaken reports a turn whose end nobody waited for until another turn of its session
-// had ended.
+// errOvertaken reports a turn that was not waited for until another turn of its session had ended.
 var errOvertaken = newError(wire.StatusAborted, "another turn of the session ended first: the snapshot of this one is not stored")
 
 // DetachRun moves a turn that is not running yet to the background.
@@ -53,7 +52,7 @@ func (c *ownedConnection) DetachRun(ctx context.Context, run Run) (*wire.Output,
 	return c.detach(ctx, r)
 }
 
-// ownedRun is a turn whose snapshot is kept in a store of one's own.
+// ownedRun is a turn with a custom snapshot store.
 type ownedRun struct {
 	clientRun
 	connection *ownedConnection
@@ -72,13 +71,13 @@ func (r *ownedRun) failed(problem *wire.Error) *wire.Output {
 	return &wire.Output{SessionID: r.memory.id, SnapshotID: r.parentID, FinishReason: wire.FinishFailed, Error: problem}
 }
 
-// Output runs the turn, unless it was run, and keeps its snapshot.
+// Output runs the turn, unless it already ran, and saves its snapshot.
 func (r *ownedRun) Output(ctx context.Context) (*wire.Output, error) {
 	if r.saved {
 		return r.output, r.err
 	}
 	if r.begun {
-		if err := r.news.waitDone(ctx); err != nil { // it goes on when its reader has left
+		if err := r.news.waitDone(ctx); err != nil { // it continues without its reader
 			return nil, err
 		}
 	}
@@ -99,7 +98,7 @@ func (r *ownedRun) Output(ctx context.Context) (*wire.Output, error) {
 	return r.output, r.err
 }
 
-// refuse ends a turn that cannot have its session. What clients may see is the output.
+// refuse ends a turn that could not acquire its session. The output holds what clients may see.
 func (r *ownedRun) refuse(err error) (*wire.Output, error) {
 	problem, shown := errors.AsType[*wire.Error](err)
 	if !shown {
@@ -140,8 +139,8 @@ func (r *ownedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire
 	}
 }
 
-// save keeps the snapshot of a turn that ended or is interrupted. A turn whose snapshot
-// cannot be kept has failed.
+// save stores the snapshot of a turn that ended or is interrupted. A turn whose snapshot cannot be
+// stored fails.
 func (r *ownedRun) save(ctx context.Context, output *wire.Output) *wire.Output {
 	if output.Error != nil {
 		return r.failed(output.Error)
@@ -186,7 +185,7 @@ func (c *ownedConnection) detach(ctx context.Context, r *ownedRun) (*wire.Output
 		return nil, err
 	}
 	later := *c.memory
-	c.memory = &later // that of the turn changes in the background
+	c.memory = &later // the turn changes its own memory
 	if !c.agent.set.background.begin(func(until context.Context) {
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)
@@ -215,13 +214,13 @@ func (r *ownedRun) runDetached(ctx context.Context, cancel context.CancelCauseFu
 	r.finalize(context.WithoutCancel(ctx), output, err)
 }
 
-// attend gives signs of life for a detached turn, and ends it when it is aborted.
+// attend sends heartbeats for a detached turn and stops it when it is aborted.
 func (r *ownedRun) attend(ctx context.Context, cancel context.CancelCauseFunc, watcher SnapshotWatcher, done <-chan struct{}) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	changes, err := watcher.WatchStatus(watching, r.id)
 	if err != nil {
-		changes = nil // the turn goes on; a late abort is found when it ends
+		changes = nil // the turn continues; a late abort is found at its end
 	}
 	beat := time.NewTicker(r.agent.definition.heartbeat.Interval)
 	defer beat.Stop()
@@ -243,7 +242,7 @@ func (r *ownedRun) attend(ctx context.Context, cancel context.CancelCauseFunc, w
 				}
 				existing.HeartbeatAt = time.Now().UTC()
 				return existing, nil
-			}) // one that is missed is made up for by the next
+			}) // the next heartbeat makes up for a missed one
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// full is a snapshot store that takes no writes.
+// full is a snapshot store that rejects writes.
 type full struct{ agents.SnapshotStore }
 
 func (full) SaveSnapshot(context.Context, string, func(*wire.Snapshot) (*wire.Snapshot, error)) (*wire.Snapshot, error) {
@@ -35,8 +35,8 @@ func TestD10ASnapshotThatIsNotKeptFailsItsTurn(t *testing.T) {
 	}
 }
 
-// TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn: however they are read,
-// and whether they are of one conversation or of several.
+// TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn covers every way to read turns, in
+// one conversation and in several.
 func TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn(t *testing.T) {
 	agent, err := agents.Custom("own", func(_ context.Context, t *agents.Turn[ledger]) (*agents.Result, error) {
 		return &agents.Result{Text: "done"}, t.Update(func(l *ledger) error { l.Turns++; return l.enter(t.Input()[0].Text()) })
@@ -78,8 +78,8 @@ func TestD2OverlappingTurnsOfASessionAreSerialisedOnAStoreOfOnesOwn(t *testing.T
 	}
 }
 
-// TestATurnWaitsForItsSession: until its caller gives up, and a stream that nobody reads to
-// its end holds up no one. Its own snapshot is then not kept.
+// TestATurnWaitsForItsSession waits until the caller abandons it; an unread stream blocks no other
+// turn. Its own snapshot is then not kept.
 func TestATurnWaitsForItsSession(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	agent, err := agents.Custom("own", func(_ context.Context, t *agents.Turn[ledger]) (*agents.Result, error) {

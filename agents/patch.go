@@ -55,7 +55,7 @@ func decodeValue(raw json.RawMessage) (value any, err error) {
 // bytes.
 const maxPatchWork = 4 << 20
 
-// encodeWithin encodes a value that was decoded, and takes its size from a room.
+// encodeWithin encodes a decoded value and subtracts its size from room.
 func encodeWithin(room *int, value any) ([]byte, error) {
 	encoded, _ := json.Marshal(value)
 	if *room -= len(encoded); *room < 0 {
@@ -64,7 +64,7 @@ func encodeWithin(room *int, value any) ([]byte, error) {
 	return encoded, nil
 }
 
-// applyOp applies one operation. room is how many bytes it may encode.
+// applyOp applies one operation. room is the number of bytes it may encode.
 func applyOp(root any, op *wire.PatchOp, room *int) (any, error) {
 	path, err := parsePointer(op.Path)
 	if err != nil {
@@ -151,8 +151,8 @@ func valueAt(at any, path []string) (any, bool) {
 	return at, true
 }
 
-// putAt puts a value at a path, and creates the objects on the way. insert moves the
-// elements of a list up.
+// putAt puts a value at a path and creates missing parent objects. insert shifts later list
+// elements up.
 func putAt(at any, path []string, value any, insert bool) (any, error) {
 	if len(path) == 0 {
 		return value, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// A patch that doubles the document, or tests all of it again and again, is rejected.
+// A patch that doubles the document or tests all of it repeatedly is rejected.
 func TestPatchesThatGrowAreRejected(t *testing.T) {
 	t.Parallel()
 	var copies, tests []wire.PatchOp

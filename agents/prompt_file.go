@@ -18,7 +18,7 @@ import (
 )
 
 // PromptFile is a Genkit .prompt file with front matter: a template of instructions and messages
-// whose input is an In. The template may use fields, role and history; blocks, helpers and
+// with an input of type In. The template may use fields, role and history; blocks, helpers and
 // partials are rejected.
 type PromptFile[In any] struct {
 	// Description is taken from the front matter.
@@ -134,7 +134,7 @@ func splitMatter(text []byte) (matter promptMatter, body string, err error) {
 // promptRoles are the roles by the argument that sets them.
 var promptRoles = map[string]model.Role{`"system"`: model.RoleSystem, `"user"`: model.RoleUser, `"model"`: model.RoleAssistant}
 
-// parseTemplate returns the pieces of a template. Text before any role is the user's.
+// parseTemplate returns the pieces of a template. Text before any role belongs to the user.
 func parseTemplate(body string) (parts []promptPart, err error) {
 	role, ended := model.RoleUser, false
 	for body != "" {
@@ -178,7 +178,7 @@ func parseTemplate(body string) (parts []promptPart, err error) {
 }
 
 // Render returns the prompt for an input: system messages become the instructions, and the rest
-// precedes the history. Fields that In omits have the defaults of the file.
+// precedes the history. Fields missing from In get the file's defaults.
 func (f *PromptFile[In]) Render(input In, history []model.Message) (*Prompt, error) {
 	encoded, err := json.Marshal(input)
 	if err != nil {

@@ -47,7 +47,7 @@ func (g *gate) set(place string) <-chan struct{} {
 	return g.reached
 }
 
-// pass stops the turn if it is at the place of the gate, once.
+// pass stops the turn once if it is at the gate's place.
 func (g *gate) pass(ctx context.Context, place string) error {
 	g.mu.Lock()
 	stop := g.place == place
@@ -63,7 +63,7 @@ func (g *gate) pass(ctx context.Context, place string) error {
 	return context.Cause(ctx)
 }
 
-// clerk is a model that calls the tool that its input names, and then says done.
+// clerk is a model that calls the tool named by its input and then says done.
 type clerk struct{}
 
 func (clerk) Vendor() string { return "openai" }
@@ -178,19 +178,19 @@ func (p *place) start() {
 	}
 }
 
-// restart ends the service in the middle of whatever it does, and starts another one.
+// restart stops the service in the middle of its work and starts another.
 func (p *place) restart() {
 	p.close()
 	p.start()
 }
 
-// code keeps the book, and stops at the place of the gate.
+// code keeps the book and stops at the gate's place.
 func (p *place) code(ctx context.Context, t *agents.Turn[ledger]) (*agents.Result, error) {
 	return keepBook(ctx, t, func(place string) error { return p.gate.pass(ctx, place) })
 }
 
-// keepBook counts the turn before and after the model was asked twice, and keeps an artifact.
-// It calls pass with each place that it comes to.
+// keepBook counts the turn before and after calling the model twice, and keeps an artifact. It
+// calls pass at each place.
 func keepBook(ctx context.Context, t *agents.Turn[ledger], pass func(place string) error) (*agents.Result, error) {
 	text := t.Input()[0].Text()
 	err := t.Update(func(l *ledger) error { l.Turns++; return l.enter("before") })
@@ -220,14 +220,14 @@ func keepBook(ctx context.Context, t *agents.Turn[ledger], pass func(place strin
 	return answer, err
 }
 
-// book is what the session is expected to have.
+// book is the expected content of the session.
 type book struct {
 	Ledger   ledger
 	Texts    []string
 	Artifact string
 }
 
-// expect adds a turn that succeeded, with its input and the results of its calls of pay.
+// expect adds a successful turn with its input and the results of its pay calls.
 func (b *book) expect(text string, paid ...string) {
 	b.Ledger.Turns++
 	tool, _, _ := strings.Cut(text, " ")
@@ -257,7 +257,7 @@ func (b *book) expect(text string, paid ...string) {
 	b.Artifact = text
 }
 
-// read returns what a snapshot has.
+// read returns the content of a snapshot.
 func (p *place) read(id string) (*book, error) {
 	kept, err := p.agent.GetSnapshot(context.Background(), id)
 	if err != nil {
@@ -269,7 +269,7 @@ func (p *place) read(id string) (*book, error) {
 	return readBook(kept.State), nil
 }
 
-// readBook returns what a state has.
+// readBook returns the content of a state.
 func readBook(state *agents.State[ledger]) *book {
 	out := &book{Ledger: state.Custom}
 	for i := range state.Messages {
@@ -292,9 +292,9 @@ func readBook(state *agents.State[ledger]) *book {
 	return out
 }
 
-// TestPropertyASessionIsWhatItsTurnsMadeOfIt runs random turns, some of which fail, are
-// aborted, are interrupted, or lose their worker at any place. The session has what those
-// that succeeded did, once.
+// TestPropertyASessionIsWhatItsTurnsMadeOfIt runs random turns, some of which fail, are aborted,
+// are interrupted, or lose their worker at any place. The session contains the effects of each
+// successful turn once.
 func TestPropertyASessionIsWhatItsTurnsMadeOfIt(t *testing.T) {
 	p := newPlace(t)
 	ctx := t.Context()
@@ -308,7 +308,7 @@ func TestPropertyASessionIsWhatItsTurnsMadeOfIt(t *testing.T) {
 			text := rapid.SampledFrom([]string{"hello", "work", "ask"}).Draw(t, "input") + rapid.SampledFrom([]string{" it", " to fail"}).Draw(t, "end")
 			places := []string{"before", "between", "after"}
 			how := rapid.SampledFrom([]string{"run", "run", "kill", "abort"}).Draw(t, "how")
-			if how == "abort" { // the end of its context is the result of a tool whose worker stops
+			if how == "abort" { // the context's end is the tool result if its worker stops
 				places = append(places, `tool {"n":1}`, `tool {"n":2}`)
 			}
 			var reached <-chan struct{}
@@ -374,7 +374,7 @@ func TestPropertyASessionIsWhatItsTurnsMadeOfIt(t *testing.T) {
 	})
 }
 
-// respond returns answers to what a turn asks, the last first.
+// respond returns answers to a turn's requests, in reverse order.
 func respond(p *place, id string) []wire.Part {
 	kept, err := p.agent.GetSnapshot(context.Background(), id)
 	if err != nil || kept.State == nil {
@@ -387,7 +387,7 @@ func respond(p *place, id string) []wire.Part {
 	return list
 }
 
-// answersTo returns answers to the open requests of a snapshot, the last first.
+// answersTo returns answers to the open requests of a snapshot, in reverse order.
 func answersTo(kept *agents.Snapshot[ledger]) ([]wire.Part, error) {
 	var list []wire.Part
 	for _, message := range kept.State.Messages {
@@ -405,8 +405,8 @@ func answersTo(kept *agents.Snapshot[ledger]) ([]wire.Part, error) {
 	return list, nil
 }
 
-// awaitGate waits until a turn is stopped by the gate; or returns its snapshot, if it ends
-// or asks before.
+// awaitGate waits until the gate stops a turn. If the turn ends or asks earlier, awaitGate returns
+// its snapshot.
 func awaitGate(p *place, id string, reached <-chan struct{}) *agents.Snapshot[ledger] {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -19,21 +19,21 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// RemoteSettings describe an agent of another server.
+// RemoteSettings configures an agent on another server.
 type RemoteSettings struct {
-	// URL is the address of the agent, such as https://example.com/agents/desk. It is required.
+	// URL is the agent's URL, such as https://example.com/agents/desk. It is required.
 	URL string
-	// Header is sent with each request, such as the credentials.
+	// Header is sent with each request, for example for credentials.
 	Header http.Header
 	// Client sends the requests; nil is http.DefaultClient.
 	Client *http.Client
-	// Metadata describes the agent; nil is one whose state its server keeps.
+	// Metadata describes the agent; nil means an agent whose server keeps its state.
 	Metadata *wire.Metadata
 
 	_ struct{} // keyed literals only
 }
 
-// NewRemote returns an agent of another server, which speaks the agents API over HTTP.
+// NewRemote returns an agent on another server that serves the agents API over HTTP.
 func NewRemote(s RemoteSettings) (Handle, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -52,7 +52,7 @@ func NewRemote(s RemoteSettings) (Handle, error) {
 	return &remote{settings: s, name: name}, nil
 }
 
-// remote is an agent of another server.
+// remote is an agent on another server.
 type remote struct {
 	settings RemoteSettings
 	name     string
@@ -66,16 +66,16 @@ func (a *remote) Name() string { return a.name }
 // Metadata describes the agent.
 func (a *remote) Metadata() wire.Metadata { return *a.settings.Metadata }
 
-// maxErrorText bounds how much of an error is read, and maxFrame a frame of a stream.
+// maxErrorText and maxFrame limit the bytes read of an error and of a stream frame.
 const (
 	maxErrorText = 4 << 10
 	maxFrame     = 64 << 20
 )
 
-// streamHeader has the id of a stream.
+// streamHeader carries the id of a stream.
 const streamHeader = "X-Genkit-Stream-Id"
 
-// post sends a request. The body of the response is open unless there is an error.
+// post sends a request. The caller must close the response body unless there is an error.
 func (a *remote) post(ctx context.Context, path string, body any, header ...string) (*http.Response, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -100,15 +100,15 @@ func (a *remote) post(ctx context.Context, path string, body any, header ...stri
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorText)) // the status says the rest
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorText)) // the status is enough
 	return nil, errorOfReply(resp.StatusCode, string(text))
 }
 
-// internalStatuses are the statuses whose replies have the code 500, as unknown ones do.
+// internalStatuses are the statuses whose replies have code 500, as unknown statuses do.
 var internalStatuses = []wire.Status{wire.StatusInternal, wire.StatusUnknown, wire.StatusDataLoss}
 
-// errorOfReply returns the error of a reply other than 200. Its text begins with the status; the
-// text of another server may not.
+// errorOfReply returns the error of a reply other than 200. Its text begins with the status, but
+// other servers may differ.
 func errorOfReply(code int, text string) *wire.Error {
 	text = strings.TrimSpace(text)
 	name, rest, hasStatus := strings.Cut(text, ": ")
@@ -145,7 +145,7 @@ type companionRequest struct {
 	Data any `json:"data"`
 }
 
-// Begin begins a turn. ctx ends the reading of its stream.
+// Begin starts a turn. When ctx ends, its stream is no longer read.
 func (a *remote) Begin(ctx context.Context, init *wire.Init, input *wire.Input) (Run, error) {
 	return a.openStream(ctx, turnRequest{input, init})
 }
@@ -155,7 +155,7 @@ func (a *remote) Follow(ctx context.Context, id string) (Run, error) {
 	return a.openStream(ctx, turnRequest{Data: &wire.Input{}}, streamHeader, id)
 }
 
-// openStream sends a request for a stream, and returns its run once the first frame came.
+// openStream sends a request for a stream and returns its run after the first frame.
 func (a *remote) openStream(ctx context.Context, body turnRequest, header ...string) (Run, error) {
 	resp, err := a.post(ctx, "", body, append(header, "Accept", "text/event-stream")...)
 	if err != nil {
@@ -186,7 +186,7 @@ func (a *remote) GetSnapshot(ctx context.Context, request *wire.GetSnapshotReque
 	return ask[*wire.Snapshot](ctx, a, "/getSnapshot", companionRequest{request})
 }
 
-// WaitForSnapshot returns a snapshot once it is not pending any more.
+// WaitForSnapshot returns a snapshot once it is no longer pending.
 func (a *remote) WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	return ask[*wire.Snapshot](ctx, a, "/waitForSnapshot", companionRequest{request})
 }
@@ -196,25 +196,25 @@ func (a *remote) Abort(ctx context.Context, request *wire.AbortRequest) (*wire.A
 	return ask[*wire.AbortResponse](ctx, a, "/abort", companionRequest{request})
 }
 
-// Connect opens a conversation. Whether there is one shows the first turn.
+// Connect opens a conversation. The first turn checks that it exists.
 func (a *remote) Connect(_ context.Context, init *wire.Init) (Connection, error) {
 	return &remoteConnection{agent: a, init: *init}, nil
 }
 
-// remoteConnection is a conversation with an agent of another server.
+// remoteConnection is a conversation with an agent on another server.
 type remoteConnection struct {
 	agent *remote
 	init  wire.Init
 	last  *remoteRun
 }
 
-// SessionID returns the id of the session; empty until the server has said it.
+// SessionID returns the id of the session; empty until the server sends it.
 func (c *remoteConnection) SessionID() string {
 	c.noteLast()
 	return c.init.SessionID
 }
 
-// noteLast stores the result of the latest turn, from which the next one continues.
+// noteLast records the result of the latest turn for the next one to continue from.
 func (c *remoteConnection) noteLast() {
 	if c.last == nil || c.last.output == nil {
 		return
@@ -243,12 +243,12 @@ func (*remoteConnection) DetachRun(context.Context, Run) (*wire.Output, error) {
 	return nil, newError(wire.StatusFailedPrecondition, "a turn of a remote agent is detached when it begins: send its message with detach")
 }
 
-// remoteRun is the stream of a turn at another server.
+// remoteRun is the stream of a turn on another server.
 type remoteRun struct {
 	body     io.ReadCloser
 	lines    *bufio.Scanner
 	streamID string
-	// first is a frame that was read and not used yet.
+	// first is a frame that was read but not yet used.
 	first  *wire.Frame
 	output *wire.Output
 	err    error

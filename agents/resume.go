@@ -53,8 +53,7 @@ func answersOf(ctx context.Context, asked []*interaction.Request, resume *wire.R
 	return answers, nil
 }
 
-// answersTo returns the answers of an input to all that is asked. Its message accompanies
-// the first of them.
+// answersTo returns an input's answers to all requests. Its message accompanies the first one.
 func answersTo(ctx context.Context, asked []*interaction.Request, input *wire.Input) ([]interaction.Answer, *wire.Error) {
 	answers, problem := answersOf(ctx, asked, input.Resume)
 	if problem != nil || input.Message == nil {
@@ -95,19 +94,19 @@ func findRequest(asked []*interaction.Request, tool, ref string) *interaction.Re
 	return nil
 }
 
-// unknownRequest returns the error for an answer to nothing that is open.
+// unknownRequest returns the error for an answer without an open request.
 func unknownRequest(field string, i int, tool, ref string) *wire.Error {
 	return newError(wire.StatusInvalidArgument, "resume.%s[%d]: an open request of the tool %q with ref %q was not found in session history, or was settled in an earlier turn", field, i, clip.Text(tool), clip.Text(ref))
 }
 
-// sameJSON reports whether two JSON values are the same; nothing is an empty object.
+// sameJSON reports whether two JSON values are equal; no value equals an empty object.
 func sameJSON(a, b json.RawMessage) bool {
 	x, errX := canonical(a)
 	y, errY := canonical(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// canonical returns a JSON value with its keys sorted and without blanks.
+// canonical returns a JSON value with sorted keys and without whitespace.
 func canonical(raw json.RawMessage) ([]byte, error) {
 	if len(raw) == 0 {
 		return []byte("{}"), nil

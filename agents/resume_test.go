@@ -88,8 +88,9 @@ func saidIn(state *agents.State[ledger]) []string {
 	return said
 }
 
-// TestAMessageAccompaniesAnAnswer: the model reads the results of its calls, and then what
-// the user said besides. Here that asks again, so that a second answer has another message.
+// TestAMessageAccompaniesAnAnswer: the model reads the results of its calls, then the user's
+// additional message. Here the message triggers another question, so the second answer carries
+// another message.
 func TestAMessageAccompaniesAnAnswer(t *testing.T) {
 	want := []string{"user: ask", "tool: yes", "tool: yes", "user: ask me again", "tool: yes", "tool: yes", "user: thanks", "model: Done.", "user: bye", "model: Done."}
 	eachStore(t, func(t *testing.T, open opener) {

@@ -67,11 +67,11 @@ func (a *stored) Connect(ctx context.Context, init *wire.Init) (Connection, erro
 	return &storedConnection{agent: a, talk: talk}, nil
 }
 
-// storedConnection is a conversation whose turns are stored by the service.
+// storedConnection is a conversation whose turns the service stores.
 type storedConnection struct {
 	agent *stored
 	talk  *conversation
-	// last is the latest turn, if there was one.
+	// last is the latest turn, if any.
 	last *storedRun
 }
 
@@ -121,7 +121,7 @@ func (c *storedConnection) DetachRun(_ context.Context, run Run) (*wire.Output, 
 	if !ok {
 		return nil, newError(wire.StatusFailedPrecondition, "there is no turn to detach")
 	}
-	return detachedOutput(begun), nil // it is one in the background already
+	return detachedOutput(begun), nil // already in the background
 }
 
 // StreamID returns the snapshot's id, followed by the last event before the run.
@@ -132,8 +132,7 @@ func (r *storedRun) StreamID() string {
 	return r.turn.ID + streamMark + strconv.FormatUint(r.after, 10)
 }
 
-// streamMark separates the parts of the id of a stream. The id of a turn does not contain
-// it.
+// streamMark separates the parts of a stream id. Turn ids do not contain it.
 const streamMark = "~"
 
 // splitStreamID returns the parts of the id of a stream.
@@ -188,7 +187,7 @@ func (a *stored) beginTurn(ctx context.Context, talk *conversation, input *wire.
 }
 
 // messagesOf returns the messages of an input without answers, or its problem. An input that only
-// detaches has none; its turn does nothing.
+// detaches has no messages, and its turn does nothing.
 func messagesOf(input *wire.Input) ([]model.Message, *wire.Error) {
 	switch {
 	case input.Message != nil:
@@ -201,7 +200,7 @@ func messagesOf(input *wire.Input) ([]model.Message, *wire.Error) {
 	}
 }
 
-// resumeTurn answers what interrupted a turn, which then continues.
+// resumeTurn answers a turn's open requests, after which it continues.
 func (a *stored) resumeTurn(ctx context.Context, talk *conversation, input *wire.Input) (*storedRun, *wire.Error, error) {
 	var open []*service.Interaction
 	var asked []*interaction.Request
@@ -235,7 +234,7 @@ func (a *stored) openInteractions(ctx context.Context, turnID string) ([]*servic
 	return a.service.ListInteractions(ctx, a.caller, service.InteractionQuery{TurnID: turnID, State: service.InteractionPending})
 }
 
-// awaitTurn returns a turn once it has ended or waits for a person.
+// awaitTurn returns a turn once it ends or waits for a person.
 func (a *stored) awaitTurn(ctx context.Context, id string, after uint64) (*service.Turn, error) {
 	for record, err := range a.service.Events(ctx, a.caller, id, after) {
 		if err != nil {
@@ -255,7 +254,7 @@ func (a *stored) awaitTurn(ctx context.Context, id string, after uint64) (*servi
 	return t, err
 }
 
-// settledRun is a run whose output is known at once.
+// settledRun is a run whose output is already known.
 type settledRun struct{ output *wire.Output }
 
 // StreamID returns the snapshot's id.
@@ -307,7 +306,7 @@ func (r *storedRun) Output(ctx context.Context) (*wire.Output, error) {
 	return r.settle(ctx, t)
 }
 
-// settle keeps the output of a turn that has ended or is interrupted.
+// settle records the output of a turn that has ended or is interrupted.
 func (r *storedRun) settle(ctx context.Context, t *service.Turn) (*wire.Output, error) {
 	output, err := r.agent.toOutput(ctx, t, r.sessionID)
 	if err != nil {

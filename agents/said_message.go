@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// saidMessage is the shown part of the current message. When a worker dies or the model breaks
-// off, the message starts again; repeated text is not shown twice.
+// saidMessage is the shown part of the current message. When a worker dies or the model's stream
+// breaks off, the message restarts; repeated text is not shown twice.
 type saidMessage struct {
 	text, reasoning saidText
 	// refs are the tool requests' references.
@@ -51,7 +51,7 @@ func (m *saidMessage) end() []wire.Part {
 	return parts
 }
 
-// saidText is a text that was shown, of which the last bytes are still to be said again.
+// saidText is a shown text whose last bytes the message has yet to repeat.
 type saidText struct {
 	said  []byte
 	again int

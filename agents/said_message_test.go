@@ -17,8 +17,7 @@ type caseOf interface {
 	Context() context.Context
 }
 
-// shownMessages returns the texts that a client has of the events of a turn, by the index
-// of their message.
+// shownMessages returns the texts that a client builds from a turn's events, by message index.
 func shownMessages(t caseOf, events ...event.Data) []string {
 	t.Helper()
 	chunks := chunker{definition: new(definition)}

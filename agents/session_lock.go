@@ -14,18 +14,18 @@ type sessionLocks struct {
 	held map[sessionKey]*sessionLock
 }
 
-// sessionKey names a session of an agent.
+// sessionKey identifies a session of an agent.
 type sessionKey struct{ tenant, agent, session string }
 
 // sessionLock is the lock of one session: a channel with capacity for its holder.
 type sessionLock struct {
 	turn chan struct{}
-	// users are those that hold the lock or wait for it.
+	// users counts the holder of the lock and its waiters.
 	users int
 }
 
-// acquire waits for a session, and returns what lets the next one have it, to be called
-// once. The error is why ctx ended.
+// acquire waits for a session and returns a function that releases it, to be called once. The error
+// is ctx's cause.
 func (l *sessionLocks) acquire(ctx context.Context, key sessionKey) (release func(), err error) {
 	l.mu.Lock()
 	lock := l.held[key]
@@ -50,7 +50,7 @@ func (l *sessionLocks) acquire(ctx context.Context, key sessionKey) (release fun
 	}
 }
 
-// forget drops the lock of a session that nobody uses any more.
+// forget removes the lock of a session without users.
 func (l *sessionLocks) forget(key sessionKey, lock *sessionLock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *ownedRun) holdSession(ctx context.Context) error {
 	return nil
 }
 
-// moveToEnd makes the turn continue at the end of its session, unless it is to continue
-// from a certain snapshot. A turn that has run already cannot.
+// moveToEnd makes the turn continue at the end of its session, unless it is pinned to a snapshot.
+// It fails for a turn that already ran.
 func (r *ownedRun) moveToEnd(ctx context.Context) error {
 	c := r.connection
 	if c.pinned {
@@ -103,7 +103,7 @@ func (r *ownedRun) moveToEnd(ctx context.Context) error {
 	return nil
 }
 
-// freeSession lets the next turn have the session.
+// freeSession releases the session for the next turn.
 func (r *ownedRun) freeSession() {
 	if r.release != nil {
 		r.release()

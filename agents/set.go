@@ -18,17 +18,17 @@ import (
 
 // Settings configure a Set. The Service, or for client-managed agents a Runtime, is required.
 type Settings struct {
-	// Service keeps the turns of agents; it must have a runtime. Without one all agents
-	// are client-managed.
+	// Service stores the turns of agents; it must have a runtime. Without a Service all agents are
+	// client-managed.
 	Service *service.Service
 	// Runtime runs the turns of client-managed agents; nil means the Service's.
 	Runtime *runtime.AgentRuntime
-	// Agents are those that are made with Go code. All others of the service are
-	// served, too, as they are declared.
+	// Agents are the agents written in Go. All other agents of the service are also served, as
+	// declared.
 	Agents []Definition
-	// Key has 32 bytes. With it the continuation of an interrupted client-managed turn
-	// is encrypted before the client gets it: another process with the same key can
-	// continue the turn. Without one a new key is made.
+	// Key has 32 bytes. It encrypts the continuation of an interrupted client-managed turn for the
+	// client: another process with the same key can continue the turn. If empty, a new key is
+	// generated.
 	Key []byte
 
 	_ struct{} // keyed literals only
@@ -46,7 +46,7 @@ type Set struct {
 	sessions sessionLocks
 }
 
-// NewSet returns the agents of a program. The error has all that is wrong.
+// NewSet returns the agents of a program. The error lists all problems.
 func NewSet(s Settings) (*Set, error) {
 	set := &Set{service: s.Service, runtime: s.Runtime, agents: make(map[string]*definition)}
 	if set.runtime == nil && s.Service != nil {
@@ -87,11 +87,11 @@ func NewSet(s Settings) (*Set, error) {
 	return set, nil
 }
 
-// noModel is the model, and the provider, that agents of code alone are declared with.
+// noModel is the model and provider name for agents with only code.
 const noModel = "agents.none"
 
-// Install adds agents written in Go to a builder before it builds the runtime. Agents with only
-// code are declared by this; the others must also be declared.
+// Install adds agents written in Go to a builder before it builds the runtime. It declares agents
+// with only code; all others must also be declared.
 func Install(b *builder.AgentRuntimeBuilder, list ...Definition) error {
 	code := &coded{loop: local.Backend{}, code: make(map[string]*definition)}
 	bare := false
@@ -139,8 +139,8 @@ func (s *Set) Find(caller service.Caller, name string) (Handle, error) {
 	}
 }
 
-// Close ends the detached turns of agents with custom snapshot stores and waits for them; their
-// snapshots expire. No other agent needs it.
+// Close stops the detached turns of agents with custom snapshot stores and waits for them; their
+// snapshots expire. Other agents do not need it.
 func (s *Set) Close() { s.background.close() }
 
 // newID returns a new id.
@@ -151,7 +151,7 @@ func (s *Set) newID() string {
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// turnOf returns the wire id of a snapshot of the service; itself if it is not known.
+// turnOf returns the wire id of a service snapshot, or id itself if it is unknown.
 func (s *Set) turnOf(ctx context.Context, id string) string {
 	if id == "" || s.service == nil {
 		return id
@@ -163,10 +163,10 @@ func (s *Set) turnOf(ctx context.Context, id string) string {
 	return kept.TurnID
 }
 
-// stored is an agent whose turns are stored by the service.
+// stored is an agent whose turns the service stores.
 type stored struct {
 	service *service.Service
-	// definition is nil for an agent that is declared and nothing more.
+	// definition is nil for an agent that is only declared.
 	definition *definition
 	caller     service.Caller
 	name       string

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// chooseTurn returns the turn that a request asks for.
+// chooseTurn returns the requested turn.
 func (a *stored) chooseTurn(ctx context.Context, request *wire.GetSnapshotRequest) (*service.Turn, error) {
 	if request.SnapshotID == "" {
 		return a.latestTurn(ctx, request.SessionID)
@@ -27,12 +27,12 @@ func (a *stored) chooseTurn(ctx context.Context, request *wire.GetSnapshotReques
 	return turn, err
 }
 
-// overlapping is how many turns of a session may be created at the same time without confusing
+// overlapping is the number of a session's turns that may be created concurrently without confusing
 // latestTurn.
 const overlapping = 8
 
-// latestTurn returns the turn of a session that runs last. Turns created at the same time may run
-// in another order than their ids.
+// latestTurn returns the turn of a session that runs last. Turns created concurrently may run in a
+// different order than their ids.
 func (a *stored) latestTurn(ctx context.Context, sessionID string) (*service.Turn, error) {
 	s, err := a.findSession(ctx, sessionID)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *stored) latestTurn(ctx context.Context, sessionID string) (*service.Tur
 	return last, nil
 }
 
-// sessionIDOf returns the id of a turn's session as clients know it.
+// sessionIDOf returns the client-visible id of a turn's session.
 func (a *stored) sessionIDOf(ctx context.Context, t *service.Turn) (string, error) {
 	s, err := a.service.GetSession(ctx, a.caller, t.SessionID)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *stored) GetSnapshot(ctx context.Context, request *wire.GetSnapshotReque
 	return a.toSnapshot(ctx, turn)
 }
 
-// WaitForSnapshot returns a snapshot once it is not pending any more.
+// WaitForSnapshot returns a snapshot once it is no longer pending.
 func (a *stored) WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	turn, err := a.chooseTurn(ctx, request)
 	if err != nil {
@@ -92,8 +92,8 @@ func (a *stored) WaitForSnapshot(ctx context.Context, request *wire.GetSnapshotR
 	return a.toSnapshot(ctx, turn)
 }
 
-// Abort cancels a turn, also an interrupted one, which would block its session. A turn
-// that has ended stays as it is.
+// Abort cancels a turn, even an interrupted one, which would block its session. A turn that has
+// ended is unchanged.
 func (a *stored) Abort(ctx context.Context, request *wire.AbortRequest) (*wire.AbortResponse, error) {
 	turn, err := a.getTurn(ctx, request.SnapshotID)
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *stored) toSnapshot(ctx context.Context, t *service.Turn) (*wire.Snapsho
 	return s, a.showState(ctx, s)
 }
 
-// showState makes the state of a snapshot what callers see of it.
+// showState replaces a snapshot's state with the version that callers see.
 func (a *stored) showState(ctx context.Context, s *wire.Snapshot) (err error) {
 	if s.State == nil {
 		return nil
@@ -162,7 +162,7 @@ func (a *stored) showState(ctx context.Context, s *wire.Snapshot) (err error) {
 	return err
 }
 
-// keptState returns the state of a snapshot of the service; nil if it is not shown.
+// keptState returns the state of a service snapshot; nil if it is hidden.
 func (a *stored) keptState(ctx context.Context, id string) (*wire.SessionState, error) {
 	kept, err := a.service.GetSnapshot(ctx, a.caller, id)
 	if err != nil {
@@ -206,7 +206,7 @@ func (a *stored) partialState(ctx context.Context, t *service.Turn) (*wire.Sessi
 	return state, a.applyChanges(ctx, t, state)
 }
 
-// markInterrupt gives the tool request that is open its question.
+// markInterrupt adds the question to the open tool request.
 func markInterrupt(list []wire.Message, asked *interaction.Request) {
 	for i := range slices.Backward(list) {
 		for j := range list[i].Content {
@@ -219,7 +219,7 @@ func markInterrupt(list []wire.Message, asked *interaction.Request) {
 	}
 }
 
-// applyChanges applies the changes that a turn has shown to the state before the turn.
+// applyChanges applies the changes that a turn has emitted to the state before the turn.
 func (a *stored) applyChanges(ctx context.Context, t *service.Turn, state *wire.SessionState) error {
 	for after := uint64(0); ; {
 		records, err := a.service.ReadEvents(ctx, a.caller, t.ID, after, service.MaxPage)

@@ -12,7 +12,7 @@ import (
 // SnapshotStore is a custom store for an agent's snapshots. Implementations must pass
 // snapshottest.Run, be safe for concurrent use, and copy their arguments and results.
 //
-// A store that is a SnapshotWatcher as well lets turns be detached and aborted.
+// A store that also implements SnapshotWatcher supports detaching and aborting turns.
 type SnapshotStore interface {
 	// GetSnapshot returns a snapshot. GetLatestSnapshot returns the session's snapshot with the
 	// latest CreatedAt and, if equal, the greatest id. Both return nil if it does not exist.
@@ -28,18 +28,18 @@ type SnapshotStore interface {
 
 // SnapshotWatcher is implemented by stores that report changes of a snapshot's status.
 type SnapshotWatcher interface {
-	// WatchStatus returns a channel with the status of a snapshot, and then with each
-	// new one. A reader that is slow gets the latest and may miss others. The channel is
-	// closed when ctx ends, and at once for a snapshot that does not exist.
+	// WatchStatus returns a channel with the current status of a snapshot, followed by each new
+	// one. A slow reader gets the latest and may miss others. The channel is closed when ctx ends,
+	// or immediately if the snapshot does not exist.
 	WatchStatus(ctx context.Context, id string) (<-chan wire.SnapshotStatus, error)
 }
 
-// Heartbeat is how a process shows that it works on a detached turn of a SnapshotStore.
-// The zero value is the defaults.
+// Heartbeat configures how a process shows that it works on a detached turn of a SnapshotStore. The
+// zero value uses the defaults.
 type Heartbeat struct {
-	// Interval is the time between two heartbeats; 0 is 30 seconds.
+	// Interval is the time between two heartbeats; 0 means 30 seconds.
 	Interval time.Duration
-	// Expiry is how old the latest one is when the turn reads as expired; 0 is 60
+	// Expiry is the age of the latest heartbeat at which the turn reads as expired; 0 means 60
 	// seconds.
 	Expiry time.Duration
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// Source chooses a conversation: where a turn continues. The zero value is a fresh one.
+// Source selects a conversation and where a turn continues. The zero value starts a new one.
 type Source struct {
 	init wire.Init
 	err  error
@@ -22,8 +22,8 @@ func FromSession(id string) Source {
 	return s
 }
 
-// FromSnapshot returns the conversation as it was after a turn. To continue anything but
-// the last turn of a session is a fork.
+// FromSnapshot returns the conversation after a turn. Continuing anything but the last turn of a
+// session is a fork.
 func FromSnapshot(id string) Source {
 	s := Source{init: wire.Init{SnapshotID: id}}
 	if id == "" {
@@ -50,13 +50,13 @@ func (a *Agent[S]) FromState(state *State[S]) Source {
 	return Source{init: wire.Init{State: encoded}, err: err}
 }
 
-// Text returns an input with a message of the user.
+// Text returns an input with a user message.
 func Text(text string) *wire.Input {
 	return &wire.Input{Message: &wire.Message{Role: wire.RoleUser, Content: []wire.Part{wire.NewTextPart(text)}}}
 }
 
-// Respond returns an input that answers the open tool requests of an interrupted turn,
-// each made by Answer.
+// Respond returns an input that answers an interrupted turn's open tool requests. Each part is made
+// by Answer.
 func Respond(answers ...wire.Part) *wire.Input {
 	return &wire.Input{Resume: &wire.Resume{Respond: answers}}
 }
@@ -73,12 +73,12 @@ func Answer(request *wire.Part, output any) (wire.Part, error) {
 	return wire.Part{ToolResponse: &wire.ToolResponse{Name: request.ToolRequest.Name, Ref: request.ToolRequest.Ref, Output: encoded}}, nil
 }
 
-// Restart returns an input that runs the tools of open requests again, each made by Again.
+// Restart returns an input that runs the tools of open requests again. Each part is made by Again.
 func Restart(requests ...wire.Part) *wire.Input {
 	return &wire.Input{Resume: &wire.Resume{Restart: requests}}
 }
 
-// Again returns an open tool request to be run again, with what its tool is told.
+// Again returns an open tool request to run again, with the data to pass to its tool.
 func Again(request *wire.Part, resumed any) (wire.Part, error) {
 	if request.ToolRequest == nil {
 		return wire.Part{}, newError(wire.StatusInvalidArgument, "the part is not a tool request")

@@ -19,8 +19,8 @@ type State[S any] struct {
 	Artifacts []wire.Artifact
 }
 
-// StateOf returns the custom state of the session that a tool call or a hook belongs to.
-// It is a copy. A state that was never set is the zero value.
+// StateOf returns a copy of the custom state of the session that a tool call or a hook belongs to.
+// It is the zero value if it was never set.
 func StateOf[S any](session tools.Session) (S, error) { return decodeCustom[S](session.Custom()) }
 
 // UpdateState changes the custom state of a session. change receives a copy, runs without a lock,
@@ -30,7 +30,7 @@ func UpdateState[S any](session tools.Session, change func(state *S) error) erro
 	return updateState(session, new(decodedState[S]), change)
 }
 
-// updateState changes the custom state of a session, and keeps the decoded value.
+// updateState changes the custom state of a session and caches the decoded value.
 func updateState[S any](session tools.Session, decoded *decodedState[S], change func(state *S) error) error {
 	return session.UpdateCustom(func(custom json.RawMessage) (json.RawMessage, error) {
 		state, err := decoded.take(custom)
@@ -48,8 +48,7 @@ func updateState[S any](session tools.Session, decoded *decodedState[S], change 
 	})
 }
 
-// decodeCustom decodes a custom state. Numbers of an any keep their spelling, as
-// json.Number.
+// decodeCustom decodes a custom state. Numbers in an any keep their spelling, as json.Number.
 func decodeCustom[S any](raw json.RawMessage) (S, error) {
 	var state S
 	if len(raw) == 0 {
@@ -72,7 +71,7 @@ func encodeCustom[S any](state S) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// decodeState returns a state of the wire with its custom state decoded; nil for nil.
+// decodeState returns a wire state with its custom state decoded, or nil for nil.
 func decodeState[S any](in *wire.SessionState) (*State[S], error) {
 	if in == nil {
 		return nil, nil //nolint:nilnil // there is no state
@@ -99,7 +98,7 @@ func encodeState[S any](in *State[S]) (*wire.SessionState, error) {
 	return &wire.SessionState{SessionID: in.SessionID, Messages: in.Messages, Custom: custom, Artifacts: in.Artifacts}, nil
 }
 
-// transformState returns a state as a transform shows it. The state belongs to it.
+// transformState returns a state as a transform shows it. The transform owns the state.
 func transformState[S any](ctx context.Context, show func(context.Context, *State[S]) (*State[S], error), in *wire.SessionState) (*wire.SessionState, error) {
 	state, err := decodeState[S](in)
 	if err != nil {

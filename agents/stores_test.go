@@ -17,8 +17,7 @@ import (
 // opener opens a store that is closed with the test, and its queue.
 type opener func(t testing.TB) (store.Store, dispatch.Dispatcher)
 
-// eachStore runs a test on every store. What a store opens in one test is the same
-// database.
+// eachStore runs a test on every store. All opens within one test use the same database.
 func eachStore(t *testing.T, test func(t *testing.T, open opener)) {
 	for name, prepare := range map[string]func(t testing.TB) opener{"memory": onMemory, "sqlite": onSQLite, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) { test(t, prepare(t)) })
@@ -71,7 +70,7 @@ func onPostgres(t testing.TB) opener {
 	}
 }
 
-// closing closes a store with the test.
+// closing closes a store when the test ends.
 func closing[S store.Store](t testing.TB, kept S) S {
 	t.Cleanup(func() {
 		if err := kept.Close(); err != nil {

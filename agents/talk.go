@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Output is the result of a turn, even of a failed one.
+// Output is the result of a turn, including a failed one.
 type Output[S any] struct {
 	SessionID string
 	// SnapshotID is the turn's snapshot, or the previous turn's if it failed; empty for a
@@ -57,7 +57,7 @@ func decodeOutput[S any](in *wire.Output) (*Output[S], error) {
 	}, nil
 }
 
-// Snapshot is a session as it was after a turn.
+// Snapshot is a session's state after a turn.
 type Snapshot[S any] struct {
 	wire.Snapshot
 	// State is the state of the session; nil while the turn is pending.
@@ -70,7 +70,7 @@ func Bind[S any](handle Handle) *Agent[S] {
 	return &Agent[S]{definition: definition{name: handle.Name()}, handle: handle}
 }
 
-// As returns the agent as a caller may use it. Without a caller it is used as the operator.
+// As returns the agent for a caller. Without As, the caller is the operator.
 func (a *Agent[S]) As(caller service.Caller) *Agent[S] {
 	other := *a
 	other.caller = &caller
@@ -115,7 +115,7 @@ func (a *Agent[S]) Connect(ctx context.Context, source Source) (*Conversation[S]
 	return &Conversation[S]{talk}, nil
 }
 
-// Run runs one turn. The error is one of the source; a turn that fails is an output.
+// Run runs one turn. An error means a problem with the source; a failed turn is an output.
 func (a *Agent[S]) Run(ctx context.Context, source Source, input *wire.Input) (*Output[S], error) {
 	handle, init, err := a.open(source)
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *Agent[S]) Run(ctx context.Context, source Source, input *wire.Input) (*
 	return decodeOutput[S](output)
 }
 
-// RunText runs one turn with a message of the user.
+// RunText runs one turn with a user message.
 func (a *Agent[S]) RunText(ctx context.Context, source Source, text string) (*Output[S], error) {
 	return a.Run(ctx, source, Text(text))
 }
@@ -160,7 +160,7 @@ func (a *Agent[S]) Stream(ctx context.Context, source Source, input *wire.Input)
 	}
 }
 
-// StreamText is Stream with a message of the user.
+// StreamText is Stream with a user message.
 func (a *Agent[S]) StreamText(ctx context.Context, source Source, text string) iter.Seq2[*Piece[S], error] {
 	return a.Stream(ctx, source, Text(text))
 }
@@ -220,8 +220,8 @@ func (a *Agent[S]) Follow(ctx context.Context, snapshotID string) iter.Seq2[*Pie
 	}
 }
 
-// GetSnapshot returns a snapshot, LatestSnapshot the newest one of a session, and
-// WaitForSnapshot a snapshot once it is not pending any more.
+// GetSnapshot returns a snapshot, LatestSnapshot a session's newest one, and WaitForSnapshot a
+// snapshot that is no longer pending.
 func (a *Agent[S]) GetSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error) {
 	return a.readSnapshot(ctx, Handle.GetSnapshot, &wire.GetSnapshotRequest{SnapshotID: snapshotID})
 }
@@ -231,7 +231,7 @@ func (a *Agent[S]) LatestSnapshot(ctx context.Context, sessionID string) (*Snaps
 	return a.readSnapshot(ctx, Handle.GetSnapshot, &wire.GetSnapshotRequest{SessionID: sessionID})
 }
 
-// WaitForSnapshot returns a snapshot once it is not pending any more.
+// WaitForSnapshot returns a snapshot once it is no longer pending.
 func (a *Agent[S]) WaitForSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error) {
 	return a.readSnapshot(ctx, Handle.WaitForSnapshot, &wire.GetSnapshotRequest{SnapshotID: snapshotID})
 }
@@ -251,8 +251,7 @@ func (a *Agent[S]) readSnapshot(ctx context.Context, read func(Handle, context.C
 	return out, err
 }
 
-// Abort ends the turn of a snapshot, unless it has ended, and returns the status of the
-// snapshot then.
+// Abort ends the turn of a snapshot, unless it has ended, and returns the resulting status.
 func (a *Agent[S]) Abort(ctx context.Context, snapshotID string) (wire.SnapshotStatus, error) {
 	handle, err := a.Handle()
 	if err != nil {
@@ -297,11 +296,11 @@ func Open(ctx context.Context, handle Handle, init *wire.Init) (*Talk, error) {
 	return &Talk{connection: connection}, nil
 }
 
-// Talk is a conversation of several turns in one process. A turn that fails costs
-// that turn: the next one continues from the turn before. One goroutine uses it.
+// Talk is a conversation of several turns in one process. A failed turn is dropped: the next one
+// continues from the turn before. It must be used by one goroutine.
 type Talk struct {
 	connection Connection
-	// runs are those whose chunks were not read, the last of which is the current one.
+	// runs are the runs whose chunks were not read; the last is the current one.
 	runs   []Run
 	last   Run
 	output *wire.Output
@@ -314,7 +313,7 @@ func (c *Talk) SessionID() string { return c.connection.SessionID() }
 // errOver reports that a conversation was closed.
 var errOver = newError(wire.StatusFailedPrecondition, "the conversation has ended: connect again")
 
-// Send begins the next turn. If the turn before it still runs, Send waits for its end.
+// Send starts the next turn. If the previous turn is still running, Send waits for its end.
 func (c *Talk) Send(ctx context.Context, input *wire.Input) error {
 	if c.over {
 		return errOver
@@ -335,7 +334,7 @@ func (c *Talk) Send(ctx context.Context, input *wire.Input) error {
 	return nil
 }
 
-// SendText begins the next turn with a message of the user.
+// SendText starts the next turn with a user message.
 func (c *Talk) SendText(ctx context.Context, text string) error {
 	return c.Send(ctx, Text(text))
 }
@@ -355,8 +354,7 @@ func (c *Talk) finishLast(ctx context.Context) (err error) {
 	return err
 }
 
-// Chunks returns the chunks of the turns that were begun and not read yet, up to the end
-// of the current one.
+// Chunks returns the chunks of all turns that were not read yet, up to the end of the current one.
 func (c *Talk) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		for len(c.runs) > 0 {
@@ -426,8 +424,8 @@ func (c *Talk) settle(output *wire.Output) {
 	c.over = output.FinishReason == wire.FinishDetached
 }
 
-// recordRun reads the chunks of a run, for those who ask for them later. A run whose chunks
-// can be read at any time is returned as it is.
+// recordRun reads a run's chunks for later readers. A run whose chunks can be read at any time is
+// returned as is.
 func recordRun(ctx context.Context, run Run) (Run, error) {
 	switch run.(type) {
 	case *clientRun, *ownedRun:

@@ -37,7 +37,7 @@ type shownCustom struct {
 	begun      bool
 }
 
-// show returns the patch that shows a change; empty if nothing of it is to be seen.
+// show returns the patch that shows a change; empty if the change is hidden.
 func (c *shownCustom) show(ctx context.Context, d *definition, patch []wire.PatchOp) ([]wire.PatchOp, error) {
 	if d == nil || d.showState == nil {
 		return patch, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// counting adds an entry, says something public and something secret, and makes an artifact.
+// counting adds an entry, emits a public and a secret text, and creates an artifact.
 func counting(_ context.Context, turn *agents.Turn[ledger]) (*agents.Result, error) {
 	err := turn.Update(func(l *ledger) error {
 		l.Turns++
@@ -22,7 +22,7 @@ func counting(_ context.Context, turn *agents.Turn[ledger]) (*agents.Result, err
 		turn.SendArtifact(wire.Artifact{Name: "report", Parts: []wire.Part{wire.NewTextPart("of secret things")}}))
 }
 
-// hiding are transforms that show nothing secret.
+// hiding are transforms that hide everything secret.
 var hiding = agents.Options[ledger]{
 	StateTransform: func(_ context.Context, s *agents.State[ledger]) (*agents.State[ledger], error) {
 		delete(s.Custom.Entries, "secret")
@@ -39,7 +39,7 @@ var hiding = agents.Options[ledger]{
 	},
 }
 
-// seen is what a client sees of two turns: all of its chunks, and the last output.
+// seen returns a client's view of two turns: all chunks and the last output.
 func seen(t *testing.T, agent *agents.Agent[ledger]) (chunks string, last *agents.Output[ledger]) {
 	t.Helper()
 	source := agents.FromSession("s")

@@ -10,12 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Turn is one turn as the code of an agent sees it. It is safe for concurrent use until
-// the code returns; then changes fail.
+// Turn is one turn for the code of an agent. It is safe for concurrent use until the code returns;
+// then changes fail.
 //
-// A turn that was interrupted, or whose worker died, runs its code again from the beginning.
-// Completed calls of Generate return their stored results, the incomplete one continues, and
-// stored changes of state and artifacts are not repeated. Other effects of the code are.
+// If a turn was interrupted or its worker died, its code runs again from the start. Completed
+// Generate calls return their stored results, the incomplete one continues, and stored changes of
+// state and artifacts are not repeated. Other effects of the code are.
 type Turn[S any] struct {
 	turn    *turn
 	decoded decodedState[S]
@@ -27,24 +27,24 @@ type Result struct {
 	// just said it; nil Message is a message with that text.
 	Text    string
 	Message *model.Message
-	// FinishReason is why the answer ended; empty is stop.
+	// FinishReason is why the answer ended; empty means stop.
 	FinishReason wire.FinishReason
 }
 
 // Prompt changes a call of Generate. The zero value uses the declared agent and the whole
 // conversation.
 type Prompt struct {
-	// Instructions take the place of the declared ones, unless they are empty.
+	// Instructions replace the declared ones unless empty.
 	Instructions string
-	// History is the conversation before the input of the turn, as the model is to see
-	// it; nil is all of it. The session keeps all of it in any case.
+	// History is the conversation before the turn's input that the model sees; nil means all of it.
+	// The session always keeps all of it.
 	History []model.Message
-	// Input is added to the conversation before the model is asked.
+	// Input is added to the conversation before the model is called.
 	Input []model.Message
 }
 
-// Error returns an error whose text clients may see. Any other error of an agent's code
-// reaches them as an internal one, without its text.
+// Error returns an error whose text clients may see. They see any other error of an agent's code as
+// an internal error without its text.
 func Error(status wire.Status, format string, args ...any) error {
 	return newError(status, format, args...)
 }
@@ -52,14 +52,14 @@ func Error(status wire.Status, format string, args ...any) error {
 // ErrTurnOver reports a change after the code has returned.
 var ErrTurnOver = errors.New("the turn has ended")
 
-// TurnContext names a turn, for what runs in it.
+// TurnContext identifies a turn for code that runs in it.
 type TurnContext struct {
 	// SnapshotID is the id reserved for the turn's snapshot, and ParentSnapshotID the snapshot
 	// that the turn continues. Both are empty if the client keeps the state.
 	SnapshotID, ParentSnapshotID string
 	// SessionID is the session.
 	SessionID string
-	// Index counts the turns of the conversation before this one.
+	// Index is the number of earlier turns in the conversation.
 	Index int
 	// Resumed is set if the turn was interrupted, or taken over from another worker.
 	Resumed bool
@@ -67,7 +67,7 @@ type TurnContext struct {
 
 type turnContextKey struct{}
 
-// TurnContextFrom returns the turn that a context belongs to; false outside of one.
+// TurnContextFrom returns the turn that a context belongs to, or false outside of a turn.
 func TurnContextFrom(ctx context.Context) (TurnContext, bool) {
 	c, ok := ctx.Value(turnContextKey{}).(TurnContext)
 	return c, ok
@@ -76,8 +76,7 @@ func TurnContextFrom(ctx context.Context) (TurnContext, bool) {
 // Context names the turn.
 func (t *Turn[S]) Context() TurnContext { return t.turn.named }
 
-// Input returns the messages that the turn works on, and History those from before. They
-// are copies.
+// Input returns a copy of the turn's input messages, History a copy of the messages before them.
 func (t *Turn[S]) Input() []model.Message { return cloneMessages(t.turn.job.Input) }
 
 // History returns the conversation before the input.
@@ -98,8 +97,8 @@ func (t *Turn[S]) Update(change func(state *S) error) error {
 	return t.turn.changeSession(func() error { return updateState(t.turn.session, &t.decoded, change) })
 }
 
-// SendArtifact keeps an artifact, and streams it. One with a name takes the place of the
-// earlier one with that name.
+// SendArtifact stores and streams an artifact. A named artifact replaces the earlier one with that
+// name.
 func (t *Turn[S]) SendArtifact(artifact wire.Artifact) error {
 	return t.turn.changeSession(func() error {
 		kept, err := toKeptArtifact(&artifact)
@@ -122,9 +121,9 @@ func (t *Turn[S]) AddMessages(messages ...model.Message) error {
 	return t.turn.addMessages(messages)
 }
 
-// Generate asks the model of the declared agent, and runs its tools, until it has an
-// answer. An error that it returns is to be returned by the code: it may be that the
-// turn is interrupted, or continues elsewhere.
+// Generate calls the declared agent's model and runs its tools until there is an answer. The code
+// must return any error that Generate returns, since the turn may be interrupted or continue
+// elsewhere.
 func (t *Turn[S]) Generate(ctx context.Context, prompt Prompt) (*Result, error) {
 	return t.turn.generate(ctx, &prompt)
 }

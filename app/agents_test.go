@@ -30,7 +30,7 @@ store: {driver: memory}
 server: {public_url: "https://example.com", allow_unauthenticated: true}
 `
 
-// components are those of a program with the agents API.
+// components returns the components of a program with the agents API.
 func components() app.Components {
 	return app.Components{
 		Kinds: config.Kinds{Providers: []model.ProviderKind{scripted.Kind()}}, Stores: []driver.Driver{memory.Driver()},
@@ -38,7 +38,7 @@ func components() app.Components {
 	}
 }
 
-// open opens a configuration, and returns where it is served.
+// open opens a configuration and returns the URL it is served at.
 func open(t *testing.T, c app.Components, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
@@ -64,7 +64,7 @@ type counter struct {
 	Turns int `json:"turns"`
 }
 
-// count is the code of an agent that has no model.
+// count is the code of an agent without a model.
 func count(ctx context.Context, t *agents.Turn[counter]) (*agents.Result, error) {
 	if t.Input()[0].Text() == "wait" {
 		<-ctx.Done()
@@ -73,8 +73,8 @@ func count(ctx context.Context, t *agents.Turn[counter]) (*agents.Result, error)
 	return &agents.Result{Text: "counted"}, t.Update(func(c *counter) error { c.Turns++; return nil })
 }
 
-// TestAgentsOfGoCodeAreServedBesideThoseOfAFile: in each store mode, to clients that find
-// them on the server.
+// TestAgentsOfGoCodeAreServedBesideThoseOfAFile covers each store mode and clients that find the
+// agents on the server.
 func TestAgentsOfGoCodeAreServedBesideThoseOfAFile(t *testing.T) {
 	c, list := components(), []agents.Definition(nil)
 	made := make(map[string]*agents.Agent[counter])
@@ -99,13 +99,13 @@ func TestAgentsOfGoCodeAreServedBesideThoseOfAFile(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, out)
 		}
 	}
-	// The end of the program ends a detached turn of an agent with a store of its own.
+	// The end of the program ends a detached turn of an agent with its own store.
 	if out, err := made["own"].Detach(t.Context(), agents.Source{}, agents.Text("wait"), agents.DetachOptions{}); err != nil || out.FinishReason != wire.FinishDetached {
 		t.Errorf("%v, %+v", err, out)
 	}
 }
 
-// TestAgentsOfGoCodeAreUsedWithoutTheAgentsAPI: it may be disabled.
+// TestAgentsOfGoCodeAreUsedWithoutTheAgentsAPI: the API may be disabled.
 func TestAgentsOfGoCodeAreUsedWithoutTheAgentsAPI(t *testing.T) {
 	c := components()
 	agent, err := agents.Custom("kept", count, agents.Options[counter]{})

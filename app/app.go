@@ -31,15 +31,16 @@ import (
 
 // Settings configures an App.
 type Settings struct {
-	// File is a configuration without errors, and Components the components available to it.
+	// File is a valid configuration, and Components the components available to it.
 	File       *config.File
 	Components *Components
 	// Version is the program's version, which the server reports.
 	Version string
 	// NewBuilder returns a builder with the program's additions, for configurations published in
-	// the store; nil adds nothing to Components.
+	// the store; if nil, it uses only Components.
 	NewBuilder func() *builder.AgentRuntimeBuilder
-	// MeterProvider records the server's metrics, and Metrics answers GET /metrics; nil for none.
+	// MeterProvider records the server's metrics, and Metrics answers GET /metrics; both may be
+	// nil.
 	MeterProvider metric.MeterProvider
 	Metrics       http.Handler
 	// Logger is not nil.
@@ -53,62 +54,62 @@ type openStore interface {
 	store.Revisions
 }
 
-// App is what one configuration makes. Its life is New, Listen, Start, Serve, Shutdown;
-// Open does the first three.
+// App runs one configuration. Its lifecycle is New, Listen, Start, Serve, Shutdown; Open does the
+// first three.
 type App struct {
 	settings Settings
 	// runtime, service and store are nil until Start, except in an app from Open.
 	runtime *runtime.AgentRuntime
 	service *service.Service
 	store   openStore
-	// fleet keeps the revisions; nil until Start.
+	// fleet manages the revisions; nil until Start.
 	fleet *fleet.Fleet
-	// schedules make turns when they are due; nil until Start.
+	// schedules creates turns when they are due; nil until Start.
 	schedules *schedule.Runner
 	// workflows runs workflows; nil until Start.
 	workflows *workflow.Engine
-	// server answers requests; nil answers none.
+	// server answers requests; nil if absent.
 	server *server.Server
 	// accepted checks the server's credentials, and credentials are accepted once the store is
 	// open; both are nil if the server requires none.
 	accepted    *auth.Replaceable
 	credentials *credentials
-	// certificate is nil where the server speaks without TLS.
+	// certificate is nil if the server does not use TLS.
 	certificate *certificate
 	senders     []component.WebhookSender
-	// ends are called when the app ends.
+	// ends are called when the app shuts down.
 	ends []func()
 	// stop ends background work started by Open, and release frees its resources; both are nil in
 	// an app from New.
 	stop    func()
 	release func() error
-	// drained is done when the turns were handed back, or drainErr says why not.
+	// drained runs once to hand back the turns; drainErr is its error.
 	drained  sync.Once
 	drainErr error
 }
 
-// New returns an app that does nothing yet.
+// New returns an idle app.
 func New(settings Settings) *App { return &App{settings: settings} }
 
 // Runtime returns the agents; nil before Start.
 func (a *App) Runtime() *runtime.AgentRuntime { return a.runtime }
 
-// Service returns what keeps turns and works on them; nil before Start.
+// Service returns the service that stores and runs turns; nil before Start.
 func (a *App) Service() *service.Service { return a.service }
 
-// Workflows returns what runs workflows; nil before Start.
+// Workflows returns the workflow engine; nil before Start.
 func (a *App) Workflows() *workflow.Engine { return a.workflows }
 
-// Server returns what answers requests; nil where nothing does, and before Listen.
+// Server returns the HTTP server; nil without one and before Listen.
 func (a *App) Server() *server.Server { return a.server }
 
-// Handler answers the requests of all protocols that the configuration switches on, to
-// be mounted in a program's own HTTP server. It is for an app that Open made. See
-// server.Handler for mounting it under a prefix.
+// Handler serves all protocols that the configuration enables, for mounting in a program's own HTTP
+// server. It requires an app from Open. See server.Handler for mounting it under a prefix.
 func (a *App) Handler() http.Handler { return a.server.Handler() }
 
-// Listen opens the configured address and answers that the server is starting, or lets requests
-// wait. It does nothing without an address. Call Shutdown even after an error, to close the opened listeners.
+// Listen opens the configured address and replies that the server is starting, or holds requests.
+// It does nothing without an address. Call Shutdown even after an error, to close the opened
+// listeners.
 func (a *App) Listen(ctx context.Context) error {
 	if a.settings.File.Server.Address() == settings.ListenNone {
 		return nil
@@ -181,8 +182,8 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	return nil
 }
 
-// Serve answers requests until ctx ends, and then takes no more. Turns are worked on
-// with or without it.
+// Serve answers requests until ctx ends, then accepts no more. Turns are processed with or without
+// it.
 func (a *App) Serve(ctx context.Context) error {
 	following, stop := context.WithCancel(ctx)
 	var followed sync.WaitGroup
@@ -201,7 +202,7 @@ func (a *App) Serve(ctx context.Context) error {
 	return err
 }
 
-// serveAndDrain serves requests until ctx ends. It then rejects new runs, and serves all other
+// serveAndDrain serves requests until ctx ends. It then rejects new runs but serves all other
 // requests until the running steps end or the grace time is up, so that clients can follow their
 // runs and answer calls.
 func (a *App) serveAndDrain(ctx context.Context) error {
@@ -219,9 +220,8 @@ func (a *App) serveAndDrain(ctx context.Context) error {
 	return <-ended
 }
 
-// drainRuns refuses new runs, hands back the running turns within the grace time, once,
-// and lets clients answer what runs wait for in the same time. It fails if turns did
-// not end in it.
+// drainRuns rejects new runs and hands back the running turns, once, within the grace time.
+// Meanwhile clients may still answer waiting runs. It fails if turns did not end in time.
 func (a *App) drainRuns(ctx context.Context) error {
 	a.drained.Do(func() {
 		if a.service == nil {
@@ -249,9 +249,9 @@ func (a *App) drainRuns(ctx context.Context) error {
 	return a.drainErr
 }
 
-// Prepare makes the keys, clients and certificate of another configuration. Calling
-// swap makes the server accept and present those. Whether it asks for credentials at
-// all was decided at its start.
+// Prepare creates the keys, clients and certificate of another configuration. Calling swap makes
+// the server accept and present them. Whether the server requires credentials is fixed at its
+// start.
 func (a *App) Prepare(s *settings.Server) (swap func(), err error) {
 	accept, err := a.credentials.prepareSwap(s)
 	if err != nil {
@@ -267,13 +267,12 @@ func (a *App) Prepare(s *settings.Server) (swap func(), err error) {
 	}, nil
 }
 
-// responseGrace is how long open responses may hold up the end, once the steps under
-// way have ended.
+// responseGrace is how long open responses may delay shutdown after the running steps have ended.
 const responseGrace = 5 * time.Second
 
-// Shutdown hands back the running turns within the grace time of the configuration,
-// ends the responses that stream them, and closes everything. It does so even if ctx
-// ends: only the values of ctx count. It fails if something did not end in order.
+// Shutdown hands back the running turns within the configured grace time, ends the responses that
+// stream them, and closes everything. It does so even if ctx ends: only the values of ctx are used.
+// It fails if something did not end in order.
 func (a *App) Shutdown(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if a.stop != nil {

@@ -32,8 +32,8 @@ const (
 	clientSecret = "desk-secret-desk-secret"
 )
 
-// guarded declares an agent for callers with some credentials: a bit for each of keys,
-// tokens of an issuer, and clients.
+// guarded declares an agent for callers with the credentials in a bit set: keys, issuer tokens and
+// clients.
 func guarded(accepted int) string {
 	text := "version: 1\nproviders: {s: {type: scripted}}\nmodels: {m: {provider_id: s, upstream_model: x}}\nagents: {clerk: {description: Answers., model_id: m}}\nstore: {driver: memory}\n" +
 		"server:\n  encryption_key: " + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\n  a2a: {grpc_listen: \"127.0.0.1:0\"}\n"
@@ -72,8 +72,8 @@ func issuedToken(t *testing.T, file string) string {
 	return token
 }
 
-// issuedAccess returns an access token, by the address that a card has for it; empty if
-// the card has no address.
+// issuedAccess returns an access token from the address on a card, or "" if the card has no
+// address.
 func issuedAccess(t *testing.T, address string) string {
 	t.Helper()
 	resp, err := http.PostForm(address, url.Values{"grant_type": {"client_credentials"}, "client_id": {"desk"}, "client_secret": {clientSecret}})
@@ -90,20 +90,20 @@ func issuedAccess(t *testing.T, address string) string {
 	return issued.Token
 }
 
-// cardOf returns a card as a client of the SDK reads it.
+// cardOf returns a card as an SDK client reads it.
 func cardOf(t *testing.T, base string) *apb.AgentCard {
 	t.Helper()
 	_, _, text := request(t, base, "GET /a2a/clerk/.well-known/agent-card.json", true)
 	card := new(apb.AgentCard)
-	// No scopes are an empty array, which the SDKs read.
+	// Empty scopes are an empty array, which the SDKs read.
 	if err := protojson.Unmarshal([]byte(strings.ReplaceAll(text, `":[]}}`, `":{}}}`)), card); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return card
 }
 
-// headersOf returns the header that shows a credential of each scheme of a card. What
-// a scheme does not say is not known to a client.
+// headersOf returns the header with a credential for each scheme of a card. A client knows only
+// what the scheme states.
 func headersOf(t *testing.T, base string, card *apb.AgentCard, token string) map[string]http.Header {
 	t.Helper()
 	shown := map[string]http.Header{}
@@ -130,7 +130,7 @@ func headersOf(t *testing.T, base string, card *apb.AgentCard, token string) map
 	return shown
 }
 
-// lets returns which transports let a request with a header in.
+// lets returns the transports that accept a request with a header.
 func lets(t *testing.T, base string, header http.Header) []string {
 	t.Helper()
 	var in []string
@@ -173,8 +173,8 @@ func lets(t *testing.T, base string, header http.Header) []string {
 	return in
 }
 
-// checkSchemes proves that the schemes of a card are those of the credentials that
-// are accepted: each lets its credential in, and no other credential is.
+// checkSchemes verifies that a card's schemes match the accepted credentials: each scheme's
+// credential is accepted, and no other credential is.
 func checkSchemes(t *testing.T, name, base, token string, accepted int) {
 	t.Helper()
 	card := cardOf(t, base)
@@ -212,7 +212,7 @@ func checkSchemes(t *testing.T, name, base, token string, accepted int) {
 	}
 }
 
-// kindOf tells the credentials of the tests apart.
+// kindOf distinguishes the credentials of the tests.
 func kindOf(shown string) string {
 	switch {
 	case strings.HasSuffix(shown, serverKey):
@@ -224,8 +224,8 @@ func kindOf(shown string) string {
 	}
 }
 
-// Whatever a server accepts, its cards say so, and nothing else: also when the
-// configuration changes while it runs.
+// A server's cards state exactly the credentials that it accepts, even after the configuration
+// changes at run time.
 func TestCardsShowTheCredentialsThatAreLetIn(t *testing.T) {
 	file := write(t, guarded(0))
 	token := issuedToken(t, file)
@@ -238,7 +238,7 @@ func TestCardsShowTheCredentialsThatAreLetIn(t *testing.T) {
 			if len(cardOf(t, base).GetSecuritySchemes()) != 0 {
 				t.Error("the card shows credentials where none is needed")
 			}
-			continue // whether one is needed is decided at the start
+			continue // the need for one is decided at startup
 		}
 		for next := 1; next < 8; next++ {
 			writeBeside(t, file, "config.yaml", guarded(next))
@@ -257,7 +257,7 @@ func TestCardsShowTheCredentialsThatAreLetIn(t *testing.T) {
 	}
 }
 
-// What the configuration says of the provider and of a proxy is on the card.
+// The card shows the configured provider and proxy.
 func TestCardsNameTheProviderAndTheAddressOfTheConfiguration(t *testing.T) {
 	file := write(t, strings.Replace(guarded(1), "a2a: {", "a2a: {organization: ACME, organization_url: \"https://acme.example\", grpc_address: \"grpc.acme.example:443\", ", 1))
 	_, base := openServed(t, file)
@@ -281,7 +281,7 @@ func TestCardsNameTheProviderAndTheAddressOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// openServed opens an app and serves it, gRPC included, for as long as the test.
+// openServed opens an app and serves it, including gRPC, until the test ends.
 func openServed(t *testing.T, file string) (a *app.App, base string) {
 	t.Helper()
 	a, err := app.Open(t.Context(), app.Options{Files: []string{file}, PublicURL: publicURL, Components: shipped.Components()})

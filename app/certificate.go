@@ -14,7 +14,7 @@ type certificate struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
-// newCertificate loads the certificate that a configuration names.
+// newCertificate loads the configured certificate.
 func newCertificate(s *settings.ServerTLS) (*certificate, error) {
 	c := new(certificate)
 	swap, err := c.prepareSwap(s)
@@ -26,8 +26,8 @@ func newCertificate(s *settings.ServerTLS) (*certificate, error) {
 }
 
 // prepareSwap loads the certificate of a new configuration. New connections use it once swap is
-// called. A nil certificate stays nil, and a certificate that a new configuration no longer names
-// stays in use.
+// called. A nil certificate stays nil, and a certificate stays in use if the new configuration
+// names none.
 func (c *certificate) prepareSwap(s *settings.ServerTLS) (swap func(), err error) {
 	if c == nil || s == nil {
 		return func() {}, nil
@@ -39,7 +39,7 @@ func (c *certificate) prepareSwap(s *settings.ServerTLS) (swap func(), err error
 	return func() { c.current.Store(&next) }, nil
 }
 
-// tlsConfig returns the settings of connections.
+// tlsConfig returns the TLS configuration for connections.
 func (c *certificate) tlsConfig() *tls.Config {
 	return &tls.Config{
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },

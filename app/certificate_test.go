@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// writeCertificate writes a certificate for this machine with a serial number, and its key.
+// writeCertificate writes a certificate for this machine with the given serial number, and its key.
 func writeCertificate(t *testing.T, files *settings.ServerTLS, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -19,32 +19,31 @@ import (
 	"go.uber.org/zap"
 )
 
-// Components is everything that a configuration can put agents together from.
-// Package shipped has the list of those that come with the runtime.
+// Components is everything that a configuration can use. Package shipped lists the components that
+// come with the runtime.
 type Components struct {
-	// Kinds are the values that the type fields of a configuration may have.
+	// Kinds are the allowed values of a configuration's type fields.
 	Kinds config.Kinds
-	// Plugins are those that agents may name without declaring them.
+	// Plugins are the plugins that agents may name without declaring them.
 	Plugins []Plugin
-	// Backends make what reaches the agents that run elsewhere.
+	// Backends create the factories for agents that run elsewhere.
 	Backends []func(*zap.Logger) backend.Factory
-	// Stores keep sessions and turns. A configuration names one of them.
+	// Stores keep sessions and turns. A configuration selects one.
 	Stores []driver.Driver
-	// ManageProviders sets who answers hosted agent providers that ask for sessions and turns; nil
-	// where none are hosted.
+	// ManageProviders sets the manager that serves hosted agent providers' requests for sessions
+	// and turns; nil if none are hosted.
 	ManageProviders func(providerproto.Manager)
-	// Surfaces are the protocols that the HTTP server speaks.
+	// Surfaces are the protocols that the HTTP server serves.
 	Surfaces []component.Surface
 	// TokenPrefix is the prefix of access tokens issued by the server; see server.OAuthSettings.
 	TokenPrefix string
-	// TurnTools makes what makes the tools that turns bring along; nil lets turns
-	// bring none.
+	// TurnTools returns the factory of tools that requests bring along; nil allows no such tools.
 	TurnTools func(*config.File, *zap.Logger) service.TurnTools
 	// Configure adds the program's tools, plugins, providers and agents to every builder; nil
 	// adds nothing.
 	Configure func(*builder.AgentRuntimeBuilder)
-	// Provider makes what serves agents to a host that starts the process; nil for a
-	// program that cannot be started so.
+	// Provider returns a provider that serves agents to the host that starts the process; nil if
+	// the program cannot be started this way.
 	Provider func(component.ProviderSettings) (component.Provider, error)
 	// agents were added with AddAgents.
 	agents []agents.Definition
@@ -102,7 +101,7 @@ func (c *Components) Scopes() []string {
 	return all
 }
 
-// NewBuilder returns a builder that knows all components.
+// NewBuilder returns a builder with all components.
 func (c *Components) NewBuilder(logger *zap.Logger) *builder.AgentRuntimeBuilder {
 	b := builder.New().WithLogger(logger)
 	for _, p := range c.Plugins {
@@ -133,8 +132,7 @@ func (c *Components) StoreDriver(f *config.File) *driver.Driver {
 	return missingStore(&MissingStoreError{Name: f.Store.Driver, Known: names})
 }
 
-// StartupErrors returns the error formats of the protocols, for the time in which they are not
-// mounted yet.
+// StartupErrors returns the error formats of the protocols, for use before they are mounted.
 func (c *Components) StartupErrors() []server.SurfaceErrors {
 	var list []server.SurfaceErrors
 	for i := range c.Surfaces {

@@ -17,14 +17,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// credentials accepts keys, tokens issued by the server, and tokens of another issuer.
+// credentials accepts keys, tokens issued by the server, and tokens of an external issuer.
 type credentials struct {
 	accepted *auth.Replaceable
-	// current is the configuration that they are of, which a reload replaces.
+	// current is the credentials' configuration, which a reload replaces.
 	current atomic.Pointer[settings.Server]
-	// oauth issues tokens; nil when there are no clients.
+	// oauth issues tokens; nil if there are no clients.
 	oauth *auth.OAuth
-	// enter counts the requests of clients; it is set before the first one.
+	// enter counts client requests; it is set before the first one.
 	enter func(*server.Principal) (leave func(), err error)
 	// published are the issuer's keys, from publishedAt. A new configuration keeps the known
 	// keys, because the issuer may be unreachable at that moment.
@@ -46,9 +46,8 @@ func (c *Components) IssueRefreshToken(s *settings.Server, client string, scopes
 	return made.oauth.IssueRefreshToken(client, scopes, end)
 }
 
-// newCredentials returns those that a configuration names. Tokens that are issued
-// begin with a prefix; those that are revoked are kept in a store, and with nil
-// nowhere.
+// newCredentials returns a configuration's credentials. Issued tokens start with tokenPrefix;
+// revoked tokens are stored in revocations, or not stored if it is nil.
 func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Revocations, logger *zap.Logger) (*credentials, error) {
 	c := new(credentials)
 	if s.OAuth != nil {
@@ -74,7 +73,7 @@ func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Re
 	return c, nil
 }
 
-// acceptedKinds returns which credentials are accepted now; none where nobody needs one.
+// acceptedKinds returns the kinds of credentials accepted now; empty if none are required.
 func (c *credentials) acceptedKinds() component.AcceptedCredentials {
 	if c == nil {
 		return component.AcceptedCredentials{}
@@ -87,7 +86,7 @@ func (c *credentials) acceptedKinds() component.AcceptedCredentials {
 	return kinds
 }
 
-// mountTokens lets clients get tokens at a server.
+// mountTokens mounts the endpoints at which clients get tokens.
 func (c *credentials) mountTokens(ctx context.Context, h *server.Server) error {
 	if c == nil || c.oauth == nil {
 		return nil
@@ -99,7 +98,7 @@ func (c *credentials) mountTokens(ctx context.Context, h *server.Server) error {
 	return h.Mount(ctx, c.oauth)
 }
 
-// followRevocations hears of the tokens that other processes revoke, until ctx ends.
+// followRevocations follows token revocations by other processes until ctx ends.
 func (c *credentials) followRevocations(ctx context.Context) {
 	if c != nil && c.oauth != nil {
 		c.oauth.FollowRevocations(ctx)
@@ -116,7 +115,7 @@ func (c *credentials) prepareSwap(s *settings.Server) (swap func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	var clients []auth.Client // none, when there is no oauth any more
+	var clients []auth.Client // none if oauth was removed
 	ttl := settings.DefaultTokenTTL
 	if s.OAuth != nil {
 		ttl = s.OAuth.TTL()
@@ -133,7 +132,7 @@ func (c *credentials) prepareSwap(s *settings.Server) (swap func(), err error) {
 	}, nil
 }
 
-// newAuthenticator returns what finds out who asks.
+// newAuthenticator returns the authenticator of a configuration.
 func (c *credentials) newAuthenticator(s *settings.Server) (server.Authenticator, error) {
 	var all auth.Chain
 	if c.oauth != nil {
@@ -187,7 +186,7 @@ func oauthClients(o *settings.ServerOAuth) ([]auth.Client, error) {
 	return clients, nil
 }
 
-// issuerTokens returns what accepts the tokens of an external issuer.
+// issuerTokens returns an authenticator for the tokens of an external issuer.
 func (c *credentials) issuerTokens(j *settings.ServerJWT) (server.Authenticator, error) {
 	settings := auth.JWTSettings{
 		Issuer: j.Issuer, Audience: j.Audience, Algorithms: j.Signatures(),
@@ -213,7 +212,7 @@ func (c *credentials) issuerTokens(j *settings.ServerJWT) (server.Authenticator,
 	return auth.NewJWT(settings)
 }
 
-// secretHash returns the hash of a secret that is given as one or the other.
+// secretHash returns the hash of a secret, which is given as a hash or as text.
 func secretHash(hash, secret string) (auth.KeyHash, error) {
 	if secret != "" {
 		return auth.HashKey(secret), nil
@@ -221,7 +220,7 @@ func secretHash(hash, secret string) (auth.KeyHash, error) {
 	return auth.ParseKeyHash(hash)
 }
 
-// endOf returns when something ends; the zero time is never.
+// endOf returns the end of a date; the zero time means never.
 func endOf(d *settings.Date) time.Time {
 	if d == nil {
 		return time.Time{}

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// rightKey is a key of the tests.
+// rightKey is a valid key for the tests.
 const rightKey = "ark_right-right-right"
 
 func TestCredentialsAreSwapped(t *testing.T) {
@@ -63,7 +63,7 @@ func TestCredentialsAreSwapped(t *testing.T) {
 	}
 }
 
-// An issuer that is away must not keep everybody out because somebody reloads.
+// A reload while the issuer is unavailable must not lock out all callers.
 func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

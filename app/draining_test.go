@@ -40,11 +40,11 @@ const askingScript = `replies:
 fallback: {text: Done.}
 `
 
-// surfaceWay is how a turn is begun, followed and answered on a surface. Requests are a
+// surfaceWay describes how a turn is started, followed and answered on a surface. Requests are a
 // method, a path and, after a line break, a body.
 type surfaceWay struct {
 	begin, stream, answer string
-	// refused is the status of what is refused while the server ends.
+	// refused is the status of requests rejected during shutdown.
 	refused int
 }
 
@@ -54,7 +54,8 @@ const (
 	runsAt     = "/api/v1/workspaces/default/agent-runs"
 )
 
-// surfaceWays are those of HTTP. The messages before and after the end began differ.
+// surfaceWays returns the ways for HTTP. The messages before and after the start of shutdown
+// differ.
 func surfaceWays(message string) map[string]surfaceWay {
 	say := fmt.Sprintf(goMessage, message)
 	rpc := func(method, params string) string {
@@ -81,11 +82,11 @@ func surfaceWays(message string) map[string]surfaceWay {
 	}
 }
 
-// turnID finds the id of a turn in what a surface answers.
+// turnID finds a turn's ID in a surface's response.
 var turnID = regexp.MustCompile(`"(?:runId|taskId|id)":"([^"]{20,})"`)
 
-// request makes a request and returns the status, the header and what comes first of
-// the answer, or all of it.
+// request makes a request and returns the status, the header and the first part of the response, or
+// all of it.
 func request(t *testing.T, base, text string, whole bool) (int, http.Header, string) {
 	t.Helper()
 	head, body, _ := strings.Cut(text, "\n")
@@ -116,7 +117,7 @@ func request(t *testing.T, base, text string, whole bool) (int, http.Header, str
 	return resp.StatusCode, resp.Header, string(data)
 }
 
-// await asks for a turn until it is so, and returns what there is of it then.
+// await polls a turn until it contains want and returns it.
 func await(t *testing.T, base, path, want string) string {
 	t.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
@@ -134,7 +135,7 @@ func await(t *testing.T, base, path, want string) string {
 	}
 }
 
-// openAsking opens an app whose agent asks, and serves it.
+// openAsking opens and serves an app whose agent asks a question.
 func openAsking(t *testing.T) (a *app.App, base string) {
 	t.Helper()
 	file := write(t, asking)
@@ -142,8 +143,8 @@ func openAsking(t *testing.T) (a *app.App, base string) {
 	return openServed(t, file)
 }
 
-// A server that ends refuses what begins a turn, on every surface, and serves those
-// that there are: their streams, and the answers that they wait for.
+// A server that is shutting down rejects new turns on every surface and keeps serving existing
+// turns: their streams, and the answers that they wait for.
 func TestADrainingServerTakesAnswersAndNothingNew(t *testing.T) {
 	a, base := openAsking(t)
 	over, ctx := grpcClient(t, base)
@@ -217,7 +218,7 @@ func said(id, task, text string) *apb.Message {
 	return &apb.Message{MessageId: id, TaskId: task, Role: apb.Role_ROLE_USER, Parts: []*apb.Part{{Content: &apb.Part_Text{Text: text}}}}
 }
 
-// interactionOf returns what a turn waits for.
+// interactionOf returns the interaction that a turn waits for.
 func interactionOf(t *testing.T, base, id string) string {
 	t.Helper()
 	var list struct {
@@ -230,8 +231,7 @@ func interactionOf(t *testing.T, base, id string) string {
 	return list.Interactions[0].ID
 }
 
-// grpcClient returns a client of the address that the card has for gRPC, and the
-// context of its calls.
+// grpcClient returns a client for the card's gRPC address and the context of its calls.
 func grpcClient(t *testing.T, base string) (apb.A2AServiceClient, context.Context) {
 	t.Helper()
 	_, _, text := request(t, base, "GET /a2a/clerk/.well-known/agent-card.json", true)
@@ -260,8 +260,7 @@ func grpcClient(t *testing.T, base string) (apb.A2AServiceClient, context.Contex
 	return nil, nil
 }
 
-// While a server ends, it waits for the clients that follow a run and owe it an
-// answer, and for no others.
+// During shutdown, a server waits only for clients that follow a run and owe it an answer.
 func TestADrainingServerWaitsForClientsThatOweAnAnswer(t *testing.T) {
 	a, base := openAsking(t)
 	way := surfaceWays("m1")["agent runs"]

@@ -23,7 +23,7 @@ store: {driver: memory}
 server: {public_url: "https://example.com/agents"}
 `
 
-// Example serves the agents of a configuration below /agents of a program's own server.
+// Example serves configured agents below /agents on a program's own server.
 func Example() {
 	dir, err := os.MkdirTemp("", "example-")
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// Fleet returns what keeps revisions; nil before Start.
+// Fleet returns the manager of revisions; nil before Start.
 func (a *App) Fleet() *fleet.Fleet { return a.fleet }
 
-// startFleet makes the store and the runtime agree about the current revision.
+// startFleet makes the store and the runtime agree on the current revision.
 func (a *App) startFleet(ctx context.Context, notifier dispatch.Notifier) error {
 	s := &a.settings
 	logger := s.Logger.Named("fleet")
@@ -60,8 +60,8 @@ func (a *App) startFleet(ctx context.Context, notifier dispatch.Notifier) error 
 	return a.fleet.Start(ctx, s.File)
 }
 
-// describeReadiness returns which revision the process runs, and the state of its tool servers,
-// for those who ask whether it is ready. The server asks once it has started.
+// describeReadiness returns the process's revision and the state of its tool servers for readiness
+// checks. The server calls it once it has started.
 func (a *App) describeReadiness() string {
 	lines := []string{a.describeRevision()}
 	for id, c := range a.toolServers() {

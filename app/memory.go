@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// memoryLimit returns the memory limit for turns in bytes: the configured one, or nine tenths of
-// the process's limit; 0 if unknown.
+// memoryLimit returns the memory limit for turns in bytes: the configured one, or 90 % of the
+// process's limit; 0 if unknown.
 func memoryLimit(configured *int64) int64 {
 	if configured != nil {
 		return *configured

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Options are what Open may be told. All but Files and Components have defaults.
+// Options configures Open. All fields except Files and Components have defaults.
 type Options struct {
 	// Files are the YAML files of the configuration.
 	Files []string
@@ -29,25 +29,23 @@ type Options struct {
 	// Configure adds the program's tools, plugins and providers; nil adds nothing.
 	Configure func(*builder.AgentRuntimeBuilder)
 	// PublicURL is the handler's URL for clients; empty means server.public_url of the
-	// configuration, and no default beyond that.
+	// configuration, which has no default.
 	PublicURL string
 	// Version is the program's version; empty means the one in its build
 	// information.
 	Version string
-	// Telemetry observes turns, MeterProvider records the server's metrics, and Metrics answers
-	// GET /metrics; nil for none.
+	// Telemetry observes turns, MeterProvider records the server's metrics, and Metrics answers GET
+	// /metrics; each may be nil.
 	Telemetry     *telemetry.Telemetry
 	MeterProvider metric.MeterProvider
 	Metrics       http.Handler
-	// Logger logs what happens, with the warnings about the configuration; nil drops
-	// it.
+	// Logger logs events and the configuration's warnings; nil drops them.
 	Logger *zap.Logger
 }
 
-// ConfigError reports a configuration that is invalid.
+// ConfigError reports an invalid configuration.
 type ConfigError struct {
-	// Diagnostics are all that was found, errors and the rest, in the order of the
-	// files.
+	// Diagnostics are all findings, including errors, in the order of the files.
 	Diagnostics diag.List
 }
 
@@ -64,17 +62,16 @@ func (e *ConfigError) Error() string {
 	return text
 }
 
-// ErrNoPublicURL reports that neither Options.PublicURL nor server.public_url is set.
-// Cards of agents need it, because a handler cannot know where it is mounted.
+// ErrNoPublicURL reports that neither Options.PublicURL nor server.public_url is set. Agent cards
+// need it, because a handler cannot know where it is mounted.
 var ErrNoPublicURL = errors.New("server.public_url is required (PublicURL in Go): clients find the agents there")
 
-// Open reads configuration files, proves that every agent resolves, opens the store and processes
-// its turns. Handler serves the configured protocols: server.listen is ignored, but the address
-// for A2A over gRPC is opened.
+// Open reads configuration files, verifies that every agent resolves, opens the store and processes
+// its turns. Handler serves the configured protocols: server.listen is ignored, but the address for
+// A2A over gRPC is opened.
 //
-// The error is a *ConfigError when something is wrong with the configuration, and
-// ErrNoPublicURL when the agents have no public address. An app is ended by
-// Shutdown.
+// The error is a *ConfigError for an invalid configuration, and ErrNoPublicURL if the agents have
+// no public address. Call Shutdown to end the app.
 func Open(ctx context.Context, o Options) (*App, error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
@@ -104,7 +101,7 @@ func Open(ctx context.Context, o Options) (*App, error) {
 	return a, nil
 }
 
-// buildRuntime reads the files and makes a runtime of the agents in them.
+// buildRuntime reads the files and builds a runtime from their agents.
 func (o *Options) buildRuntime(ctx context.Context) (*config.File, *runtime.AgentRuntime, error) {
 	file, found, err := config.Load(o.Files, config.Options{Kinds: o.Components.ConfigKinds(), RequireVariables: true})
 	if err != nil {
@@ -153,7 +150,7 @@ type warnings struct {
 	known map[diag.Identity]bool
 }
 
-// addList logs the diagnostics of publishing, as when peers have other agents.
+// addList logs diagnostics of publishing, such as changed agents of peers.
 func (w *warnings) addList(list diag.List) { w.logList(w.file.Complete(nil, list)) }
 
 func (w *warnings) logList(list diag.List) {
@@ -169,8 +166,8 @@ func (w *warnings) logList(list diag.List) {
 	runtime.LogWarnings(w.logger, fresh)
 }
 
-// Learn lists the tools of tool servers and the agents of peers, and asks servers of models for
-// limits. toolTime limits tool servers; with 0 only their own limits apply. Errors of peers are
+// Learn lists the tools of tool servers and the agents of peers, and queries model servers for
+// limits. toolTime limits tool servers; 0 means only their own limits apply. Errors of peers are
 // reported.
 func Learn(ctx context.Context, b *builder.AgentRuntimeBuilder, toolTime time.Duration, report func(*builder.DiscoveryError)) {
 	learning := ctx
@@ -188,8 +185,8 @@ func Learn(ctx context.Context, b *builder.AgentRuntimeBuilder, toolTime time.Du
 	}
 }
 
-// keepCurrent asks servers of tools and peers again now and then, and serves what
-// listens beside the handler, until Shutdown.
+// keepCurrent periodically queries tool servers and peers again and serves the listeners beside the
+// handler, until Shutdown.
 func (a *App) keepCurrent(logger *zap.Logger) {
 	ctx, stop := context.WithCancel(context.Background())
 	var kept sync.WaitGroup

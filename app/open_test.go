@@ -37,7 +37,7 @@ server:
   keys: [{id: ci, key: ark_right-right-right}]
 `
 
-// publicURL is where clients would find the agents.
+// publicURL is the agents' URL for clients.
 const publicURL = "https://example.com/agents"
 
 // write writes a configuration and returns its name.
@@ -205,7 +205,7 @@ defaults:
 			t.Error(err)
 		}
 	}()
-	// What is known is not said again when agents are published again.
+	// Publishing agents again does not repeat known reports.
 	if _, err := a.Runtime().Publish(t.Context(), func(*registry.Draft) error { return nil }); err != nil {
 		t.Fatal(err)
 	}

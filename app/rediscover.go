@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// DiscoveryTime limits how long listing the agents of peers takes.
+	// DiscoveryTime limits the time for listing the agents of peers.
 	DiscoveryTime = 15 * time.Second
-	// discoveryRetry is when peers are asked again of which one did not answer,
-	// and discoveryInterval when all did.
+	// discoveryRetry is the interval for querying peers again if one did not answer,
+	// discoveryInterval if all did.
 	discoveryRetry    = 15 * time.Second
 	discoveryInterval = 5 * time.Minute
 )
 
-// Rediscover asks the remote sources again, so that a peer which was down, or has
-// other agents now, becomes known. What goes wrong is logged.
+// Rediscover queries the remote sources again, to find peers that were down or whose agents have
+// changed. Problems are logged.
 func Rediscover(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) error {
 	asking, cancel := context.WithTimeout(ctx, DiscoveryTime)
 	defer cancel()
@@ -30,8 +30,8 @@ func Rediscover(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logge
 	return err
 }
 
-// DiscoveryWait returns when the sources are asked again: soon when asking failed,
-// or one was not heard of yet.
+// DiscoveryWait returns when to query the sources again: soon if a query failed or a source has not
+// answered yet.
 func DiscoveryWait(rt *runtime.AgentRuntime, err error) time.Duration {
 	if err != nil {
 		return discoveryRetry

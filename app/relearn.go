@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// StartupToolTime bounds how long a server that starts waits for the tools of
-	// other servers. Those that need longer are waited for while it serves.
+	// StartupToolTime limits how long a starting server waits for other servers' tools. It waits
+	// for slower ones while it serves.
 	StartupToolTime = 5 * time.Second
-	// toolRetry is when servers whose tools are not known are asked again.
+	// toolRetry is the interval for querying servers whose tools are unknown.
 	toolRetry = 15 * time.Second
 )
 
-// KeepLearningTools asks for their tools the servers of which none are known, and servers of models
-// for unknown limits, until ctx ends. Each may take as long as its own limit permits, so this does
-// not hold up a reload. Failures of tool servers are logged once, and again when the cause changes.
+// KeepLearningTools queries tool servers without known tools, and model servers for unknown limits,
+// until ctx ends. Each may take as long as its own limit permits, so this does not delay a reload.
+// Failures of tool servers are logged once, and again when the cause changes.
 func KeepLearningTools(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) {
 	ticker := time.NewTicker(toolRetry)
 	defer ticker.Stop()
@@ -40,7 +40,7 @@ func KeepLearningTools(ctx context.Context, rt *runtime.AgentRuntime, logger *za
 	}
 }
 
-// relearnLimits asks servers of models for unknown limits. Turns do without them, so failures are
+// relearnLimits queries model servers for unknown limits. Turns work without them, so failures are
 // only logged for debugging.
 func relearnLimits(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) {
 	asking, cancel := context.WithTimeout(ctx, toolRetry)
@@ -50,12 +50,11 @@ func relearnLimits(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Lo
 	}
 }
 
-// toolFailures are the causes for which the tools of servers could not be listed
-// when they were last asked, by server.
+// toolFailures maps servers to the cause of the latest failure to list their tools.
 type toolFailures map[string]string
 
-// logChanges logs the failures of a round that are new or have another cause, and
-// the servers that fail no more.
+// logChanges logs a round's failures that are new or have another cause, and the servers that
+// recovered.
 func (f toolFailures) logChanges(err error, logger *zap.Logger) {
 	failed := make(map[string]bool)
 	for _, err := range joinedErrors(err) {
@@ -77,7 +76,7 @@ func (f toolFailures) logChanges(err error, logger *zap.Logger) {
 	}
 }
 
-// joinedErrors returns the errors that one joins.
+// joinedErrors returns the errors joined in err.
 func joinedErrors(err error) []error {
 	if err == nil {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// TestAServerThatStaysDownIsLoggedWhenSomethingChanges asks servers again and again:
-// only changes are logged.
+// TestAServerThatStaysDownIsLoggedWhenSomethingChanges polls servers repeatedly: only changes are
+// logged.
 func TestAServerThatStaysDownIsLoggedWhenSomethingChanges(t *testing.T) {
 	t.Parallel()
 	refused, denied := errors.New("connection refused"), errors.New("401 Unauthorized")
 	port := 40000
 	of := func(server string, cause error) error {
-		port++ // as in the texts of the errors of connections
+		port++ // as in connection error texts
 		return &builder.ToolsError{Server: server, Err: fmt.Errorf("dial from port %d: %w", port, cause)}
 	}
 	core, logged := observer.New(zap.InfoLevel)

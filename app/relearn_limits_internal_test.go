@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// starting is a model server that states its limits once it is up.
+// starting is a model server that reports its limits once it is up.
 type starting struct{ up atomic.Bool }
 
 func (*starting) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// startupRequests are requests of every surface, and how the body of its error begins.
+// startupRequests are requests to every surface, each with the start of its error body.
 var startupRequests = []struct{ surface, read, long, want string }{
 	{"openai", "/v1/models", "/v1/chat/completions", `{"error":{"message":"the server is starting","type":"server_error"`},
 	{"aisdk", "/aisdk/a/c", "/aisdk/a", `the server is starting`},
@@ -31,7 +31,7 @@ var startupRequests = []struct{ surface, read, long, want string }{
 	{"workflows", "/workflow/runs", "/workflow/events", `{"error":{"code":"unavailable","message":"the server is starting"`},
 }
 
-// startingServer returns a server that starts, and a function that sends a request to it.
+// startingServer returns a server that is starting and a function that sends a request to it.
 func startingServer(t *testing.T) (*server.Server, func(method, path, accept string) (int, string), *sdkmetric.ManualReader) {
 	t.Helper()
 	numbers := sdkmetric.NewManualReader()
@@ -79,7 +79,7 @@ func startingServer(t *testing.T) (*server.Server, func(method, path, accept str
 	}, numbers
 }
 
-// awaitRequests waits until the server has n requests to answer.
+// awaitRequests waits until the server has n pending requests.
 func awaitRequests(t *testing.T, numbers *sdkmetric.ManualReader, n int64) {
 	t.Helper()
 	again := time.NewTicker(2 * time.Millisecond)

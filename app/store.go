@@ -14,15 +14,15 @@ import (
 	"go.uber.org/zap"
 )
 
-// MissingStoreError reports that a configuration names a store that the program was built
-// without: Components does not list it.
+// MissingStoreError reports that a configuration names a store that is not in the program's
+// Components.
 type MissingStoreError struct {
-	// Name is the store, and Known are those that the program has.
+	// Name is the missing store, and Known are the available ones.
 	Name  string
 	Known []string
 }
 
-// Error names the store and those there are.
+// Error names the missing store and the available ones.
 func (e *MissingStoreError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("store.driver: this program was built without the store %q, and without any other", e.Name)
@@ -30,7 +30,7 @@ func (e *MissingStoreError) Error() string {
 	return fmt.Sprintf("store.driver: this program was built without the store %q; it has %s", e.Name, strings.Join(e.Known, ", "))
 }
 
-// missingStore returns a driver that fails.
+// missingStore returns a driver that always fails.
 func missingStore(err error) *driver.Driver {
 	open := func(context.Context, store.Settings) (*driver.Engine, error) { return nil, err }
 	migrate := func(context.Context, store.Settings) ([]string, error) { return nil, err }
@@ -38,14 +38,14 @@ func missingStore(err error) *driver.Driver {
 }
 
 const (
-	// firstStorePause and longestStorePause are how long the start waits before it tries
-	// again to reach the store; pauses double in between.
+	// firstStorePause and longestStorePause bound the wait before the next attempt to reach the
+	// store; it doubles each time.
 	firstStorePause   = 250 * time.Millisecond
 	longestStorePause = 5 * time.Second
 )
 
-// reachStore opens the store. While its database is unreachable it tries again, until ctx
-// ends. Any other error, such as a wrong password, is returned at once.
+// reachStore opens the store. While its database is unreachable it retries until ctx ends. Any
+// other error, such as a wrong password, is returned immediately.
 func (a *App) reachStore(ctx context.Context) (*driver.Engine, error) {
 	s := &a.settings
 	kind, logger := s.Components.StoreDriver(s.File), s.Logger.Named("store")

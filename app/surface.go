@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// newSenders makes what tells receivers of each protocol what happens to turns, also
-// for a process that answers no requests itself.
+// newSenders returns each protocol's sender of turn notifications, also for a process that serves
+// no requests.
 func (a *App) newSenders() (map[string]webhook.Sender, error) {
 	made := map[string]webhook.Sender{}
 	for _, one := range a.settings.Components.Surfaces {
@@ -47,7 +47,7 @@ func (a *App) newServer() error {
 		settings.TLS = a.certificate.tlsConfig()
 	}
 	if s.Authenticated() {
-		a.accepted = auth.NewReplaceable(auth.Chain{}) // nobody, until the store is open
+		a.accepted = auth.NewReplaceable(auth.Chain{}) // none until the store is open
 		settings.Authenticator = a.accepted
 	}
 	settings.Logger, settings.Ready = a.settings.Logger.Named("http"), func(ctx context.Context) error { return a.store.Ping(ctx) }
@@ -60,8 +60,8 @@ func (a *App) newServer() error {
 	return err
 }
 
-// localScopes returns the scopes that callers without credentials have besides the usual
-// ones: with the web console they read the configuration, and cannot change it.
+// localScopes returns the additional scopes of callers without credentials: with the web console
+// they may read the configuration but not change it.
 func localScopes(s *settings.Server) []string {
 	if s.Local() && s.ServesConsole() {
 		return []string{settings.ScopeConfigRead}
@@ -69,7 +69,7 @@ func localScopes(s *settings.Server) []string {
 	return nil
 }
 
-// mountSurfaces mounts the protocols, for the callers that the configuration names.
+// mountSurfaces mounts the protocols for the configured callers.
 func (a *App) mountSurfaces(ctx context.Context) error {
 	if a.server == nil {
 		return nil
@@ -119,8 +119,8 @@ func (a *App) ServeLines(ctx context.Context, surface string, caller service.Cal
 	return fmt.Errorf("this program was built without %s over a stream of lines", surface)
 }
 
-// keepsCredentials reports whether clients may leave credentials in the store, by a
-// protocol that the program has and the configuration switches on.
+// keepsCredentials reports whether an available, enabled protocol lets clients leave credentials in
+// the store.
 func (a *App) keepsCredentials(s *settings.Server) bool {
 	for _, one := range a.settings.Components.Surfaces {
 		switch one.Name {

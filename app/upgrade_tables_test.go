@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/sqlite"
 )
 
-// TestUpgradesHaveARowOfEachTable fails for a table of a database without rows in the dumps of
-// TestEveryStoredLayoutIsReadAndContinued for that database.
+// TestUpgradesHaveARowOfEachTable fails for a database table without rows in that database's dumps
+// of TestEveryStoredLayoutIsReadAndContinued.
 func TestUpgradesHaveARowOfEachTable(t *testing.T) {
 	t.Parallel()
 	for kind, list := range map[string]string{
@@ -33,7 +33,7 @@ func TestUpgradesHaveARowOfEachTable(t *testing.T) {
 			}
 			dumped := dumpedTables(t, kind)
 			for _, table := range u.tables(t, list) {
-				// The queue has only jobs that are kept; the migrations are texts without a layout.
+				// The queue contains only retained jobs; the migrations are texts without a layout.
 				if !dumped[table] && table != "agentruntime_migrations" && !strings.HasPrefix(table, "river_") {
 					t.Errorf("no dump has a row of %s: let testdata/upgrade/generate.py make one", table)
 				}
@@ -42,7 +42,7 @@ func TestUpgradesHaveARowOfEachTable(t *testing.T) {
 	}
 }
 
-// dumpedTables returns the tables that have rows in the dumps of a kind of database.
+// dumpedTables returns the tables with rows in the dumps of a database kind.
 func dumpedTables(t *testing.T, kind string) map[string]bool {
 	t.Helper()
 	dumps, err := filepath.Glob("testdata/upgrade/*-" + kind + ".sql")

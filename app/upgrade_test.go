@@ -35,16 +35,16 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// upgraded is where an upgrade test keeps its store.
+// upgraded is the store of an upgrade test.
 type upgraded struct {
 	kind, driver, dsn string
 	dialect           goose.Dialect
 	migrate           func(context.Context, store.Settings) ([]string, error)
 }
 
-// TestEveryStoredLayoutIsReadAndContinued upgrades a store of each layout of rows that has
-// been on main since 22 November 2026; testdata/upgrade/generate.py made the dumps. It
-// reads every record, answers what waits, and lets everything continue to its end.
+// TestEveryStoredLayoutIsReadAndContinued upgrades a store of each row layout that has been on main
+// since 22 November 2026; testdata/upgrade/generate.py made the dumps. It reads every record,
+// answers waiting turns, and lets everything run to completion.
 func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
 	// The agent far of the configuration is the agent clerk of the same server.
 	var peer atomic.Pointer[app.App]
@@ -87,8 +87,8 @@ func TestEveryStoredLayoutIsReadAndContinued(t *testing.T) {
 	}
 }
 
-// load makes the tables of the version of a dump, fills them, and returns the version. The
-// peer of the dump has moved to a URL.
+// load creates the tables of a dump's version, fills them, and returns the version. The dump's peer
+// has moved to a URL.
 func (u *upgraded) load(t *testing.T, dump, url string) (version int64) {
 	t.Helper()
 	rows, err := os.ReadFile(dump)
@@ -120,7 +120,7 @@ func (u *upgraded) load(t *testing.T, dump, url string) (version int64) {
 	return version
 }
 
-// migrateQueue makes the tables of the queue.
+// migrateQueue creates the queue's tables.
 func (u *upgraded) migrateQueue(t *testing.T) error {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), u.dsn)
@@ -153,15 +153,16 @@ func (u *upgraded) readRevocations(t *testing.T) {
 
 const (
 	localKey = "ark_local-local-local-local"
-	// hostedSince is the version of the tables from which on dumps have turns of a hosted provider, and feedback.
+	// hostedSince is the first table version whose dumps have turns of a hosted provider, and
+	// feedback.
 	hostedSince = 22
-	// extraSince is the version of the tables from which on dumps have requests to models, and a held overlay.
+	// extraSince is the first table version whose dumps have model requests and a held overlay.
 	extraSince = 23
-	// settingsForUpgrade are what the server had besides its address.
+	// settingsForUpgrade are the server's settings besides its address.
 	settingsForUpgrade = `encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=, keys: [{id: local, key: ` + localKey + `, tenant: local}]`
 )
 
-// open starts an app with the configuration that the store was filled with.
+// open starts an app with the configuration that filled the store.
 func (u *upgraded) open(t *testing.T, dir string, version int64, url string) *app.App {
 	t.Helper()
 	read := func(name string) string {
@@ -206,7 +207,7 @@ func (u *upgraded) open(t *testing.T, dir string, version int64, url string) *ap
 	return opened
 }
 
-// upgradedApp works on a store that was upgraded.
+// upgradedApp is an app on an upgraded store.
 type upgradedApp struct {
 	*testing.T
 	*app.App
@@ -230,7 +231,7 @@ func (w *upgradedApp) await(what string, holds func() bool) {
 	}
 }
 
-// turns returns all turns, those of workflows included.
+// turns returns all turns, including workflow turns.
 func (w *upgradedApp) turns() []*service.Turn {
 	w.Helper()
 	page, err := w.Service().ListTurns(w.Context(), service.Operator(), service.TurnQuery{Page: store.Page{Limit: store.MaxPage}})
@@ -240,8 +241,8 @@ func (w *upgradedApp) turns() []*service.Turn {
 	return page.Turns
 }
 
-// finishTurns approves the calls that wait, until the runs of workflows and all turns have
-// succeeded. A run that has ended starts no more turns.
+// finishTurns approves waiting calls until all workflow runs and turns have succeeded. A run that
+// has ended starts no more turns.
 func (w *upgradedApp) finishTurns(hasRuns bool) {
 	w.Helper()
 	answered := 0
@@ -251,7 +252,7 @@ func (w *upgradedApp) finishTurns(hasRuns bool) {
 		far := slices.ContainsFunc(live, func(t *service.Turn) bool { return t.AgentID == "far" })
 		for _, t := range live {
 			if far != (t.AgentID == "far") {
-				continue // the turn that the peer made ends with it
+				continue // the turn made by the peer ends with it
 			}
 			open, err := w.Service().ListInteractions(w.Context(), service.Operator(), service.InteractionQuery{TurnID: t.ID, State: store.InteractionPending})
 			if err != nil {
@@ -286,7 +287,7 @@ func (w *upgradedApp) finishTurns(hasRuns bool) {
 		slept = 2 // with tools that are sealed
 	}
 	if w.hasHosted {
-		// The provider gets the result of the call that waited, and remembers the answers before it.
+		// The provider receives the result of the waiting call and remembers the earlier answers.
 		if said[`{"n":21}`+"\n"] != 1 || said["kept elsewhere"] != 1 {
 			w.Errorf("the turns of the hosted provider answer %v", said)
 		}
@@ -297,7 +298,7 @@ func (w *upgradedApp) finishTurns(hasRuns bool) {
 	}
 }
 
-// finishedRun reports whether the only run of a workflow has succeeded.
+// finishedRun reports whether a workflow's only run has succeeded.
 func (w *upgradedApp) finishedRun() bool {
 	w.Helper()
 	runs, _, err := w.Workflows().ListRuns(w.Context(), w.caller, workflow.RunQuery{})
@@ -307,7 +308,7 @@ func (w *upgradedApp) finishedRun() bool {
 	return len(runs) == 1 && runs[0].Status == store.RunSucceeded
 }
 
-// readRecords reads what belongs to turns and sessions.
+// readRecords reads the records of turns and sessions.
 func (w *upgradedApp) readRecords() {
 	w.Helper()
 	for _, t := range w.turns() {
@@ -354,7 +355,7 @@ func (w *upgradedApp) readRecords() {
 	}
 }
 
-// readRequests reads the requests to models that were stored before the upgrade.
+// readRequests reads the model requests stored before the upgrade.
 func (w *upgradedApp) readRequests() {
 	w.Helper()
 	caller := w.caller
@@ -374,7 +375,7 @@ func (w *upgradedApp) readRequests() {
 	w.Error("no turn has requests")
 }
 
-// readTenant reads what belongs to the tenant: its overlay, variables, schedules and triggers.
+// readTenant reads the tenant's records: its overlay, variables, schedules and triggers.
 func (w *upgradedApp) readTenant() {
 	w.Helper()
 	current, err := w.Fleet().Tenant("local").Current(w.Context())
@@ -411,7 +412,7 @@ func (w *upgradedApp) readTenant() {
 	}
 }
 
-// continueSessions gives each session another turn, and forks it.
+// continueSessions adds a turn to each session and forks it.
 func (w *upgradedApp) continueSessions() {
 	w.Helper()
 	page, err := w.Service().ListSessions(w.Context(), service.Operator(), store.SessionQuery{Page: store.Page{Limit: store.MaxPage}})

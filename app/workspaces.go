@@ -13,8 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// NewWorkspaces returns what makes the workspaces of sessions; nil where the configuration
-// has none.
+// NewWorkspaces returns the manager of session workspaces; nil if the configuration has none.
 func NewWorkspaces(f *config.File, logger *zap.Logger) (*workspace.Manager, error) {
 	w := &f.Workspaces
 	if !w.On() {
@@ -26,10 +25,10 @@ func NewWorkspaces(f *config.File, logger *zap.Logger) (*workspace.Manager, erro
 	})
 }
 
-// dsnPassword matches the password in a text of key=value pairs.
+// dsnPassword matches the password in a key=value connection string.
 var dsnPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
 
-// storeName returns a unique name for a store; empty for a store in memory. Changing a database
+// storeName returns a unique name for a store; empty for an in-memory store. Changing a database
 // password does not change the name.
 func storeName(s *settings.Store) string {
 	place := s.DSN

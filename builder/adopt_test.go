@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// declared is a component that a configuration declares.
+// declared is a component declared by a configuration.
 type declared struct {
 	says
 	plain
@@ -39,15 +39,15 @@ type componentSettings struct {
 	Secret string `json:"secret,omitempty" secret:"true" doc:"What it does not say."`
 }
 
-// MarshalJSON leaves the secret out.
+// MarshalJSON omits the secret.
 func (c componentSettings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"answer": c.Answer})
 }
 
-// reloaded is a series of configurations that take each other's place.
+// reloaded is a series of configurations, each of which replaces the previous one.
 type reloaded struct {
 	runtime *runtime.AgentRuntime
-	// made are all components, whether they were used or not.
+	// made holds all components, used or not.
 	made []*declared
 }
 
@@ -66,7 +66,7 @@ func (r *reloaded) options() config.Options {
 	}}
 }
 
-// newBuilder returns a builder with what a document declares; nil if that is wrong.
+// newBuilder returns a builder for a document, or nil if the document is invalid.
 func (r *reloaded) newBuilder(document []byte) *builder.AgentRuntimeBuilder {
 	file, found := config.Parse([]config.Source{{Name: "agents.json", Data: document}}, r.options())
 	if found.HasErrors() {
@@ -75,7 +75,7 @@ func (r *reloaded) newBuilder(document []byte) *builder.AgentRuntimeBuilder {
 	return builder.New().WithConfig(file)
 }
 
-// reload does what a server does that reads its files again.
+// reload does the work of a server that reads its files again.
 func (r *reloaded) reload(b *builder.AgentRuntimeBuilder) (found, published []string, err error) {
 	current := r.runtime.AcquireRevision()
 	defer current.Release()
@@ -91,7 +91,7 @@ func (r *reloaded) reload(b *builder.AgentRuntimeBuilder) (found, published []st
 	return found, describe(rev), nil
 }
 
-// describe writes what can be seen of a revision.
+// describe lists the observable properties of a revision.
 func describe(rev *registry.Revision) []string {
 	out := []string{rev.Hash(), rev.Set().Document, rev.Set().DeclaredHash(), fmt.Sprint(rev.Diagnostics())}
 	for _, id := range rev.Set().AgentIDs() {
@@ -110,10 +110,10 @@ func describe(rev *registry.Revision) []string {
 
 var durations = regexp.MustCompile(`"duration_ns":[0-9]+`)
 
-// TestPropertyAReloadComesToWhatABuildFromScratchDoes reads random configurations one
-// after another. Each must come to what it does if nothing was there before: in what is
-// found wrong with it, in the hashes, and in the plan of each agent. What was current and
-// is not closed, and what is not current any more, or was refused, is closed once.
+// TestPropertyAReloadComesToWhatABuildFromScratchDoes reads random configurations in sequence. Each
+// must have the same result as a build from scratch: its diagnostics, its hashes, and each agent's
+// plan. Current components stay open; components that are no longer current or were rejected are
+// closed once.
 func TestPropertyAReloadComesToWhatABuildFromScratchDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -155,7 +155,7 @@ func TestPropertyAReloadComesToWhatABuildFromScratchDoes(t *testing.T) {
 	})
 }
 
-// empty returns a runtime that knows nothing.
+// empty returns an empty runtime.
 func (*reloaded) empty(t *rapid.T) *runtime.AgentRuntime {
 	rt, err := builder.New().Build()
 	if err != nil {
@@ -164,7 +164,7 @@ func (*reloaded) empty(t *rapid.T) *runtime.AgentRuntime {
 	return rt
 }
 
-// checkClosed fails the test unless exactly what is not current is closed.
+// checkClosed fails the test unless exactly the components that are not current are closed.
 func (r *reloaded) checkClosed(t *rapid.T) {
 	set := r.runtime.Revision().Set()
 	var current []*declared
@@ -181,7 +181,7 @@ func (r *reloaded) checkClosed(t *rapid.T) {
 	}
 }
 
-// entryOf is an entry of a registry of a document.
+// entryOf is an entry in a document's registry.
 type entryOf struct {
 	id    string
 	value map[string]any
@@ -195,7 +195,7 @@ type documentEditor struct {
 	defaults string
 }
 
-// kindsOfEntries are the registries of a document, and the ids of their entries.
+// kindsOfEntries are a document's registries and the ids of their entries.
 var kindsOfEntries = map[string][]string{
 	"providers": {"p", "q"}, "models": {"m", "n"}, "tools": {"t", "u", "v"}, "agents": {"a", "b", "c", "d", "e"},
 }
@@ -250,7 +250,7 @@ func (e *documentEditor) draw(kind string) map[string]any {
 	return a
 }
 
-// document returns the document, with the entries in their order.
+// document returns the document with its entries in order.
 func (e *documentEditor) document() []byte {
 	out := []byte(`{"version":1`)
 	for _, kind := range []string{"providers", "models", "tools", "agents"} {

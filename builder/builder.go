@@ -1,6 +1,6 @@
-// Package builder makes runtimes. An AgentRuntimeBuilder collects agents,
-// models, providers, tools and plugins, from Go or from a loaded configuration
-// file; it keeps every error, and Build checks that every agent resolves.
+// Package builder builds runtimes. An AgentRuntimeBuilder collects agents, models, providers, tools
+// and plugins, from Go or from a loaded configuration file; it keeps every error, and Build checks
+// that every agent resolves.
 package builder
 
 import (
@@ -30,10 +30,10 @@ import (
 // all of their errors. Only one goroutine may use a builder.
 type AgentRuntimeBuilder struct {
 	set *registry.Set
-	// errs are the errors of the With methods, discovery the latest Discover's, and probes and
-	// refresh the latest ProbePeers' and RefreshTools'.
+	// errs are the errors of the With methods, and discovery, probes and refresh those of the
+	// latest Discover, ProbePeers and RefreshTools.
 	errs, discovery, probes, refresh []error
-	// tenant has the variables for listing the tools of servers; nil for none.
+	// tenant holds the variables for listing the tools of servers, or nil.
 	tenant   tools.TenantSource
 	sources  int
 	logger   *zap.Logger
@@ -41,7 +41,7 @@ type AgentRuntimeBuilder struct {
 	warn     func(diag.List)
 	newID    func() string
 	depth    int
-	// base is the revision whose entries were adopted; nil for none.
+	// base is the revision whose entries were adopted, or nil.
 	base *registry.Revision
 	// local runs the agents without an endpoint.
 	local backend.Backend
@@ -84,9 +84,8 @@ func (b *AgentRuntimeBuilder) WithModelPool(pool spec.Pool) *AgentRuntimeBuilder
 	return b
 }
 
-// WithProvider adds the executor of a provider. Nil is an error, once: a
-// placeholder takes its place, so that what refers to it does not look wrong,
-// too. So it is with tools and plugins.
+// WithProvider adds the executor of a provider. Nil is reported once: a placeholder replaces it, so
+// that references to it do not fail too. The same applies to tools and plugins.
 func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *AgentRuntimeBuilder {
 	if exec == nil {
 		b.addInvalid(b.set.Providers.Path(id), "provider %q is nil", id)
@@ -96,8 +95,8 @@ func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *Agen
 	return b
 }
 
-// WithTool adds a global tool, which agents see as far as their catalogs allow.
-// Of a tools.Bundle it adds the members.
+// WithTool adds a global tool, which agents see if their catalogs allow it. For a tools.Bundle it
+// adds the members.
 func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntimeBuilder {
 	if tool == nil {
 		b.addInvalid(b.set.Tools.Path(id), "tool %q is nil", id)
@@ -107,7 +106,7 @@ func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntime
 	return b
 }
 
-// WithPlugin adds a plugin, which runs for the agents whose plugin_ids name it.
+// WithPlugin adds a plugin for the agents that name it in plugin_ids.
 func (b *AgentRuntimeBuilder) WithPlugin(id string, plugin plugins.Plugin) *AgentRuntimeBuilder {
 	if plugin == nil {
 		b.addInvalid(b.set.Plugins.Path(id), "plugin %q is nil", id)
@@ -117,8 +116,8 @@ func (b *AgentRuntimeBuilder) WithPlugin(id string, plugin plugins.Plugin) *Agen
 	return b
 }
 
-// WithAvailablePlugin adds a plugin that comes with the program. It differs
-// from WithPlugin in that nobody is told when no agent uses it.
+// WithAvailablePlugin adds a plugin that comes with the program. Unlike WithPlugin it causes no
+// warning if no agent uses the plugin.
 func (b *AgentRuntimeBuilder) WithAvailablePlugin(id string, plugin plugins.Plugin) *AgentRuntimeBuilder {
 	b.set.Available[id] = true
 	return b.WithPlugin(id, plugin)
@@ -137,8 +136,8 @@ func (b *AgentRuntimeBuilder) WithBackend(factory backend.Factory) *AgentRuntime
 	return b
 }
 
-// WithLocalBackend runs the agents without an endpoint on another backend than the local
-// loop. It must be able to do all that the loop can.
+// WithLocalBackend sets the backend of agents without an endpoint, instead of the local loop. It
+// must support everything that the loop does.
 func (b *AgentRuntimeBuilder) WithLocalBackend(where backend.Backend) *AgentRuntimeBuilder {
 	if where == nil {
 		return b.addInvalid("backends", "the local backend is nil")
@@ -147,7 +146,7 @@ func (b *AgentRuntimeBuilder) WithLocalBackend(where backend.Backend) *AgentRunt
 	return b
 }
 
-// WithAgentProvider adds a provider of agents that the runtime hosts.
+// WithAgentProvider adds an agent provider that the runtime hosts.
 func (b *AgentRuntimeBuilder) WithAgentProvider(id string, provider backend.AgentProvider) *AgentRuntimeBuilder {
 	if provider == nil {
 		b.addInvalid(b.set.AgentProviders.Path(id), "agent provider %q is nil", id)
@@ -157,14 +156,14 @@ func (b *AgentRuntimeBuilder) WithAgentProvider(id string, provider backend.Agen
 	return b
 }
 
-// kindOf asks a factory for its kind. A panic, as of a nil pointer, is an error.
+// kindOf returns a factory's kind. A panic, as of a nil pointer, is an error.
 func kindOf(factory backend.Factory) (kind string, err error) {
 	defer panics.Recover(&err)
 	return factory.Kind(), nil
 }
 
-// WithRemoteAgents adds a peer whose agents appear as "<name>/<agent>" once
-// they are discovered; see BuildAndDiscover.
+// WithRemoteAgents adds a peer whose agents appear as "<name>/<agent>" once discovered; see
+// BuildAndDiscover.
 func (b *AgentRuntimeBuilder) WithRemoteAgents(source spec.RemoteSource) *AgentRuntimeBuilder {
 	return b.addSource(&registry.Source{Spec: source})
 }
@@ -189,7 +188,7 @@ func (b *AgentRuntimeBuilder) WithDefaults(defaults spec.Defaults) *AgentRuntime
 	return b
 }
 
-// WithTenants sets what tenants may set for themselves.
+// WithTenants sets what tenants may configure themselves.
 func (b *AgentRuntimeBuilder) WithTenants(tenants spec.Tenants) *AgentRuntimeBuilder {
 	for _, d := range tenants.Validate() {
 		d.Path = diag.Join("tenants", d.Path)
@@ -199,8 +198,7 @@ func (b *AgentRuntimeBuilder) WithTenants(tenants spec.Tenants) *AgentRuntimeBui
 	return b
 }
 
-// WithLogger sets the logger of the runtime and of the components that a
-// configuration file declares.
+// WithLogger sets the logger of the runtime and of configured components.
 func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilder {
 	if logger != nil {
 		b.logger = logger
@@ -209,20 +207,19 @@ func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilde
 }
 
 // WithWarnings sets the function that receives the warnings of each new current revision, from
-// Build or a later publish, without the previous revision's. By default they are logged.
+// Build or a later publish, except those of the previous revision. By default they are logged.
 func (b *AgentRuntimeBuilder) WithWarnings(warn func(diag.List)) *AgentRuntimeBuilder {
 	b.warn = warn
 	return b
 }
 
-// WithTelemetry sets what observes the turns; nil, the default, does not.
+// WithTelemetry sets the observer of turns; nil, the default, observes nothing.
 func (b *AgentRuntimeBuilder) WithTelemetry(t *telemetry.Telemetry) *AgentRuntimeBuilder {
 	b.observer = t
 	return b
 }
 
-// WithDelegationDepth sets how deep delegates may be nested; the default is
-// resolve.DefaultDepth.
+// WithDelegationDepth sets how deeply delegates may nest; the default is resolve.DefaultDepth.
 func (b *AgentRuntimeBuilder) WithDelegationDepth(depth int) *AgentRuntimeBuilder {
 	if depth < 1 {
 		return b.addInvalid("", "the delegation depth is %d; it must be 1 or more", depth)
@@ -231,8 +228,7 @@ func (b *AgentRuntimeBuilder) WithDelegationDepth(depth int) *AgentRuntimeBuilde
 	return b
 }
 
-// WithIDs sets what makes the ids of turns; the default makes UUIDs of
-// version 7.
+// WithIDs sets the generator of turn ids; the default generates version 7 UUIDs.
 func (b *AgentRuntimeBuilder) WithIDs(newID func() string) *AgentRuntimeBuilder {
 	b.newID = newID
 	return b
@@ -249,21 +245,20 @@ func (b *AgentRuntimeBuilder) addInvalid(path, format string, args ...any) *Agen
 	return b
 }
 
-// Build makes the runtime and resolves every agent once, so that what cannot
-// run is found now. The error is a *BuildError with all that is wrong.
+// Build builds the runtime and resolves every agent once to find those that cannot run. The error
+// is a *BuildError with all problems.
 func (b *AgentRuntimeBuilder) Build() (*runtime.AgentRuntime, error) {
 	return b.buildChecked(context.Background(), resolve.Check)
 }
 
-// BuildUnchecked builds the runtime without resolving anything: an agent that cannot run fails
-// when it is first used. The error is a *BuildError with the errors of the With methods.
+// BuildUnchecked builds the runtime without resolving anything: an agent that cannot run fails on
+// first use. The error is a *BuildError with the errors of the With methods.
 func (b *AgentRuntimeBuilder) BuildUnchecked() (*runtime.AgentRuntime, error) {
 	return b.buildChecked(context.Background(), nil)
 }
 
-// Check does what Build does and returns everything it finds, warnings and
-// notes included, without making a runtime. The revision is nil when ctx ended
-// first.
+// Check checks what Build would and returns all findings, including warnings and notes, without
+// building a runtime. The revision is nil if ctx ended first.
 func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, diag.List) {
 	base := b.base
 	if base == nil {
@@ -285,19 +280,19 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 	return rev, withoutAmbiguity(found).Dedup()
 }
 
-// BuildRevision returns a separate revision, which is current in no runtime. It is not checked:
+// BuildRevision returns a separate revision that is not current in any runtime. It is unchecked:
 // anything unresolved fails when a turn needs it.
 func (b *AgentRuntimeBuilder) BuildRevision(ctx context.Context) (*registry.Revision, error) {
 	return registry.NewStore(nil).PublishUnchecked(ctx, b.fillDraft)
 }
 
-// withoutAmbiguity leaves out that references are ambiguous: the id that is a
-// model's and a pool's was refused when the second of them was added.
+// withoutAmbiguity drops diagnostics about ambiguous references: an id of both a model and a pool
+// was rejected when the second was added.
 func withoutAmbiguity(list diag.List) diag.List {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.AmbiguousModel })
 }
 
-// joinedError returns the errors found before anything was resolved.
+// joinedError returns the errors found before resolving.
 func (b *AgentRuntimeBuilder) joinedError() error {
 	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...), errors.Join(b.probes...), errors.Join(b.refresh...))
 }
@@ -336,16 +331,15 @@ func (b *AgentRuntimeBuilder) fillDraft(draft *registry.Draft) error {
 	return nil
 }
 
-// BuildError says why no runtime was built: everything that is wrong, of every
-// agent.
+// BuildError reports why no runtime was built: all problems of all agents.
 type BuildError struct {
-	// Diagnostics is all that was found, warnings and notes included.
+	// Diagnostics are all findings, including warnings and notes.
 	Diagnostics diag.List
 	// Err is the errors joined. errors.As finds each of them.
 	Err error
 }
 
-// Error counts the errors and lists them, one a line.
+// Error counts and lists the errors, one per line.
 func (e *BuildError) Error() string {
 	n := e.Diagnostics.Count(diag.Error)
 	if n <= 1 {

@@ -31,8 +31,8 @@ func TestAnEmptyBuilderBuilds(t *testing.T) {
 	}
 }
 
-// What the With methods and the dry run find comes back together, that of the
-// With methods first, in the order of the calls.
+// The findings of the With methods and of the dry run are returned together, the With methods'
+// first, in the order of the calls.
 func TestAllErrorsComeBackTogether(t *testing.T) {
 	t.Parallel()
 	b := demo().
@@ -101,8 +101,7 @@ func TestBuildUncheckedLeavesTheAgentsToTheirFirstTurn(t *testing.T) {
 	}
 }
 
-// Nil arguments are mistakes of the caller, or stand for the default; none
-// panics.
+// Nil arguments are caller errors or select the default; no call panics.
 func TestNilArguments(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -141,8 +140,7 @@ func TestNilArguments(t *testing.T) {
 	}
 }
 
-// A runtime that was built is not touched by what happens to the builder, or to
-// the records that it was given.
+// A built runtime is unaffected by changes to the builder or to the records passed to it.
 func TestABuiltRuntimeIsItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -36,33 +36,32 @@ func (e *BundleError) Diagnostic() diag.Diagnostic {
 	return d
 }
 
-// RefreshTools asks all servers that tools come from for them, at the same
-// time, and keeps what goes wrong until it is called again. A server that fails
-// keeps the tools that are known of it.
+// RefreshTools lists the tools of all tool servers concurrently and keeps the errors until it is
+// called again. A server that fails keeps its known tools.
 func (b *AgentRuntimeBuilder) RefreshTools(ctx context.Context) {
 	b.refresh = nil
 	for _, err := range b.refreshBundles(ctx, func(tools.LiveBundle) bool { return true }) {
 		b.refresh = append(b.refresh, err)
 		if bundle, _ := b.set.Bundles.Get(err.Bundle); len(bundle.Found) > 0 {
-			// The error says more than the earlier diagnostic.
+			// The error is more specific than the earlier diagnostic.
 			b.set.Bundles.Put(err.Bundle, &registry.Bundle{Source: bundle.Source})
 		}
 	}
 }
 
-// ListToolsFor lists tools with one tenant's variables, for servers whose settings refer to
-// tenant variables. Without it the variables' defaults are used.
+// ListToolsFor lists tools with one tenant's variables, for servers whose settings refer to tenant
+// variables. By default the variables' defaults are used.
 func (b *AgentRuntimeBuilder) ListToolsFor(tenant tools.TenantSource) { b.tenant = tenant }
 
-// LearnTools lists the tools of servers without known tools. A server that fails has no tools;
-// that is logged, and the dry run warns about it.
+// LearnTools lists the tools of servers without known tools. A failed server has no tools; this is
+// logged, and the dry run warns about it.
 func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
 	for _, err := range b.refreshBundles(ctx, func(l tools.LiveBundle) bool { return !l.Known() }) {
 		b.logger.Named("tool."+err.Bundle).Warn("the tools cannot be listed", zap.Error(err.Err))
 	}
 }
 
-// UnknownTools returns the servers without known tools, and how the ids of their tools begin.
+// UnknownTools maps the servers without known tools to the prefix of their tools' ids.
 func (b *AgentRuntimeBuilder) UnknownTools() map[string]string {
 	unknown := map[string]string{}
 	for id, bundle := range b.set.Bundles.All() {
@@ -86,9 +85,9 @@ func (e *ToolsError) Error() string { return fmt.Sprintf("list the tools of %s: 
 // Unwrap returns the cause.
 func (e *ToolsError) Unwrap() error { return e.Err }
 
-// RelearnTools asks for their tools the servers of which a runtime knows none, and
-// publishes a revision for each that answers. Without such servers it does nothing.
-// It returns what went wrong, a *ToolsError for each such server, joined.
+// RelearnTools lists the tools of a runtime's servers without known tools, and publishes a revision
+// for each server that answers. Without such servers it does nothing. It returns the joined errors,
+// one *ToolsError per failed server.
 func RelearnTools(ctx context.Context, rt *runtime.AgentRuntime) error {
 	bundles := rt.Revision().Set().Bundles
 	ids := bundles.IDs()
@@ -108,14 +107,13 @@ func RelearnTools(ctx context.Context, rt *runtime.AgentRuntime) error {
 	return errors.Join(errs...)
 }
 
-// hasNoCatalog reports whether a revision has none of the tools of a bundle because
-// they were not known.
+// hasNoCatalog reports whether a revision lacks a bundle's tools because they were unknown.
 func hasNoCatalog(bundle *registry.Bundle) bool {
 	return slices.ContainsFunc(bundle.Found, func(d diag.Diagnostic) bool { return d.Code == diag.NoCatalog })
 }
 
-// publishTools lists the tools of one bundle and publishes them, unless another configuration has
-// replaced it in the meantime.
+// publishTools lists and publishes the tools of one bundle, unless another configuration has
+// replaced it meanwhile.
 func publishTools(ctx context.Context, rt *runtime.AgentRuntime, id string, live tools.LiveBundle) error {
 	if err := refreshBundle(ctx, live, &tools.TenantVariables{Declared: rt.Revision().Set().Tenants}); err != nil {
 		return err
@@ -132,7 +130,7 @@ func publishTools(ctx context.Context, rt *runtime.AgentRuntime, id string, live
 	return nil
 }
 
-// refreshBundles asks the bundles that are due, and adds their members.
+// refreshBundles lists the bundles that are due and adds their members.
 func (b *AgentRuntimeBuilder) refreshBundles(ctx context.Context, due func(tools.LiveBundle) bool) []*BundleError {
 	ids := b.set.Bundles.IDs()
 	errs := make([]error, len(ids))
@@ -160,8 +158,7 @@ func (b *AgentRuntimeBuilder) refreshBundles(ctx context.Context, due func(tools
 	return failed
 }
 
-// refreshBundle asks one bundle, with the variables of a tenant if it needs any. A panic is
-// an error.
+// refreshBundle lists one bundle, with a tenant's variables if it needs any. A panic is an error.
 func refreshBundle(ctx context.Context, bundle tools.LiveBundle, tenant *tools.TenantVariables) (err error) {
 	defer panics.Recover(&err)
 	if of, ok := bundle.(tools.TenantBundle); ok {
@@ -182,8 +179,8 @@ func (b *AgentRuntimeBuilder) Close() error {
 // errNotIn is returned if the runtime no longer has the bundle.
 var errNotIn = errors.New("the bundle is gone")
 
-// publishOnChange has a runtime publish a revision whenever the tools of a bundle change.
-// For the bundles of the revision that was built on that was done before.
+// publishOnChange makes a runtime publish a revision whenever a bundle's tools change. Bundles of
+// the base revision are already watched.
 func (b *AgentRuntimeBuilder) publishOnChange(rt *runtime.AgentRuntime) {
 	for id, bundle := range b.set.Bundles.All() {
 		live, ok := bundle.Source.(tools.LiveBundle)

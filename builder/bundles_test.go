@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// live is a server of tools that a test plays.
+// live is a tool server controlled by a test.
 type live struct {
 	tools.Tool
 	mu      sync.Mutex
@@ -62,7 +62,7 @@ func (l *live) Close() error {
 	return nil
 }
 
-// become changes the tools as a server does by itself.
+// become changes the tools, as a server may at any time.
 func (l *live) become(names ...string) {
 	l.mu.Lock()
 	l.names = names
@@ -70,7 +70,7 @@ func (l *live) become(names ...string) {
 	l.changed(context.Background())
 }
 
-// seen lists the codes and paths of what a check finds.
+// seen lists the codes and paths of a check's findings.
 func seen(b *builder.AgentRuntimeBuilder) string {
 	_, list := b.Check(context.Background())
 	var out []string

@@ -22,7 +22,7 @@ import (
 )
 
 // WithConfig adds everything that a loaded configuration declares. Components are created but not
-// started. One that fails, or has invalid settings, is replaced by a placeholder, so that
+// started. A component that fails or has invalid settings is replaced by a placeholder, so that
 // references to it do not fail too.
 func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 	if f == nil {
@@ -104,10 +104,10 @@ func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
 	if f.Defaults != nil {
 		b.WithDefaults(*f.Defaults)
 	}
-	b.set.Tenants = f.TenantRules // the loader has checked it
+	b.set.Tenants = f.TenantRules // checked by the loader
 }
 
-// errBroken is the error of settings that the loader has reported as wrong.
+// errBroken is the error for settings that the loader reported.
 var errBroken = errors.New("its settings are wrong")
 
 // createComponent makes the component of an entry. A panic of the kind is an error.
@@ -119,8 +119,7 @@ func createComponent[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (com
 	return e.Kind.Create(settings, e.Config)
 }
 
-// keepDeclaration keeps how a component was declared, if it was made and depends on
-// nothing else.
+// keepDeclaration stores a component's declaration, if it was created and depends on nothing else.
 func keepDeclaration[S, T any](set *registry.Set, path string, e config.Entry[spec.Kind[S, T]], err error) {
 	if e.Kind.Pure && err == nil {
 		set.Declarations[path] = registry.Declaration{Type: e.Kind.Type, Dir: e.Dir, Settings: e.Config}
@@ -136,7 +135,7 @@ func setFingerprint(set *registry.Set, path, typ string, settings any) {
 	}
 	data, err := encode()
 	if err != nil {
-		return // settings that cannot be written have no fingerprint
+		return // settings that cannot be encoded have no fingerprint
 	}
 	fields := make(map[string]json.RawMessage)
 	if json.Unmarshal(data, &fields) != nil {
@@ -173,7 +172,7 @@ type unavailableTool struct {
 	parameters json.RawMessage
 }
 
-// parametersOf returns the schema of arguments among the settings of a tool.
+// parametersOf returns the parameter schema in a tool's settings.
 func parametersOf(settings any) json.RawMessage {
 	var declared struct {
 		Parameters json.RawMessage `json:"parameters"`
@@ -198,16 +197,16 @@ func (t unavailableTool) Call(context.Context, *tools.Call) (tools.Result, error
 // unavailableProvider replaces an agent provider that could not be created.
 type unavailableProvider struct{ err error }
 
-// Validate finds nothing: the error is reported for the provider itself.
+// Validate returns nil: the error is reported for the provider itself.
 func (unavailableProvider) Validate(*spec.Endpoint) diag.List { return nil }
 
-// Host returns a backend that runs nothing.
+// Host returns a backend that always fails.
 func (p unavailableProvider) Host(*spec.Endpoint) (backend.Backend, error) { return p, nil }
 
 // Probe returns nil: the error is reported for the provider itself.
 func (unavailableProvider) Probe(context.Context, *spec.Agent) error { return nil }
 
-// Profile promises all, so that nothing else looks wrong.
+// Profile claims everything, so that nothing else is reported.
 func (unavailableProvider) Profile() backend.Profile { return backend.LocalProfile() }
 
 // Execute returns why the provider could not be made.

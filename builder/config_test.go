@@ -21,7 +21,7 @@ import (
 // nothing is the record of a component without settings.
 type nothing struct{}
 
-// kind returns a kind whose components come from a function.
+// kind returns a kind whose components are made by a function.
 func kind[S, T any](make func() (T, error)) spec.Kind[S, T] {
 	return spec.NewKind("k", "A kind of a test.", func(S, *nothing) (T, error) { return make() })
 }
@@ -82,7 +82,7 @@ func TestProvidersWriteToTheLogOfTheRuntime(t *testing.T) {
 	}
 }
 
-// A component that cannot be made is one error, whatever refers to it.
+// A component that cannot be made causes one error, however many entries refer to it.
 func TestComponentsThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
@@ -131,8 +131,7 @@ func TestComponentsThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// What the loader has complained about is not complained about again, but
-// nothing is built from it.
+// The loader's findings are not reported again, and nothing is built from the broken entries.
 func TestBrokenEntriesAreNotMade(t *testing.T) {
 	t.Parallel()
 	f := file(func() (model.Executor, error) { t.Error("it was made"); return nil, nil }, goodTool, goodPlugin)
@@ -151,8 +150,8 @@ func TestBrokenEntriesAreNotMade(t *testing.T) {
 
 var _ diag.Diagnoser = (*builder.DiscoveryError)(nil)
 
-// A kind of plugins declares which sections its plugins read, so that a section that
-// guards is an error if the configuration declares no plugin of the kind.
+// A kind of plugins declares the sections that its plugins read, so that a guarding section is an
+// error if the configuration declares no plugin of the kind.
 func TestASectionOfAKindThatIsNotDeclared(t *testing.T) {
 	t.Parallel()
 	quota := kind[plugins.Settings](func() (plugins.Plugin, error) { return claims("quota", `true`), nil })

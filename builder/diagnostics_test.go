@@ -21,28 +21,28 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// placeless compares diagnostics of records made in Go, which have no place in a
-// file where the key or the value could be marked.
+// placeless compares diagnostics of records made in Go, which have no file position where the key
+// or the value could be marked.
 var placeless = cmpopts.IgnoreFields(diag.Diagnostic{}, "OfKey")
 
-// row is a mistake and the one diagnostic that it gives.
+// row is a mistake and its one diagnostic.
 type row struct {
 	name  string
 	wrong func(*builder.AgentRuntimeBuilder)
 	want  diag.Diagnostic
-	// typed reports whether the error of Build contains the right typed error; nil if
-	// there should be no error.
+	// typed reports whether Build's error contains the right typed error; nil if there should be no
+	// error.
 	typed func(error) bool
-	// ask is for what only shows when a runtime that was built is asked.
+	// ask checks errors that only appear when a built runtime is used.
 	ask func(*testing.T, *builder.AgentRuntimeBuilder) error
 }
 
-// found is what a diagnostic of a row says.
+// found is the expected diagnostic of a row.
 func found(code diag.Code, agent, path, message, hint string) diag.Diagnostic {
 	return diag.Diagnostic{Code: code, Severity: code.Info().Severity, Message: message, Hint: hint, Agent: agent, Path: path}
 }
 
-// rows has every row of the table of diagnostics that Go code can bring about.
+// rows has every row of the diagnostics table that Go code can cause.
 func rows() []row {
 	return append(turnRows(), []row{
 		{
@@ -228,8 +228,7 @@ func rows() []row {
 		},
 		{
 			name: "ambiguous-model",
-			// The builder says duplicate-id as well; what a publish says is
-			// this alone.
+			// The builder also reports duplicate-id; a publish reports only this.
 			want: found(diag.AmbiguousModel, "a", "agents.a.model_id", `"m" is both a model and a model pool`, "rename one of them"),
 			ask: func(t *testing.T, b *builder.AgentRuntimeBuilder) error {
 				rt, err := b.WithAgentSpec(agent()).Build()
@@ -675,8 +674,8 @@ func conflict(first, second toolset.Source) func(error) bool {
 	})
 }
 
-// Each mistake gives exactly one diagnostic, as Check returns it, and an error
-// of its own type when it is one.
+// Each mistake causes exactly one diagnostic, as returned by Check, and its own error type if it
+// has one.
 func TestEachMistakeGivesOneDiagnostic(t *testing.T) {
 	t.Parallel()
 	for _, tt := range rows() {
@@ -722,16 +721,16 @@ func TestEachMistakeGivesOneDiagnostic(t *testing.T) {
 	}
 }
 
-// Every code is either brought about above or can only come from a file.
+// Every code is either caused above or can only come from a file.
 func TestTheTableOfDiagnosticsIsComplete(t *testing.T) {
 	t.Parallel()
 	covered := map[diag.Code]bool{
-		// Only a file has a syntax, a version, fields that nobody knows, variables, a
-		// text that others read, comments, patches, a server with credentials, and a note on the whole.
+		// Only a file has a syntax, a version, unknown fields, variables, a text shown to others,
+		// comments, patches, a server with credentials, and a note on the whole.
 		diag.InvalidYAML: true, diag.UnsupportedVersion: true, diag.UnknownField: true, diag.UnsetVariable: true,
 		diag.UnmatchedAgent: true, diag.UnknownScope: true, diag.PlainSecret: true, diag.InvalidIgnore: true, diag.UnmatchedPatch: true, diag.WidenedAccess: true,
 		diag.NoRetry: true,
-		// Directories and schedules are in files, too.
+		// Directories and schedules are also only in files.
 		diag.MissingDirectory: true, diag.UnattendedApproval: true,
 	}
 	for _, tt := range rows() {
@@ -748,7 +747,7 @@ func TestTheTableOfDiagnosticsIsComplete(t *testing.T) {
 	}
 }
 
-// renaming is a provider whose models get tools under other names.
+// renaming is a provider whose models get renamed tools.
 type renaming struct{ model.Executor }
 
 func (r renaming) ToolDialect(string) model.ToolDialect { return renaming{} }
@@ -756,7 +755,7 @@ func (renaming) Vendor() string                         { return "Renaming" }
 func (renaming) MaxTools() int                          { return 0 }
 func (renaming) Adapt(t *model.Tool) model.ToolChange   { return model.ToolChange{Name: t.Name + "_2"} }
 
-// referring is a tool whose settings refer to a variable of tenants.
+// referring is a tool whose settings refer to a tenant variable.
 type referring struct {
 	plain
 

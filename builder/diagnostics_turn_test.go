@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// turnRows are the rows about what holds a turn in its bounds: guards, the form
-// of its answer, handoffs and the context policy.
+// turnRows are the rows about the limits of a turn: guards, the answer's schema, handoffs and the
+// context policy.
 func turnRows() []row {
 	return []row{
 		{

@@ -35,16 +35,15 @@ func (e *DiscoveryError) Diagnostic() diag.Diagnostic {
 	return diag.New(diag.InvalidEndpoint, e.Path, "remote source %q cannot be discovered: %v", e.Source, e.Err)
 }
 
-// BuildAndDiscover asks all remote sources for their agents, at the same time,
-// and then does what Build does. A source that fails is one of the errors.
+// BuildAndDiscover lists the agents of all remote sources concurrently, and then does what Build
+// does. A source that fails is one of the errors.
 func (b *AgentRuntimeBuilder) BuildAndDiscover(ctx context.Context) (*runtime.AgentRuntime, error) {
 	b.Discover(ctx)
 	return b.buildChecked(ctx, resolve.Check)
 }
 
-// Discover asks all remote sources for their agents, at the same time, and
-// keeps what goes wrong until it is called again. A source that fails has no
-// agents.
+// Discover lists the agents of all remote sources concurrently, and keeps the errors until it is
+// called again. A failed source has no agents.
 func (b *AgentRuntimeBuilder) Discover(ctx context.Context) {
 	b.discovery = nil
 	for _, err := range b.LearnAgents(ctx) {
@@ -52,9 +51,8 @@ func (b *AgentRuntimeBuilder) Discover(ctx context.Context) {
 	}
 }
 
-// LearnAgents lists the agents of all remote sources concurrently and returns the errors. A
-// failed source counts as unknown: references to its agents are not errors, and Rediscover tries
-// it again.
+// LearnAgents lists the agents of all remote sources concurrently and returns the errors. A failed
+// source counts as unknown: references to its agents are not errors, and Rediscover retries it.
 func (b *AgentRuntimeBuilder) LearnAgents(ctx context.Context) []*DiscoveryError {
 	asked, errs := askSources(ctx, b.set)
 	for _, source := range asked {
@@ -116,7 +114,7 @@ func askSources(ctx context.Context, set *registry.Set) (asked []*registry.Sourc
 	return asked, failed
 }
 
-// discoverAgents asks one source, and names its agents.
+// discoverAgents lists one source's agents and names them.
 func discoverAgents(ctx context.Context, factory backend.Factory, source *registry.Source) (err error) {
 	defer panics.Recover(&err)
 	discoverer, ok := factory.(backend.Discoverer)
@@ -142,8 +140,7 @@ func discoverAgents(ctx context.Context, factory backend.Factory, source *regist
 	return nil
 }
 
-// checkAgent checks an agent that a peer has named: what comes from outside must
-// not define an agent that runs here.
+// checkAgent checks an agent named by a peer: outside data must not define an agent that runs here.
 func checkAgent(agent *spec.Agent, before []*spec.Agent) error {
 	switch {
 	case agent == nil:

@@ -20,7 +20,7 @@ func source(name string) spec.RemoteSource {
 	return spec.RemoteSource{Name: name, BaseURL: "https://" + name + ".example"}
 }
 
-// remote returns an agent as a peer names it.
+// remote returns an agent as named by a peer.
 func remote(id string) *spec.Agent {
 	return &spec.Agent{ID: id, Endpoint: at("https://peer.example")}
 }
@@ -44,7 +44,7 @@ func TestDiscoveredAgentsAppearBelowTheirSource(t *testing.T) {
 	}
 	for asked, want := range map[string]string{
 		"cloud/translator": "cloud/translator", "edge/translator": "edge/translator", "edge/a": "edge/a",
-		"translator": "cloud/translator", // the first source that has one
+		"translator": "cloud/translator", // the first source with one
 		"a":          "a",                // declared agents come first
 		"local/a":    "a",
 	} {
@@ -68,8 +68,7 @@ func TestDiscoveredAgentsAppearBelowTheirSource(t *testing.T) {
 	}
 }
 
-// Every source waits for all others to be asked, so that asking them one after
-// another would never end.
+// Each source waits for all others to be queried, so that sequential queries would never end.
 func TestSourcesAreAskedAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	const n = 5
@@ -89,7 +88,7 @@ func TestSourcesAreAskedAtTheSameTime(t *testing.T) {
 	}
 }
 
-// failing is a backend of which one source fails, one panics, and one gives
+// failing is a backend with three sources: the first fails, the second panics, the third returns
 // agents.
 func failing(kind string) peers {
 	return peers{kind: kind, discover: func(_ context.Context, s *spec.RemoteSource) ([]*spec.Agent, error) {
@@ -130,8 +129,7 @@ func TestASourceThatFailsIsOneErrorAndTheRestIsChecked(t *testing.T) {
 	}
 }
 
-// A source that was down is asked anew by the next call; what it failed with
-// before is forgotten.
+// The next call queries a failed source again and forgets its earlier error.
 func TestDiscoveryCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	down := true
@@ -176,7 +174,7 @@ func TestAnUndiscoveredDelegateIsAccepted(t *testing.T) {
 	}
 }
 
-// What a peer says must not define what runs here.
+// Data from a peer must not define local settings.
 func TestWhatAPeerNamesIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -206,8 +204,7 @@ func TestWhatAPeerNamesIsNotTrusted(t *testing.T) {
 	}
 }
 
-// A source that is misconfigured is not asked: one cause gives one diagnostic,
-// and a token goes nowhere.
+// A misconfigured source is not queried: one cause gives one diagnostic, and no token is sent.
 func TestAMisconfiguredSourceIsNotAsked(t *testing.T) {
 	t.Parallel()
 	asked := false

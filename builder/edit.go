@@ -5,9 +5,8 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// NewEdit returns a builder for a document that differs by an edit from a revision's document.
-// Only the differing parts are built. The caller has acquired the revision and releases it after
-// Publish or Close.
+// NewEdit returns a builder for a revision's document with an edit. Only the differing parts are
+// built. The caller has acquired the revision and releases it after Publish or Close.
 func NewEdit(base *registry.Revision, edit *config.DocumentEdit) *AgentRuntimeBuilder {
 	b := New()
 	b.base, b.set = base, base.Set().Clone()

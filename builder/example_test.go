@@ -48,7 +48,7 @@ func ExampleAgentRuntimeBuilder() {
 	// Output: It is sunny.
 }
 
-// Build returns everything that is wrong, each an error of its own type.
+// Build returns every mistake, each as an error of its own type.
 func ExampleAgentRuntimeBuilder_Build_errors() {
 	_, err := builder.New().
 		WithProvider("demo", says("")).

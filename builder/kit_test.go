@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// says is a model that always answers the same.
+// says is a model that always returns the same answer.
 type says string
 
 func (s says) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
@@ -39,7 +39,7 @@ func (plain) Call(context.Context, *tools.Call) (tools.Result, error) {
 	return tools.TextResult("done"), nil
 }
 
-// plugin is a plugin made of functions.
+// plugin is a plugin built from functions.
 type plugin struct {
 	sections []plugins.Section
 	register func(*plugins.Registrar) error
@@ -61,7 +61,7 @@ func claims(key, schema string) plugin {
 	return plugin{sections: []plugins.Section{{Key: key, Schema: []byte(schema)}}}
 }
 
-// peers is a kind of backend whose peers are in memory.
+// peers is a backend kind with in-memory peers.
 type peers struct {
 	kind     string
 	validate func(*spec.Endpoint) diag.List
@@ -102,7 +102,7 @@ func demo() *builder.AgentRuntimeBuilder {
 		WithModel(spec.Model{ID: "m", ProviderID: "p", UpstreamModel: "up"})
 }
 
-// agent returns the agent a, which runs on m, as changed.
+// agent returns the agent a, which runs on m, with changes applied.
 func agent(change ...func(*spec.Agent)) spec.Agent {
 	a := spec.Agent{ID: "a", Description: "Helps.", ModelID: "m"}
 	for _, c := range change {
@@ -113,7 +113,7 @@ func agent(change ...func(*spec.Agent)) spec.Agent {
 
 func at(url string) *spec.Endpoint { return &spec.Endpoint{BaseURL: url} }
 
-// is returns a check for an error of a type among those joined.
+// is returns a check for an error of a type in a joined error.
 func is[E error](right func(E) bool) func(error) bool {
 	return func(err error) bool {
 		found, ok := errors.AsType[E](err)

@@ -18,7 +18,7 @@ import (
 // limitsTime bounds how long a start waits for the limits of models.
 const limitsTime = 2 * time.Second
 
-// leastWindow and leastOutput are the smallest limits that are believed, in tokens.
+// leastWindow and leastOutput are the smallest plausible limits, in tokens.
 const (
 	leastWindow = 256
 	leastOutput = 64
@@ -38,8 +38,8 @@ func (e *LimitsError) Error() string {
 // Unwrap returns the cause.
 func (e *LimitsError) Unwrap() error { return e.Err }
 
-// LearnLimits is DiscoverLimits for a start: it takes at most two seconds, and does nothing unless an
-// agent has a context policy, to which limits matter. RelearnLimits asks failed servers again.
+// LearnLimits is DiscoverLimits for a start: it takes at most two seconds, and does nothing unless
+// an agent has a context policy, which needs limits. RelearnLimits queries failed servers again.
 func (b *AgentRuntimeBuilder) LearnLimits(ctx context.Context) {
 	if needsLimits(b.set) {
 		asking, cancel := context.WithTimeout(ctx, limitsTime)
@@ -48,16 +48,16 @@ func (b *AgentRuntimeBuilder) LearnLimits(ctx context.Context) {
 	}
 }
 
-// DiscoverLimits asks the servers of models for the limits that the configuration does not declare.
-// It returns the joined errors, each a *LimitsError.
+// DiscoverLimits queries model servers for the limits that the configuration does not declare. It
+// returns the joined errors, each a *LimitsError.
 func (b *AgentRuntimeBuilder) DiscoverLimits(ctx context.Context) error {
 	found, err := askLimits(ctx, b.set)
 	b.set.Limits = withLimits(b.set.Limits, found)
 	return err
 }
 
-// RelearnLimits is LearnLimits for a runtime. It publishes a revision if a server stated limits that
-// were not known.
+// RelearnLimits is LearnLimits for a runtime. It publishes a revision if a server returned new
+// limits.
 func RelearnLimits(ctx context.Context, rt *runtime.AgentRuntime) error {
 	set := rt.Revision().Set()
 	if !needsLimits(set) {
@@ -106,8 +106,8 @@ func withLimits(known, found map[string]model.Limits) map[string]model.Limits {
 	return all
 }
 
-// askLimits returns the limits that servers state for models, by the IDs of the models. It asks the
-// providers concurrently.
+// askLimits returns the servers' limits for models, by model ID. It queries the providers
+// concurrently.
 func askLimits(ctx context.Context, set *registry.Set) (map[string]model.Limits, error) {
 	asked := make(map[string][]*spec.Model)
 	for _, m := range set.Models.All() {
@@ -145,7 +145,7 @@ func askLimits(ctx context.Context, set *registry.Set) (map[string]model.Limits,
 	return found, errors.Join(errs...)
 }
 
-// limitsOf asks one server. A panic is an error, and an absurd limit counts as none.
+// limitsOf queries one server. A panic is an error, and an implausible limit counts as none.
 func limitsOf(ctx context.Context, source model.LimitSource, name string) (limits model.Limits, err error) {
 	defer panics.Recover(&err)
 	if limits, err = source.Limits(ctx, name); limits.ContextWindow < leastWindow {

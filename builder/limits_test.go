@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// stating is a provider whose server states limits.
+// stating is a provider whose server reports limits.
 type stating struct {
 	says
 
@@ -34,7 +34,7 @@ func (s *stating) Limits(_ context.Context, name string) (model.Limits, error) {
 
 func withPolicy(a *spec.Agent) { a.ContextPolicy = &spec.ContextPolicy{} }
 
-// window returns the context window that the agent's policy uses.
+// window returns the context window in the agent's policy.
 func window(t *testing.T, b *builder.AgentRuntimeBuilder) int {
 	t.Helper()
 	rt, err := b.Build()
@@ -106,7 +106,7 @@ func TestLimitsAreAskedForWhereTheyMatter(t *testing.T) {
 	}
 }
 
-// TestARuntimeLearnsLimitsLater starts before a model server does.
+// TestARuntimeLearnsLimitsLater starts before its model server does.
 func TestARuntimeLearnsLimitsLater(t *testing.T) {
 	t.Parallel()
 	p := &stating{err: errors.New("down"), limits: map[string]model.Limits{"up": {ContextWindow: 32768}}}

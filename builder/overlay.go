@@ -42,7 +42,7 @@ func NewOverlay(base *registry.Revision, tenant string, o *config.TenantOverlay)
 	return b
 }
 
-// putWorkflows gives a tenant the workflows that are its own.
+// putWorkflows adds a tenant's own workflows.
 func (b *AgentRuntimeBuilder) putWorkflows(tenant string, o *config.TenantOverlay) {
 	for id := range b.base.Set().Workflows.All() {
 		b.set.Workflows.Remove(id)
@@ -81,7 +81,7 @@ func TenantWorkflows(base *registry.Set, tenant string, o *config.TenantOverlay)
 	return list
 }
 
-// putTool creates a tool and replaces an existing one with its id. A tenant's tool reaches no
+// putTool creates a tool and replaces an existing one with its id. A tenant's tool cannot reach
 // private addresses except those that the base allows.
 func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind], brought bool) {
 	path := b.set.Tools.Path(e.ID)
@@ -107,8 +107,8 @@ func (b *AgentRuntimeBuilder) putTool(e config.Entry[tools.Kind], brought bool) 
 	b.WithTool(e.ID, tool)
 }
 
-// BuildOverlay returns the revision of a tenant, and everything that is found. The
-// revision is nil when ctx ended first.
+// BuildOverlay returns a tenant's revision and all findings. The revision is nil if ctx ended
+// first.
 func (b *AgentRuntimeBuilder) BuildOverlay(ctx context.Context) (*registry.Revision, diag.List) {
 	found := diag.FromError(b.joinedError())
 	rev, more, _ := registry.Try(ctx, b.base, b.set, resolve.Check)

@@ -27,14 +27,13 @@ func (b *AgentRuntimeBuilder) checkPatches(ctx context.Context, rev *registry.Re
 		before, closers := b.withoutPatches(rev.Set(), file)
 		list = append(list, judgePatches(ctx, file, before, rev)...)
 		for _, c := range closers {
-			_ = c.Close() // what was made for the comparison has nothing to say
+			_ = c.Close() // errors of the comparison do not matter
 		}
 	}
 	return list
 }
 
-// judgePatches reports the guarded patches of a file that let agents do more than they
-// may in the set before.
+// judgePatches reports a file's guarded patches that let agents do more than in the set before.
 func judgePatches(ctx context.Context, file *config.File, before *registry.Set, rev *registry.Revision) diag.List {
 	old, err := registry.NewStore(nil).PublishUnchecked(ctx, func(d *registry.Draft) error {
 		d.Set = before
@@ -69,7 +68,7 @@ func judgePatches(ctx context.Context, file *config.File, before *registry.Set, 
 	return list
 }
 
-// widening is a change by which an agent may do more.
+// widening is a change that lets an agent do more.
 type widening struct {
 	agent  string
 	change *resolve.Change
@@ -133,8 +132,7 @@ func reportWidening(p *config.Patch, widened []widening) diag.Diagnostic {
 	return p.Widens(field, "%s", text)
 }
 
-// likelyField returns the field of a patch that is the likely cause of a change, or
-// nothing when none is.
+// likelyField returns the patch field that is the likely cause of a change, or "" if absent.
 func likelyField(p *config.Patch, c *resolve.Change) string {
 	fields := p.Fields()
 	likely := []string{"sections", "plugin_ids", "active_hook_filter", "extends"}
@@ -143,7 +141,7 @@ func likelyField(p *config.Patch, c *resolve.Change) string {
 		return c.Field
 	case c.Field != "tool":
 		return ""
-	case c.Old != "": // the agent has the tool, but other rules
+	case c.Old != "": // same tool, but other rules
 	case strings.HasPrefix(c.Subject, agenttool.DelegatePrefix):
 		likely = []string{"delegates", "extends"}
 	case strings.HasPrefix(c.Subject, agenttool.HandoffPrefix):
@@ -159,9 +157,9 @@ func likelyField(p *config.Patch, c *resolve.Change) string {
 	return ""
 }
 
-// withoutPatches returns a set without the guarded patches of a file. It shares components with
-// the given set, except for plugins, whose gates decide about calls: these are created and
-// returned for closing. Fingerprints tell whether tools and providers differ.
+// withoutPatches returns a set without a file's guarded patches. It shares components with the
+// given set, except for plugins, whose gates decide calls: these are created and returned for
+// closing. Fingerprints show whether tools and providers differ.
 func (b *AgentRuntimeBuilder) withoutPatches(set *registry.Set, file *config.File) (*registry.Set, []io.Closer) {
 	f := file.BeforePatches()
 	before := set.Clone()

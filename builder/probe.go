@@ -12,12 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// maxProbes is how many peers are asked at the same time.
+// maxProbes is the maximum number of peers probed concurrently.
 const maxProbes = 16
 
-// ProbePeers asks the peers of all declared agents that run elsewhere whether
-// they can be reached, and keeps what goes wrong until it is called again. The
-// errors are of type *resolve.InvalidEndpointError.
+// ProbePeers checks whether the peers of all declared remote agents are reachable, and keeps the
+// errors until it is called again. The errors are of type *resolve.InvalidEndpointError.
 func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 	var remote []*spec.Agent
 	for _, declared := range b.set.Agents.All() {
@@ -38,7 +37,7 @@ func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 		factory, _ := b.set.Backends.Get(agent.Endpoint.Kind())
 		prober, ok := factory.(backend.Prober)
 		if !ok || agent.Endpoint.Validate().HasErrors() {
-			continue // the dry run reports what is wrong without asking
+			continue // the dry run reports its problems without a probe
 		}
 		running.Go(func() {
 			slots <- struct{}{}
@@ -63,8 +62,8 @@ func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 	}
 }
 
-// addHostedProbe keeps why a hosted agent cannot run at its provider. A provider that
-// cannot be used at all is in failed, and reported once.
+// addHostedProbe records why a hosted agent cannot run at its provider. An unusable provider is
+// added to failed and reported once.
 func (b *AgentRuntimeBuilder) addHostedProbe(agent *spec.Agent, err error, failed map[string]bool) {
 	id := agent.Endpoint.Target
 	if lacks, ok := errors.AsType[*backend.CapabilityError](err); ok {
@@ -82,7 +81,7 @@ func (b *AgentRuntimeBuilder) addHostedProbe(agent *spec.Agent, err error, faile
 	}
 }
 
-// probeProvider asks the provider of a hosted agent.
+// probeProvider probes a hosted agent's provider.
 func probeProvider(ctx context.Context, provider backend.AgentProvider, agent *spec.Agent) (err error) {
 	defer panics.Recover(&err)
 	if agent.Endpoint.Validate().HasErrors() || provider.Validate(agent.Endpoint).HasErrors() {

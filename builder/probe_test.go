@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// probed is a backend that can ask peers whether they can be used.
+// probed is a backend that can probe peers.
 type probed struct {
 	peers
 	probe func(e *spec.Endpoint) error
@@ -59,7 +59,7 @@ func TestPeersAreProbed(t *testing.T) {
 	}
 }
 
-// Backends that cannot ask, and endpoints that are wrong, are left alone.
+// Backends that cannot probe and invalid endpoints are skipped.
 func TestOnlyRightEndpointsAreProbed(t *testing.T) {
 	t.Parallel()
 	b := builder.New().WithAgentSpec(far("one", "up")).WithAgentSpec(spec.Agent{ID: "two", Endpoint: at("nonsense")}).

@@ -18,10 +18,10 @@ func (b *AgentRuntimeBuilder) Adopt(rev *registry.Revision) *AgentRuntimeBuilder
 	return b
 }
 
-// Publish resolves every agent once, as Build does, and replaces the runtime's content by a new
-// revision. If anything is invalid, nothing changes and the error is a *BuildError. Turns in
-// flight keep their revision, whose components are closed after their last use. The builder's
-// components then belong to the runtime.
+// Publish resolves every agent once, as Build does, and replaces the runtime's content with a new
+// revision. If anything is invalid, nothing changes and the error is a *BuildError. Turns in flight
+// keep their revision, whose components are closed after their last use. The builder's components
+// then belong to the runtime.
 func (b *AgentRuntimeBuilder) Publish(ctx context.Context, rt *runtime.AgentRuntime) (*registry.Revision, error) {
 	if err := b.joinedError(); err != nil {
 		return nil, &BuildError{Diagnostics: diag.FromError(err).Dedup(), Err: err}

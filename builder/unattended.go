@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
-// checkUnattended warns of agents that start without a person and may wait for one forever. files
-// are the configurations of the revision.
+// checkUnattended warns of agents that start without a person but may wait for one indefinitely.
+// files are the configurations of the revision.
 func checkUnattended(ctx context.Context, rev *registry.Revision, files []*config.File) (list diag.List) {
 	if len(files) == 0 || slices.ContainsFunc(files, func(f *config.File) bool { return f.Turns.InteractionTimeout > 0 }) {
 		return nil
@@ -50,8 +50,8 @@ func checkUnattended(ctx context.Context, rev *registry.Revision, files []*confi
 	return list
 }
 
-// findApproval returns the first tool of an agent, or of the agents it calls, that a rule makes
-// people approve before every call, and that rule.
+// findApproval returns the first tool of an agent, or of the agents it calls, whose every call
+// needs a person's approval, and the rule that requires it.
 func findApproval(explain func(id string) *resolve.Explanation, id string, seen map[string]bool) (tool, rule string) {
 	if seen[id] {
 		return "", ""

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// Warnings of building and publishing in Go are logged, each once by the first
-// revision that has it, or passed to the function of WithWarnings.
+// Warnings from building and publishing in Go are logged once, by the first revision that has them,
+// or passed to the function given to WithWarnings.
 func TestWarningsAreLogged(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.InfoLevel)

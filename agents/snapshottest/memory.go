@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Memory is a snapshot store in memory. It shows how to implement a store.
+// Memory is an in-memory snapshot store. It shows how to implement a store.
 type Memory struct {
 	mu   sync.Mutex
 	rows map[string]*wire.Snapshot
-	// changed is closed, and made anew, by each change.
+	// changed is closed and replaced by each change.
 	changed chan struct{}
 }
 
@@ -102,7 +102,7 @@ func (m *Memory) WatchStatus(ctx context.Context, id string) (<-chan wire.Snapsh
 			}
 			if status := row.Status; status != last {
 				select {
-				case <-out: // a status that nobody read
+				case <-out: // an unread status
 				default:
 				}
 				out <- status

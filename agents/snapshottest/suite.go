@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// Run runs the tests of a store. open returns an empty one for each of them.
+// Run runs the tests of a store. open returns an empty store for each of them.
 func Run(t *testing.T, open func(t *testing.T) agents.SnapshotStore) {
 	for name, test := range map[string]func(*testing.T, agents.SnapshotStore){
 		"WhatDoesNotExist":       testMissing,
@@ -32,7 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) agents.SnapshotStore) {
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
 
-// save saves a snapshot, whatever there was.
+// save saves a snapshot and overwrites any existing one.
 func save(t *testing.T, s agents.SnapshotStore, id string, row wire.Snapshot) *wire.Snapshot {
 	t.Helper()
 	kept, err := s.SaveSnapshot(t.Context(), id, func(*wire.Snapshot) (*wire.Snapshot, error) { return &row, nil })

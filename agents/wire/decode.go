@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// DecodeInit decodes an Init. Nothing, null and {} all are the zero value.
+// DecodeInit decodes an Init. Empty input, null and {} all decode to the zero value.
 func DecodeInit(raw []byte) (*Init, error) {
 	init := new(Init)
 	if isAbsent(raw) {
@@ -30,8 +30,8 @@ func DecodeInit(raw []byte) (*Init, error) {
 	return init, nil
 }
 
-// DecodeInput decodes an Input and checks its parts. Whether the agent takes them is
-// decided by the turn.
+// DecodeInput decodes an Input and checks its parts. The turn decides whether the agent accepts
+// them.
 func DecodeInput(raw []byte) (*Input, error) {
 	if isAbsent(raw) {
 		return nil, invalid("data", errors.New("required for a turn"))
@@ -53,7 +53,7 @@ func DecodeInput(raw []byte) (*Input, error) {
 	return input, nil
 }
 
-// DecodeGetSnapshot decodes a GetSnapshotRequest, which needs one of its ids.
+// DecodeGetSnapshot decodes a GetSnapshotRequest, which requires one of its ids.
 func DecodeGetSnapshot(raw []byte) (*GetSnapshotRequest, error) {
 	request := new(GetSnapshotRequest)
 	if !isAbsent(raw) {
@@ -67,7 +67,7 @@ func DecodeGetSnapshot(raw []byte) (*GetSnapshotRequest, error) {
 	return request, nil
 }
 
-// DecodeAbort decodes an AbortRequest, which needs its id.
+// DecodeAbort decodes an AbortRequest, which requires its id.
 func DecodeAbort(raw []byte) (*AbortRequest, error) {
 	request := new(AbortRequest)
 	if !isAbsent(raw) {
@@ -87,14 +87,13 @@ func isAbsent(raw []byte) bool {
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// invalid returns the error for a part of a request that clients got wrong.
+// invalid returns the error for an invalid part of a request.
 func invalid(where string, err error) *Error {
 	return &Error{Status: StatusInvalidArgument, Message: where + ": " + err.Error()}
 }
 
-// decodeStrictly decodes the one JSON object in raw. Unknown fields are refused at
-// every depth; fields are the names at the top, which encoding/json alone would also
-// take in another case.
+// decodeStrictly decodes the single JSON object in raw. Unknown fields are rejected at every depth;
+// fields are the top-level names, which encoding/json alone would also match in another case.
 func decodeStrictly(raw []byte, into any, fields ...string) error {
 	if err := rawjson.DuplicateKeys(raw); err != nil {
 		return err

@@ -29,8 +29,8 @@ const (
 	StatusDataLoss           Status = "DATA_LOSS"
 )
 
-// HTTP returns the status code of a reply with such an error. A status that is not
-// known is an internal error.
+// HTTP returns the status code of a reply with such an error. An unknown status is an internal
+// error.
 func (s Status) HTTP() int {
 	switch s {
 	case StatusOK:

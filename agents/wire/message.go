@@ -18,16 +18,15 @@ const (
 	RoleTool   Role = "tool"
 )
 
-// Message is one message of a conversation. An input may leave out its role, which
-// is then the user's.
+// Message is one message of a conversation. An input may omit its role, which defaults to the
+// user's.
 type Message struct {
 	Role     Role                       `json:"role,omitempty"`
 	Content  []Part                     `json:"content"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// MarshalJSON writes the message. Its content is an array even if it is empty:
-// clients iterate over it.
+// MarshalJSON writes the message. Empty content is still an array because clients iterate over it.
 func (m Message) MarshalJSON() ([]byte, error) {
 	type plain Message
 	if m.Content == nil {
@@ -97,7 +96,7 @@ func (p *Part) Check() error {
 	return nil
 }
 
-// Media is a file, by its address or as a data URL.
+// Media is a file, given by its URL or as a data URL.
 type Media struct {
 	ContentType string `json:"contentType,omitempty"`
 	URL         string `json:"url"`
@@ -120,21 +119,20 @@ type ToolResponse struct {
 	Content []Part          `json:"content,omitempty"`
 }
 
-// Resource is content that lies at an address.
+// Resource is content at a URI.
 type Resource struct {
 	URI string `json:"uri"`
 }
 
-// Artifact is something that an agent made. An artifact with the name of an earlier
-// one replaces it; those without a name are always added.
+// Artifact is a product of an agent. A named artifact replaces an earlier one with that name;
+// unnamed ones are always added.
 type Artifact struct {
 	Name     string                     `json:"name,omitempty"`
 	Parts    []Part                     `json:"parts"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }
 
-// MarshalJSON writes the artifact. Its parts are required, so they are an array even
-// if they are empty.
+// MarshalJSON writes the artifact. Its required parts are an array even if empty.
 func (a Artifact) MarshalJSON() ([]byte, error) {
 	type plain Artifact
 	if a.Parts == nil {

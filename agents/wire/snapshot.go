@@ -14,11 +14,11 @@ type SessionState struct {
 	Artifacts []Artifact      `json:"artifacts,omitempty"`
 }
 
-// SnapshotStatus is how far the work of a snapshot has got.
+// SnapshotStatus is the progress of a snapshot's turn.
 type SnapshotStatus string
 
-// The statuses of snapshots. SnapshotExpired is computed when a pending snapshot is
-// read whose worker is gone; it is never stored.
+// The statuses of snapshots. SnapshotExpired is computed when reading a pending snapshot whose
+// worker died; it is never stored.
 const (
 	SnapshotPending   SnapshotStatus = "pending"
 	SnapshotCompleted SnapshotStatus = "completed"
@@ -44,8 +44,8 @@ const (
 	FinishFailed   FinishReason = "failed"
 )
 
-// Snapshot is a session as it was after a turn, or the place of a detached turn that
-// is still running. State is null while it is pending.
+// Snapshot is a session's state after a turn, or the placeholder of a running detached turn. State
+// is null while it is pending.
 type Snapshot struct {
 	SnapshotID   string         `json:"snapshotId"`
 	SessionID    string         `json:"sessionId,omitempty"`

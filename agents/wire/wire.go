@@ -1,68 +1,65 @@
-// Package wire has the JSON types of the agents API: the requests to /agents/{name} and its
+// Package wire defines the JSON types of the agents API: the requests to /agents/{name} and its
 // companions, and their responses.
 //
-// What clients send is decoded by DecodeInit, DecodeInput, DecodeGetSnapshot and
-// DecodeAbort, which refuse unknown fields. What servers send is decoded with
-// encoding/json, which ignores them: a client understands newer servers.
+// Servers decode with DecodeInit, DecodeInput, DecodeGetSnapshot and DecodeAbort, which reject
+// unknown fields. Clients decode with encoding/json, which ignores them, so that a client
+// understands newer servers.
 package wire
 
 import "encoding/json"
 
-// Request is the body of a request. Init is allowed only where a turn is run.
+// Request is the body of a request. Init is allowed only for running a turn.
 type Request struct {
 	Data json.RawMessage `json:"data,omitempty"`
 	Init json.RawMessage `json:"init,omitempty"`
 }
 
-// Reply is the body of an answer with status 200. T is Output, Snapshot or
-// AbortResponse.
+// Reply is the body of a response with status 200. T is Output, Snapshot or AbortResponse.
 type Reply[T any] struct {
 	Result T `json:"result"`
 }
 
-// Frame is one frame of a stream: a chunk, or at the end the result or an error.
+// Frame is one frame of a stream: a chunk, or the final result or error.
 type Frame struct {
 	Message *Chunk  `json:"message,omitempty"`
 	Result  *Output `json:"result,omitempty"`
 	Error   *Error  `json:"error,omitempty"`
 }
 
-// Init chooses the conversation that a turn belongs to. The zero value begins a
-// fresh one.
+// Init selects the conversation that a turn belongs to. The zero value starts a new one.
 type Init struct {
 	SessionID  string        `json:"sessionId,omitempty"`
 	SnapshotID string        `json:"snapshotId,omitempty"`
 	State      *SessionState `json:"state,omitempty"`
 }
 
-// Input is one turn: a message, answers to the interrupts of the last one, or both. Detach lets
-// the turn continue without its caller.
+// Input is one turn: a message, answers to the previous turn's interrupts, or both. Detach lets the
+// turn continue without its caller.
 type Input struct {
 	Message *Message `json:"message,omitempty"`
 	Resume  *Resume  `json:"resume,omitempty"`
 	Detach  bool     `json:"detach,omitempty"`
 }
 
-// Resume settles the tool requests that interrupted a turn. Respond has parts with
-// a toolResponse, Restart has parts with a toolRequest to run again.
+// Resume settles the tool requests that interrupted a turn. Respond holds parts with a
+// toolResponse, Restart parts with a toolRequest to run again.
 type Resume struct {
 	Respond []Part `json:"respond,omitempty"`
 	Restart []Part `json:"restart,omitempty"`
 }
 
-// IsEmpty reports whether nothing is settled. It may be called on nil.
+// IsEmpty reports whether it settles nothing. r may be nil.
 func (r *Resume) IsEmpty() bool {
 	return r == nil || len(r.Respond) == 0 && len(r.Restart) == 0
 }
 
-// GetSnapshotRequest asks for a snapshot by its id, or for the latest one of a
-// session.
+// GetSnapshotRequest requests a snapshot by its id, or the latest one of a session.
 type GetSnapshotRequest struct {
 	SnapshotID string `json:"snapshotId,omitempty"`
 	SessionID  string `json:"sessionId,omitempty"`
 }
 
-// AbortRequest asks to abort the turn of a pending snapshot.
+// AbortRequest requests the abort of a pending snapshot's turn.
 type AbortRequest struct {
 	SnapshotID string `json:"snapshotId"`
 }
@@ -73,9 +70,8 @@ type AbortResponse struct {
 	Status     SnapshotStatus `json:"status,omitempty"`
 }
 
-// Output is the result of an invocation. State is set only where the client keeps
-// it, SnapshotID only where the server does. A failed or detached one has neither
-// Message nor Artifacts.
+// Output is the result of an invocation. State is set only if the client keeps it, SnapshotID only
+// if the server does. A failed or detached output has neither Message nor Artifacts.
 type Output struct {
 	SessionID    string        `json:"sessionId,omitempty"`
 	SnapshotID   string        `json:"snapshotId,omitempty"`
@@ -86,7 +82,7 @@ type Output struct {
 	Error        *Error        `json:"error,omitempty"`
 }
 
-// Chunk is a part of a turn's stream. One of its fields is set.
+// Chunk is a part of a turn's stream. Exactly one field is set.
 type Chunk struct {
 	ModelChunk  *ModelChunk `json:"modelChunk,omitempty"`
 	Artifact    *Artifact   `json:"artifact,omitempty"`
@@ -103,7 +99,7 @@ type ModelChunk struct {
 	Aggregated bool            `json:"aggregated,omitempty"`
 }
 
-// MarshalJSON writes the chunk. Its content is an array even if it is empty.
+// MarshalJSON writes the chunk. Empty content is still an array.
 func (c ModelChunk) MarshalJSON() ([]byte, error) {
 	type plain ModelChunk
 	if c.Content == nil {
@@ -135,10 +131,10 @@ type Metadata struct {
 	StateSchema     json.RawMessage `json:"stateSchema,omitempty"`
 }
 
-// StateManagement is who keeps the state of sessions.
+// StateManagement names the keeper of the sessions' state.
 type StateManagement string
 
-// The two keepers of state.
+// The two values of StateManagement.
 const (
 	StateServer StateManagement = "server"
 	StateClient StateManagement = "client"

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// TestGolden reads what servers send and expects it to be written the same, byte for
-// byte: no number, null or unknown key of metadata is lost.
+// TestGolden reads server messages and expects to write them unchanged, byte for byte: no number,
+// null or unknown metadata key is lost.
 func TestGolden(t *testing.T) {
 	for name, c := range map[string]struct {
 		into any
@@ -139,7 +139,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that what is decoded is written and decoded again to the same.
+// FuzzDecode checks that a decoded value survives encoding and decoding unchanged.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"message":{"role":"user","content":[{"text":"hi","metadata":{"a":1.0}}]},"detach":true}`))
 	f.Add([]byte(`{"resume":{"respond":[{"toolResponse":{"name":"a","output":null}}],"restart":[{"toolRequest":{"name":"b"}}]}}`))
@@ -154,7 +154,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// compareTwice encodes a value, decodes that and encodes it again.
+// compareTwice encodes a value, decodes the result and encodes it again.
 func compareTwice(t *testing.T, value any, decode func([]byte) (any, error)) {
 	t.Helper()
 	first, err := json.Marshal(value)

@@ -1,5 +1,5 @@
-// Package shipped lists the components that come with the runtime. A program that wants
-// some of them alone lists those itself and does not import this package.
+// Package shipped lists the components that come with the runtime. A program that needs only some
+// of them lists those itself and does not import this package.
 package shipped
 
 import (
@@ -47,7 +47,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Components is all that the runtime comes with.
+// Components returns all components that come with the runtime.
 func Components() app.Components {
 	providerKinds, manageProviders := providers.KindsWithManager()
 	return app.Components{
