@@ -1,5 +1,5 @@
-// Package backend defines the contract of the places where agents run: the local
-// loop, which is a sub-package, and remote peers.
+// Package backend defines the contract for running agents: in the local loop, which is a
+// sub-package, and at remote peers.
 package backend
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Backend is a place where agents run.
+// Backend runs agents.
 //
 // Execute runs one turn on the caller's goroutine and returns when it ends. It is called
 // concurrently, once per turn. It emits the turn's events through the host, except for the first
-// and last, which the runtime emits. An error means that the turn failed; the result, which may
-// be nil, then holds its progress. Execute returns soon after ctx ends.
+// and last, which the runtime emits. An error means that the turn failed; the result, which may be
+// nil, then holds its progress. Execute returns soon after ctx ends.
 type Backend interface {
 	Profile() Profile
 	Execute(ctx context.Context, job *Job, host Host) (*Result, error)
@@ -40,7 +40,7 @@ type Factory interface {
 	New(endpoint *spec.Endpoint) (Backend, error)
 }
 
-// Interchangeable is implemented by factories of which one can take the place of another.
+// Interchangeable is implemented by factories that can replace each other.
 type Interchangeable interface {
 	Factory
 	// Equal reports whether another factory makes the same backends.
@@ -56,13 +56,13 @@ type Discoverer interface {
 	Discover(ctx context.Context, source *spec.RemoteSource) ([]*spec.Agent, error)
 }
 
-// Host is the runtime as a running turn sees it.
+// Host is the runtime for a running turn.
 type Host interface {
-	// Emit appends an event to the turn's log. It is only called from the goroutine
-	// that runs Execute, until Execute returns.
+	// Emit appends an event to the turn's log. It must only be called from the goroutine that runs
+	// Execute, until Execute returns.
 	Emit(data event.Data)
-	// EmitDelegated appends an event of a delegate, with its path, to the turn's log. It
-	// is only called like Emit.
+	// EmitDelegated appends a delegate's event, with its path, to the turn's log, under the same
+	// rule as Emit.
 	EmitDelegated(ev *event.Event)
 	// Delegate runs a turn of another agent, as part of this one. It may be called
 	// concurrently.
@@ -73,22 +73,21 @@ type Host interface {
 	// Session returns the session of the turn, for its tools and hooks; never nil.
 	// It is safe for concurrent use.
 	Session() tools.Session
-	// FlushSession emits the changes of the session since the last call. It is only
-	// called from the goroutine that runs Execute: after anything that may have
-	// changed the session, and before the turn's state is handed out.
+	// FlushSession emits the session's changes since the last call. It must only be called from the
+	// goroutine that runs Execute: after anything that may have changed the session, and before the
+	// turn's state is handed out.
 	FlushSession()
 }
 
-// Aborter is implemented by backends whose turns continue elsewhere without a
-// worker here. Abort ends such a turn, given its last state, after it was ended
-// here; an error means that it may still run there.
+// Aborter is implemented by backends whose turns continue elsewhere without a worker here. Abort
+// ends such a turn, given its last state, after it was ended here; an error means that it may still
+// be running there.
 type Aborter interface {
 	Abort(ctx context.Context, state *State) error
 }
 
-// ErrReleased is the cause of the end of Execute's context when the turn has not
-// ended but continues on another worker, or on this one later. What runs elsewhere
-// for the turn must be left running.
+// ErrReleased is the cause when Execute's context ends but the turn continues later, on this or
+// another worker. Remote work for the turn must be left running.
 var ErrReleased = tools.ErrReleased
 
 // Released reports whether a context has ended because its turn continues on
@@ -113,16 +112,15 @@ type Job struct {
 	Params model.Params
 	// Session is the state that earlier turns of the session left.
 	Session map[string]json.RawMessage
-	// Workspace is the directory that the tools of the session work in; nil if it has
-	// none.
+	// Workspace is the working directory of the session's tools; nil if absent.
 	Workspace *tools.Workspace
 	// State is where a stopped or suspended turn continues; nil begins the turn.
 	State *State
 	Limits
-	// Abort ends the context of Execute with a cause; nil if nobody can.
+	// Abort ends the context of Execute with a cause; nil if that is not possible.
 	Abort context.CancelCauseFunc
-	// RunAside runs a function on a goroutine that nothing else uses at the same time, which is
-	// cheaper than a go statement. If nil, the backend starts goroutines itself.
+	// RunAside runs a function on an otherwise idle goroutine, which is cheaper than a go
+	// statement. If nil, the backend starts goroutines itself.
 	RunAside func(run func())
 	Storage
 	Repeats
@@ -130,16 +128,15 @@ type Job struct {
 
 // Storage stores a turn while it runs.
 type Storage struct {
-	// Checkpoint, if set, receives the turn's state after each step that does not
-	// end it. An error stops the turn: ErrYield between two steps, any other as a
-	// failure.
+	// Checkpoint, if set, receives the turn's state after each step that does not end it. An error
+	// stops the turn: ErrYield between two steps, any other error as a failure.
 	Checkpoint func(ctx context.Context, state *State) error
-	// KeepRequest, if set, receives each request to a model before it is sent. It is called
+	// KeepRequest, if set, receives each model request before it is sent. It is called
 	// concurrently, also for delegates.
 	KeepRequest func(ctx context.Context, call *ModelCall)
 }
 
-// ModelCall is a request to a model, read-only for who receives it.
+// ModelCall is a model request. Receivers must not change it.
 type ModelCall struct {
 	AgentID string
 	// MessageID is the ID of the answer's message. Number counts the model calls of the agent
@@ -149,22 +146,21 @@ type ModelCall struct {
 	Request   *model.Request
 }
 
-// Repeats is how the calls of a turn are repeated.
+// Repeats configures how a turn's calls are repeated.
 type Repeats struct {
-	// Indeterminate decides what becomes of a call that was running when the
-	// runtime stopped and must not be repeated; empty means IndeterminateError.
+	// Indeterminate decides the outcome of a call that was running when the runtime stopped and
+	// must not be repeated; empty means IndeterminateError.
 	Indeterminate Indeterminate
-	// CallKeys begins the idempotency keys of calls; empty is the id of the turn.
+	// CallKeys is the prefix of the calls' idempotency keys; empty means the turn's id.
 	CallKeys string
 }
 
-// Limits are the limits of a turn, in addition to those its agent declares.
+// Limits are a turn's limits, in addition to its agent's.
 type Limits struct {
 	// Ceiling holds the gates of the agents that delegated the turn. Its calls must
 	// pass them, too.
 	Ceiling []plugins.CeilingGate
-	// Meter enforces the budgets of the turn and of those above; nil allows
-	// everything.
+	// Meter enforces the budgets of the turn and its ancestors; nil allows everything.
 	Meter *Meter
 	// Depth is the number of agents whose turns led to this one, including those in other
 	// runtimes. MaxDepth is its limit.
@@ -182,8 +178,8 @@ type ExecutionEnv struct {
 	Pool  bool
 	Env   *execution.Env
 	Tools *toolset.Set
-	// Offered are the tools that the model is offered, a subset of Tools: those
-	// that no gate denies whatever their arguments.
+	// Offered are the tools offered to the model, a subset of Tools: those that no gate denies for
+	// all arguments.
 	Offered []model.Tool
 	// ModelID is the id of the model or pool, and Provider the model's vendor, or
 	// the id of its provider if the vendor is unknown.
@@ -195,14 +191,13 @@ type ExecutionEnv struct {
 	Pricing map[string]*spec.Pricing
 	// MaxOutput is the limit of an answer in tokens; 0 leaves it to the model.
 	MaxOutput int
-	// ModelOutput is the model's own limit of an answer, which no request exceeds;
-	// 0 if unknown.
+	// ModelOutput is the model's own output limit, which no request exceeds; 0 if unknown.
 	ModelOutput int
-	// Output is the form of the final answer; nil for any.
+	// Output is the form of the final answer; nil means any.
 	Output *OutputForm
 	// Calling restricts the tool calls of this turn.
 	Calling Calling
-	// Tenant has the variables of the tenant that the turn belongs to; nil for none.
+	// Tenant holds the variables of the turn's tenant; nil if absent.
 	Tenant *tools.TenantVariables
 }
 
@@ -210,7 +205,7 @@ type ExecutionEnv struct {
 type Calling struct {
 	// First is the tool choice of the first model call; nil leaves it to the model.
 	First *model.ToolChoice
-	// Max limits the tool calls of one answer; 0 is the loop's own limit.
+	// Max limits the tool calls of one answer; 0 means the loop's limit.
 	Max int
 }
 
@@ -219,9 +214,9 @@ type Result struct {
 	// Outcome is the turn's outcome, or its progress. Its agent is empty if the
 	// conversation never changed hands.
 	event.Outcome
-	// Messages are those that the turn added to the conversation, after its input.
+	// Messages are the messages that the turn added after its input.
 	Messages []model.Message
-	// Interactions are what suspended calls wait for.
+	// Interactions are the interactions that suspended calls wait for.
 	Interactions []*interaction.Request
 	// State is where a suspended or stopped turn continues; nil if it ended.
 	State *State

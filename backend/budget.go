@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The codes of a termination of type budget_exceeded, by the exhausted budget.
+// The codes of a budget_exceeded termination, by budget.
 const (
 	BudgetTokens     = "tokens"
 	BudgetCost       = "cost"
@@ -33,7 +33,7 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %s is used up: %g of %g", e.Budget, e.Used, e.Limit)
 }
 
-// toTermination returns how the turn ends.
+// toTermination returns the turn's termination.
 func (e *BudgetError) toTermination() event.Termination {
 	return event.Termination{Type: event.BudgetExceeded, Code: e.Budget, Detail: e.Error()}
 }
@@ -55,13 +55,12 @@ type Meter struct {
 
 	mu    sync.Mutex
 	spent Spent
-	// began is when the current stretch of work began.
+	// began is the start of the current period of work.
 	began time.Time
 }
 
-// NewMeter returns the meter of a turn that starts to work now and has spent
-// something before, or nil if it has no limits. The parent is the meter of the turn
-// that delegates it, or nil.
+// NewMeter returns the meter of a turn that starts to work now with earlier usage spent, or nil if
+// it has no limits. The parent is the delegating turn's meter, or nil.
 func NewMeter(parent *Meter, budgets *spec.Budgets, spent Spent) *Meter {
 	if budgets == nil && parent == nil {
 		return nil
@@ -73,8 +72,8 @@ func NewMeter(parent *Meter, budgets *spec.Budgets, spent Spent) *Meter {
 	return m
 }
 
-// Rest returns a meter with the same limits for a turn that continues now after a
-// pause, having spent something.
+// Rest returns a meter with the same limits for a turn that continues now after a pause, with its
+// usage so far.
 func (m *Meter) Rest(spent Spent) *Meter {
 	if m == nil {
 		return nil
@@ -117,8 +116,8 @@ func (m *Meter) Remaining() (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// Left returns the turn's remaining budgets, limited by the turns above; nil if it has no limits.
-// An exhausted budget is 0 or less.
+// Left returns the turn's remaining budgets, limited by its ancestors; nil if it has no limits. An
+// exhausted budget is 0 or less.
 func (m *Meter) Left() *spec.Budgets {
 	var left *spec.Budgets
 	for ; m != nil; m = m.parent {
@@ -135,7 +134,7 @@ func (m *Meter) Left() *spec.Budgets {
 	return left
 }
 
-// subtractUsed returns the rest of a limit; nil means no limit.
+// subtractUsed returns the remainder of a limit; nil means no limit.
 func subtractUsed[N int | float64 | spec.Duration](limit *N, used N) *N {
 	if limit == nil {
 		return nil
@@ -165,7 +164,7 @@ func (m *Meter) BeginToolCall() error {
 	return m.countCall(BudgetToolCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ToolCalls, m.budgets.MaxToolCalls })
 }
 
-// countCall adds one call at every level, if all allow it.
+// countCall adds one call at every level if all levels allow it.
 func (m *Meter) countCall(what string, field func(*Meter) (used, limit *int)) error {
 	for at := m; at != nil; at = at.parent {
 		at.mu.Lock()
@@ -202,7 +201,7 @@ func (m *Meter) Spend(usage model.Usage, cost float64) {
 	}
 }
 
-// Exceeded returns a *BudgetError if more tokens or money were spent than allowed.
+// Exceeded returns a *BudgetError if the turn spent more tokens or money than allowed.
 func (m *Meter) Exceeded() error {
 	for ; m != nil; m = m.parent {
 		s := m.Spent()

@@ -86,7 +86,7 @@ func TestRestingCostsNoTime(t *testing.T) {
 		m := backend.NewMeter(nil, &spec.Budgets{MaxDuration: new(spec.Duration(time.Minute))}, backend.Spent{})
 		time.Sleep(20 * time.Second)
 		spent := m.Spent()
-		time.Sleep(time.Hour) // a person thinks it over
+		time.Sleep(time.Hour) // a person considers it
 		m = m.Rest(spent)
 		if left, ok := m.Remaining(); !ok || left != 40*time.Second {
 			t.Errorf("%s are left, %t", left, ok)

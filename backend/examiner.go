@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Prober is implemented by factories that can check whether a peer is reachable as
-// its endpoint declares, without giving it work.
+// Prober is implemented by factories that can check whether a peer is reachable as declared,
+// without giving it work.
 type Prober interface {
 	Factory
 	// Probe returns why the peer of a valid endpoint cannot be used, or nil.
@@ -25,7 +25,7 @@ type Examiner interface {
 	Examine(ctx context.Context, endpoint *spec.Endpoint, header map[string][]string) (*Examination, error)
 }
 
-// Examination is the findings about a peer.
+// Examination is the result of examining a peer.
 type Examination struct {
 	// Peer is the given URL, and Name the peer's name for itself.
 	Peer   string  `json:"peer"`
@@ -33,7 +33,7 @@ type Examination struct {
 	Checks []Check `json:"checks"`
 }
 
-// Check is one thing that was looked at.
+// Check is one finding of an examination.
 type Check struct {
 	// Name is the name of the check.
 	Name    string  `json:"name"`
@@ -47,8 +47,7 @@ type Check struct {
 // Outcome is the result of a check.
 type Outcome string
 
-// The outcomes: nothing is wrong, something could be better, and something keeps
-// the peer from being used or does not follow the protocol.
+// The outcomes: correct, improvable, and unusable or in violation of the protocol.
 const (
 	OutcomeOK      Outcome = "ok"
 	OutcomeWarning Outcome = "warning"

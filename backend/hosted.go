@@ -12,18 +12,17 @@ import (
 
 // AgentProvider provides agents hosted by the runtime: a program runs the turns, with this
 // runtime's tools, plugins and limits. An io.Closer is closed with the last revision that has it,
-// and a Starter is told when a server starts. It is called concurrently.
+// and a Starter is started with the server. It is called concurrently.
 type AgentProvider interface {
-	// Validate returns the problems of an agent's endpoint, with paths relative to it.
-	// It must not reach out.
+	// Validate returns the problems of an agent's endpoint, with paths relative to it. It must not
+	// use the network.
 	Validate(endpoint *spec.Endpoint) diag.List
-	// Host returns the backend of an agent whose endpoint passed Validate. The backend
-	// gets the agent's environment in Job.Local, without a model. Host must not reach
-	// out.
+	// Host returns the backend of an agent whose endpoint passed Validate. The backend gets the
+	// agent's environment in Job.Local, without a model. Host must not use the network.
 	Host(endpoint *spec.Endpoint) (Backend, error)
 	// Probe returns why the provider cannot run an agent as declared, or nil: a *CapabilityError
-	// if it lacks a capability, and any other error if it is unusable. It starts the provider
-	// unless it is running.
+	// for a missing capability, any other error if it is unusable. It starts the provider if
+	// necessary.
 	Probe(ctx context.Context, agent *spec.Agent) error
 }
 
@@ -32,12 +31,12 @@ type CapabilityError struct {
 	Provider, Capability, Need string
 }
 
-// Error names the provider, the capability and what needs it.
+// Error names the provider, the capability and the part that needs it.
 func (e *CapabilityError) Error() string {
 	return fmt.Sprintf("agent provider %q does not have the capability %s, which %s needs", e.Provider, e.Capability, e.Need)
 }
 
-// Capability is something that an agent provider can do.
+// Capability is a feature of an agent provider.
 type Capability string
 
 // The capabilities.
@@ -60,29 +59,29 @@ func (c Capabilities) Have(one Capability) bool { return slices.Contains(c, one)
 
 // CapabilityReporter is implemented by agent providers that report their capabilities.
 type CapabilityReporter interface {
-	// Capabilities asks nobody if a process runs; else it waits for one to start, at most
-	// until ctx ends. ToolCalls is among them if the provider can call the runtime's tools.
+	// Capabilities returns immediately if a process runs, or else waits for one to start, at most
+	// until ctx ends. ToolCalls is included if the provider can call the runtime's tools.
 	Capabilities(ctx context.Context) (Capabilities, error)
 }
 
 // Starter is implemented by agent providers that can start before they are used.
 type Starter interface {
-	// Start returns at once; what goes wrong later is logged.
+	// Start does not block; later errors are logged.
 	Start()
 }
 
-// Retirer is implemented by agent providers that have to know when they are used no more.
+// Retirer is implemented by agent providers that must know when they are no longer used.
 type Retirer interface {
 	// Retire is called once, when a revision without the provider has become current. Turns of
-	// older revisions may continue and start until Close. It returns at once.
+	// older revisions may continue and start until Close. It must not block.
 	Retire()
 }
 
-// AgentProviderSettings is passed by the runtime to a new agent provider of a configuration.
+// AgentProviderSettings is passed to a new agent provider.
 type AgentProviderSettings struct {
 	// ID is the provider's id.
 	ID string
-	// Dir is the directory of the configuration file, which relative paths start from.
+	// Dir is the configuration file's directory, the base of relative paths.
 	Dir string
 	// Logger writes to the log of the runtime, under the provider's name.
 	Logger *slog.Logger

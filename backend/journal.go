@@ -25,8 +25,8 @@ type JournalEntry struct {
 	// Outcome is empty until it is known.
 	Outcome  event.CallOutcome `json:"outcome,omitempty"`
 	Duration time.Duration     `json:"duration,omitempty"`
-	// Resume is where the tool continues if the process dies during the call; nil
-	// if it cannot.
+	// Resume is where the tool continues if the process dies during the call; nil if it cannot
+	// continue.
 	Resume json.RawMessage `json:"resume,omitempty"`
 	// After holds the side effects of the call. It is only set for Journaler.Settle; the journal
 	// of a State does not repeat it.
@@ -39,16 +39,16 @@ type Aftermath struct {
 	// tool continues.
 	Interactions []*Interaction  `json:"tickets,omitempty"`
 	Resume       json.RawMessage `json:"resume,omitempty"`
-	// Handoff is the agent that was asked to take over.
+	// Handoff is the agent requested to take over.
 	Handoff string `json:"hand_off,omitempty"`
 	// Usage and Cost cover the call's delegates; Currency is the currency of Cost.
 	Usage    model.Usage `json:"usage,omitzero"`
 	Cost     float64     `json:"cost,omitempty"`
 	Currency string      `json:"currency,omitempty"`
-	// Agents breaks them down by agent.
+	// Agents breaks the usage down by agent.
 	Agents event.AgentUsages `json:"agents,omitempty"`
-	// Session is the session as the turn had changed it by then; nil if it had not
-	// changed since it was last handed out.
+	// Session is the session as changed by the turn so far; nil if it has not changed since it was
+	// last handed out.
 	Session *SessionState `json:"session,omitempty"`
 }
 
@@ -61,11 +61,10 @@ type Journaler interface {
 	// without outcome for each call about to begin. An error prevents the calls and fails the
 	// turn.
 	Begin(ctx context.Context, state *State) error
-	// Keep records where a running call can continue, and returns once that is
-	// durable.
+	// Keep records durably where a running call can continue.
 	Keep(ctx context.Context, entry *JournalEntry) error
 	// Settle records the outcome of a call as soon as it is known. result is what the model will
-	// see; nil for a call that waits. Settle must not block, and may keep its arguments.
+	// see; nil for a waiting call. Settle must not block, and may keep its arguments.
 	Settle(entry *JournalEntry, result *model.ToolResult)
 }
 
@@ -75,8 +74,8 @@ type Recorded struct {
 	Result *model.ToolResult
 }
 
-// Indeterminate decides what becomes of a call that was running when the runtime
-// stopped and must not be repeated.
+// Indeterminate decides the outcome of a call that was running when the runtime stopped and must
+// not be repeated.
 type Indeterminate string
 
 // The policies for such a call.
@@ -91,8 +90,8 @@ const (
 // ActionIndeterminate is the action of the interaction about such a call.
 const ActionIndeterminate = "tool:Indeterminate"
 
-// Record adds to the state what Journaler.Keep and Settle were passed about a call
-// after the state was made. It ignores a call that was not about to begin then.
+// Record adds to the state what Journaler.Keep and Settle received about a call after the state was
+// created. It ignores a call that was not about to begin then.
 func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	after := entry.After
 	entry.After = nil
@@ -115,7 +114,7 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	case i < 0:
 		s.Journal = append(s.Journal, entry)
 	case !s.Journal[i].Began.Equal(entry.Began):
-		return // the call waited then, and was resumed since
+		return // the call has been resumed since
 	default:
 		s.Journal[i] = entry
 	}
@@ -128,8 +127,8 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	}
 }
 
-// begunCall returns the call of an entry, if it was about to begin when the state
-// was made and has no outcome yet.
+// begunCall returns an entry's call if it was about to begin when the state was created and has no
+// outcome yet.
 func (s *State) begunCall(entry *JournalEntry) *CallState {
 	if entry.Step != s.Stats.Steps {
 		return nil

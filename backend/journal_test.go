@@ -40,7 +40,7 @@ func TestARecordedOutcomeIsPutIntoTheState(t *testing.T) {
 	s.Record(entry, result)
 	older := entry
 	older.After = &backend.Aftermath{Session: &backend.SessionState{Version: 1}}
-	s.Record(older, nil) // the call has come to something already
+	s.Record(older, nil) // the call already has a result
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,8 @@ const (
 	PersistEphemeral  Level = "ephemeral"
 	PersistCheckpoint Level = "checkpoint"
 
-	// TranscriptPrompt gets the input alone. TranscriptFull knows the whole
-	// conversation: it gets all of it, or remembers the session and gets the new
-	// part.
+	// TranscriptPrompt gets only the input. TranscriptFull knows the whole conversation: it gets
+	// all of it, or remembers the session and gets the new part.
 	TranscriptPrompt Level = "single_prompt"
 	TranscriptFull   Level = "full_transcript"
 )

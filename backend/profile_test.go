@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// levels has each dimension of a profile: its levels, and what each satisfies
-// besides itself and the lowest, which is the first.
+// levels lists each dimension of a profile: its levels, and the others that each level satisfies
+// besides itself and the lowest, which comes first.
 var levels = map[string][]struct {
 	level     backend.Level
 	satisfies []backend.Level

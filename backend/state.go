@@ -22,10 +22,9 @@ import (
 // StateVersion is the version of the JSON form of a State.
 const StateVersion = 1
 
-// State is a turn between two steps, or in the middle of one: everything needed to
-// continue it, in another process and days later. The agent, the conversation
-// before the turn and its input are not part of it; they are passed again to resume
-// it.
+// State is a turn between two steps, or in the middle of one: everything needed to continue it,
+// even days later in another process. The agent, the conversation before the turn and its input are
+// not part of it; they are passed again to resume it.
 type State struct {
 	Version int `json:"version"`
 	// Agent is the id of the agent that has the conversation.
@@ -34,9 +33,8 @@ type State struct {
 	// Revision is the revision in which the turn last ran; zero for a delegate, which uses its
 	// root turn's.
 	Revision StateRevision `json:"revision,omitzero"`
-	// Budgets and Output are those that the turn began with. They also apply after
-	// a handoff.
-	// Agents is the usage of each agent; empty while one agent used one model.
+	// Budgets and Output are the turn's initial ones, which also apply after a handoff. Agents is
+	// the usage of each agent; empty while one agent used one model.
 	Agents  event.AgentUsages  `json:"agents,omitempty"`
 	Budgets *spec.Budgets      `json:"budgets,omitempty"`
 	Output  *spec.OutputSchema `json:"output,omitempty"`
@@ -46,7 +44,7 @@ type State struct {
 	Response string `json:"response,omitempty"`
 	// FinishReason is why the last answer ended.
 	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
-	// Messages are those that the turn added after its input.
+	// Messages are the messages that the turn added after its input.
 	Messages []model.Message `json:"messages,omitempty"`
 	Plugins  execution.State `json:"plugins,omitzero"`
 	// Calls are the calls of the last answer, in order, while one of them has no result or InStep
@@ -55,50 +53,47 @@ type State struct {
 	// Remote is the turn at the peer, for an agent that runs elsewhere: Resume is the backend's
 	// state to continue from, and Interactions are the peer's.
 	Remote *CallState `json:"remote,omitempty"`
-	// Hosted is how far the turn at a hosted provider has come, for an agent that runs
-	// at one.
+	// Hosted is the progress of the turn at a hosted provider, for an agent that runs at one.
 	Hosted json.RawMessage `json:"hosted,omitempty"`
-	// InStep is set if the step of Calls is not over, so that the turn continues
-	// with the rest of it. Otherwise it was suspended.
+	// InStep is set if the step of Calls is unfinished, so that the turn continues with the rest of
+	// it. Otherwise it was suspended.
 	InStep bool `json:"in_step,omitempty"`
 	// Stop is the termination that a plugin requested for the end of the step.
 	Stop *event.Termination `json:"stop,omitempty"`
-	// Notes are messages for the next request alone.
+	// Notes are messages for the next request only.
 	Notes []model.Message `json:"notes,omitempty"`
 	// WithoutTools forbids tool calls in the next answer.
 	WithoutTools bool `json:"without_tools,omitempty"`
-	// Continuations counts the answers that were continued because the output limit
-	// cut them off, Repairs those that were requested again because they did not
-	// have the required form.
+	// Continuations counts answers that were continued after the output limit cut them off, Repairs
+	// answers that were requested again because of their form.
 	Continuations int `json:"continuations,omitempty"`
 	Repairs       int `json:"repairs,omitempty"`
 	// Handoff is the agent that takes over at the next step.
 	Handoff string         `json:"hand_off,omitempty"`
 	Journal []JournalEntry `json:"journal,omitempty"`
-	// Answered are the answers that were accepted, by interaction.
+	// Answered are the accepted answers, by interaction.
 	Answered map[string]interaction.Answer `json:"resolved,omitempty"`
-	// Said are messages of the user that came with answers. They follow the results of
-	// the calls.
+	// Said are user messages that came with answers. They follow the calls' results.
 	Said []model.Message `json:"said,omitempty"`
-	// Code is what Go code that drives the turn needs to continue; the loop ignores it.
+	// Code is the data that the turn's Go code needs to continue; the loop ignores it.
 	Code json.RawMessage `json:"code,omitempty"`
 
 	SessionState
 }
 
-// StateRevision names a revision by its number, in the process that the turn ran in,
-// and by the hash of its content.
+// StateRevision identifies a revision by its number, in the process that ran the turn, and by its
+// content hash.
 type StateRevision struct {
 	Number uint64 `json:"number"`
 	Hash   string `json:"hash"`
 }
 
-// SessionState is the session as a turn has changed it so far.
+// SessionState is the session as changed by a turn so far.
 type SessionState struct {
 	// Version counts the changes; at 0 the session is unchanged, and the rest is
 	// empty.
 	Version uint64 `json:"session_version,omitempty"`
-	// Custom is the application's own state; nil if it has none.
+	// Custom is the application's own state; nil if absent.
 	Custom json.RawMessage `json:"custom,omitempty"`
 	// Artifacts are the session's artifacts, in order and without data. ArtifactBytes is the size
 	// of this turn's artifacts.
@@ -106,13 +101,13 @@ type SessionState struct {
 	ArtifactBytes int              `json:"artifact_bytes,omitempty"`
 }
 
-// CallState is a tool call of a step that is not over.
+// CallState is a tool call of an unfinished step.
 type CallState struct {
 	ID string `json:"id"`
-	// Outcome is empty for a call that has not begun, and suspended for a call that waits.
+	// Outcome is empty for a call that has not begun, and suspended for a waiting call.
 	Outcome event.CallOutcome `json:"outcome,omitempty"`
-	// Decided is set if the gates and hooks let the call through, and the hooks
-	// after the call have not run yet.
+	// Decided is set if the gates and hooks allowed the call and the hooks after it have not run
+	// yet.
 	Decided bool `json:"decided,omitempty"`
 	// Skipped is set if a guard answered the call, so that it counts neither as a
 	// success nor as a failure.
@@ -125,21 +120,19 @@ type CallState struct {
 	Interactions []*Interaction `json:"tickets,omitempty"`
 	// Resume is the state from which a tool that waited continues.
 	Resume json.RawMessage `json:"resume,omitempty"`
-	// Answers are the answers that have arrived and were not used yet.
+	// Answers are the answers that have arrived but were not used yet.
 	Answers []interaction.Answer `json:"resolutions,omitempty"`
 }
 
-// Interaction is a request as a state keeps it.
+// Interaction is a request in a state.
 type Interaction struct {
 	interaction.Request
-	// Question is the id that the tool gave its question, for tools that ask
-	// themselves.
+	// Question is the tool's id for its question, for tools that ask questions.
 	Question string `json:"question,omitempty"`
 }
 
-// DecodeState reads the JSON form of a state. It rejects unknown versions and
-// states that no turn can be in: a corrupt state must not be taken for an empty
-// one.
+// DecodeState reads the JSON form of a state. It rejects unknown versions and inconsistent states:
+// a corrupt state must not be mistaken for an empty one.
 func DecodeState(data []byte) (*State, error) {
 	s, err := decodeUnchecked(data)
 	if err != nil {
@@ -182,8 +175,7 @@ func decodeUnchecked(data []byte) (*State, error) {
 	return s, nil
 }
 
-// Clone returns a copy to which answers and records can be added without changing
-// s.
+// Clone returns a copy that can be extended with answers and records without changing s.
 func (s *State) Clone() *State {
 	c := *s
 	c.Calls = slices.Clone(s.Calls)
@@ -200,7 +192,7 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// AgentUsages returns a copy of the usage of each agent. It always has an entry.
+// AgentUsages returns a copy of the usage of each agent. It has at least one entry.
 func (s *State) AgentUsages() event.AgentUsages {
 	if len(s.Agents) > 0 {
 		return slices.Clone(s.Agents)
@@ -217,7 +209,7 @@ func UsageOf(agent string, stats *plugins.Stats) event.AgentUsage {
 	return u
 }
 
-// Check reports why a turn cannot continue from the state.
+// Check returns an error if a turn cannot continue from the state.
 func (s *State) Check() error {
 	switch {
 	case s.Version != StateVersion:
@@ -257,8 +249,7 @@ func (s *State) Check() error {
 	return nil
 }
 
-// hasWholeParts reports whether each part of messages has the content that its type
-// requires.
+// hasWholeParts reports whether all parts have the content that their types require.
 func hasWholeParts(messages []model.Message) bool {
 	return !slices.ContainsFunc(messages, func(m model.Message) bool { return slices.ContainsFunc(m.Parts, isHollow) })
 }
@@ -351,7 +342,7 @@ func (s *State) Answer(r interaction.Answer) error {
 		s.Said = append(slices.Clip(s.Said), *said)
 	}
 	forCall := r
-	forCall.Message = nil // it is for the model, not for the tool
+	forCall.Message = nil // for the model, not the tool
 	call.Answers = append(call.Answers, forCall)
 	if s.Answered == nil {
 		s.Answered = make(map[string]interaction.Answer)
@@ -364,7 +355,7 @@ func (s *State) Answer(r interaction.Answer) error {
 }
 
 // AnswerMessage returns the message that accompanies an answer. It fails with an
-// *interaction.AnswerError if that is not a message of the user.
+// *interaction.AnswerError unless it is a user message.
 func AnswerMessage(r *interaction.Answer) (*model.Message, error) {
 	said := new(model.Message)
 	if err := json.Unmarshal(r.Message, said); err != nil {
@@ -377,7 +368,7 @@ func AnswerMessage(r *interaction.Answer) (*model.Message, error) {
 	return said, nil
 }
 
-// findOpen returns the open interaction that a target names, and its call.
+// findOpen returns the target's open interaction and its call.
 func (s *State) findOpen(target string) (*CallState, *Interaction) {
 	for c := range s.waitingCalls() {
 		for _, t := range c.openInteractions() {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// waiting is a turn with one call that has a result and two that wait.
+// waiting is a turn with one finished call and two waiting calls.
 func waiting() *backend.State {
 	calls := []model.ToolCall{{ID: "a", Name: "x"}, {ID: "b", Name: "x"}, {ID: "c", Name: "x"}}
 	answer := model.Message{Role: model.RoleAssistant}
@@ -182,7 +182,7 @@ func TestAStateThatNoTurnCanBeInIsRefused(t *testing.T) {
 	}
 }
 
-// A state whose messages and journal are stored separately meets the same checks.
+// A state whose messages and journal are stored separately passes the same checks.
 func TestAStateIsRestoredFromItsParts(t *testing.T) {
 	whole := begun()
 	journal := []backend.Recorded{{Entry: whole.Journal[0], Result: &model.ToolResult{CallID: "x", Name: "x"}}}

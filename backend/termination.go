@@ -16,9 +16,9 @@ import (
 // PanicError reports a panic in code that runs a turn.
 type PanicError = panics.Error
 
-// Ended returns why a turn's context ended: an error that is context.Canceled
-// or context.DeadlineExceeded and, where the caller gave one, the cause. It is
-// nil while the context has not ended.
+// Ended returns why a turn's context ended: an error that is context.Canceled or
+// context.DeadlineExceeded and includes the caller's cause, if any. It is nil while the context has
+// not ended.
 func Ended(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); err != nil && !errors.Is(cause, err) {
@@ -40,11 +40,11 @@ func (e *HookTimeoutError) Error() string {
 
 // Codes of failed turns, in addition to the classes of model errors.
 const (
-	// CodePlugin is a turn that failed in a plugin.
+	// CodePlugin means that a plugin failed.
 	CodePlugin = "plugin"
-	// CodePanic is a turn that failed by a panic.
+	// CodePanic means that the turn panicked.
 	CodePanic = "panic"
-	// CodeInternal is a turn that failed by anything else.
+	// CodeInternal means any other failure.
 	CodeInternal = "internal"
 )
 
@@ -54,7 +54,7 @@ type Terminator interface {
 	Termination() event.Termination
 }
 
-// TerminationOf returns how a turn that failed with err ends.
+// TerminationOf returns the termination of a turn that failed with err.
 func TerminationOf(err error) event.Termination {
 	failed := func(code string) event.Termination {
 		return event.Termination{Type: event.Failed, Code: code, Detail: err.Error()}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rejected is an error that knows how a turn ends by it.
+// rejected is an error with its own termination.
 type rejected struct{}
 
 func (rejected) Error() string { return "no" }

@@ -19,9 +19,9 @@ var (
 	_ backend.Aborter = (*remote)(nil)
 )
 
-// Profile returns a peer's capabilities. A turn continues from its state alone, days later and in
+// Profile returns a peer's capabilities. A turn continues from its state alone, even days later in
 // another process; the peer receives the new part of the conversation and the remaining budgets,
-// and the usage that it reports counts against them.
+// and its reported usage counts against them.
 func (*remote) Profile() backend.Profile {
 	return backend.Profile{
 		Continuation: backend.ContinueRemote,
@@ -33,10 +33,9 @@ func (*remote) Profile() backend.Profile {
 	}
 }
 
-// Execute runs one turn at the peer, from its start or from job.State. The result
-// is never nil. With backend.ErrYield, or when the turn continues on another
-// worker, the task at the peer is left running; in all other cases the task ends
-// with the turn.
+// Execute runs one turn at the peer, from its start or from job.State. The result is never nil.
+// With backend.ErrYield, or when the turn continues on another worker, the peer's task keeps
+// running; in all other cases it ends with the turn.
 func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 	t, err := newTurn(r.peer, job, host)
 	if err != nil {
@@ -58,7 +57,7 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	case backend.Released(ctx):
 		return t.turnResult(event.Termination{}), err
 	}
-	if ctx.Err() != nil || !errors.As(err, new(*checkpointError)) { // else somebody may go on from the state that was kept last
+	if ctx.Err() != nil || !errors.As(err, new(*checkpointError)) { // otherwise another worker may continue from the last state
 		t.exchange.Abandon(ctx)
 	}
 	t.endStep()
@@ -68,8 +67,8 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	return t.turnResult(backend.TerminationOf(err)), err
 }
 
-// Abort ends the task of a turn that was ended here. An error means that the task
-// may still run.
+// Abort ends the task of a turn that was ended here. An error means that the task may still be
+// running.
 func (r *remote) Abort(ctx context.Context, state *backend.State) error {
 	if state == nil || state.Remote == nil {
 		return nil

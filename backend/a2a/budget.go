@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// checkLimits returns why the peer must not be called: turns would be nested too
-// deep, or nothing is left of the budgets.
+// checkLimits returns an error if the peer must not be called because turns would nest too deep or
+// a budget is used up.
 func (t *turn) checkLimits() error {
 	if t.job.MaxDepth > 0 && t.taskDepth() > t.job.MaxDepth {
 		return t.exchange.Fail(client.CodeDepth, fmt.Sprintf("turns may be nested %d deep", t.job.MaxDepth), nil)
@@ -36,7 +36,7 @@ func (t *turn) checkLimits() error {
 // is at least 1, so that runtimes which send turns to each other stop eventually.
 func (t *turn) taskDepth() int { return max(t.job.Depth, 1) }
 
-// usedUp returns the error of a budget of which nothing is left.
+// usedUp returns the error for an exhausted budget.
 func usedUp(budget string, used int) error {
 	return &backend.BudgetError{Budget: budget, Limit: float64(used), Used: float64(used)}
 }
@@ -60,7 +60,7 @@ func (t *turn) newGrant() *a2awire.Grant {
 	return g
 }
 
-// countSpent counts the peer's usage. Costs in another currency than the turn's do not count.
+// countSpent counts the peer's usage. It ignores costs in another currency than the turn's.
 func (t *turn) countSpent(used *a2awire.Report) {
 	t.stats.Usage.Add(used.Usage)
 	t.stats.Steps += used.Steps

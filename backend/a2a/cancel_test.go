@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// late answers when the turn has been abandoned.
+// late answers after the turn has been abandoned.
 func late(arrived chan<- struct{}, givenUp <-chan struct{}, then peertest.Reply) peertest.Reply {
 	return func(w http.ResponseWriter, c *peertest.Request) {
 		close(arrived)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// anyText draws bytes that no database or protocol takes among texts that all do.
+// anyText draws texts, some with bytes that no database or protocol accepts.
 func anyText(t *rapid.T, label string) string {
 	pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b c", "\x00", "\xff", "\xed\xa0\x80", "é", "\\u0000", `"`, "\n", "\u2028", "{", "\x1b"}), 0, 5).Draw(t, label)
 	return strings.Join(pieces, "")
@@ -70,9 +70,9 @@ func anyEvent(t *rapid.T) a2a.Event {
 	}
 }
 
-// TestPropertyWhateverAPeerSendsCanBeKept sends any bytes: every event encodes, and
-// each text of it, of the answer and of the state is accepted unchanged by every
-// store, so that the turn is the same in each of them.
+// TestPropertyWhateverAPeerSendsCanBeKept sends arbitrary bytes: every event encodes, and every
+// store accepts each text of the event, the answer and the state unchanged, so that the turn is the
+// same in each store.
 func TestPropertyWhateverAPeerSendsCanBeKept(t *testing.T) {
 	t.Parallel()
 	begin := sentTurn(t)
@@ -96,8 +96,8 @@ func TestPropertyWhateverAPeerSendsCanBeKept(t *testing.T) {
 	})
 }
 
-// checkStorable fails for a value that does not encode, or whose texts a store would
-// refuse or change.
+// checkStorable fails for a value that does not encode or whose texts a store would reject or
+// change.
 func checkStorable(t *rapid.T, what string, value any) {
 	encoded, err := json.Marshal(value)
 	if err != nil {

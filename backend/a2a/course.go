@@ -12,26 +12,25 @@ import (
 // courseVersion is the version of the JSON form of a course and of a memory.
 const courseVersion = 1
 
-// course is the progress of a turn at a peer: the data for continuing it, even in another
-// process. It is the Resume of the turn's state.
+// course is the progress of a turn at a peer: the data for continuing it, even in another process.
+// It is stored as Resume in the turn's state.
 type course struct {
 	Version int `json:"version"`
-	// Peer is where the task is: no other peer gets its ids.
+	// Peer is the task's peer: no other peer gets its ids.
 	Peer string `json:"peer"`
 	exchange.Position
-	// Step counts the messages that were sent. Open is set while the step of the
-	// last one is not over.
+	// Step counts the sent messages. Open is set until the last one's step is over.
 	Step int  `json:"step"`
 	Open bool `json:"open,omitempty"`
-	// Deadline is when the turn must have ended. While it waits for a person it
-	// has none, and Left is how much of its time is left.
+	// Deadline is when the turn must have ended. While the turn waits for a person, Deadline is
+	// zero and Left is the remaining time.
 	Deadline time.Time     `json:"deadline,omitzero"`
 	Left     time.Duration `json:"left,omitempty"`
 	// Questions counts the questions.
 	Questions int `json:"tickets,omitempty"`
 }
 
-// decodeCourse reads the course in a state. An unreadable one must not be taken for a turn that
+// decodeCourse reads the course in a state. An unreadable course must not be treated as a turn that
 // has not begun.
 func decodeCourse(data json.RawMessage) (*course, error) {
 	c := new(course)
@@ -59,11 +58,11 @@ type memory struct {
 	ContextID string `json:"context_id"`
 }
 
-// memoryKey is the key of a session's state that has an agent's memory.
+// memoryKey is the session state key of an agent's memory.
 func memoryKey(agentID string) string { return "a2a:" + agentID }
 
-// recallContext returns the context id of a session for an agent at a peer; empty
-// if the session has none, or the agent has moved to another peer.
+// recallContext returns a session's context id for an agent at a peer; empty if absent or the agent
+// has moved to another peer.
 func recallContext(session map[string]json.RawMessage, agentID, peer string) (string, error) {
 	data, ok := session[memoryKey(agentID)]
 	if !ok {
@@ -95,7 +94,7 @@ func rememberContext(session map[string]json.RawMessage, agentID, peer, contextI
 	return kept
 }
 
-// encodeRecord returns the JSON form of a record of this package: it has one.
+// encodeRecord returns the JSON of one of this package's records, which can always be encoded.
 func encodeRecord(record any) json.RawMessage {
 	data, err := json.Marshal(record)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestASourceHasTheAgentOfItsCard(t *testing.T) {
 	if agent.ID != "translator-en-de" || agent.Local() || len(agent.Description) > client.MaxDescription || !strings.HasPrefix(agent.Description, "Translates[31m, token ***.") {
 		t.Errorf("agent %s: %.60q", agent.ID, agent.Description)
 	}
-	// The peer is reached as the source says, not where the card would have it.
+	// The peer is reached as the source says, not as the card says.
 	if diff := cmp.Diff(source.Endpoint(), agent.Endpoint); diff != "" {
 		t.Errorf("the endpoint (-want +got):\n%s", diff)
 	}

@@ -5,8 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// The errors of turns at peers. A turn fails with a *PeerError, which wraps one of
-// the others where there is more to know.
+// The errors of turns at peers. A turn fails with a *PeerError, which may wrap one of the others.
 type (
 	// PeerError reports why a turn at a peer failed.
 	PeerError = client.PeerError
@@ -16,8 +15,8 @@ type (
 	IdleError = client.IdleError
 	// TooLargeError reports that an event or an answer of a peer exceeds its limit.
 	TooLargeError = client.TooLargeError
-	// ContentTypeError reports that a peer answered with a content type that the
-	// protocol does not have.
+	// ContentTypeError reports that a peer answered with a content type that the protocol does not
+	// define.
 	ContentTypeError = client.ContentTypeError
 	// CardError reports an agent card that cannot be used.
 	CardError = client.CardError
@@ -33,23 +32,23 @@ var ErrUnsigned = client.ErrUnsigned
 // Codes of turns that failed at a peer, in addition to timeout, unauthorized and rate_limited,
 // which mean the same as for models.
 const (
-	// CodeRemoteFailed is a task that the peer says has failed.
+	// CodeRemoteFailed means that the peer reported the task as failed.
 	CodeRemoteFailed = client.CodeRemoteFailed
-	// CodeRemoteRejected is a task that the peer did not take on.
+	// CodeRemoteRejected means that the peer rejected the task.
 	CodeRemoteRejected = client.CodeRemoteRejected
-	// CodeUnreachable is a peer that gave no answer.
+	// CodeUnreachable means that the peer did not answer.
 	CodeUnreachable = client.CodeUnreachable
-	// CodeRefused is a peer that answered with an error.
+	// CodeRefused means that the peer answered with an error.
 	CodeRefused = client.CodeRefused
 	// CodeProtocol means that the peer violated the protocol.
 	CodeProtocol = client.CodeProtocol
-	// CodeTooLarge is a peer that sent more than is accepted.
+	// CodeTooLarge means that the peer sent more than is accepted.
 	CodeTooLarge = client.CodeTooLarge
-	// CodeTaskLost is a task that the peer does not know any more.
+	// CodeTaskLost means that the peer no longer knows the task.
 	CodeTaskLost = client.CodeTaskLost
-	// CodeCard is a peer whose agent card cannot be used.
+	// CodeCard means that the peer's agent card cannot be used.
 	CodeCard = client.CodeCard
-	// CodeDepth is a peer that was not asked because its agent could delegate
-	// deeper than turns may be nested.
+	// CodeDepth means that the peer was not called because its agent could delegate deeper than
+	// turns may be nested.
 	CodeDepth = client.CodeDepth
 )

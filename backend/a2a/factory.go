@@ -19,7 +19,7 @@ import (
 // Kind is the kind of the backend.
 const Kind = "a2a"
 
-// Settings are what code hands a factory.
+// Settings configures a Factory.
 type Settings struct {
 	// Logger logs which interface of a peer is chosen; nil logs nothing.
 	Logger *zap.Logger
@@ -27,9 +27,8 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Factory makes the backends that reach A2A peers. Endpoints that are the same
-// have one peer, as long as a backend has it: its card, its tokens and how many
-// turns run there at once. It is safe for concurrent use.
+// Factory creates the backends for A2A peers. Equal endpoints share one peer while a backend uses
+// it: its card, its tokens and its limit of concurrent turns. It is safe for concurrent use.
 type Factory struct {
 	logger *zap.Logger
 
@@ -42,7 +41,7 @@ type peerKey [sha256.Size]byte
 
 // keyOf returns the key of an endpoint, credentials included.
 func keyOf(e *spec.Endpoint) (peerKey, error) {
-	type plain spec.Auth // has no way of its own to be written, which would hide the secrets
+	type plain spec.Auth // without its marshaler, which would hide the secrets
 	data, err := json.Marshal([]any{e, (*plain)(e.Auth)})
 	return sha256.Sum256(data), err
 }
@@ -55,7 +54,7 @@ var (
 	_ backend.Interchangeable = (*Factory)(nil)
 )
 
-// Equal reports whether another factory logs to the same place.
+// Equal reports whether another factory has the same logger.
 func (f *Factory) Equal(other backend.Factory) bool {
 	o, ok := other.(*Factory)
 	return ok && o.logger == f.logger
@@ -76,7 +75,7 @@ func (*Factory) Kind() string { return Kind }
 // requests.
 func (*Factory) Validate(e *spec.Endpoint) diag.List { return client.Validate(e) }
 
-// New returns the backend of an endpoint. It reaches nothing.
+// New returns the backend of an endpoint without connecting to it.
 func (f *Factory) New(e *spec.Endpoint) (backend.Backend, error) {
 	p, err := f.peerOf(e)
 	if err != nil {
@@ -101,13 +100,13 @@ func (f *Factory) peerOf(e *spec.Endpoint) (*client.Peer, error) {
 		return nil, err
 	}
 	f.peers[key] = weak.Make(p)
-	// A revision that is gone takes its peers along, and nobody tells them.
+	// An unreferenced revision drops its peers without notice.
 	runtime.AddCleanup(p, f.forgetPeer, key)
 	client.CloseUnused(p)
 	return p, nil
 }
 
-// forgetPeer drops a peer that nobody has any more.
+// forgetPeer removes an unused peer.
 func (f *Factory) forgetPeer(key peerKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,9 +115,9 @@ func (f *Factory) forgetPeer(key peerKey) {
 	}
 }
 
-// Discover returns the agents of a source, from its list of cards or else its single card. Ids
-// are derived from the names in the cards, and agents are reached as the source says, not as a
-// card says. It ends with ctx, and applies a default timeout if ctx has none.
+// Discover returns the agents of a source, from its list of cards or else its single card. Ids are
+// derived from the names in the cards, and agents are called as the source says, not as a card
+// says. It ends with ctx, and applies a default timeout if ctx has none.
 func (f *Factory) Discover(ctx context.Context, source *spec.RemoteSource) ([]*spec.Agent, error) {
 	e := source.Endpoint()
 	if list := f.Validate(e); list.HasErrors() {
@@ -132,8 +131,8 @@ func (f *Factory) Probe(ctx context.Context, e *spec.Endpoint) error {
 	return client.Probe(ctx, e, f.logger)
 }
 
-// Examine looks at the peer of an endpoint: its card, and how each of its
-// interfaces answers calls about tasks that there are not.
+// Examine inspects the peer of an endpoint: its card, and how each interface answers calls for
+// nonexistent tasks.
 func (*Factory) Examine(ctx context.Context, e *spec.Endpoint, header map[string][]string) (*backend.Examination, error) {
 	return doctor.Examine(ctx, e, header)
 }

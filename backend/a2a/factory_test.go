@@ -45,7 +45,7 @@ func TestTheSameEndpointHasOnePeer(t *testing.T) {
 	}
 }
 
-// A peer that no backend has any more is gone, and its connections with it.
+// A peer that no backend uses any longer is removed with its connections.
 func TestAPeerGoesWithItsBackends(t *testing.T) {
 	t.Parallel()
 	f := NewFactory(Settings{})

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// A fault of the peer's ends the turn in the way that fits it, or not at all.
+// Each fault of a peer ends the turn with the fitting outcome, or not at all.
 func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 	t.Parallel()
 	ended := event.Termination{Type: event.NaturalEnd}
@@ -34,7 +34,7 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		set     func(p *client.Peer)
 		want    event.Termination
 		answer  string
-		// calls are how often a method is called, at least.
+		// calls is the minimum number of calls per method.
 		calls map[string]int
 		// canceled is set if the task is canceled at the peer.
 		canceled bool
@@ -161,9 +161,8 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 	}
 }
 
-// checkTurn checks what holds for every turn that ended: each message has the
-// same id each time it is sent, what was shown is the answer, and the credential
-// is nowhere.
+// checkTurn checks the invariants of every ended turn: each message keeps its id when it is sent
+// again, the shown text is the answer, and the credential appears nowhere.
 func checkTurn(t *testing.T, r *rig, res *backend.Result, err error) {
 	t.Helper()
 	sends := slices.Concat(r.script.Got(peertest.MethodSend), r.script.Got(peertest.MethodStream))

@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// finishStep ends the step of an exchange that has settled, and returns how the
-// turn ends.
+// finishStep ends the step of a settled exchange and returns the turn's termination.
 func (t *turn) finishStep() (event.Termination, error) {
 	x := t.exchange
 	if x.Asks() {
@@ -38,8 +37,8 @@ func (t *turn) finishStep() (event.Termination, error) {
 	return event.Termination{Type: event.NaturalEnd}, nil
 }
 
-// keepFiles stores the task's images and files as artifacts of the session, and returns the text
-// that the answer has about them.
+// keepFiles stores the task's images and files as session artifacts and returns the answer's text
+// about them.
 func (t *turn) keepFiles(text string) string {
 	notes := exchange.NoteFiles(text, t.exchange.Files(), t.keepFile)
 	if notes != "" {

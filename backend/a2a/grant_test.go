@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// reporting returns an event with what the task has used so far.
+// reporting returns an event with the task's usage so far.
 func reporting(carrier interface {
 	a2a.Event
 	a2a.MetadataCarrier
@@ -102,7 +102,7 @@ func TestAPeerThatUsesMoreThanIsLeft(t *testing.T) {
 	}
 	for last, want := range map[a2a.TaskState]event.Termination{
 		peertest.Working:   {Type: event.BudgetExceeded, Code: backend.BudgetTokens},
-		peertest.Completed: {Type: event.NaturalEnd}, // what is there is not thrown away
+		peertest.Completed: {Type: event.NaturalEnd}, // existing output is not discarded
 	} {
 		r := newRig(t, replies(last))
 		r.script.Extend()

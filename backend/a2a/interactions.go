@@ -22,13 +22,12 @@ const (
 	// ActionInput asks for a message to the peer's agent: a text, or an object
 	// with text or data.
 	ActionInput = "a2a:input_required"
-	// ActionAuth asks somebody to authorize the peer's agent, in the way that the
-	// peer describes. The answer reports whether that was done, and may add a
-	// message to the agent.
+	// ActionAuth asks a person to authorize the peer's agent as the peer describes. The answer
+	// reports whether that was done, and may add a message to the agent.
 	ActionAuth = "a2a:auth_required"
 )
 
-// The forms of the answers to both, compact as they are stored.
+// The schemas of both answers, compact as they are stored.
 var (
 	inputSchema = json.RawMessage(`{"description":"The message to the agent: a text, or an object with text, data or both.",` +
 		`"anyOf":[{"type":"string","minLength":1},` +
@@ -41,7 +40,7 @@ var (
 		`"required":["authenticated"],"additionalProperties":false}`)
 )
 
-// maxQuestion is how much an interaction repeats of a peer's question, in bytes.
+// maxQuestion is the maximum size, in bytes, of a peer's question in an interaction.
 const maxQuestion = 64 << 10
 
 // askQuestion makes the turn wait for the answer to the peer's question.
@@ -142,8 +141,8 @@ type peerQuestion struct {
 	Schema      json.RawMessage `json:"response_schema"`
 }
 
-// questionOf reads the data of a question from the parameters of an interaction; nil
-// when it does not name an interaction and the form of the answer.
+// questionOf reads a question's data from the parameters of an interaction; nil if it lacks the
+// interaction or the answer's schema.
 func questionOf(parameters json.RawMessage) *peerQuestion {
 	var asked struct {
 		Data peerQuestion `json:"data"`
@@ -168,13 +167,13 @@ func askedForm(parameters json.RawMessage) json.RawMessage {
 	return q.Schema
 }
 
-// answerTo returns the part that answers a certain question of a peer.
+// answerTo returns the part that answers a peer's question.
 func answerTo(q *peerQuestion, response any) *a2a.Part {
 	return a2a.NewDataPart(map[string]any{"interaction_id": q.Interaction, "response": response})
 }
 
 // authorizedPart returns the part that tells a peer that its agent was authorized; nil for a peer
-// that finds out itself. A peer that waits for an answer sends the interaction and the answer's
+// that detects it itself. A peer that waits for an answer sends the interaction and the answer's
 // schema with its question.
 func authorizedPart(parameters json.RawMessage) *a2a.Part {
 	q := questionOf(parameters)
@@ -191,7 +190,7 @@ func authorizedPart(parameters json.RawMessage) *a2a.Part {
 	return answerTo(q, map[string]any{"authenticated": true})
 }
 
-// takeAnswers reads the answers that a turn resumes with, and emits that it does.
+// takeAnswers reads the answers that a turn resumes with, and emits their events.
 func (t *turn) takeAnswers() (*given, error) {
 	all := new(given)
 	for i := range t.waits.answers {

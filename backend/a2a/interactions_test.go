@@ -24,7 +24,7 @@ const (
 	authRequired  = a2a.TaskStateAuthRequired
 )
 
-// asking returns the task as it asks something.
+// asking returns the task while it asks a question.
 func asking(state a2a.TaskState, question string) *a2a.Task {
 	t := peertest.Task(state, "")
 	t.Status.Message = peertest.Said(question)
@@ -36,7 +36,7 @@ func resume(target, answer string) interaction.Answer {
 	return interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(answer)}
 }
 
-// wait runs the turn until it waits for somebody.
+// wait runs the turn until it waits for a person.
 func (r *rig) wait() (*backend.State, *interaction.Request) {
 	r.t.Helper()
 	res, err := r.run(r.t.Context())
@@ -112,8 +112,8 @@ func TestTheDataOfAQuestionIsNoPartOfItsText(t *testing.T) {
 	}
 }
 
-// What was missed before a question is looked for, since it cannot be shown after
-// the answer any more; but not forever.
+// Text missed before a question is fetched because it cannot be shown after the answer, but not
+// forever.
 func TestAQuestionComesBehindAllThatWasSaid(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -224,8 +224,8 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 	}
 }
 
-// That an agent waits for authorization does not show whether it was granted: the
-// task is read again, and a message is sent only if there is one.
+// An agent that waits for authorization does not show whether it was granted: the task is read
+// again, and a message is sent only if the answer has one.
 func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -323,7 +323,7 @@ func TestTheTimeThatAPersonTakesDoesNotCount(t *testing.T) {
 	}
 }
 
-// What a peer shows after its question may be older than the question.
+// A task read after the peer's question may be older than the question.
 func TestAStaleTaskDoesNotTakeAQuestionBack(t *testing.T) {
 	t.Parallel()
 	first := asking(inputRequired, "Which colour?")

@@ -35,7 +35,7 @@ func TestAJavaScriptAgentIsCalledAsItsCardSays(t *testing.T) {
 					t.Errorf("%s: %q is answered with %q, %v", name, text, got, err)
 				}
 			}
-			s.Await("request", func(h a2asdk.Happening) bool { // what nobody can answer does not wait
+			s.Await("request", func(h a2asdk.Happening) bool { // unanswerable requests do not wait
 				return strings.HasSuffix(h.Path, ":cancel") || strings.Contains(strings.ToLower(h.Method), "cancel")
 			})
 			for _, h := range s.Happened("request") {

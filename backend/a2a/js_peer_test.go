@@ -23,13 +23,13 @@ import (
 	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
-// token is what the peers ask for.
+// token is the token that the peers require.
 const token = "s3cret-t0ken"
 
-// alice is who uses the durable service.
+// alice is the user of the durable service.
 var alice = service.Caller{Tenant: "acme", Subject: "alice"}
 
-// peer is an agent of an SDK and how it is reached.
+// peer is an agent of an SDK and its address.
 type peer struct {
 	*a2asdk.Server
 	version   a2asdk.Version
@@ -57,8 +57,8 @@ func forEachPeer(t *testing.T, o a2asdk.ServerOptions, test func(t *testing.T, p
 	})
 }
 
-// runtime returns a runtime that knows the peer as the agent "remote", and
-// nothing of what other runtimes did with it.
+// runtime returns a runtime that knows the peer as the agent "remote" and has no state from other
+// runtimes.
 func (p peer) runtime(t *testing.T) *runtime.AgentRuntime {
 	t.Helper()
 	rt, err := builder.New().WithBackend(a2abackend.NewFactory(a2abackend.Settings{})).
@@ -70,7 +70,7 @@ func (p peer) runtime(t *testing.T) *runtime.AgentRuntime {
 	return rt
 }
 
-// ask has the peer answer a message outside of any service.
+// ask sends the peer a message outside of any service.
 func (p peer) ask(ctx context.Context, t *testing.T, text string) (*runtime.Result, error) {
 	t.Helper()
 	return p.runtime(t).Run(ctx, runtime.Prompt("remote", text), nil)
@@ -176,7 +176,7 @@ func ended(t *testing.T, s *service.Service, id string) *event.Outcome {
 	return turn.Outcome
 }
 
-// answers answers what a turn waits for.
+// answers answers the interaction that a turn waits for.
 func answers(t *testing.T, s *service.Service, id, want, result string) {
 	t.Helper()
 	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: id, State: store.InteractionPending})
@@ -189,7 +189,7 @@ func answers(t *testing.T, s *service.Service, id, want, result string) {
 	}
 }
 
-// boss is a model that asks the peer once, and repeats what it says.
+// boss is a model that calls the peer once and repeats its answer.
 type boss struct{}
 
 // Stream calls the delegate, or shows its answer.

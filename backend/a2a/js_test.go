@@ -21,7 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// The tests in this file reach agents that run on the official JavaScript SDKs.
+// These tests reach agents that run on the official JavaScript SDKs.
 
 func TestAJavaScriptAgentAnswers(t *testing.T) {
 	t.Parallel()
@@ -90,8 +90,8 @@ func TestThePartsOfAJavaScriptAgentAreKept(t *testing.T) {
 		turn := says(t, s, "parts")
 		got := ended(t, s, turn.ID)
 		want := []string{"a text", `{"rows":[1,2]}`, "https://files.example/report.pdf"}
-		// In HTTP+JSON of version 0.3 the Go SDK and the JavaScript SDK do not agree
-		// on how bytes are encoded, and there are no names.
+		// In HTTP+JSON of version 0.3 the Go and JavaScript SDKs encode bytes differently, and
+		// files have no names.
 		files := p.version == a2asdk.V10 || p.transport == a2asdk.JSONRPC
 		if files {
 			want = append(want, "p.png")

@@ -127,7 +127,7 @@ func TestATurnAtAPeerWithABadCard(t *testing.T) {
 	}
 }
 
-// endless streams events that a peer makes up until the client goes away.
+// endless streams events made by a peer until the client disconnects.
 func endless(make func(n int) a2a.Event) peertest.Reply {
 	return func(w http.ResponseWriter, c *peertest.Request) {
 		peertest.SendEvents(w, peertest.Task(peertest.Working, ""))
@@ -139,7 +139,7 @@ func endless(make func(n int) a2a.Event) peertest.Reply {
 	}
 }
 
-// watchHeap returns how much larger the heap has been than it was, in bytes.
+// watchHeap returns a function that reports the maximum growth of the heap, in bytes.
 func watchHeap(t *testing.T) (most func() uint64) {
 	t.Helper()
 	heap := func() uint64 {
@@ -168,7 +168,7 @@ func watchHeap(t *testing.T) (most func() uint64) {
 	}
 }
 
-// A peer that does not stop is stopped: what it sends is kept within bounds.
+// A peer that does not stop is stopped: stored content is bounded.
 func TestAPeerThatFloods(t *testing.T) {
 	const limit, room = 1 << 20, 48 << 20
 	for name, flood := range map[string]func(n int) a2a.Event{
@@ -229,7 +229,7 @@ func TestATurnThatTakesTooLongEndsAtThePeerToo(t *testing.T) {
 			t.Parallel()
 			replies[peertest.MethodCancel] = []peertest.Reply{peertest.Answers(503), peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}
 			r := newRig(t, replies)
-			r.remote.peer.Endpoint.Timeout = new(spec.Duration(time.Second)) // within which the message arrives
+			r.remote.peer.Endpoint.Timeout = new(spec.Duration(time.Second)) // the message arrives within it
 			res, err := r.run(t.Context())
 			got := termination(res, err)
 			if got.Type != event.Failed || got.Code != string(model.Timeout) {

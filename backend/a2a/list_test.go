@@ -57,8 +57,8 @@ func TestASourceHasTheAgentsOfItsList(t *testing.T) {
 	}
 }
 
-// A server without a list has one card. One that fails to answer is asked again
-// later: its agents must not change because it was busy.
+// A server without a list has one card. A server that fails to answer is queried again later: its
+// agents must not change because it was busy.
 func TestWhatAServerWithoutAListHas(t *testing.T) {
 	t.Parallel()
 	status := func(code int) http.HandlerFunc {
@@ -96,8 +96,8 @@ func TestWhatAServerWithoutAListHas(t *testing.T) {
 	}
 }
 
-// A list cannot make the runtime take what a card by itself cannot, use much
-// memory, or send a credential elsewhere.
+// A list cannot bypass the limits on a single card, use much memory, or send a credential
+// elsewhere.
 func TestHostileLists(t *testing.T) {
 	t.Parallel()
 	elsewhere := peertest.NewHost(t)
@@ -155,7 +155,7 @@ func TestHostileLists(t *testing.T) {
 	}
 }
 
-// What an entry points to is the card of its agent.
+// An entry points to its agent's card.
 func TestAListMayPointToItsCards(t *testing.T) {
 	t.Parallel()
 	var h *peertest.Host

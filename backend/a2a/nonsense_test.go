@@ -20,8 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// nonsense are results that are JSON, and hardly anything else, in the forms of
-// both versions.
+// nonsense contains results of both versions that are valid JSON but little else.
 var nonsense = []string{
 	`null`, `1`, `"task"`, `[]`, `{}`, `{"task":null}`, `{"task":{}}`, `{"task":{"id":"t"}}`, `{"task":{"id":"t","status":null}}`,
 	`{"task":{"id":"t","status":{"message":{"parts":[null]}},"artifacts":[null,{"parts":[null]},{"parts":null}],"history":[null,{"role":"ROLE_AGENT"}]}}`,
@@ -35,7 +34,7 @@ var nonsense = []string{
 	`{"kind":"message","parts":[{"kind":"video"}],"role":"nobody"}`, `{"kind":"secret"}`,
 }
 
-// Whatever a peer says, of either version: the turn ends.
+// Whatever a peer of either version sends, the turn ends.
 func TestNothingThatAPeerSaysIsTooMuch(t *testing.T) {
 	t.Parallel()
 	for _, version := range []a2a.ProtocolVersion{client.Version1, client.Version03} {
@@ -93,7 +92,7 @@ func sentTurn(t testing.TB) (begin func(t testing.TB, h *turnHost) *turn) {
 	}
 }
 
-// Whatever events come: none of them panics, and what is shown is the text.
+// No sequence of events causes a panic, and the display equals the text.
 func FuzzTake(f *testing.F) {
 	for _, what := range nonsense {
 		f.Add([]byte(what), []byte(`{"artifactUpdate":{"taskId":"t","append":true,"artifact":{"artifactId":"a","parts":[{"text":"hi"}]}}}`))
@@ -119,7 +118,7 @@ func FuzzTake(f *testing.F) {
 	})
 }
 
-// A turn fails at a peer that answers other requests, and takes nothing from it.
+// A turn fails at a peer that answers other requests and uses nothing from those answers.
 func TestATurnTakesNothingFromTheAnswerToAnotherRequest(t *testing.T) {
 	t.Parallel()
 	other := func(w http.ResponseWriter, _ *peertest.Request) {

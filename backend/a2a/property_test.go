@@ -23,23 +23,22 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// worker is a peer with one task that goes through its stages, whatever becomes
-// of the connections. It works on as it is looked at.
+// worker is a peer with one task that passes through its stages regardless of connections. It makes
+// progress when it is observed.
 type worker struct {
 	mu sync.Mutex
-	// stages are the texts that come until the task waits, or ends.
+	// stages are the texts emitted until the task waits or ends.
 	stages [][]string
 	end    a2a.TaskState
 	stage  int
-	// said is how many texts of the stage have come; one more is its end.
+	// said is the number of emitted texts of the stage; one more marks its end.
 	said int
 	text string
-	// taken are the messages that were accepted, by id, and told their texts in
-	// order.
+	// taken holds the ids of accepted messages, and told their texts in order.
 	taken map[string]bool
 	told  []string
-	// faults are what happens to the next calls, by method, and unseen is how much
-	// is done between two calls.
+	// faults are the faults of the next calls by method, and unseen is the work done between two
+	// calls.
 	faults map[string][]string
 	unseen []int
 	wrong  string
@@ -68,8 +67,7 @@ func (w *worker) snapshot() *a2a.Task {
 	return t
 }
 
-// work does a little, and returns the event of it; nil when there is nothing to
-// do.
+// work makes some progress and returns its event, or nil if there is nothing to do.
 func (w *worker) work() a2a.Event {
 	texts := w.stages[w.stage]
 	switch w.said++; {
@@ -159,7 +157,7 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.answer(rw, c.Method, fault)
 }
 
-// answer answers a call that arrived.
+// answer responds to a received call.
 func (w *worker) answer(rw http.ResponseWriter, method, fault string) {
 	switch method {
 	case peertest.MethodGet:
@@ -195,7 +193,7 @@ func (w *worker) answer(rw http.ResponseWriter, method, fault string) {
 
 func faultOf(rw http.ResponseWriter) { peertest.Fault(-32004, "it has ended")(rw, nil) }
 
-// drawWorker makes up a task and what goes wrong with it.
+// drawWorker draws a task and its faults.
 func drawWorker(t *rapid.T) *worker {
 	w := &worker{
 		taken: map[string]bool{}, faults: map[string][]string{},
@@ -212,8 +210,8 @@ func drawWorker(t *rapid.T) *worker {
 	return w
 }
 
-// However the connections and the process end, the turn ends as the task does, with
-// all its text, and every message is accepted once.
+// However the connections and the process end, the turn ends like its task, with all its text, and
+// every message is accepted once.
 func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 	t.Parallel()
 	s := peertest.NewScript(t, nil)

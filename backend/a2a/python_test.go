@@ -13,9 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// The tests in this file reach an agent that runs on the official SDK for Python.
+// These tests reach an agent that runs on the official Python SDK.
 
-// forEachPythonPeer runs a test with an agent that is reached over each transport.
+// forEachPythonPeer runs a test with an agent over each transport.
 func forEachPythonPeer(t *testing.T, test func(t *testing.T, p peer)) {
 	t.Helper()
 	a2asdk.ForEachPython(t, func(t *testing.T, transport string) {

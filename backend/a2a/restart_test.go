@@ -49,7 +49,7 @@ func TestATurnIsKeptAheadOfTheMessageAndWithTheTask(t *testing.T) {
 	}
 }
 
-// A turn goes on from wherever it was stopped.
+// A turn continues from any point where it was stopped.
 func TestATurnGoesOnInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

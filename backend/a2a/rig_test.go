@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// turnHost is what a turn is run with. It keeps what happens.
+// turnHost is the host of a turn. It records events.
 type turnHost struct {
 	mu      sync.Mutex
 	events  []event.Data
@@ -65,7 +65,7 @@ func (h *turnHost) KeepArtifact(a tools.Artifact) (string, error) {
 	return a.ID, nil
 }
 
-// text returns the text that was shown and not taken back.
+// text returns the text that was shown and not retracted.
 func (h *turnHost) text() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,7 +97,7 @@ func (h *turnHost) types() []event.Type {
 	return types
 }
 
-// token is what the turns show the peer.
+// token is the token that turns send to the peer.
 const token = "s3cret-t0ken"
 
 // rig is a turn at a scripted peer.
@@ -118,8 +118,7 @@ func newRig(t testing.TB, replies map[string][]peertest.Reply) *rig {
 	return &rig{t: t, script: s, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}, job: newJob()}
 }
 
-// remoteOf returns the backend of an endpoint that waits for milliseconds where
-// it would for seconds.
+// remoteOf returns the backend of an endpoint, with waits in milliseconds instead of seconds.
 func remoteOf(t testing.TB, e *spec.Endpoint) *remote {
 	t.Helper()
 	p := reachPeer(t, e)
@@ -152,7 +151,7 @@ func newJob() *backend.Job {
 	}
 }
 
-// run runs the turn. Its state must be one that can be kept.
+// run runs the turn. Its state must be storable.
 func (r *rig) run(ctx context.Context) (*backend.Result, error) {
 	r.t.Helper()
 	res, err := r.remote.Execute(ctx, r.job, r.host)
@@ -186,7 +185,7 @@ func (r *rig) leave() {
 	}
 }
 
-// next makes the turn go on from a state, in another process.
+// next continues the turn from a state in another process.
 func (r *rig) next(state *backend.State, answers ...interaction.Answer) {
 	r.t.Helper()
 	state = stored(r.t, state)

@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
-// newTurn returns the turn of a job, as it begins or as its state says.
+// newTurn returns the turn of a job, from its start or its saved state.
 func newTurn(p *client.Peer, job *backend.Job, host backend.Host) (*turn, error) {
 	t := &turn{peer: p, job: job, host: host}
 	if job.State != nil {
@@ -61,7 +61,7 @@ func (t *turn) withTimeLimit(ctx context.Context) (context.Context, context.Canc
 	return ctx, func() { cancel(); stop(); end(nil) }
 }
 
-// runExchange goes through the turn.
+// runExchange runs the turn.
 func (t *turn) runExchange(ctx context.Context) (termination event.Termination, err error) {
 	if ctx.Err() != nil {
 		return event.Termination{}, t.exchange.Ended(ctx)
@@ -89,8 +89,7 @@ func (t *turn) runExchange(ctx context.Context) (termination event.Termination, 
 	return t.finishStep()
 }
 
-// beginTurn prepares the message that is to be sent, and opens a step unless the
-// turn is in the middle of one.
+// beginTurn prepares the next message, and opens a step unless one is already open.
 func (t *turn) beginTurn(ctx context.Context, said *given) (context.Context, error) {
 	x := t.exchange
 	switch {

@@ -70,7 +70,7 @@ func (clerk) Cancel(_ context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a2a.
 	}
 }
 
-// serveStock serves a clerk over a transport, and returns how it is reached.
+// serveStock serves a clerk over a transport and returns its endpoint.
 func serveStock(t *testing.T, transport string) *spec.Endpoint {
 	t.Helper()
 	handler := a2asrv.NewHandler(clerk{})
@@ -96,7 +96,7 @@ func serveStock(t *testing.T, transport string) *spec.Endpoint {
 	return e
 }
 
-// listenGRPC serves an agent to those who have not the first token of an issuer.
+// listenGRPC serves an agent to callers that do not send the issuer's first token.
 func listenGRPC(t *testing.T, handler a2asrv.RequestHandler) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -131,7 +131,7 @@ func listenGRPC(t *testing.T, handler a2asrv.RequestHandler) (address string) {
 	return listener.Addr().String()
 }
 
-// Over each transport, to the SDK's own server, by streams and without.
+// Each transport reaches the SDK's own server, with and without streams.
 func TestTheSDKsServerIsAPeer(t *testing.T) {
 	t.Parallel()
 	for _, transport := range []string{"jsonrpc", "rest", "grpc"} {
@@ -181,8 +181,8 @@ func TestTheSDKsServerIsAPeer(t *testing.T) {
 	}
 }
 
-// What is no text of a task is read alike from each transport: an answer that is a
-// message, data, and the address of a file.
+// Content other than task text is read the same over each transport: a message as answer, data, and
+// a file's address.
 func TestTheAnswersOfTheSDKsServerAreReadAlike(t *testing.T) {
 	t.Parallel()
 	for _, transport := range []string{"jsonrpc", "rest", "grpc"} {

@@ -22,8 +22,8 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
-// turn is one turn at a peer: an exchange with it, within the turn's budgets and
-// time, and shown to the host. It belongs to the goroutine that runs Execute.
+// turn is one turn at a peer: an exchange within the turn's budgets and time, shown to the host. It
+// belongs to the goroutine that runs Execute.
 //
 // Its state is saved before a message is sent and once the peer has returned the ids of the task.
 type turn struct {
@@ -47,10 +47,10 @@ type wait struct {
 	answers      []interaction.Answer
 }
 
-// isSuspended reports whether nobody has gone on yet.
+// isSuspended reports whether the wait has not been resumed yet.
 func (w *wait) isSuspended() bool { return w.outcome == event.CallSuspended }
 
-// restoreState takes a turn up where a state left it.
+// restoreState restores a turn from a saved state.
 func (t *turn) restoreState(s *backend.State) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (t *turn) restoreState(s *backend.State) error {
 	return nil
 }
 
-// beginStep opens the step of another message, with which the exchange begins.
+// beginStep opens the step of another message, and starts its exchange with begin.
 func (t *turn) beginStep(begin func(messageID string) error) error {
 	c := &t.course
 	c.Step++
@@ -92,13 +92,12 @@ func (t *turn) endStep() {
 	}
 }
 
-// answerID is the id that the answer of the step has in the conversation.
+// answerID is the id of the step's answer in the conversation.
 func (t *turn) answerID() string {
 	return event.ShownID(t.job.TurnID) + "/m" + strconv.Itoa(t.course.Step)
 }
 
-// userParts returns the part of a turn's input for the peer: the parts of the
-// user's messages, in order.
+// userParts returns the turn's input for the peer: the parts of the user's messages, in order.
 func userParts(input []model.Message) []*a2a.Part {
 	var parts []*a2a.Part
 	for i := range input {
@@ -117,7 +116,7 @@ func (e *checkpointError) Error() string { return "keep the state of the turn: "
 
 func (e *checkpointError) Unwrap() error { return e.err }
 
-// saveCheckpoint has the turn's state kept, if somebody keeps it.
+// saveCheckpoint stores the turn's state, if the job has a checkpoint.
 func (t *turn) saveCheckpoint(ctx context.Context) error {
 	if t.job.Checkpoint == nil || ctx.Err() != nil {
 		return nil

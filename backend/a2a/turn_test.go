@@ -40,7 +40,7 @@ func TestAnAnswerIsShownAsItComes(t *testing.T) {
 	}
 }
 
-// activityOf reads what a turn shows of its task.
+// activityOf reads the turn's activity for its task.
 func activityOf(t *testing.T, shown *event.ActivitySnapshot) *taskActivity {
 	t.Helper()
 	a := new(taskActivity)

@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// forever streams the same event until nobody wants it any more, which must come
-// about.
+// forever streams the same event until the consumer stops, which must happen.
 func forever(t *testing.T, begin []model.Event, ev model.Event) reply {
 	return func(_ context.Context, yield func(model.Event, error) bool) {
 		for _, ev := range begin {
@@ -78,7 +77,7 @@ func TestAnAnswerWithoutEndIsGivenUp(t *testing.T) {
 	}
 }
 
-// playUnheard plays a turn whose events are not kept.
+// playUnheard plays a turn whose events are not recorded.
 func (s stage) playUnheard(t *testing.T, sees func(event.Data)) scene {
 	t.Helper()
 	s.unheard, s.sees = true, sees
@@ -173,7 +172,7 @@ func TestAnAnswerOfNothing(t *testing.T) {
 	}
 }
 
-// A call of a previous answer that comes again, id and all, is another call.
+// A call from an earlier answer that is repeated, including its id, is a new call.
 func TestTheSameIDInEachStepIsAnotherCallEachTime(t *testing.T) {
 	keys := map[string]bool{}
 	got := stage{

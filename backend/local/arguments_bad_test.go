@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// picky is a tool whose arguments have a form, and that counts its calls.
+// picky is a tool that has an argument schema and counts its calls.
 func picky(ran *[]string) tools.Tool {
 	return like(tools.Descriptor{Parameters: json.RawMessage(`{"type":"object","properties":{
 		"city":{"type":"string"},"days":{"type":"integer","minimum":1},"more":{}},"required":["city"]}`)},
@@ -26,7 +26,7 @@ func picky(ran *[]string) tools.Tool {
 		})
 }
 
-// longArguments is a large object with everything that JSON has.
+// longArguments is a large object with every kind of JSON value.
 func longArguments() string {
 	entry := `{"name":"Grüße \"aus\" \u00e4\\ \ud83d\ude00","list":[1,-2.5e+3,true,false,null,[]],"empty":{}}`
 	return `{"city":"Köln","more":[` + strings.Repeat(entry+",", 12) + entry + `],"days":3}`
@@ -53,7 +53,7 @@ func TestLongArgumentsCutOffAtAnyByteNeverReachTheTool(t *testing.T) {
 	}
 }
 
-// nested returns arguments that are so many levels deep.
+// nested returns arguments with the given nesting depth.
 func nested(levels int) string {
 	return `{"city":"x","more":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1) + `}`
 }
@@ -136,7 +136,7 @@ func TestArgumentsThatNobodyShouldWrite(t *testing.T) {
 	}
 }
 
-// checkKept fails the test unless messages come back from their JSON form.
+// checkKept fails the test unless messages survive a JSON round trip.
 func checkKept(t *testing.T, messages []model.Message) {
 	t.Helper()
 	data, err := json.Marshal(messages)

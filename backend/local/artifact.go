@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// keepWhole keeps the whole of a result that was cut as an artifact, tells the
-// model so, and returns the artifact's id.
+// keepWhole stores a truncated result's full content as an artifact, tells the model so, and
+// returns the artifact's id.
 func (t *turn) keepWhole(c *call, result *tools.Result) string {
 	if result.Whole == "" {
 		return ""

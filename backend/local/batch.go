@@ -16,8 +16,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// How long a call may take to return after its context has ended, before it is
-// abandoned. The goroutine of an abandoned call ends when the tool does.
+// The time for a call to return after its context has ended, before it is abandoned. The goroutine
+// of an abandoned call ends when the tool does.
 const (
 	// patience is the grace period of a tool.
 	patience = 500 * time.Millisecond
@@ -26,7 +26,7 @@ const (
 	delegatePatience = 9 * time.Second
 )
 
-// patienceWith returns how long a call has to return.
+// patienceWith returns a call's grace period.
 func patienceWith(entry *toolset.Entry) time.Duration {
 	if entry.Source.Kind == toolset.SourceDelegate {
 		return delegatePatience
@@ -34,9 +34,9 @@ func patienceWith(entry *toolset.Entry) time.Duration {
 	return patience
 }
 
-// executeCalls runs the calls that were let through, concurrently, and then the
-// hooks after each, in the order of the calls. Calls that already have a result got
-// it before the process died; only their hooks still have to run.
+// executeCalls runs the allowed calls concurrently, and then the hooks after each, in the order of
+// the calls. Calls with a result got it before the process died; only their hooks still have to
+// run.
 func (t *turn) executeCalls(ctx context.Context, calls []*call) error {
 	if err := backend.Ended(ctx); err != nil {
 		return err
@@ -65,18 +65,18 @@ func (t *turn) executeCalls(ctx context.Context, calls []*call) error {
 	return nil
 }
 
-// batch is tool calls that run at the same time. Their goroutines report to the
-// turn's own, which alone emits events and touches the turn.
+// batch is a group of concurrent tool calls. Their goroutines report to the turn's goroutine, which
+// alone emits events and changes the turn.
 type batch struct {
 	*turn
 	calls   []*call
 	running int
 	inbox
-	// first is the memory of the first call: most answers ask for one.
+	// first is memory for the first call: most answers request one.
 	first callHost
 }
 
-// hostOf returns the memory of a call.
+// hostOf returns a call's host.
 func (b *batch) hostOf(i int) *callHost {
 	if i == 0 {
 		return &b.first
@@ -179,15 +179,15 @@ func (b *batch) finishCall(c *call, result tools.Result, ended error) {
 	b.recordOutcome(c, outcome)
 }
 
-// cutCallShort ends a call that failed, or did not return, after the worker had let go
-// of the turn. The end of its context may be why, so that the error is not its result:
-// the next worker finds the call as it would if this one had died.
+// cutCallShort ends a call that failed or did not return after the worker released the turn. The
+// end of its context may be the cause, so the error is not its result: the next worker treats the
+// call as if this one had died.
 func (b *batch) cutCallShort(c *call) {
 	b.running--
 	c.span.End(telemetry.ToolOutcome{Outcome: event.CallIndeterminate, Failure: string(model.Canceled)})
 }
 
-// failureOf is the failure of an abandoned call, for telemetry.
+// failureOf returns the failure of an abandoned call for telemetry.
 func failureOf(ended error) string {
 	switch {
 	case ended == nil:
@@ -202,7 +202,7 @@ func failureOf(ended error) string {
 // addDelegate adds a delegate's usage and cost. Its calls have already been counted against the
 // budgets.
 func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
-	b.host.FlushSession() // what a delegate makes belongs to the session
+	b.host.FlushSession() // the delegate's changes belong to the session
 	after := c.ensureAftermath()
 	b.splitUsage()
 	for _, u := range r.Agents {
@@ -216,7 +216,7 @@ func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
 	}
 	b.stats.Currency = cmp.Or(b.stats.Currency, r.Cost.Currency)
 	if r.Cost.Currency != b.stats.Currency {
-		return // amounts of two currencies make no sum
+		return // two currencies cannot be added
 	}
 	after.Currency = b.stats.Currency
 	after.Cost += r.Cost.Amount
@@ -235,8 +235,8 @@ func (b *batch) askHandoff(c *call, agent string) error {
 	return nil
 }
 
-// close stops listening to the calls. Those that still run, because taking in
-// what one of them told panicked, are canceled.
+// close stops listening to the calls. It cancels calls that still run because handling a note
+// panicked.
 func (b *batch) close() {
 	b.closeInbox()
 	for _, c := range b.calls {

@@ -24,19 +24,19 @@ type call struct {
 	outcome event.CallOutcome
 	skipped bool
 	begun   time.Time
-	// life is the context of a call that is executed.
+	// life is the context of an executed call.
 	life *callContext
-	// span observes the call; nil when nobody does.
+	// span observes the call; it may be nil.
 	span *telemetry.ToolSpan
-	// journal is the place of the call's entry in the turn's journal.
+	// journal is the index of the call's entry in the turn's journal.
 	journal int
-	// left holds the call's effects, apart from its result; nil for none.
+	// left holds the call's effects, apart from its result; nil if absent.
 	left *backend.Aftermath
 
 	waiting
 }
 
-// waiting is the state of a call that waits, or has waited, for something outside.
+// waiting is the state of a call that waits, or has waited, for outside input.
 type waiting struct {
 	interactions []*backend.Interaction
 	answers      []interaction.Answer
@@ -47,7 +47,7 @@ type waiting struct {
 	edited bool
 }
 
-// ensureAftermath returns the call's aftermath, to be added to.
+// ensureAftermath returns the call's aftermath and creates it if necessary.
 func (c *call) ensureAftermath() *backend.Aftermath {
 	if c.left == nil {
 		c.left = new(backend.Aftermath)
@@ -55,7 +55,7 @@ func (c *call) ensureAftermath() *backend.Aftermath {
 	return c.left
 }
 
-// callsOf returns the calls that an answer asks for.
+// callsOf returns the calls that an answer requests.
 func callsOf(answer *model.Message) []call {
 	asked := answer.ToolCalls()
 	calls := make([]call, len(asked))
@@ -74,8 +74,7 @@ func (c *call) applyMove(m callMove) {
 	c.phase = next
 }
 
-// outcomeSoFar returns the outcome of a call as states and journals have it; ""
-// while it is not known.
+// outcomeSoFar returns a call's outcome for states and journals; "" while unknown.
 func (c *call) outcomeSoFar() event.CallOutcome {
 	if c.phase == callWaiting {
 		return event.CallSuspended
@@ -83,7 +82,7 @@ func (c *call) outcomeSoFar() event.CallOutcome {
 	return c.outcome
 }
 
-// resultMessage returns the call's result as the conversation keeps it.
+// resultMessage returns the call's result for the conversation.
 func (c *call) resultMessage() model.ToolResult {
 	return model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
 }

@@ -16,12 +16,11 @@ type callContext struct {
 	context.Context //nolint:containedctx // that of the step
 
 	host *callHost
-	// deadline is when the call's time is up; zero when it has no limit, or when the
-	// step ends before.
+	// deadline is when the call's time is up; zero if it has no limit or the step ends earlier.
 	deadline time.Time
 
 	mu sync.Mutex
-	// done is made when somebody asks for it.
+	// done is created on demand.
 	done chan struct{}
 	err  error
 	// funcs are called when the context ends.
@@ -31,7 +30,7 @@ type callContext struct {
 	detach func() bool
 }
 
-// beginCall starts the context at a time, within a step's context.
+// beginCall starts the context at begun, within a step's context.
 func (c *callContext) beginCall(step context.Context, begun time.Time, limit time.Duration) {
 	c.Context = step
 	c.mu.Lock() // the context may end before it has begun
@@ -54,14 +53,14 @@ func (c *callContext) expire() { c.end(context.DeadlineExceeded) }
 // cancel ends the context of a call that is still running.
 func (c *callContext) cancel() { c.end(context.Canceled) }
 
-// end ends the context, and gives the call a little time to return.
+// end ends the context and starts the call's grace period.
 func (c *callContext) end(err error) {
 	if c.finish(err) {
 		c.host.beginPatience()
 	}
 }
 
-// finish ends the context, and reports false if it had ended before.
+// finish ends the context, and returns false if it had already ended.
 func (c *callContext) finish(err error) bool {
 	c.mu.Lock()
 	if c.err != nil {
@@ -106,16 +105,16 @@ func (c *callContext) Done() <-chan struct{} {
 	return c.done
 }
 
-// Err returns why the context ended, or nil.
+// Err returns the reason for the context's end, or nil.
 func (c *callContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// AfterFunc calls a function when the context has ended, unless the returned function
-// is called before. Package context uses it for the contexts derived from this one,
-// whose functions only cancel; they are called before end returns.
+// AfterFunc calls a function when the context ends, unless the returned function is called first.
+// Package context uses it for contexts derived from this one, whose functions only cancel; they are
+// called before end returns.
 func (c *callContext) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

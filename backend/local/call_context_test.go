@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// TestACallContextEndsAsOneOfTheStandardLibrary ends the context of a call in each way
-// that there is, and looks at it and at contexts derived from it before and after.
+// TestACallContextEndsAsOneOfTheStandardLibrary ends a call's context in every possible way, and
+// inspects it and derived contexts before and after.
 func TestACallContextEndsAsOneOfTheStandardLibrary(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -58,7 +58,7 @@ func TestACallContextEndsAsOneOfTheStandardLibrary(t *testing.T) {
 						t.Errorf("it ended with %v", ctx.Err())
 					}
 				}
-				time.Sleep(time.Hour) // until nothing is left to happen
+				time.Sleep(time.Hour) // until nothing more can happen
 			})
 		})
 	}

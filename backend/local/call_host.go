@@ -22,14 +22,14 @@ type callHost struct {
 	index int
 	call  tools.Call
 	entry *toolset.Entry
-	// life is the call's context, and ctx is life with the span of the call.
+	// life is the call's context, and ctx adds the call's span.
 	life callContext
 	ctx  context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
 	// result is the tool's result.
 	result tools.Result
-	// over is set once the call has returned or was abandoned.
+	// over is set once the call has returned or been abandoned.
 	over atomic.Bool
-	// delegates counts the agents that the call has run.
+	// delegates counts the agents that the call ran.
 	delegates atomic.Int32
 }
 
@@ -49,12 +49,12 @@ func (h *callHost) run() {
 		h.over.Store(true)
 		h.batch.sendNote(note{index: h.index, result: &h.result})
 	}()
-	pprof.SetGoroutineLabels(h.ctx) // the goroutine may have those of an earlier call
+	pprof.SetGoroutineLabels(h.ctx) // the goroutine may have an earlier call's labels
 	h.result = h.entry.Execute(h.ctx, &h.call)
 	returned = true
 }
 
-// beginPatience gives the tool a little time to return after its context has ended.
+// beginPatience starts the tool's grace period after its context has ended.
 func (h *callHost) beginPatience() {
 	time.AfterFunc(patienceWith(h.entry), func() {
 		h.over.Store(true)
@@ -73,7 +73,7 @@ func (h *callHost) Progress(text string) {
 	h.batch.sendNote(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: clip.Clean(text)}})
 }
 
-// Delegate runs another agent as part of this turn, and shows that it does.
+// Delegate runs another agent as part of this turn, and shows it.
 func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
 	if h.over.Load() {
 		return nil, fmt.Errorf("call agent %s: %w", req.AgentID, errCallOver)
@@ -83,7 +83,7 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })() // a tool may have handed in another context
+	defer context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })() // a tool may have passed another context
 	req.CallID, req.Number, req.Events = h.call.ID, int(h.delegates.Add(1)), event.SinkFunc(h.relayEvent)
 	if h.batch.isJournaled() {
 		req.Keep = h.keepState
@@ -102,16 +102,16 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	return result, nil
 }
 
-// relayEvent passes an event of a delegate to the goroutine of the turn. Pieces of
-// arguments are left out: tool_call_ready has them all.
+// relayEvent passes a delegate's event to the turn's goroutine. It drops pieces of arguments:
+// tool_call_ready has them all.
 func (h *callHost) relayEvent(ev event.Event) {
 	if _, piece := ev.Data.(*event.ToolCallDelta); !piece && !h.over.Load() {
 		h.batch.sendNote(note{index: h.index, event: &ev})
 	}
 }
 
-// DelegateEffectError reports that a tool tried to run an agent although its calls may
-// be repeated: the agent would repeat its own calls, with other keys.
+// DelegateEffectError reports that a tool with repeatable calls tried to run an agent: the agent
+// would repeat its own calls with other keys.
 type DelegateEffectError struct {
 	Tool, Agent string
 }
@@ -144,8 +144,7 @@ func (h *callHost) keepState(ctx context.Context, state json.RawMessage) error {
 	}
 }
 
-// UpdateCustom changes the application's state of the session, as long as the
-// call is not over.
+// UpdateCustom changes the session's custom state until the call is over.
 func (h *callHost) UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error {
 	err := h.Session.UpdateCustom(func(custom json.RawMessage) (json.RawMessage, error) {
 		next, err := change(custom)
@@ -160,8 +159,7 @@ func (h *callHost) UpdateCustom(change func(custom json.RawMessage) (json.RawMes
 	return err
 }
 
-// KeepArtifact keeps something with the session, as long as the call is not
-// over.
+// KeepArtifact stores an artifact in the session until the call is over.
 func (h *callHost) KeepArtifact(a tools.Artifact) (string, error) {
 	if h.over.Load() {
 		return "", errCallOver
@@ -173,7 +171,7 @@ func (h *callHost) KeepArtifact(a tools.Artifact) (string, error) {
 	return id, err
 }
 
-// Handoff asks for another agent to take over.
+// Handoff requests that another agent take over.
 func (h *callHost) Handoff(ctx context.Context, agentID string) error {
 	if h.over.Load() {
 		return fmt.Errorf("hand off to agent %s: %w", agentID, errCallOver)

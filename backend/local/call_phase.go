@@ -13,25 +13,25 @@ package local
 //	asked, waiting, allowed, entered ─settle─▶ over
 //
 // A State stores a call as asked, waiting, allowed, returned or over. A call that was inDoubt,
-// entered or running is stored as allowed; its journal entry tells whether it began.
+// entered or running is stored as allowed; its journal entry shows whether it started.
 type callPhase uint8
 
 const (
-	// callAsked: the model requested the call, and nothing is decided yet.
+	// callAsked: the model requested the call, which is not decided yet.
 	callAsked callPhase = iota
 	// callWaiting: it waits for answers from outside.
 	callWaiting
-	// callAllowed: the gates let it through.
+	// callAllowed: the gates allowed it.
 	callAllowed
-	// callInDoubt: it was under way when the process died, and was not settled.
+	// callInDoubt: it was running when the process died, and was not settled.
 	callInDoubt
-	// callEntered: the journal has it as about to begin.
+	// callEntered: it is journaled as about to begin.
 	callEntered
 	// callRunning: its tool works.
 	callRunning
-	// callReturned: it has a result, and the hooks after it did not run.
+	// callReturned: it has a result, but the hooks after it have not run.
 	callReturned
-	// callOver: it has a result, and nothing is left to do.
+	// callOver: it has a result and needs nothing more.
 	callOver
 
 	callPhases
@@ -41,28 +41,27 @@ var phaseNames = [callPhases]string{"asked", "waiting", "allowed", "in doubt", "
 
 func (p callPhase) String() string { return phaseNames[p] }
 
-// isLetThrough reports whether the gates let the call through and the hooks after
-// it did not run.
+// isLetThrough reports whether the gates allowed the call and the hooks after it have not run.
 func (p callPhase) isLetThrough() bool { return p >= callAllowed && p <= callReturned }
 
 // hasResult reports whether the call has the result that the model will see.
 func (p callPhase) hasResult() bool { return p >= callReturned }
 
-// callMove is what happens to a call.
+// callMove is a transition of a call.
 type callMove uint8
 
 const (
-	// moveAllow: the gates let it through.
+	// moveAllow: the gates allow it.
 	moveAllow callMove = iota
 	// moveSuspend: it has to wait for answers.
 	moveSuspend
-	// moveAnswer: the answers came, and it is decided about again.
+	// moveAnswer: the answers arrived, and it is decided again.
 	moveAnswer
-	// moveWithdraw: its tool is gone, and it is decided about again.
+	// moveWithdraw: its tool was removed, and it is decided again.
 	moveWithdraw
-	// moveDoubt: the process died while it was under way.
+	// moveDoubt: the process died while it was running.
 	moveDoubt
-	// moveEnter: it is put into the journal.
+	// moveEnter: it is entered in the journal.
 	moveEnter
 	// moveStart: its tool is called.
 	moveStart
@@ -78,8 +77,7 @@ var moveNames = [callMoves]string{"allow", "suspend", "answer", "withdraw", "dou
 
 func (m callMove) String() string { return moveNames[m] }
 
-// afterMove returns the phase that a move leads to; false when the phase does not have
-// the move.
+// afterMove returns the phase that a move leads to; false if the phase does not allow the move.
 func (p callPhase) afterMove(m callMove) (callPhase, bool) {
 	switch m {
 	case moveAllow:

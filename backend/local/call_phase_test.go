@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// step is a phase and a move.
+// step is a phase and an attempted move.
 type step struct {
 	from callPhase
 	move callMove
@@ -57,8 +57,7 @@ func drawn(t *testing.T) map[step]callPhase {
 	return all
 }
 
-// Every move of every phase leads where the diagram says, or is refused and
-// changes nothing.
+// Every move from every phase leads where the diagram says, or is rejected and changes nothing.
 func TestEveryTransitionOfACallIsInItsDiagram(t *testing.T) {
 	t.Parallel()
 	diagram := drawn(t)
@@ -84,8 +83,8 @@ func TestEveryTransitionOfACallIsInItsDiagram(t *testing.T) {
 	}
 }
 
-// A call that a state has goes on in the phase that it had, or, when it was about
-// to run, in the one before that.
+// A call in a stored state continues in its phase or, if it was about to run, in the preceding
+// phase.
 func TestAStateHasThePhaseOfACall(t *testing.T) {
 	t.Parallel()
 	for phase, want := range map[callPhase]struct {

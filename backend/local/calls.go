@@ -17,8 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// runCalls judges the calls of an answer as a whole, and works on those that it
-// is not over with.
+// runCalls judges the calls of an answer as a batch and works on those that are not settled.
 func (t *turn) runCalls(ctx context.Context) (stepResult, error) {
 	if err := t.meter.Exceeded(); err != nil {
 		return stepResult{}, err
@@ -30,11 +29,11 @@ func (t *turn) runCalls(ctx context.Context) (stepResult, error) {
 	return t.workCalls(ctx)
 }
 
-// maxCalls is how many calls one answer may make. Each takes a goroutine and several
-// events, and has a result in the conversation.
+// maxCalls is the maximum number of calls in one answer. Each takes a goroutine and several events,
+// and has a result in the conversation.
 const maxCalls = 128
 
-// refuseExcluded settles the calls of tools that the plugins kept out of the request.
+// refuseExcluded settles calls of tools that plugins removed from the request.
 func (t *turn) refuseExcluded() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
@@ -45,8 +44,8 @@ func (t *turn) refuseExcluded() {
 	}
 }
 
-// judgeBatch lets the guards look at all calls of an answer at once. Those that
-// they answer themselves are not executed.
+// judgeBatch lets the guards judge all calls of an answer together. Calls that they answer are not
+// executed.
 func (t *turn) judgeBatch(ctx context.Context) error {
 	if !t.engine.JudgesBatches() {
 		return nil
@@ -77,8 +76,8 @@ func (t *turn) judgeBatch(ctx context.Context) error {
 	return nil
 }
 
-// workCalls decides about the calls that have no result, executes those that
-// are let through, and keeps the results once every call has one.
+// workCalls decides the calls without a result, executes the allowed ones, and keeps the results
+// once every call has one.
 func (t *turn) workCalls(ctx context.Context) (r stepResult, err error) {
 	if t.agent.ToolExecution == spec.Sequential {
 		r, err = t.oneByOne(ctx, t.calls)
@@ -103,7 +102,7 @@ func (t *turn) workCalls(ctx context.Context) (r stepResult, err error) {
 	}
 }
 
-// hasWaitingCalls reports whether a call waits for something outside.
+// hasWaitingCalls reports whether a call waits for outside input.
 func (t *turn) hasWaitingCalls() bool {
 	return slices.ContainsFunc(t.calls, func(c call) bool { return c.phase == callWaiting })
 }
@@ -122,14 +121,14 @@ func (t *turn) oneByOne(ctx context.Context, calls []call) (stepResult, error) {
 			}
 		}
 		if calls[i].phase == callWaiting {
-			return stepResult{}, nil // workCalls finds the call that waits
+			return stepResult{}, nil // workCalls finds the waiting call
 		}
 	}
 	return stepResult{}, nil
 }
 
-// runTogether asks the gates about all calls, then executes those let through
-// concurrently; a call of a serial tool runs alone, after them.
+// runTogether runs the gates for all calls, then executes the allowed ones concurrently; a serial
+// tool's call runs alone, after them.
 func (t *turn) runTogether(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
 		if r, err := t.decideCall(ctx, &calls[i]); r.course != goesOn || err != nil {
@@ -159,9 +158,9 @@ func (t *turn) runTogether(ctx context.Context, calls []call) (stepResult, error
 
 func (c *call) isSerial() bool { return c.entry != nil && c.entry.Descriptor.Serial }
 
-// decideCall settles a call that is not to be executed, because the model was not
-// offered such a tool or a gate blocked it. A call that has a result, or waits for
-// an answer that is still missing, is left as it is.
+// decideCall settles a call that must not be executed, because the model was not offered such a
+// tool or a gate blocked it. A call that has a result or waits for a missing answer is left
+// unchanged.
 func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 	if err := backend.Ended(ctx); err != nil {
 		return stepResult{}, err
@@ -183,13 +182,13 @@ func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 	return t.gateCall(ctx, c)
 }
 
-// isOfBackend reports whether a call is a question of the backend itself.
+// isOfBackend reports whether a tool belongs to the backend itself.
 func (t *turn) isOfBackend(name string) bool {
 	entry := t.env.Tools.Get(name)
 	return entry != nil && entry.Source.Kind == toolset.SourceBackend
 }
 
-// gateCall asks the gates about a call.
+// gateCall runs the gates for a call.
 func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 	t.showToHooks(c)
 	t.watch.beginPhase(plugins.ToolGate)
@@ -231,7 +230,7 @@ func (t *turn) unknownTool(name string) string {
 	return text
 }
 
-// blockedTermination is how a turn ends that a gate ended.
+// blockedTermination returns the termination of a turn that a gate ended.
 func blockedTermination(d *plugins.Decision) event.Termination {
 	return event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 func TestCallsRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
-	// Each call waits for the next one: run one by one, they would wait forever.
+	// Each call waits for the next: run sequentially, they would wait forever.
 	var turns [4]chan struct{}
 	for i := range turns {
 		turns[i] = make(chan struct{})
@@ -50,7 +50,7 @@ func TestCallsRunAtTheSameTimeAndKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// overlap counts how many calls run beside each other.
+// overlap counts concurrent calls.
 type overlap struct {
 	now, most atomic.Int32
 	order     []string
@@ -181,7 +181,7 @@ func TestACallThatGoesWrongIsAResultAndTheTurnGoesOn(t *testing.T) {
 	}
 }
 
-// sillyError panics when it is asked what it is.
+// sillyError panics when its methods are called.
 type sillyError struct{ text string }
 
 func (e *sillyError) Error() string { return e.text }

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheModelIsToldTheDateOfEachRequest has a turn with a tool that takes eleven
-// hours: of four requests the first three are made on one day, and begin alike.
+// TestTheModelIsToldTheDateOfEachRequest runs a turn with a tool that takes eleven hours: the first
+// three of four requests are made on one day and begin alike.
 func TestTheModelIsToldTheDateOfEachRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble's clock begins at midnight UTC
 		work := like(tools.Descriptor{Timeout: tools.NoTimeout}, func(context.Context, *tools.Call) (tools.Result, error) {

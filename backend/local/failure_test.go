@@ -58,7 +58,7 @@ func TestModelErrors(t *testing.T) {
 func TestStreamsThatBreakTheirContract(t *testing.T) {
 	finish := model.Event{Type: model.EventFinish, Reason: model.FinishStop}
 	word := model.Event{Type: model.EventText, Delta: "word"}
-	// deaf goes on when it was told to stop.
+	// deaf continues after it was told to stop.
 	deaf := func(events ...model.Event) reply {
 		return func(_ context.Context, yield func(model.Event, error) bool) {
 			for _, ev := range events {

@@ -137,7 +137,7 @@ func TestSuspendedCallsReturnTheirInteractions(t *testing.T) {
 	}
 }
 
-// lid is a gate that also holds delegates.
+// lid is a gate that also applies to delegates.
 type lid struct{ plugins.GateFunc }
 
 func (c lid) Ceiling(ctx context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {

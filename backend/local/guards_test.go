@@ -201,7 +201,7 @@ func TestWhatAContinuedAnswerIsToldStaysOutOfTheConversation(t *testing.T) {
 
 var outputForm = &spec.OutputSchema{Schema: []byte(`{"type":"object","required":["a"],"properties":{"a":{"type":"integer"}}}`)}
 
-// mustAnswer makes a turn's answer have a form.
+// mustAnswer requires a schema for a turn's answer.
 func mustAnswer(t *testing.T) func(*backend.Job) {
 	return func(j *backend.Job) {
 		form, err := backend.NewOutputForm(outputForm)
@@ -321,7 +321,7 @@ func TestTheJournalRecordsWhatToolsMayHaveDone(t *testing.T) {
 	}
 }
 
-// TestAnAnswerCutOffBeforeItsFirstTextFails has models that spend their limit on thinking.
+// TestAnAnswerCutOffBeforeItsFirstTextFails uses models that spend their limit on thinking.
 func TestAnAnswerCutOffBeforeItsFirstTextFails(t *testing.T) {
 	for name, replies := range map[string][]reply{
 		"always":          {cutOff("", ""), cutOff("", ""), cutOff("", "")},

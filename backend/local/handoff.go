@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// CodeHandoff is the code of a turn that is blocked because the conversation
-// cannot go where it was sent.
+// CodeHandoff is the code of a turn that is blocked because the conversation cannot be handed off
+// as requested.
 const CodeHandoff = "hand_off"
 
 // HandoffLimitError reports that the conversation changed hands too often.
@@ -27,8 +27,8 @@ func (e *HandoffLimitError) Error() string {
 	return fmt.Sprintf("the conversation does not go to agent %s: it may change hands %d times in a turn", e.Agent, e.Limit)
 }
 
-// mayHandoff returns why another handoff is not possible. The limit is set by the agent handing
-// off.
+// mayHandoff returns an error if another handoff is not possible. The limit is set by the agent
+// handing off.
 func (t *turn) mayHandoff(agentID string) error {
 	if limit := t.agent.HandoffLimit(); t.stats.Handoffs >= limit {
 		return &HandoffLimitError{Agent: agentID, Limit: limit}
@@ -55,7 +55,7 @@ func (t *turn) changeHands(ctx context.Context) (stepResult, error) {
 		if err := t.handTo(ctx, agent, env); err != nil {
 			return stepResult{}, err
 		}
-		if t.stop != nil { // by one of the phases around the handoff
+		if t.stop != nil { // set by a phase around the handoff
 			return endTurn(*t.stop), nil
 		}
 	}
@@ -65,7 +65,7 @@ func (t *turn) changeHands(ctx context.Context) (stepResult, error) {
 // handTo performs a handoff: it ends the previous agent's plugins and starts the new agent's.
 func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.ExecutionEnv) error {
 	if err := execution.NewEngine(env.Env, t.job.Ceiling).Restore(t.engine.Export()); err != nil {
-		return err // before anything of the agent is over
+		return err // before the agent ends anything
 	}
 	if err := t.leaveAgent(ctx, agent, env); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Execu
 	t.splitUsage()
 	from := t.agent.ID
 	t.agent, t.env, t.engine = agent, env, engine
-	if t.form == nil { // the caller of the turn asked for none
+	if t.form == nil { // the turn's caller requested none
 		t.form = env.Output
 	}
 	t.stats.Handoffs++
@@ -89,8 +89,8 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Execu
 	return t.enterAgent(ctx)
 }
 
-// leaveAgent runs the last phases of the agent that has the conversation, before
-// another one takes over. Handoffs that these phases ask for are ignored.
+// leaveAgent runs the last phases of the current agent before another one takes over. Handoffs
+// requested by these phases are ignored.
 func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.ExecutionEnv) error {
 	c := &t.engine.Context
 	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandoff, Detail: "agent " + to.ID + " takes over"}
@@ -109,8 +109,8 @@ func handOffFailed(err error) stepResult {
 	return endTurn(event.Termination{Type: event.Blocked, Code: CodeHandoff, Detail: "the handoff failed: " + err.Error()})
 }
 
-// replacePrompt puts the prompt of the agent that took over at the start of the
-// conversation. The transcript is copied: states refer to the old one.
+// replacePrompt puts the new agent's prompt at the start of the conversation. The transcript is
+// copied because states refer to the old one.
 func (t *turn) replacePrompt() {
 	conversation, added := t.transcript[t.prompt:], len(t.transcript)-t.first
 	t.beginTranscript(len(conversation) + room)

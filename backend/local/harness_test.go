@@ -23,7 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// stage is what a turn of these tests is made of.
+// stage is the setup of a turn in these tests.
 type stage struct {
 	agent   spec.Agent
 	history []model.Message
@@ -37,7 +37,7 @@ type stage struct {
 	delegate func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error)
 	// handOff answers Host.Handoff.
 	handOff func(ctx context.Context, agentID string) (*spec.Agent, *backend.ExecutionEnv, error)
-	// sees receives every event as it is emitted; unheard keeps none.
+	// sees receives every event as it is emitted; unheard records none.
 	sees    func(event.Data)
 	unheard bool
 	// journal, when set, keeps the turn's journal, and policy decides about calls
@@ -48,7 +48,7 @@ type stage struct {
 	job func(*backend.Job)
 }
 
-// scene is what became of it.
+// scene is the outcome of a stage.
 type scene struct {
 	*backend.Result
 	err       error
@@ -148,7 +148,7 @@ type journaling struct {
 	backend.Journaler
 }
 
-// session holds artifacts and nothing else.
+// session holds only artifacts.
 type session struct {
 	tools.Session
 	host *host
@@ -188,7 +188,7 @@ func (s *script) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	}
 }
 
-// each answer of a script counts as this many tokens.
+// each script answer counts as this many tokens.
 var usage = model.Usage{Input: 10, Output: 5}
 
 // streams replies with events.
@@ -205,7 +205,7 @@ func streams(events ...model.Event) reply {
 // text replies with a final text.
 func text(s string) reply { return asks(s) }
 
-// asks replies with a text, if there is one, and calls.
+// asks replies with an optional text and calls.
 func asks(s string, calls ...model.ToolCall) reply {
 	var events []model.Event
 	if s != "" {
@@ -252,7 +252,7 @@ func does(run func(ctx context.Context, call *tools.Call) (tools.Result, error))
 	return fn{run: run}
 }
 
-// like returns a tool that runs a function and is described otherwise.
+// like returns a tool that runs a function and has the given description.
 func like(d tools.Descriptor, run func(ctx context.Context, call *tools.Call) (tools.Result, error)) tools.Tool {
 	return fn{about: d, run: run}
 }
@@ -262,7 +262,7 @@ func answers(s string) tools.Tool {
 	return does(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult(s), nil })
 }
 
-// plugin is a plugin that is only its registration.
+// plugin is a plugin that consists of its registration.
 type plugin func(r *plugins.Registrar)
 
 func (p plugin) Descriptor() plugins.Descriptor { return plugins.Descriptor{Summary: "for tests"} }
@@ -277,12 +277,12 @@ func on(phase plugins.Phase, hook func(ctx context.Context, p *plugins.PhaseCont
 // gate returns a plugin with one gate.
 func gate(check plugins.GateFunc) plugin { return func(r *plugins.Registrar) { r.ToolGate(check) } }
 
-// decides returns a gate that decides alike about every call.
+// decides returns a gate that makes the same decision about every call.
 func decides(d plugins.Decision) plugin {
 	return gate(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) { return d, nil })
 }
 
-// types lists what a turn emitted.
+// types lists the types of the emitted events.
 func (s *scene) types() []event.Type {
 	var out []event.Type
 	for _, d := range s.events {
@@ -291,8 +291,7 @@ func (s *scene) types() []event.Type {
 	return out
 }
 
-// done lists how the calls ended, in the order in which they did: "id outcome
-// text".
+// done lists the results of the calls in completion order: "id outcome text".
 func (s *scene) done() []string {
 	var out []string
 	for _, d := range s.events {
@@ -303,8 +302,7 @@ func (s *scene) done() []string {
 	return out
 }
 
-// results lists the results that the conversation keeps: "id text", with "!"
-// for errors.
+// results lists the results in the conversation: "id text", with "!" for errors.
 func (s *scene) results() []string {
 	var out []string
 	for i := range s.Messages {
@@ -321,7 +319,7 @@ func (s *scene) results() []string {
 	return out
 }
 
-// checkWhole fails the test when the scene breaks what every turn keeps.
+// checkWhole fails the test if the scene violates an invariant of every turn.
 func (s *scene) checkWhole(t *testing.T) {
 	t.Helper()
 	open, ready := 0, map[string]int{}
@@ -368,7 +366,7 @@ func (s *scene) checkWhole(t *testing.T) {
 	}
 }
 
-// ends fails the test unless the turn ended as wanted.
+// ends fails the test unless the turn ended with the given termination.
 func (s *scene) ends(t *testing.T, reason event.Reason, code string) {
 	t.Helper()
 	s.checkWhole(t)

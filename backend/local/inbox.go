@@ -9,19 +9,19 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// maxNotes is how many notes wait for the turn. A call that has more to tell waits.
+// maxNotes is the maximum number of notes waiting for the turn. A call with more notes blocks.
 const maxNotes = 8
 
-// inbox has the notes of running calls for their turn. A condition wakes the turn with
-// fewer system calls than a channel does.
+// inbox holds the notes of running calls for their turn. A condition wakes the turn with fewer
+// system calls than a channel would.
 type inbox struct {
 	mu sync.Mutex
-	// cond is signaled when a note arrives, when there is room again, and at the end.
+	// cond is signaled when a note arrives, when space becomes available, and at the end.
 	cond  sync.Cond
 	notes []note
 	// first is the memory for the first notes: a call that only returns sends one.
 	first [1]note
-	// closed is set when nobody listens any more; over, if not nil, is then closed.
+	// closed is set once the turn stops listening; over, if not nil, is then closed.
 	closed bool
 	over   chan struct{}
 }
@@ -35,29 +35,28 @@ type note struct {
 	ended error
 	// data is an event to emit.
 	data event.Data
-	// event is one of a delegate, to emit.
+	// event is a delegate's event to emit.
 	event *event.Event
 	// delegated is a delegate's result.
 	delegated *tools.DelegateResult
 	// sampled is the usage of a model call that the tool made.
 	sampled *sample
-	// handOff asks for another agent; the answer is an error if it cannot take
-	// over.
+	// handOff requests another agent; the reply is an error if it cannot take over.
 	handOff *handOffRequest
-	// keep asks to store the state from which the call continues.
+	// keep requests to store the state from which the call continues.
 	keep *keepRequest
 	// session reports that the call changed the session.
 	session bool
 }
 
-// keepRequest is a call's wish that something is kept.
+// keepRequest is a call's request to store its state.
 type keepRequest struct {
 	ctx    context.Context //nolint:containedctx // that of the delegate which asks
 	state  json.RawMessage
 	answer chan error
 }
 
-// handOffRequest is a tool's wish that another agent takes over.
+// handOffRequest is a tool's request that another agent take over.
 type handOffRequest struct {
 	agent  string
 	answer chan error
@@ -96,7 +95,7 @@ func (b *inbox) nextNote() note {
 	return n
 }
 
-// overSignal returns a channel that is closed when nobody listens any more.
+// overSignal returns a channel that is closed with the inbox.
 func (b *inbox) overSignal() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,7 +108,7 @@ func (b *inbox) overSignal() <-chan struct{} {
 	return b.over
 }
 
-// closeInbox drops the notes that are still to come.
+// closeInbox closes the inbox and drops later notes.
 func (b *inbox) closeInbox() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,10 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// prepareCalls prepares the calls of a state to continue. Calls that were running
-// when the process died are executed again, with the same key, unless their effect
-// forbids it: nobody can know whether such a call has taken effect. A call that
-// recorded where it can resume is resumed there.
+// prepareCalls prepares a state's calls to continue. Calls that were running when the process died
+// are executed again with the same key, unless their effect forbids it, since the call may have
+// taken effect. A call that recorded where it can resume is resumed there.
 func (t *turn) prepareCalls() {
 	for i := range t.calls {
 		c := &t.calls[i]
@@ -36,7 +35,7 @@ func (t *turn) prepareCalls() {
 		case inDoubt && !isRepeatable(t.journal[c.journal].Effect):
 			t.leaveOpen(c)
 		case c.entry == nil:
-			c.applyMove(moveWithdraw) // decideCall gives it its error
+			c.applyMove(moveWithdraw) // decideCall sets its error
 		}
 	}
 }

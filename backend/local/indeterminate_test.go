@@ -19,12 +19,12 @@ import (
 // ledger is a journal that outlives the process.
 type ledger struct {
 	t *testing.T
-	// begun are the states of Begin, and settled what Settle was told.
+	// begun holds the states passed to Begin, and settled the arguments of Settle.
 	begun   []*backend.State
 	settled []settled
-	// kept is what Keep was told.
+	// kept holds the arguments of Keep.
 	kept []backend.JournalEntry
-	// refuses is what Begin and Keep return.
+	// refuses is the error that Begin and Keep return.
 	refuses error
 }
 
@@ -47,7 +47,7 @@ func (l *ledger) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
 	l.settled = append(l.settled, settled{*entry, result})
 }
 
-// keys returns a tool of a class that notes the keys that it is called with.
+// keys returns a tool with an effect that records its idempotency keys.
 func keys(effect tools.Effect, into *[]string) tools.Tool {
 	return like(tools.Descriptor{Effect: effect}, func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		*into = append(*into, c.IdempotencyKey)
@@ -266,7 +266,7 @@ func TestACallThatBeganToWaitWaitsAfterACrash(t *testing.T) {
 		t.Errorf("the results are %q", got)
 	}
 	s.model = says(text("done"))
-	third := s.goesOn(t, l.begun[0]) // it dies while it goes on
+	third := s.goesOn(t, l.begun[0]) // it dies while continuing
 	if got := third.results(); !strings.HasPrefix(got[0], "x! The runtime stopped") {
 		t.Errorf("the results are %q", got)
 	}

@@ -13,9 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// beginCalls enters the calls that are about to start and has the turn kept as it is,
-// if one of them may do something to the world. It returns how many of them may
-// start; with an error that many are to run, and no more.
+// beginCalls enters the calls that are about to start in the journal, and stores the turn if one of
+// them may have side effects. It returns how many may start; with an error only that many may run.
 func (b *batch) beginCalls(ctx context.Context) (may int, err error) {
 	before, acts := len(b.journal), false
 	for _, c := range b.calls {
@@ -37,8 +36,8 @@ func (b *batch) beginCalls(ctx context.Context) (may int, err error) {
 	return may, err
 }
 
-// enterCall counts a call and records that it begins. A call that waited or was running when the
-// process died is already counted.
+// enterCall counts a call and records its start. A call that waited or was running when the process
+// died is already counted.
 func (b *batch) enterCall(c *call) error {
 	key := b.callKey(c)
 	c.journal = slices.IndexFunc(b.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
@@ -54,7 +53,7 @@ func (b *batch) enterCall(c *call) error {
 	}
 	var resume json.RawMessage
 	if inDoubt {
-		resume = b.journal[c.journal].Resume // it was not lost with the process, and must not be now
+		resume = b.journal[c.journal].Resume // it survived the process and must not be lost now
 	}
 	c.applyMove(moveEnter)
 	c.begun, c.left = time.Now(), nil
@@ -70,7 +69,7 @@ func (b *batch) enterCall(c *call) error {
 	return nil
 }
 
-// isJournaled reports whether somebody keeps the journal.
+// isJournaled reports whether the host keeps a journal.
 func (t *turn) isJournaled() bool {
 	_, ok := t.host.(backend.Journaler)
 	return ok
@@ -91,12 +90,12 @@ func (b *batch) keepCall(c *call, asked *keepRequest) error {
 	return j.Keep(asked.ctx, &kept)
 }
 
-// callKey returns what tells a call from all others.
+// callKey returns a call's unique key.
 func (t *turn) callKey(c *call) string {
 	return cmp.Or(t.job.CallKeys, t.job.TurnID) + "/" + strconv.Itoa(t.stats.Steps) + "/" + c.ID
 }
 
-// recordOutcome records the outcome of a call, also in the journal.
+// recordOutcome records a call's outcome, including in the journal.
 func (t *turn) recordOutcome(c *call, outcome event.CallOutcome) {
 	entry := &t.journal[c.journal]
 	entry.Outcome, entry.Resume = outcome, nil

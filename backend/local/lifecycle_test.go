@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fault is what a plugin does in a phase of some step.
+// fault is a plugin's action in a phase of some step.
 type fault struct {
 	plugin string
 	phase  plugins.Phase
@@ -30,11 +30,11 @@ type fault struct {
 	does   string // error, panic, stop, cancel, or the agent to hand off to
 }
 
-// course is what happens to a turn of agents that share some of their plugins.
+// course is the scenario of a turn of agents that share some of their plugins.
 type course struct {
 	// loads are the plugins of each agent.
 	loads map[string][]string
-	// answers are those of the model: text, act, wait, fail or panic.
+	// answers are the model's answers: text, act, wait, fail or panic.
 	answers []string
 	faults  []fault
 	// yields are the steps after which the worker stops.
@@ -45,7 +45,7 @@ type course struct {
 	log       []lived
 }
 
-// lived is a phase that a plugin saw.
+// lived is a phase observed by a plugin.
 type lived struct {
 	agent, plugin string
 	instance      int
@@ -61,7 +61,7 @@ type fataler interface{ Fatal(args ...any) }
 
 var errFault = errors.New("fault")
 
-// witness is a plugin that notes its phases and commits the faults.
+// witness is a plugin that records its phases and injects the faults.
 func (c *course) witness(agent, id string, cancel func()) plugin {
 	return func(r *plugins.Registrar) {
 		c.instances++
@@ -104,7 +104,7 @@ func commit(p *plugins.PhaseContext, what string, cancel func()) error {
 	return nil
 }
 
-// Stream gives the model's next answer.
+// Stream yields the model's next answer.
 func (c *course) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
 	kind := "text"
 	if c.asked < len(c.answers) {
@@ -125,7 +125,7 @@ func (c *course) Stream(context.Context, *model.Request) iter.Seq2[model.Event, 
 	}
 }
 
-// environment resolves an agent anew.
+// environment resolves an agent again.
 func (c *course) environment(t fataler, agent string, cancel func()) (*spec.Agent, *backend.ExecutionEnv) {
 	a := &spec.Agent{ID: agent, MaxHandoffs: new(4)}
 	var loaded []execution.Loaded
@@ -147,7 +147,7 @@ func (c *course) environment(t fataler, agent string, cancel func()) (*spec.Agen
 	return a, &backend.ExecutionEnv{Model: c, Upstream: "m", Env: env, Tools: set, Offered: set.Declarations()}
 }
 
-// lifecycleHost resolves the agents that take over.
+// lifecycleHost resolves handoff targets.
 type lifecycleHost struct {
 	*host
 	resolve func(agent string) (*spec.Agent, *backend.ExecutionEnv)
@@ -161,7 +161,7 @@ func (h lifecycleHost) Handoff(_ context.Context, agent string) (*spec.Agent, *b
 	return a, env, nil
 }
 
-// run runs the turn to its end, through all the times that it goes on.
+// run runs the turn to its end, including all continuations.
 func (c *course) run(t fataler) {
 	agent := "a"
 	var state *backend.State
@@ -203,7 +203,7 @@ func (c *course) run(t fataler) {
 	}
 }
 
-// broken returns what is wrong with the lives of the plugins, or "".
+// broken describes a violation in the plugins' life cycles, or returns "".
 func (c *course) broken() string {
 	lives := map[int][]plugins.Phase{}
 	begun := map[string]bool{}
@@ -244,8 +244,8 @@ func (c *course) broken() string {
 	return ""
 }
 
-// TestPropertyThePhasesAtTheEndsArePaired runs turns with random handoffs, waits,
-// stops of the worker, failures, panics and cancels, in every phase.
+// TestPropertyThePhasesAtTheEndsArePaired runs turns with random handoffs, waits, worker stops,
+// failures, panics and cancels in every phase.
 func TestPropertyThePhasesAtTheEndsArePaired(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -270,7 +270,7 @@ func TestPropertyThePhasesAtTheEndsArePaired(t *testing.T) {
 	})
 }
 
-// TestPhasesOfAHandoff has a plugin that both agents have, and one of each alone.
+// TestPhasesOfAHandoff has one plugin that both agents share and one for each agent alone.
 func TestPhasesOfAHandoff(t *testing.T) {
 	t.Parallel()
 	c := &course{

@@ -1,6 +1,5 @@
-// Package local is the backend on which declared agents run: a loop that asks
-// the model, runs the tools it calls for, and asks again, until the model has
-// nothing more to do or something ends the turn.
+// Package local is the backend on which declared agents run: a loop that calls the model, runs the
+// tools it requests, and repeats until the model is done or something ends the turn.
 package local
 
 import (
@@ -24,8 +23,7 @@ type Backend struct{}
 
 var _ backend.Backend = Backend{}
 
-// runEndLimit is how long the plugins may take to finish when the turn's own
-// context has ended.
+// runEndLimit is how long the plugins may take to finish after the turn's context has ended.
 const runEndLimit = 5 * time.Second
 
 // Profile returns the loop's capabilities.
@@ -137,7 +135,7 @@ func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	return r
 }
 
-// runSteps goes through the steps until one ends the turn.
+// runSteps runs steps until one ends the turn.
 func (t *turn) runSteps(ctx context.Context) (termination event.Termination, err error) {
 	defer panics.Recover(&err)
 	if err := t.enterAgent(ctx); err != nil {
@@ -163,7 +161,7 @@ func (t *turn) runSteps(ctx context.Context) (termination event.Termination, err
 	}
 }
 
-// nextStep continues an unfinished or suspended step, or begins another one.
+// nextStep continues an unfinished or suspended step, or begins a new one.
 func (t *turn) nextStep(ctx context.Context) (stepResult, error) {
 	switch {
 	case t.inStep:
@@ -177,8 +175,8 @@ func (t *turn) nextStep(ctx context.Context) (stepResult, error) {
 	return t.runStep(ctx)
 }
 
-// saveCheckpoint saves the turn's state, if anyone keeps it. It first handles an end requested by
-// a plugin, which is not part of a state.
+// saveCheckpoint saves the turn's state, if the job has a checkpoint. It first handles an end
+// requested by a plugin, which is not part of a state.
 func (t *turn) saveCheckpoint(ctx context.Context) error {
 	if t.job.Checkpoint == nil || t.stop != nil || ctx.Err() != nil {
 		return nil

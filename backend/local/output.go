@@ -9,11 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// maxRepairs is how many times an answer that does not match the schema is requested again.
+// maxRepairs is how often an answer that does not match the schema is requested again.
 const maxRepairs = 1
 
-// concludeTurn ends the turn with its last answer, if it is complete, or need not be, and matches
-// the schema. If it does not match, it is requested once more, without tools.
+// concludeTurn ends the turn with its last answer, if it matches the schema and is complete or need
+// not be. If it does not match, it is requested once more, without tools.
 func (t *turn) concludeTurn(ctx context.Context) (stepResult, error) {
 	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
 		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}

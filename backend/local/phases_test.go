@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// watches returns a plugin that writes down every phase it is called in.
+// watches returns a plugin that logs every phase it is called in.
 func watches(log *[]string) plugin {
 	return func(r *plugins.Registrar) {
 		for _, phase := range plugins.Phases() {
@@ -184,7 +184,7 @@ func TestWhatAHookSees(t *testing.T) {
 
 func TestAHookThatFailsEndsTheTurnWhereverItIs(t *testing.T) {
 	for _, phase := range plugins.Phases() {
-		if phase == plugins.ToolGate || phase == plugins.Deactivate { // the second fails by a dead letter
+		if phase == plugins.ToolGate || phase == plugins.Deactivate { // the second is a dead letter
 			continue
 		}
 		for what, hook := range map[string]plugins.Hook{
@@ -244,7 +244,7 @@ func TestAPluginThatFailsAtTheEndKeepsNoOtherFromEnding(t *testing.T) {
 	}
 }
 
-// What belongs to a step is not visible after it, however the step ended.
+// Step data is not visible after the step, however the step ended.
 func TestRunEndSeesNothingOfAStepThatFailed(t *testing.T) {
 	for _, phase := range []plugins.Phase{plugins.AfterInference, plugins.BeforeToolExecute, plugins.AfterToolExecute, plugins.StepEnd} {
 		t.Run(phase.String(), func(t *testing.T) {

@@ -44,14 +44,14 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	return req, nil
 }
 
-// agentParams returns the parameters that the agent gives.
+// agentParams returns the agent's parameters.
 func (t *turn) agentParams() model.Params {
 	p := model.OptionParams(&t.agent.ModelOptions)
 	p.ReasoningEffort, p.MaxOutputTokens = t.agent.ReasoningEffort, t.env.MaxOutput
 	return p
 }
 
-// wantsCaching reports whether the vendor is asked to keep the start of the request.
+// wantsCaching reports whether to request caching of the request's start.
 func (t *turn) wantsCaching() bool {
 	p := t.agent.ContextPolicy
 	return p == nil || p.EnablePromptCache == nil || *p.EnablePromptCache
@@ -80,8 +80,7 @@ func (t *turn) applyPlan(req *model.Request, plan *plugins.RequestPlan) {
 	}
 }
 
-// withContext returns the conversation with the plugins' context messages at
-// their places.
+// withContext returns the conversation with the plugins' context messages inserted.
 func withContext(messages []model.Message, prompt int, plan *plugins.RequestPlan) []model.Message {
 	out := make([]model.Message, 0, len(messages)+len(plan.Context))
 	add := func(target plugins.Target) {

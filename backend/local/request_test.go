@@ -137,7 +137,7 @@ func TestOverridesOfARequest(t *testing.T) {
 		got.ends(t, event.NaturalEnd, "")
 		name := "second"
 		if pool {
-			name = "upstream" // the members of a pool have names of their own
+			name = "upstream" // pool members have their own names
 		}
 		first, second := s.model.requests[0], s.model.requests[1]
 		want := model.Params{MaxOutputTokens: 100, Temperature: new(0.2), TopP: new(0.9), ReasoningEffort: high}
@@ -211,8 +211,7 @@ func TestAnActionThatGoesWrongDoesNotFailTheTurn(t *testing.T) {
 	}
 }
 
-// TestNoRequestAsksForMoreThanTheModelHas asks for more output than there is, for the
-// turn and by a plugin.
+// TestNoRequestAsksForMoreThanTheModelHas requests too much output, for the turn and by a plugin.
 func TestNoRequestAsksForMoreThanTheModelHas(t *testing.T) {
 	for name, tt := range map[string]struct{ limit, turn, plugin, want int }{
 		"an unknown limit": {0, 100, 0, 100},

@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// resumeStep continues the calls of a suspended step: those that have their
-// answers, and those that were not reached yet.
+// resumeStep continues the calls of a suspended step: those with answers and those not reached yet.
 func (t *turn) resumeStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	r, err = t.resumeCalls(ctx)
@@ -34,8 +33,8 @@ func (t *turn) resumeCalls(ctx context.Context) (stepResult, error) {
 	return t.workCalls(ctx)
 }
 
-// applyAnswers applies the answers to a call that waited, and reports whether that
-// settles it. Otherwise the gates decide about it like a new call, with the answer.
+// applyAnswers applies the answers to a waiting call, and reports whether that settles it.
+// Otherwise the gates decide it like a new call, with the answer.
 func (t *turn) applyAnswers(c *call) (settled bool) {
 	if len(c.answers) == 0 {
 		return false
@@ -49,10 +48,10 @@ func (t *turn) applyAnswers(c *call) (settled bool) {
 	request := c.interactionByID(first.Target)
 	open := request != nil && request.Action == backend.ActionIndeterminate && request.Question == ""
 	if request != nil && request.Question == "" && len(first.Arguments) > 0 && !open {
-		c.editArguments(first.Arguments) // what a tool asks about itself is for the tool to change
+		c.editArguments(first.Arguments) // a tool handles the answers to its own questions
 	}
 	switch {
-	case request == nil: // a state that no loop wrote
+	case request == nil: // a state not from the loop
 		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the answer %q belongs to nothing", first.Target)), event.CallFailed)
 		return true
 	case request.Mode == interaction.PassDecisionToTool:
@@ -79,8 +78,7 @@ func refusalText(reason string) string {
 	return "the call was refused: " + reason
 }
 
-// resultFromAnswer returns an answer as the result of a call: a JSON string as the text
-// that it is.
+// resultFromAnswer returns an answer as a call's result, a JSON string as its text.
 func resultFromAnswer(result json.RawMessage) tools.Result {
 	var text string
 	if json.Unmarshal(result, &text) == nil {

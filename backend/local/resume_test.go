@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// through returns a state as it comes back from where it was kept.
+// through returns a state after a round trip through storage.
 func through(t *testing.T, s *backend.State) *backend.State {
 	t.Helper()
 	data, err := json.Marshal(s)
@@ -30,7 +30,7 @@ func through(t *testing.T, s *backend.State) *backend.State {
 	return back
 }
 
-// goesOn plays a turn on from a state, with answers.
+// goesOn continues a turn from a state with answers.
 func (s stage) goesOn(t *testing.T, state *backend.State, answers ...interaction.Answer) scene {
 	t.Helper()
 	state = through(t, state)
@@ -54,7 +54,7 @@ func resume(target, result string) interaction.Answer {
 	return interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(result)}
 }
 
-// asksFor is a gate that lets calls of one tool wait, until they have an answer.
+// asksFor is a gate that makes calls of one tool wait for an answer.
 func asksFor(tool string, mode interaction.Mode) plugin {
 	return gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 		if p.Call.Name != tool || p.InteractionAnswer != nil {
@@ -64,7 +64,7 @@ func asksFor(tool string, mode interaction.Mode) plugin {
 	})
 }
 
-// echo answers with the arguments and the answers that it was given.
+// echo returns the arguments and the received answers.
 var echo = does(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 	text := string(c.Arguments)
 	if c.Resumed != nil {

@@ -18,7 +18,7 @@ type sample struct {
 	modelID string
 }
 
-// Sample asks the agent's model for the tool. The answer is not part of the conversation.
+// Sample calls the agent's model for the tool. The answer is not part of the conversation.
 func (h *callHost) Sample(ctx context.Context, req *model.Request) (*tools.Sampled, error) {
 	if h.over.Load() {
 		return nil, fmt.Errorf("ask the model: %w", errCallOver)
@@ -57,8 +57,8 @@ func (h *callHost) Sample(ctx context.Context, req *model.Request) (*tools.Sampl
 	return &tools.Sampled{Text: answer.Text(), Model: cmp.Or(answer.Served.Upstream, t.env.Upstream), Reason: answer.Reason}, nil
 }
 
-// sampleRequest returns a tool's request with the agent's model and settings, and without
-// tools. Limits of the answer stay within the agent's.
+// sampleRequest returns a tool's request with the agent's model and settings, without tools. Its
+// output limits stay within the agent's.
 func (t *turn) sampleRequest(req *model.Request) *model.Request {
 	asked := *req
 	asked.Model, asked.TurnID, asked.SessionID, asked.Edits = t.env.Upstream, t.job.TurnID, "", t.agent.Request
@@ -88,7 +88,7 @@ func readAnswer(ctx context.Context, executor model.Executor, req *model.Request
 	return nil
 }
 
-// addSample adds the usage and cost of a model call that a tool made. The meter has counted them.
+// addSample adds the usage and cost of a tool's model call. The meter has already counted them.
 func (b *batch) addSample(c *call, s *sample) {
 	b.stats.ModelCalls++
 	b.stats.Usage.Add(s.usage)

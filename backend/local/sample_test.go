@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// thinks returns a tool that asks the model as often as given, and keeps the error of the last time.
+// thinks returns a tool that samples the model the given number of times and keeps the last error.
 func thinks(times int, failed *error) tools.Tool {
 	return does(func(ctx context.Context, c *tools.Call) (tools.Result, error) {
 		var text string

@@ -11,7 +11,7 @@ import (
 
 const interruptedText = "[Tool execution was interrupted]"
 
-// settleCall gives a call its result, which is readable, and shows it.
+// settleCall sets a call's result, made readable, and shows it.
 func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
 	artifact := t.keepWhole(c, &result)
 	c.applyMove(moveSettle)
@@ -41,7 +41,7 @@ func (t *turn) showToHooks(c *call) {
 	}
 }
 
-// eventResult returns a result as events carry it.
+// eventResult returns a result in the form for events.
 func eventResult(parts []model.Part, isError bool) event.ToolResult {
 	content := make([]event.Content, len(parts))
 	for i := range parts {

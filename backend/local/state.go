@@ -38,7 +38,7 @@ func (t *turn) currentState() *backend.State {
 	return s
 }
 
-// restoreState takes a turn up where a state left it.
+// restoreState restores the turn from a state.
 func (t *turn) restoreState(s *backend.State) error {
 	if err := s.Check(); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (t *turn) restoreState(s *backend.State) error {
 	return nil
 }
 
-// journalOf returns the journal up to the step of the state. Later entries belong to calls that
-// the state does not have, whose step is repeated.
+// journalOf returns the journal up to the state's step. Later entries belong to calls outside of
+// the state, whose step is repeated.
 func journalOf(s *backend.State) []backend.JournalEntry {
 	journal := slices.DeleteFunc(slices.Clone(s.Journal), func(e backend.JournalEntry) bool { return e.Step > s.Stats.Steps })
 	for i := range journal {
@@ -96,11 +96,11 @@ func (t *turn) lastAnswer() *model.Message {
 	return &t.transcript[i]
 }
 
-// callState returns a call of a step that is not over.
+// callState returns a call of an unfinished step.
 func (c *call) callState() backend.CallState {
 	s := backend.CallState{ID: c.ID, Outcome: c.outcomeSoFar(), Decided: c.phase.isLetThrough(), Skipped: c.skipped, Interactions: c.interactions, Resume: c.resume}
 	if !c.phase.hasResult() {
-		s.Answers = slices.Clone(c.answers) // a sequence may not have come to it
+		s.Answers = slices.Clone(c.answers) // sequential runs may not reach it
 	}
 	if c.edited {
 		s.Arguments = c.Arguments
@@ -112,7 +112,7 @@ func (c *call) callState() backend.CallState {
 	return s
 }
 
-// phaseOf returns the phase of a call that a state has.
+// phaseOf returns the phase of a state's call.
 func phaseOf(s *backend.CallState) callPhase {
 	switch {
 	case s.Outcome == event.CallSuspended:

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// runStep runs a step, or the rest of a step that a state was saved in. Whatever happens, the
-// calls of its answer have results at its end, unless they wait for something outside.
+// runStep runs a step, or the rest of a saved one. In any case, all calls of its answer have
+// results at its end, unless they wait for outside input.
 func (t *turn) runStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	begun := t.inStep
@@ -49,7 +49,7 @@ func (t *turn) completeStep(ctx context.Context, begun bool) (r stepResult, err 
 	return r, nil
 }
 
-// runInference asks the model once and runs the tools it calls for.
+// runInference calls the model once and runs the tools it requests.
 func (t *turn) runInference(ctx context.Context) (stepResult, error) {
 	if err := t.runPhase(ctx, plugins.StepStart); err != nil {
 		return stepResult{}, err
@@ -84,7 +84,7 @@ func (t *turn) settleAnswer(ctx context.Context, said model.Message) (stepResult
 		t.keepResults()
 		return endTurn(*t.stop), nil
 	case len(t.calls) > 0 && t.withoutTools:
-		t.keepResults() // the model was told that it must not call any
+		t.keepResults() // the model was told not to call any
 		return t.concludeTurn(ctx)
 	case len(t.calls) > 0:
 		return t.runCalls(ctx)

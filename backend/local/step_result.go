@@ -9,7 +9,7 @@ type stepResult struct {
 	termination event.Termination
 }
 
-// course is how a turn goes after a step, or a part of one.
+// course is how a turn continues after a step or a part of one.
 type course uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	ends
 )
 
-// suspendTurn returns the result of a step that has calls which wait.
+// suspendTurn returns the result of a step with waiting calls.
 func suspendTurn() stepResult {
 	return stepResult{course: suspends, termination: event.Termination{Type: event.Suspended}}
 }
@@ -27,7 +27,7 @@ func suspendTurn() stepResult {
 func endTurn(t event.Termination) stepResult {
 	course := ends
 	if t.Type == event.Suspended {
-		course = suspends // a plugin may ask for that, too
+		course = suspends // a plugin may request this too
 	}
 	return stepResult{course: course, termination: t}
 }

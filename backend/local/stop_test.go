@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rounds returns n answers that each ask for a tool, and then a text.
+// rounds returns n answers that each call a tool, followed by a text.
 func rounds(n int) *script {
 	s := &script{}
 	for range n {
@@ -30,7 +30,7 @@ func TestTheRoundLimit(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		limit    *int
-		rounds   int // that ask for a tool, before the text
+		rounds   int // calling a tool, before the text
 		reason   event.Reason
 		executed int
 		response string
@@ -145,7 +145,7 @@ func TestStopConditions(t *testing.T) {
 		name     string
 		when     []spec.StopCondition
 		model    *script
-		code     string // empty when the turn ends by itself
+		code     string // empty if the turn ends normally
 		steps    int
 		response string
 	}{

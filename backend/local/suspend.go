@@ -16,8 +16,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// suspendCall makes a call wait for its interactions, and shows them. A call that could
-// not be answered, or not be kept, has failed instead.
+// suspendCall makes a call wait for its interactions, and shows them. A call that could not be
+// answered or stored fails instead.
 func (t *turn) suspendCall(c *call, interactions []*backend.Interaction) {
 	if problem := whyUnanswerable(interactions, c.resume); problem != "" {
 		c.resume = nil
@@ -51,7 +51,7 @@ func whyUnanswerable(interactions []*backend.Interaction, resume json.RawMessage
 		return "its state is not JSON"
 	}
 	for _, request := range interactions {
-		if !clip.IsClean(request.ID) { // an answer could not name it
+		if !clip.IsClean(request.ID) { // no answer could refer to it
 			return "the id of its question holds a NUL or is not UTF-8"
 		}
 		if malformed(request.Parameters) || malformed(request.Arguments) {
@@ -67,8 +67,8 @@ func whyUnanswerable(interactions []*backend.Interaction, resume json.RawMessage
 	return ""
 }
 
-// freeID returns the id of an interaction: its own or its call's, unless the turn already had
-// that one. A late answer to the earlier interaction must not answer this one.
+// freeID returns an interaction's id: its own or its call's, unless the turn already used that id.
+// A late answer to the earlier interaction must not answer this one.
 func (t *turn) freeID(c *call, request *backend.Interaction) string {
 	id := cmp.Or(request.ID, c.ID)
 	for n := 2; t.knowsInteraction(id); n++ {
@@ -89,7 +89,7 @@ func (t *turn) knowsInteraction(id string) bool {
 	return false
 }
 
-// interactionsOf returns the interactions of a call whose tool waits.
+// interactionsOf returns the interactions of a waiting tool's call.
 func interactionsOf(wait *tools.Wait) []*backend.Interaction {
 	mode := interaction.PassDecisionToTool
 	if wait.AnswerIsResult {

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outlast waits, in a bubble's time, until a tool that ignores its context has
-// returned as well. The bubble then ends only if no goroutine is left.
+// outlast waits, in the bubble's time, until a tool that ignores its context has also returned. The
+// bubble then ends only if no goroutine is left.
 func outlast() { time.Sleep(72 * time.Hour) }
 
 // obeys is a tool that works until its context ends.
@@ -29,7 +29,7 @@ func obeys(limit time.Duration) tools.Tool {
 	})
 }
 
-// ignores is a tool that works for a time, whatever its context says.
+// ignores is a tool that works for the given time and ignores its context.
 func ignores(limit, work time.Duration) tools.Tool {
 	return like(tools.Descriptor{Timeout: limit}, func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		time.Sleep(work)
@@ -103,7 +103,7 @@ func TestACallThatWasGivenUpIsHeardNoMore(t *testing.T) {
 	})
 }
 
-// silent is a model that says half a word and then waits for its context.
+// silent is a model that emits half a word and then waits for its context.
 func silent(ctx context.Context, yield func(model.Event, error) bool) {
 	if yield(model.Event{Type: model.EventText, Delta: "ha"}, nil) {
 		<-ctx.Done()
@@ -111,7 +111,7 @@ func silent(ctx context.Context, yield func(model.Event, error) bool) {
 	}
 }
 
-// endless is a stream that does not look at its context.
+// endless is a stream that ignores its context.
 func endless(_ context.Context, yield func(model.Event, error) bool) {
 	for yield(model.Event{Type: model.EventText, Delta: "and "}, nil) {
 		time.Sleep(3 * time.Second)

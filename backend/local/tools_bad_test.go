@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// heapAfter returns how much memory is in use that was not before.
+// heapAfter returns the increase in memory use since before.
 func heapAfter(before uint64) uint64 {
 	stdruntime.GC()
 	var now stdruntime.MemStats
@@ -58,8 +58,8 @@ func TestAFloodOfTextTakesNoMoreThanItsArtifact(t *testing.T) {
 			if most > 3*size+size/4 {
 				t.Errorf("at most %d MiB were used", most>>20)
 			}
-			// The goroutine of the call, which is kept for the next one, may still refer to
-			// the result.
+			// The call's goroutine, which is reused for the next call, may still refer to the
+			// result.
 			again, deadline := time.NewTicker(10*time.Millisecond), time.Now().Add(5*time.Second)
 			defer again.Stop()
 			for kept := heapAfter(before); kept > size+size/4; kept = heapAfter(before) {
@@ -144,8 +144,8 @@ func TestAGateThatLetsACallWaitForNothingSensibleFailsTheCall(t *testing.T) {
 	}
 }
 
-// A tool whose time is up may still ask to wait; it is not abandoned then, however
-// long the other calls take.
+// A tool may still ask to wait after its timeout; it is then not abandoned, however long the other
+// calls take.
 func TestACallThatWaitsIsNotGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stage{
@@ -267,7 +267,7 @@ func TestAToolMayTalkFromManyGoroutines(t *testing.T) {
 	}
 }
 
-// What a person answers or says is no longer than what a tool may.
+// A person's answer or text has the same size limit as a tool's output.
 func TestAFloodOfAnAnswerIsCut(t *testing.T) {
 	long := strings.Repeat("x", 5<<20)
 	for name, tt := range map[string]struct {

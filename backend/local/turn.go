@@ -20,7 +20,7 @@ type turn struct {
 	job   *backend.Job
 	host  backend.Host
 	meter *backend.Meter
-	// form is the schema of the final answer, whichever agent gives it; nil for none.
+	// form is the schema of the final answer, whichever agent gives it; nil if absent.
 	form *backend.OutputForm
 	speaker
 	stats plugins.Stats
@@ -28,21 +28,21 @@ type turn struct {
 	inference
 	// calls are the calls of the step's answer until their results are kept.
 	calls []call
-	// inStep is set while a step is not over.
+	// inStep is set during a step.
 	inStep bool
-	// deadLetters come from the agents that had the conversation before.
+	// deadLetters come from the agents that had the conversation earlier.
 	deadLetters []execution.DeadLetter
 	ending
-	// span observes the turn; nil when nobody does.
+	// span observes the turn; it may be nil.
 	span *telemetry.TurnSpan
 	// watch ends the turn when a plugin takes too long.
 	watch watch
 
-	// kept is stored in a State as well.
+	// kept is also stored in a State.
 	kept
 }
 
-// speaker is who has the conversation.
+// speaker is the agent that has the conversation.
 type speaker struct {
 	// agent has the conversation, and env is its environment.
 	agent  *spec.Agent
@@ -50,7 +50,7 @@ type speaker struct {
 	engine *execution.Engine
 }
 
-// conversation is what has been said.
+// conversation holds the messages so far.
 type conversation struct {
 	// transcript is the system prompt, if any, the conversation, and the turn's messages, which
 	// start at first. Requests are slices of it.
@@ -63,17 +63,17 @@ type conversation struct {
 
 // inference is the model call of a step.
 type inference struct {
-	// answer is reused for every model call; takeIn is take, made once. over is
-	// closed when the context of the call ends.
+	// answer is reused for every model call; takeIn is take, created once. over is closed when the
+	// call's context ends.
 	answer  model.Answer
 	takeIn  func(model.Event, error) bool
 	failure error
 	over    <-chan struct{}
 	// deltas are the text deltas allocated last; those within its length are in use.
 	deltas []event.TextDelta
-	// call observes the model call; nil when nobody does.
+	// call observes the model call; it may be nil.
 	call *telemetry.ModelSpan
-	// plan is the plugins' plan for the step's request; nil for none.
+	// plan is the plugins' plan for the step's request; nil if absent.
 	plan *plugins.RequestPlan
 }
 
@@ -85,7 +85,7 @@ type ending struct {
 	ended event.Termination
 }
 
-// kept is the part of a turn's state that a State carries as it is.
+// kept is the part of a turn's state that a State stores unchanged.
 type kept struct {
 	response      string
 	reason        model.FinishReason
@@ -98,15 +98,15 @@ type kept struct {
 	// agents is the usage of each agent; empty while one agent used one model.
 	agents   event.AgentUsages
 	resolved map[string]interaction.Answer
-	// said are messages of the user that follow the results of the calls.
+	// said are user messages that follow the calls' results.
 	said []model.Message
 }
 
-// room is how many messages a turn's transcript has space for beyond the
-// conversation: enough for most turns, so that it is not copied again.
+// room is the capacity of a turn's transcript beyond the conversation: enough for most turns, to
+// avoid another copy.
 const room = 5
 
-// lifecycle is a method of the engine that runs one of the phases at the ends.
+// lifecycle is an engine method that runs one of the first or last phases.
 type lifecycle func(ctx context.Context) error
 
 // messageIDs are the ids of the messages that a step adds.
@@ -115,8 +115,7 @@ type messageIDs struct {
 	answer, results string
 }
 
-// beginTranscript makes a transcript with room for a number of messages, and the agent's
-// prompt.
+// beginTranscript creates a transcript with the agent's prompt and space for a number of messages.
 func (t *turn) beginTranscript(messages int) {
 	t.transcript, t.prompt = make([]model.Message, 0, 1+messages), 0
 	if t.agent.SystemPrompt != "" {
@@ -125,7 +124,7 @@ func (t *turn) beginTranscript(messages int) {
 	}
 }
 
-// syncHookView gives the engine what its hooks see.
+// syncHookView updates the engine's view for its hooks.
 func (t *turn) syncHookView() {
 	c := &t.engine.Context
 	c.TurnID, c.SessionID, c.Agent, c.Stats = t.job.TurnID, t.job.SessionID, t.agent, &t.stats
@@ -134,7 +133,7 @@ func (t *turn) syncHookView() {
 	t.engine.Emit, t.engine.Spend = t.host.Emit, t.countSpent
 }
 
-// enterAgent runs the first phases of the agent that has the conversation.
+// enterAgent runs the first phases of the current agent.
 func (t *turn) enterAgent(ctx context.Context) error {
 	if err := t.runHooks(ctx, plugins.Activate, t.engine.Activate); err != nil {
 		return err
@@ -152,10 +151,10 @@ func (t *turn) runPhase(ctx context.Context, phase plugins.Phase) error {
 	return t.runHooks(ctx, phase, func(ctx context.Context) error { return t.engine.Run(ctx, phase) })
 }
 
-// runHooks has the engine run a phase.
+// runHooks makes the engine run a phase.
 func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle) error {
 	if t.engine.Idle(phase) {
-		return run(ctx) // it notes that the phase is over
+		return run(ctx) // it records the end of the phase
 	}
 	c := &t.engine.Context
 	c.Messages, c.InputLength = t.transcript[t.prompt:], len(t.job.Input)
@@ -183,8 +182,8 @@ func (t *turn) showState() {
 	}
 }
 
-// countSpent counts the usage and cost of a model call. A budget counts every price as if in its
-// currency, so that it never lets more through; the reported cost of a turn is in one currency.
+// countSpent counts a model call's usage and cost. A budget counts every price as if in its own
+// currency, so that it never allows more; a turn's reported cost is in one currency.
 func (t *turn) countSpent(usage model.Usage, modelID string) {
 	t.meter.Spend(usage, backend.Price(t.env.Pricing[modelID], usage))
 	t.addCost(usage, modelID)
@@ -212,7 +211,7 @@ func (t *turn) addCost(usage model.Usage, modelID string) (cost *event.Cost) {
 	return cost
 }
 
-// noteModel begins to count by model when a second model is called. The usage of that call is
+// noteModel starts counting by model when a second model is called. The usage of that call is
 // already in the stats.
 func (t *turn) noteModel(usage model.Usage, modelID string) {
 	if t.stats.ModelID == "" {
@@ -224,7 +223,7 @@ func (t *turn) noteModel(usage model.Usage, modelID string) {
 	}
 }
 
-// splitUsage begins to count by agent, before a second one works on the turn.
+// splitUsage starts counting by agent before a second one works on the turn.
 func (t *turn) splitUsage() {
 	if len(t.agents) == 0 {
 		t.agents = event.AgentUsages{backend.UsageOf(t.agent.ID, &t.stats)}
@@ -255,7 +254,7 @@ func (t *turn) resultsID() string {
 	return t.ids.results
 }
 
-// beginIDs forgets the ids of an earlier step.
+// beginIDs clears the ids of an earlier step.
 func (t *turn) beginIDs() {
 	if t.ids.step != t.stats.Steps {
 		t.ids = messageIDs{step: t.stats.Steps}

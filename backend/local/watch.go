@@ -11,37 +11,37 @@ import (
 )
 
 const (
-	// hookLimit is how long the plugins may take for one phase. They are noticed up to a
-	// tick later.
+	// hookLimit is how long the plugins may take for one phase. An overrun is noticed up to a tick
+	// later.
 	hookLimit = time.Minute
-	// hookTicks is how many ticks of the watch that is.
+	// hookTicks is hookLimit in ticks of the watch.
 	hookTicks = 32
 )
 
-// watch ends a turn whose plugins take too long. They run on the turn's goroutine, so ending the
-// turn is all that can be done about one that ignores its context. A timer checks at each tick
-// whether the same phase still runs, which is cheaper for a phase than reading the clock.
+// watch ends a turn whose plugins take too long. They run on the turn's goroutine, so a plugin that
+// ignores its context can only be stopped by ending the turn. A timer checks at each tick whether
+// the same phase still runs, which is cheaper for a phase than reading the clock.
 type watch struct {
 	end context.CancelCauseFunc
-	// begun is how many phases have begun. Only the turn's goroutine uses it.
+	// begun counts the started phases. Only the turn's goroutine uses it.
 	begun uint64
-	// running is the phase that runs, see phaseMark; 0 for none.
+	// running is the running phase, see phaseMark; 0 if none.
 	running atomic.Uint64
 
 	mu sync.Mutex
 	// timer runs from the first phase to the end of the turn.
 	timer   *time.Timer
 	stopped bool
-	// seen is what ran at the latest tick, and ticks for how many it has run since one
-	// saw it.
+	// seen is the phase running at the latest tick, and ticks how many ticks it has run since first
+	// seen.
 	seen  uint64
 	ticks int
 }
 
-// phaseMark returns what tells a phase from all others of the turn.
+// phaseMark returns a phase's unique mark within the turn.
 func phaseMark(begun uint64, phase plugins.Phase) uint64 { return begun<<8 | uint64(phase) }
 
-// beginPhase gives the plugins their time.
+// beginPhase starts the plugins' time limit.
 func (w *watch) beginPhase(phase plugins.Phase) {
 	w.begun++
 	w.running.Store(phaseMark(w.begun, phase))
@@ -50,7 +50,7 @@ func (w *watch) beginPhase(phase plugins.Phase) {
 	}
 }
 
-// endPhase ends the time of the plugins.
+// endPhase ends the plugins' time limit.
 func (w *watch) endPhase() { w.running.Store(0) }
 
 // setTimer sets the timer for the first time.
@@ -60,7 +60,7 @@ func (w *watch) setTimer() {
 	w.timer = time.AfterFunc(hookLimit/hookTicks, w.countTick)
 }
 
-// countTick is called when the timer fires. It ends the turn, or sets the timer anew.
+// countTick is called when the timer fires. It ends the turn or sets the timer again.
 func (w *watch) countTick() {
 	if running, late := w.isLate(); late {
 		w.end(&backend.HookTimeoutError{Phase: plugins.Phase(running & 0xff), Limit: hookLimit})

@@ -18,7 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// addressRig is a runtime whose agent runs at a process that nobody starts anew.
+// addressRig is a runtime whose agent runs at a process that is not restarted.
 type addressRig struct {
 	*rig
 	at  providertest.Addresses
@@ -48,7 +48,7 @@ func newAddressRig(t *testing.T, more map[string]any) *addressRig {
 	return a
 }
 
-// code returns the code that a turn failed with.
+// code returns the error code of a failed turn.
 func code(err error) string {
 	if failed, ok := errors.AsType[*runtime.TurnError](err); ok {
 		return failed.Termination.Code
@@ -56,7 +56,7 @@ func code(err error) string {
 	return ""
 }
 
-// works checks that turns run, with tools.
+// works checks that turns and their tools run.
 func (a *addressRig) works(t *testing.T, session string) {
 	t.Helper()
 	if got, err := a.ask(t.Context(), session, "call double"); err != nil || got.Response != "42" {
@@ -75,7 +75,7 @@ func TestAProviderAtAnAddressThatIsKilledAndStartedAgain(t *testing.T) {
 	if err := <-turn.done; code(err) != provider.CodeLost {
 		t.Errorf("the turn that was under way came to %v", err)
 	}
-	a.log.await(2, "provider ready", "process") // the new process is identified and configured, too
+	a.log.await(2, "provider ready", "process") // the new process is also identified and configured
 	a.works(t, "s")
 	a.works(t, "other")
 }
@@ -110,8 +110,8 @@ func TestAProviderAtAnAddressThatIsNotThereYet(t *testing.T) {
 	a.works(t, "s")
 }
 
-// whyLost returns why the connection was given up first, apart from attempts that were made
-// before the process listened.
+// whyLost returns the first reason for losing the connection, ignoring attempts made before the
+// process listened.
 func (a *addressRig) whyLost() string {
 	for n := 1; ; n++ {
 		reasons := a.log.await(n, "provider lost; connecting again", "error")
@@ -121,8 +121,8 @@ func (a *addressRig) whyLost() string {
 	}
 }
 
-// TestAProviderAtAnAddressThatFallsSilent has the process stop, while its connection stays as it
-// is: the turn goes on if it wakes up in time, and else ends.
+// TestAProviderAtAnAddressThatFallsSilent stops the process but keeps its connection: the turn
+// continues if the process wakes up in time and ends otherwise.
 func TestAProviderAtAnAddressThatFallsSilent(t *testing.T) {
 	t.Parallel()
 	a := newAddressRig(t, map[string]any{"health_interval": "200ms"})

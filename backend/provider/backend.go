@@ -27,11 +27,11 @@ var (
 // Profile returns the local loop's profile, because the loop runs the turn.
 func (*hosted) Profile() backend.Profile { return backend.LocalProfile() }
 
-// errDrained is why the context of a turn ends that the shut down of its provider does not
-// wait for any longer.
+// errDrained is the cause when a turn's context ends because its provider's shutdown stopped
+// waiting for it.
 var errDrained = errors.New("the provider is shut down")
 
-// errTimeUp is why the context of a turn ends whose time is up.
+// errTimeUp is the cause when a turn's context ends because its time is up.
 var errTimeUp = errors.New("the turn at the provider took too long")
 
 // Execute runs one turn on the local loop, with the provider instead of a model.
@@ -68,7 +68,7 @@ func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	return result, err
 }
 
-// cancelTimeout bounds the end of a turn at its provider.
+// cancelTimeout limits how long ending a turn at its provider may take.
 const cancelTimeout = 5 * time.Second
 
 // createPatience is how long the end of a turn waits for its creation.
@@ -94,7 +94,7 @@ func (h *hosted) Abort(ctx context.Context, state *backend.State) error {
 	return h.provider.cancelTurn(ctx, at, "the turn was ended")
 }
 
-// liveTurns are the turns that are worked on, for the questions that they ask.
+// liveTurns are the turns in progress, for their questions.
 type liveTurns struct {
 	mu    sync.Mutex
 	drive map[string]*drive

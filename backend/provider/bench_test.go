@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// BenchmarkHostedTurn alternates between a turn at a hosted process and the same turn of
-// a local agent, and reports what the first takes more.
+// BenchmarkHostedTurn alternates between a turn at a hosted process and the same turn of a local
+// agent, and reports the extra cost of the hosted turn.
 func BenchmarkHostedTurn(b *testing.B) {
 	said, err := scripted.Parse("script", []byte("fallback: {text: ok}\n"))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Config is the configuration of a provider, however it is reached.
+// Config is the configuration of a provider, independent of its kind.
 type Config struct {
 	Description string                `json:"description,omitempty" doc:"The provider's purpose."`
 	Config      json.RawMessage       `json:"config,omitempty" doc:"The provider's configuration: an object that only the provider reads."`
@@ -40,7 +40,7 @@ type ProcessConfig struct {
 	Pool    *PoolConfig       `json:"pool,omitempty" doc:"How many processes there are. One by default."`
 }
 
-// PoolConfig is how many processes a provider has.
+// PoolConfig is the number of a provider's processes.
 type PoolConfig struct {
 	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes that are started together: when a server starts, or the provider is used first."`
 	MaxReady int    `json:"max_ready,omitempty" min:"1" max:"64" doc:"Processes at most. Another one is started when all have turns to work on. Defaults to min_ready. A session stays with its process."`
@@ -93,8 +93,8 @@ func Kinds() []backend.AgentProviderKind {
 	return kinds
 }
 
-// KindsWithManager returns Kinds, and a function that sets who answers the providers' requests for
-// sessions and turns.
+// KindsWithManager returns Kinds and a function that sets the manager for the providers' requests
+// for sessions and turns.
 func KindsWithManager() ([]backend.AgentProviderKind, func(providerproto.Manager)) {
 	h := newHosts()
 	return []backend.AgentProviderKind{
@@ -103,7 +103,7 @@ func KindsWithManager() ([]backend.AgentProviderKind, func(providerproto.Manager
 	}, func(m providerproto.Manager) { h.manager.Store(&m) }
 }
 
-// Validate checks what tags cannot say.
+// Validate checks the rules that tags cannot express.
 func (c *Config) Validate() diag.List {
 	var list diag.List
 	if len(c.Config) > 0 {
@@ -123,7 +123,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// Validate checks what tags cannot say.
+// Validate checks the rules that tags cannot express.
 func (c *ProcessConfig) Validate() diag.List {
 	list := c.Config.Validate()
 	if len(c.Command) > 0 && c.Command[0] == "" {
@@ -140,10 +140,10 @@ func (c *ProcessConfig) Validate() diag.List {
 	return list
 }
 
-// minGrantKey is how long a key must be, in bytes.
+// minGrantKey is the minimum length of a key in bytes.
 const minGrantKey = 32
 
-// Validate checks what tags cannot say.
+// Validate checks the rules that tags cannot express.
 func (c *AddressConfig) Validate() diag.List {
 	list := append(c.Config.Validate(), checkAddress("address", c.Address)...)
 	list = append(list, checkAddress("host_address", c.HostAddress)...)
@@ -153,8 +153,8 @@ func (c *AddressConfig) Validate() diag.List {
 	return list
 }
 
-// checkAddress checks where somebody listens: on this machine, because the protocol is
-// not encrypted.
+// checkAddress checks a listening address, which must be local because the protocol is not
+// encrypted.
 func checkAddress(path, address string) diag.List {
 	if address == "" {
 		return nil
@@ -176,7 +176,7 @@ func checkAddress(path, address string) diag.List {
 	return nil
 }
 
-// fill sets what both ways to host a provider have in common.
+// fill sets the settings common to both kinds of hosting.
 func (c *Config) fill(s *pool.Settings) {
 	s.StartupTimeout = durationOr(c.StartupTimeout, 45*time.Second)
 	s.HealthInterval = durationOr(c.HealthInterval, 15*time.Second)
@@ -208,7 +208,7 @@ func (c *AddressConfig) fill(s *pool.Settings, dir string) {
 	s.Address, s.HostAddress = resolveSocket(c.Address, dir), resolveSocket(c.HostAddress, dir)
 }
 
-// resolveSocket returns an address with the path of a socket below a directory.
+// resolveSocket returns an address with its socket path resolved below a directory.
 func resolveSocket(address, dir string) string {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok && !filepath.IsAbs(path) {
 		return "unix:" + filepath.Join(dir, path)
@@ -216,7 +216,7 @@ func resolveSocket(address, dir string) string {
 	return address
 }
 
-// hostConnections returns the connections as the host service has them.
+// hostConnections returns the connections in the host service's form.
 func (c *Config) hostConnections() map[string]hostservice.Connection {
 	all := make(map[string]hostservice.Connection, len(c.Connections))
 	for name, one := range c.Connections {

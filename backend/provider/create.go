@@ -14,8 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The keys of the requests that create a turn, that read it and its events, and that answer a
-// question.
+// The keys of the requests that create a turn, read it and its events, and answer a question.
 const (
 	createKey  = "CreateTurn"
 	turnKey    = "GetTurn"
@@ -41,17 +40,17 @@ type creation struct {
 	repeat func(context.Context) error
 	// repeated is set for the second attempt.
 	repeated bool
-	// seen is when the provider was last heard of.
+	// seen is the time of the provider's last sign of life.
 	seen time.Time
 }
 
-// The steps of a creation, as errors name them.
+// The steps of a creation, for errors.
 const (
 	sessionStep = "create the session"
 	turnStep    = "create the turn"
 )
 
-// creationError is why a turn was not created.
+// creationError reports why a turn was not created.
 type creationError struct {
 	what string
 	err  error
@@ -60,8 +59,8 @@ type creationError struct {
 func (e *creationError) Error() string { return e.what + ": " + e.err.Error() }
 func (e *creationError) Unwrap() error { return e.err }
 
-// startCreation starts to create the turn at the provider. known reports whether the provider has
-// the conversation so far.
+// startCreation starts creating the turn at the provider. known is set if the provider has the
+// conversation so far.
 func (d *drive) startCreation(ctx context.Context, req *model.Request, known, again bool) error {
 	asked := *req
 	asked.Messages = slices.Clone(req.Messages) // the loop adds to them
@@ -83,7 +82,7 @@ func (d *drive) startCreation(ctx context.Context, req *model.Request, known, ag
 		}
 		turn.Messages = d.newMessages(&asked, known, again)
 		err := createTurn(ctx, c.instance, turn)
-		if known && status.Code(err) == codes.NotFound { // the provider has lost the session
+		if known && status.Code(err) == codes.NotFound { // the provider lost the session
 			if err := createSession(ctx, c.instance, session); err != nil {
 				return nil, err
 			}
@@ -96,7 +95,7 @@ func (d *drive) startCreation(ctx context.Context, req *model.Request, known, ag
 	return nil
 }
 
-// findCreation reports whether the turn is being created since before it was suspended.
+// findCreation reports whether a creation from before the turn was suspended is still in progress.
 func (d *drive) findCreation(req *model.Request) bool {
 	e := d.hosted.provider.host.requests.find(d.at.TurnID, createKey)
 	if e == nil {
@@ -107,7 +106,7 @@ func (d *drive) findCreation(req *model.Request) bool {
 	return true
 }
 
-// settleCreation returns why the turn was not created; nil as long as that is open.
+// settleCreation returns why the turn was not created; nil while that is open.
 func (d *drive) settleCreation(ctx context.Context) error {
 	c := d.creation
 	if c == nil {
@@ -154,7 +153,7 @@ func (d *drive) repeatCreation(ctx context.Context, c *creation, failed *creatio
 	}
 	if began {
 		if _, err := d.getTurn(ctx); status.Code(err) != codes.NotFound {
-			return true, nil // what else is wrong is found when the turn is followed
+			return true, nil // following the turn reveals other errors
 		}
 	}
 	if err := c.repeat(ctx); err != nil {
@@ -164,7 +163,7 @@ func (d *drive) repeatCreation(ctx context.Context, c *creation, failed *creatio
 	return true, nil
 }
 
-// sessionRequest returns the request that creates the session at the provider, or finds it there.
+// sessionRequest returns the request that creates or finds the session at the provider.
 func (d *drive) sessionRequest() (*providerproto.CreateAgentProviderSessionRequest, error) {
 	metadata, err := structOf(d.hosted.options.Metadata)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 // caller is a provider that calls a tool before it handles its first request of a method.
 type caller struct {
 	method string
-	// alone makes it handle one request at a time, as many providers do.
+	// alone makes the provider handle one request at a time, as many providers do.
 	alone bool
 	fake  *providertest.Provider
 
@@ -68,8 +68,8 @@ func (c *caller) intercept(ctx context.Context, in any, info *grpc.UnaryServerIn
 	return handle(ctx, in)
 }
 
-// TestAProviderCallsToolsWhileItIsAsked has a provider call a tool before it answers: the turn has
-// to run the tool while it waits for the answer.
+// TestAProviderCallsToolsWhileItIsAsked has a provider call a tool before it answers: the turn must
+// run the tool while it waits for the answer.
 func TestAProviderCallsToolsWhileItIsAsked(t *testing.T) {
 	for method, want := range map[string]string{
 		"CreateSession": "42", // again, after it was forgotten
@@ -92,8 +92,8 @@ func TestAProviderCallsToolsWhileItIsAsked(t *testing.T) {
 	}
 }
 
-// askTwice runs two turns of a session that the provider forgets between them. It cancels the
-// question of the second one, or answers it.
+// askTwice runs two turns of a session that the provider forgets between them. It cancels or
+// answers the question of the second turn.
 func (r *rig) askTwice(t *testing.T, cancel bool) {
 	t.Helper()
 	first := r.startAndAnswer(t, runtime.Request{AgentID: "coder", SessionID: "s", Input: []model.Message{model.User("one")}}, false)
@@ -124,7 +124,7 @@ func (r *rig) startAndAnswer(t *testing.T, req runtime.Request, cancel bool) *ru
 }
 
 // TestAProviderWorksWhileItCreatesTheTurn has a provider whose CreateTurn returns when the turn has
-// ended: it says something, calls tools and asks before.
+// ended: it emits text, calls tools and asks questions before that.
 func TestAProviderWorksWhileItCreatesTheTurn(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
@@ -159,8 +159,8 @@ func TestAProviderWorksWhileItCreatesTheTurn(t *testing.T) {
 	}
 }
 
-// TestAProviderThatDoesNotCreateTheTurn has CreateTurn block, whether the provider heeds the end of
-// the request or not, and answer when the turn has ended.
+// TestAProviderThatDoesNotCreateTheTurn blocks CreateTurn, whether or not the provider heeds the
+// end of the request, and returns from it when the turn has ended.
 func TestAProviderThatDoesNotCreateTheTurn(t *testing.T) {
 	for name, heeds := range map[string]bool{"heeds": true, "ignores": false} {
 		t.Run(name, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestAProviderThatDoesNotCreateTheTurn(t *testing.T) {
 	}
 }
 
-// TestATurnThatIsCreatedLateIsCanceled has CreateTurn return when the calls of the turn have ended.
+// TestATurnThatIsCreatedLateIsCanceled returns from CreateTurn when the turn's calls have ended.
 func TestATurnThatIsCreatedLateIsCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -216,7 +216,7 @@ func TestATurnThatIsCreatedLateIsCanceled(t *testing.T) {
 	}
 }
 
-// TestAProviderCallsManyToolsWhileItCreatesTheTurn has 1,000 calls wait at the same time.
+// TestAProviderCallsManyToolsWhileItCreatesTheTurn runs 1,000 concurrent waiting calls.
 func TestAProviderCallsManyToolsWhileItCreatesTheTurn(t *testing.T) {
 	t.Parallel()
 	const calls = 1000
@@ -243,7 +243,7 @@ func TestAProviderCallsManyToolsWhileItCreatesTheTurn(t *testing.T) {
 	}
 }
 
-// TestAProviderThatDiesWhileItCreatesTheTurn creates the turn again if the provider keeps its turns.
+// TestAProviderThatDiesWhileItCreatesTheTurn recreates the turn if the provider keeps its turns.
 func TestAProviderThatDiesWhileItCreatesTheTurn(t *testing.T) {
 	for mode, survives := range map[string]bool{providertest.Mortal: false, providertest.MortalKeeper: true} {
 		t.Run(mode, func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestAProviderThatDiesWhileItCreatesTheTurn(t *testing.T) {
 	}
 }
 
-// TestAProviderThatNeverAnswers blocks the creation of a turn, which is awaited for a limited time.
+// TestAProviderThatNeverAnswers blocks turn creation, which has a time limit.
 func TestAProviderThatNeverAnswers(t *testing.T) {
 	for _, method := range []string{"CreateSession", "CreateTurn"} {
 		t.Run(method, func(t *testing.T) {

@@ -29,7 +29,7 @@ type drive struct {
 	began time.Time
 	// last is the state that was kept last.
 	last *backend.State
-	// met is set once the turn at the provider was seen by this drive.
+	// met is set once this drive has seen the turn at the provider.
 	met bool
 	// unkept is set if a state could not be stored: another worker may have taken over.
 	unkept bool
@@ -41,10 +41,10 @@ type drive struct {
 	// known are the calls of the provider's turn, by id.
 	known map[string]bool
 	said  saying
-	asked map[string]int // how often an interaction was asked about
+	asked map[string]int // how often each interaction was asked
 }
 
-// newDrive returns the turn of a job, as it begins or as its state says.
+// newDrive returns the turn of a job, from its start or its saved state.
 func newDrive(h *hosted, job *backend.Job, host backend.Host) (*drive, error) {
 	d := &drive{hosted: h, job: job, host: host, env: *job.Local, last: job.State, began: time.Now(), known: map[string]bool{}, asked: map[string]int{}}
 	d.at = position{Version: positionVersion, Provider: h.provider.id, SessionID: sessionIDFor(job.SessionID, job.Agent.ID), Left: h.limit}
@@ -65,8 +65,8 @@ func newDrive(h *hosted, job *backend.Job, host backend.Host) (*drive, error) {
 	return d, d.checkBudgets()
 }
 
-// checkBudgets returns why the turn cannot be held to its budgets: providers do not
-// report what their models use.
+// checkBudgets returns an error if the turn's budgets cannot be enforced: providers do not report
+// their models' usage.
 func (d *drive) checkBudgets() error {
 	left := d.job.Meter.Left()
 	if left == nil || left.MaxTokens == nil && left.MaxCost == nil {
@@ -76,7 +76,7 @@ func (d *drive) checkBudgets() error {
 		"agent provider %q does not report usage, so a turn that is limited by max_tokens or max_cost cannot run there", d.at.Provider)}
 }
 
-// loopJob returns the job as the local loop gets it.
+// loopJob returns the job for the local loop.
 func (d *drive) loopJob() *backend.Job {
 	job := *d.job
 	job.Local = &d.env
@@ -86,7 +86,7 @@ func (d *drive) loopJob() *backend.Job {
 	return &job
 }
 
-// loopHost returns the host as the local loop gets it.
+// loopHost returns the host for the local loop.
 func (d *drive) loopHost() backend.Host {
 	if j, ok := d.host.(backend.Journaler); ok {
 		return &journalingHost{d.host, j, d}
@@ -109,14 +109,14 @@ func (h *journalingHost) Begin(ctx context.Context, state *backend.State) error 
 	return err
 }
 
-// completeState adds to a state how far the turn at the provider has come.
+// completeState adds the progress of the provider's turn to a state.
 func (d *drive) completeState(state *backend.State) {
 	at := d.at
 	at.Left = max(at.Left-time.Since(d.began), time.Second)
 	state.Hosted = encodeRecord(&at)
 }
 
-// keepState has a state kept, if somebody keeps it.
+// keepState stores a state, if the job has a checkpoint.
 func (d *drive) keepState(ctx context.Context, state *backend.State) error {
 	if d.job.Checkpoint == nil || ctx.Err() != nil {
 		return nil
@@ -154,7 +154,7 @@ func (d *drive) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// errStopped reports that nobody reads the answer any more.
+// errStopped reports that the answer is no longer read.
 var errStopped = errors.New("the answer is not read any more")
 
 // continueTurn lets the provider continue.
@@ -209,7 +209,7 @@ func (d *drive) resumeTurn(ctx context.Context, req *model.Request) error {
 	}
 	d.met = true
 	if status.Code(err) != codes.NotFound {
-		return nil // what else is wrong is found when the turn is followed
+		return nil // following the turn reveals other errors
 	}
 	d.at.Grant = hostservice.HashGrant(d.calls.Grant)
 	if err := d.keepPosition(ctx); err != nil {
@@ -218,7 +218,7 @@ func (d *drive) resumeTurn(ctx context.Context, req *model.Request) error {
 	return d.startCreation(ctx, &sent, d.knowsSession(), false)
 }
 
-// attach gets a process for the turn, if it has none.
+// attach acquires a process for the turn if it has none.
 func (d *drive) attach(ctx context.Context) error {
 	if d.process.current() != nil {
 		return nil
@@ -237,7 +237,7 @@ func (d *drive) attach(ctx context.Context) error {
 // releaseProcess gives the process back.
 func (d *drive) releaseProcess() { d.process.use(nil) }
 
-// grantLimit is how long a grant is valid at most.
+// grantLimit is the maximum lifetime of a grant.
 const grantLimit = 24 * time.Hour
 
 // openCalls lets the provider call back for the turn.
@@ -301,8 +301,8 @@ func (d *drive) needs(req *model.Request) needs {
 	return needs{form: req.Output != nil, tools: usesTools(d.job.Agent), workspace: d.job.Workspace != nil && d.job.Depth == 0}
 }
 
-// preparedWorkspace returns the workspace of the session for the provider, which runs on this
-// machine; nil if it has none, or the provider does not work in one.
+// preparedWorkspace returns the session's workspace for the provider, which runs on this machine;
+// nil if absent or the provider does not use one.
 func (d *drive) preparedWorkspace() (*providerproto.PreparedAgentWorkspace, error) {
 	w := d.job.Workspace
 	if w == nil || !d.process.current().Capabilities.GetSupportsPreparedWorkspace() {
@@ -337,7 +337,7 @@ func (d *drive) settleResults(messages []model.Message) {
 	}
 }
 
-// endTurn ends the turn at the provider, if it has not ended, and its access to tools.
+// endTurn ends the turn at the provider, unless it has ended, and revokes its access to tools.
 func (d *drive) endTurn(ctx context.Context, why error) {
 	if d.at.TurnID == "" {
 		return
@@ -418,7 +418,7 @@ func cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason stri
 	return true, nil
 }
 
-// outcomeOf returns the result of a call as providers get it.
+// outcomeOf returns a call's result in the form for providers.
 func outcomeOf(r *model.ToolResult) hostservice.Outcome {
 	o := hostservice.Outcome{Status: 200, Body: model.PartsText(r.Content)}
 	if r.IsError {
@@ -427,5 +427,5 @@ func outcomeOf(r *model.ToolResult) hostservice.Outcome {
 	return o
 }
 
-// questionTimeout is how long a question may take to be put or answered.
+// questionTimeout limits asking and answering a question.
 const questionTimeout = tools.DefaultTimeout

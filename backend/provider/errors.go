@@ -14,14 +14,14 @@ import (
 
 // The codes of turns that failed at a provider.
 const (
-	// CodeFailed is a turn that the provider says has failed.
+	// CodeFailed means that the provider reported the turn as failed.
 	CodeFailed = "provider_failed"
 	// CodeUnavailable is a provider that cannot be started or reached.
 	CodeUnavailable = "provider_unavailable"
 	// CodeLost is a turn that was lost with the provider's process.
 	CodeLost = "provider_lost"
-	// CodeDrained is a turn that took longer than its provider waits for when it is shut
-	// down, or is no longer configured.
+	// CodeDrained means that the turn took longer than its provider waits when it is shut down or
+	// no longer configured.
 	CodeDrained = "provider_drained"
 	// CodeRefused is a provider that answered a call with an error.
 	CodeRefused = "provider_refused"
@@ -29,10 +29,9 @@ const (
 	CodeProtocol = "provider_protocol"
 	// CodeCapability means that the turn needs a capability that the provider lacks.
 	CodeCapability = "provider_capability"
-	// CodeWorkspace is a turn of a session whose workspace is gone.
+	// CodeWorkspace means that the workspace of the turn's session no longer exists.
 	CodeWorkspace = "workspace_unavailable"
-	// CodeUnmetered is a turn with a budget that needs usage, which providers do not
-	// report.
+	// CodeUnmetered means that the turn has a budget based on usage, which providers do not report.
 	CodeUnmetered = "provider_unmetered"
 )
 
@@ -84,22 +83,22 @@ func (d *drive) explainError(ctx context.Context, what string, err error) error 
 	return &TurnError{Code: CodeRefused, Detail: fmt.Sprintf("agent provider %q could not %s: %s: %s", d.at.Provider, what, s.Code(), s.Message()), Err: err}
 }
 
-// lostError reports that the turn was lost.
+// lostError returns the error for a lost turn.
 func (d *drive) lostError(err error) error {
 	return &TurnError{Code: CodeLost, Detail: fmt.Sprintf("the turn was lost with the process of agent provider %q", d.at.Provider), Err: err}
 }
 
-// drainedError reports that the turn was not waited for any longer.
+// drainedError returns the error for a turn no longer waited for.
 func (d *drive) drainedError() error {
 	return &TurnError{Code: CodeDrained, Detail: fmt.Sprintf(
 		"agent provider %q is shut down or was changed in the configuration, and the turn took longer than its drain_timeout", d.at.Provider)}
 }
 
-// lossPatience is how long it takes at most until the end of a process is noticed.
+// lossPatience is the maximum time until a process's end is noticed.
 const lossPatience = 2 * time.Second
 
-// lostBy reports whether the process of the turn is gone, given the error of a call to it.
-// A connection may break before the end of the process is noticed.
+// lostBy reports whether the turn's process has ended, given the error of a call to it. A
+// connection may break before the end of the process is noticed.
 func (d *drive) lostBy(ctx context.Context, err error) bool {
 	if status.Code(err) != codes.Unavailable || d.isLost() {
 		return d.isLost()
@@ -114,7 +113,7 @@ func (d *drive) lostBy(ctx context.Context, err error) bool {
 	return d.isLost()
 }
 
-// isLost reports whether the process of the turn is gone.
+// isLost reports whether the turn's process has ended.
 func (d *drive) isLost() bool {
 	p := d.process.current()
 	if p == nil {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// maxShown bounds the data of an event that is shown, in bytes.
+// maxShown limits an event's shown data, in bytes.
 const maxShown = 256 << 10
 
 // saying collects and forwards the provider's output in an answer.
@@ -22,19 +22,19 @@ type saying struct {
 	yield func(model.Event, error) bool
 	// text is the output since the last complete message, whole is all output.
 	text, whole strings.Builder
-	// marks are how long whole was before events that added to it.
+	// marks hold the length of whole before each event that added to it.
 	marks   []mark
 	thought bool
 	failure string
 }
 
-// mark is where the text of an event of the provider begins.
+// mark is the start of a provider event's text.
 type mark struct {
 	seq int64
 	at  int
 }
 
-// pass passes on parts of an answer. The error is that nobody reads them.
+// pass forwards parts of an answer. It fails if the answer is no longer read.
 func (s *saying) pass(events ...model.Event) error {
 	for i := range events {
 		if !s.yield(events[i], nil) {
@@ -44,7 +44,7 @@ func (s *saying) pass(events ...model.Event) error {
 	return nil
 }
 
-// say passes on a piece of text.
+// say forwards a piece of text.
 func (s *saying) say(text string) error {
 	if text = clip.Clean(text); text == "" {
 		return nil
@@ -75,7 +75,7 @@ func (s *saying) takeBack(since int64) error {
 	return s.say(kept)
 }
 
-// complete takes the text of a whole message, of which a part may have been said.
+// complete takes the text of a whole message, part of which may already have been sent.
 func (s *saying) complete(text string) error {
 	text = clip.Clean(text)
 	said := s.text.String()
@@ -85,7 +85,7 @@ func (s *saying) complete(text string) error {
 	}
 	rest, ok := strings.CutPrefix(text, said)
 	if !ok {
-		return nil // what was said stays, and the end of the turn decides
+		return nil // sent text stays, and the turn's end decides
 	}
 	err := s.say(rest)
 	s.text.Reset()
@@ -142,7 +142,7 @@ func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
 			return nil
 		}
 	case kind == "tool" && d.known[firstText(e.GetDisplay().GetRef(), dataText(e, "tool_call_id", "toolCallId", "call_id", "callId"))]:
-		return nil // the loop shows the calls that it runs
+		return nil // the loop shows its own calls
 	case kind == "" && strings.HasPrefix(e.GetType(), "turn."):
 		return nil
 	}
@@ -152,7 +152,7 @@ func (d *drive) showEvent(e *providerproto.AgentTurnEvent) error {
 	return nil
 }
 
-// isTranslated reports whether an event becomes events of the turn itself.
+// isTranslated reports whether an event becomes one of the turn's own events.
 func (d *drive) isTranslated(e *providerproto.AgentTurnEvent, kind string) bool {
 	switch kind {
 	case "text", "reasoning", "interaction", "status":
@@ -166,15 +166,15 @@ func (d *drive) isTranslated(e *providerproto.AgentTurnEvent, kind string) bool 
 	}
 }
 
-// translatedFields are the fields of the data of events whose types the runtime knows. Their values
-// are in the events of the turn.
+// translatedFields are the data fields of known event types. The turn's events contain their
+// values.
 var translatedFields = []string{
 	"text", "delta", "content", "error", "message", "status", "status_message", "reason", "session_id", "model", "interaction_id",
 	"tool_call_id", "tool_id", "tool_name", "arguments", "output",
 }
 
-// hasMore reports whether an event has a type of its provider, or data that the events of the turn
-// do not show.
+// hasMore reports whether an event has a provider-specific type or data that the turn's events do
+// not show.
 func hasMore(e *providerproto.AgentTurnEvent) bool {
 	bare := &providerproto.AgentTurnEvent{Type: e.GetType()}
 	if kind, _ := kindOf(bare); kind == "" {
@@ -215,7 +215,7 @@ func kindOf(e *providerproto.AgentTurnEvent) (kind, phase string) {
 	}
 }
 
-// dataText returns the first of some fields of an event that is a text.
+// dataText returns the first of the named event fields that is a text.
 func dataText(e *providerproto.AgentTurnEvent, names ...string) string {
 	for _, name := range names {
 		if v := e.GetData().GetFields()[name]; v.GetStringValue() != "" {
@@ -225,8 +225,8 @@ func dataText(e *providerproto.AgentTurnEvent, names ...string) string {
 	return ""
 }
 
-// showActivity shows an event as it is. A raw one is beside events of the turn that show the same:
-// it is private and has no display.
+// showActivity shows an event unchanged. A raw one accompanies events of the turn that show the
+// same: it is private and has no display.
 func (d *drive) showActivity(e *providerproto.AgentTurnEvent, raw bool) {
 	shown := display.ForeignEvent{
 		ID: clip.Clean(e.GetId()), Seq: e.GetSeq(), Type: clip.Clean(e.GetType()), Source: clip.Clean(e.GetSource()),
@@ -245,7 +245,7 @@ func (d *drive) showActivity(e *providerproto.AgentTurnEvent, raw bool) {
 	})
 }
 
-// jsonOf returns a message as JSON; null when that is too large or has none.
+// jsonOf returns a message as JSON; null if it is too large or cannot be encoded.
 func jsonOf(m protoMessage) json.RawMessage {
 	data, err := protojson.Marshal(m)
 	if err != nil || len(data) > maxShown {

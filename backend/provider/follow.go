@@ -17,13 +17,12 @@ import (
 const (
 	// eventPage is the number of events per request.
 	eventPage = 200
-	// maxBatch is how many calls make one answer.
+	// maxBatch is the maximum number of calls in one answer.
 	maxBatch = 100
-	// firstPoll and lastPoll are how long a turn waits before it looks for events
-	// again: ever longer while nothing comes.
+	// firstPoll and lastPoll bound the interval for polling events: it grows while there are none.
 	firstPoll = time.Millisecond
 	lastPoll  = 100 * time.Millisecond
-	// gatherTime is how long a call waits for others that were made at the same time.
+	// gatherTime is how long a call waits for others made at the same time.
 	gatherTime = time.Millisecond
 )
 
@@ -39,8 +38,8 @@ func isLive(s providerproto.AgentExecutionStatus) bool {
 	}
 }
 
-// followTurn passes on what happens until the provider calls tools, asks something, or
-// the turn has ended.
+// followTurn forwards events until the provider calls tools, asks a question, or its turn has
+// ended.
 func (d *drive) followTurn(ctx context.Context) error {
 	pause := firstPoll
 	if d.creation != nil { // most providers create turns at once
@@ -76,7 +75,7 @@ func (d *drive) followTurn(ctx context.Context) error {
 	}
 }
 
-// look passes on the events that are new, counts them, and looks at the turn.
+// look forwards and counts the new events, and checks the turn.
 func (d *drive) look(ctx context.Context, called bool) (n int, done bool, err error) {
 	if n, err = d.readEvents(ctx); err == nil || d.isUnborn(err) {
 		done, err = d.lookAtTurn(ctx, called)
@@ -89,8 +88,8 @@ func (d *drive) isUnborn(err error) bool {
 	return d.creation != nil && status.Code(err) == codes.NotFound
 }
 
-// awaitChange waits until the provider calls or has created the turn, its process is lost, or for
-// a while.
+// awaitChange waits until the provider calls or has created the turn, its process is lost, or wait
+// is over.
 func (d *drive) awaitChange(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -140,15 +139,15 @@ func (d *drive) reattach(ctx context.Context, err error) error {
 	if status.Code(err) == codes.NotFound {
 		return d.notFound(err)
 	}
-	if isSilence(err) || err != nil && d.isLost() { // calls end as canceled with their connection
+	if isSilence(err) || err != nil && d.isLost() { // calls are canceled with their connection
 		_ = wait.For(ctx, lastPoll)
 		return backend.Ended(ctx)
 	}
 	return d.explainError(ctx, "continue the turn", err)
 }
 
-// isSilence reports whether a call failed because nothing was heard of the provider, which
-// its health decides about.
+// isSilence reports whether a call failed because the provider was silent, which is a matter for
+// its health check.
 func isSilence(err error) bool {
 	return status.Code(err) == codes.Unavailable || status.Code(err) == codes.DeadlineExceeded
 }
@@ -161,7 +160,7 @@ func (d *drive) getTurn(ctx context.Context) (*providerproto.AgentTurn, error) {
 	return turn, err
 }
 
-// readEvents passes on the events that are new, and returns how many they are.
+// readEvents forwards the new events and returns their number.
 func (d *drive) readEvents(ctx context.Context) (n int, err error) {
 	for {
 		page, err := ask(ctx, d, d.readKey(eventsKey), d.process.current().ListTurnEvents, &providerproto.ListAgentProviderTurnEventsRequest{
@@ -186,8 +185,8 @@ func (d *drive) readEvents(ctx context.Context) (n int, err error) {
 	}
 }
 
-// lookAtTurn reports whether the answer is complete: the provider's turn has ended, waits for
-// somebody, or called tools.
+// lookAtTurn reports whether the answer is complete: the provider's turn has ended, waits for a
+// person, or called tools.
 func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err error) {
 	turn, err := d.getTurn(ctx)
 	switch {
@@ -221,7 +220,7 @@ func (d *drive) notFound(err error) error {
 	return d.lostError(err)
 }
 
-// passCalls makes the calls of the provider calls of the answer.
+// passCalls adds the provider's calls to the answer.
 func (d *drive) passCalls() error {
 	for i, c := range d.calls.TakeCalls(maxBatch) {
 		id := d.loopCall(c.ID)
@@ -236,9 +235,9 @@ func (d *drive) passCalls() error {
 	return d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls})
 }
 
-// finishTurn ends the answer with the turn of the provider.
+// finishTurn ends the answer with the provider's turn.
 func (d *drive) finishTurn(ctx context.Context, turn *providerproto.AgentTurn) (done bool, err error) {
-	if _, err := d.readEvents(ctx); err != nil { // those that were stored before it ended
+	if _, err := d.readEvents(ctx); err != nil { // events stored before it ended
 		return false, err
 	}
 	d.at.Live, d.creation = false, nil

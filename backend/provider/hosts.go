@@ -16,9 +16,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// hosts are the providers that a program hosts. Those that were configured the same
-// have one pool, as long as one of them is open: a configuration that is read again
-// keeps the processes that it does not change.
+// hosts are the providers that a program hosts. Providers with equal configurations share one pool
+// while one of them is open: reloading a configuration keeps the processes that it does not change.
 type hosts struct {
 	mu   sync.Mutex
 	open map[hostKey]*host
@@ -26,7 +25,7 @@ type hosts struct {
 	manager atomic.Pointer[providerproto.Manager]
 }
 
-// currentManager returns who answers requests for sessions and turns; nil for nobody.
+// currentManager returns the manager of sessions and turns; nil if absent.
 func (h *hosts) currentManager() providerproto.Manager {
 	if m := h.manager.Load(); m != nil {
 		return *m
@@ -37,39 +36,39 @@ func (h *hosts) currentManager() providerproto.Manager {
 // hostKey is a hash of a configuration.
 type hostKey [sha256.Size]byte
 
-// host is a pool, and how many providers use it.
+// host is a pool and its number of users.
 type host struct {
 	*pool.Pool
 	service *hostservice.Service
 
 	key hostKey
-	// users have the provider open, and current is how many of them are not retired.
+	// users counts the open providers, and current those that are not retired.
 	users, current int
 	// drain limits how long turns of an outdated host may continue.
 	drain  time.Duration
 	logger *slog.Logger
-	// limit shuts the pool down when the time is up, and resting waits for that. used is set if
-	// the pool may have been started again in between.
+	// limit shuts the pool down when the time is up, and resting waits for that. used is set if the
+	// pool may have been started again meanwhile.
 	limit    *time.Timer
 	resting  sync.WaitGroup
 	used     bool
 	turns    liveTurns
 	requests openRequests
-	// answers is how long the provider may take to answer while it does not wait for tools.
+	// answers is how long the provider may take to answer, not counting its waits for tools.
 	answers time.Duration
 }
 
 func newHosts() *hosts { return &hosts{open: map[hostKey]*host{}} }
 
-// openProcess makes a provider that is started here, without starting it.
+// openProcess creates a provider that the runtime starts, without starting it.
 func (h *hosts) openProcess(s backend.AgentProviderSettings, c *ProcessConfig) (backend.AgentProvider, error) {
-	type plain ProcessConfig // which hides no secrets: other ones make another provider
+	type plain ProcessConfig // without hiding secrets: they distinguish providers
 	return h.openProvider(s, &c.Config, (*plain)(c), nil, c.fill)
 }
 
-// openAddress makes a provider that is running, without reaching for it.
+// openAddress creates a provider that is already running, without connecting to it.
 func (h *hosts) openAddress(s backend.AgentProviderSettings, c *AddressConfig) (backend.AgentProvider, error) {
-	type plain AddressConfig // which hides no secrets: other ones make another provider
+	type plain AddressConfig // without hiding secrets: they distinguish providers
 	p, err := h.openProvider(s, &c.Config, (*plain)(c), []byte(c.GrantKey), func(to *pool.Settings) { c.fill(to, s.Dir) })
 	if err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (h *hosts) openAddress(s backend.AgentProviderSettings, c *AddressConfig) (
 	return p, nil
 }
 
-// openProvider makes a provider of a configuration.
+// openProvider creates a configured provider.
 func (h *hosts) openProvider(s backend.AgentProviderSettings, c *Config, whole any, grantKey []byte, fill func(*pool.Settings)) (*Provider, error) {
 	encoded, err := json.Marshal([]any{s.ID, s.Dir, fmt.Sprintf("%T", whole), whole, c.Connections})
 	if err != nil {
@@ -106,7 +105,7 @@ func (h *hosts) openProvider(s backend.AgentProviderSettings, c *Config, whole a
 	return &Provider{id: s.ID, hosts: h, host: shared, connections: c.hostConnections(), logger: s.Logger}, nil
 }
 
-// retireHost limits the time of the turns at a host, if nobody current uses it any more.
+// retireHost limits the time of a host's turns if it has no current user.
 func (h *hosts) retireHost(shared *host) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,8 +114,8 @@ func (h *hosts) retireHost(shared *host) {
 	}
 }
 
-// startLimit has the pool of a retired host rest when the turns had their time. The caller
-// holds the lock.
+// startLimit makes a retired host's pool rest when its turns' time is up. The caller holds the
+// lock.
 func (h *hosts) startLimit(shared *host) {
 	shared.stopLimit()
 	shared.resting.Add(1)
@@ -139,8 +138,7 @@ func (h *hosts) rest(shared *host) {
 	}
 }
 
-// noteUse limits the time of a turn that needs a retired host, which earlier revisions
-// start anew.
+// noteUse limits the time of a turn that needs a retired host, which earlier revisions start again.
 func (h *hosts) noteUse(shared *host) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -161,7 +159,7 @@ func (h *host) stopLimit() {
 	h.limit = nil
 }
 
-// closeHost ends the pool of a host that nobody uses any more.
+// closeHost closes the pool of an unused host.
 func (h *hosts) closeHost(shared *host, retired bool) error {
 	h.mu.Lock()
 	shared.users--

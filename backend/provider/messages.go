@@ -20,7 +20,7 @@ type (
 	structpbStruct = structpb.Struct
 )
 
-// structOf returns fields as a message; nil for none.
+// structOf returns fields as a message; nil if absent.
 func structOf(fields map[string]any) (*structpb.Struct, error) {
 	if len(fields) == 0 {
 		return nil, nil //nolint:nilnil // no fields are no message
@@ -47,8 +47,7 @@ func (d *drive) modelOptions(req *model.Request) map[string]any {
 	return options
 }
 
-// actor is who created the sessions and turns at a provider: this runtime, for a
-// session.
+// actor returns the creator of sessions and turns at a provider: this runtime, for a session.
 func (d *drive) actor() *providerproto.AgentActor {
 	s := d.subject()
 	return &providerproto.AgentActor{SubjectId: s.SubjectId, SubjectKind: s.SubjectKind}
@@ -61,7 +60,7 @@ func subjectOf(at *position) *providerproto.AgentSubjectContext {
 }
 
 // newMessages returns the messages of a request that the provider does not know: all, or only the
-// new ones if it knows the conversation so far. When an answer is requested again, only the note
+// new ones if it knows the conversation so far. If an answer is requested again, only the note
 // about it is new.
 func (d *drive) newMessages(req *model.Request, known, again bool) []*providerproto.AgentMessage {
 	messages := req.Messages
@@ -97,7 +96,7 @@ func (d *drive) isKnown(m *model.Message) bool {
 	return false
 }
 
-// messageOf returns a message as providers read it.
+// messageOf returns a message in the form for providers.
 func messageOf(m *model.Message) *providerproto.AgentMessage {
 	out := &providerproto.AgentMessage{Role: string(m.Role), Text: m.Text()}
 	plain := true
@@ -113,7 +112,7 @@ func messageOf(m *model.Message) *providerproto.AgentMessage {
 	return out
 }
 
-// partOf returns a part of a message as providers read it; nil for reasoning.
+// partOf returns a message part in the form for providers; nil for reasoning.
 func partOf(p *model.Part) *providerproto.AgentMessagePart {
 	switch p.Type {
 	case model.PartText:
@@ -154,7 +153,7 @@ func (d *drive) loopCall(id string) string {
 	return strconv.Itoa(d.at.Number) + "." + id
 }
 
-// providerCall returns the id that a call of the turn has at the provider.
+// providerCall returns the provider's id for a call of the turn.
 func (d *drive) providerCall(id string) string {
 	if d.at.Number < 2 {
 		return id

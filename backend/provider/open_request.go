@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// openRequest is one call to a provider. The provider may call tools before it answers, so a request
-// outlasts the steps of its turn, and a turn that is suspended.
+// openRequest is one call to a provider. The provider may call tools before it answers, so a
+// request outlasts the steps of its turn, and even a suspended turn.
 type openRequest struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -33,14 +33,14 @@ func (e *openRequest) isDone() bool {
 	}
 }
 
-// openRequests are the calls that providers have not answered yet. It is safe for concurrent use.
+// openRequests are the unanswered calls to providers. It is safe for concurrent use.
 type openRequests struct {
 	mu sync.Mutex
-	// open has the requests of turns, by the provider's turn and their keys.
+	// open holds the requests by the provider's turn and their keys.
 	open map[string]map[string]*openRequest
 }
 
-// start makes a call for a turn in its own goroutine, or returns the one with the same key.
+// start makes a call for a turn in a new goroutine, or returns the one with the same key.
 func (o *openRequests) start(ctx context.Context, turnID, key string, call func(context.Context) (any, error)) *openRequest {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,14 +105,13 @@ func (o *openRequests) close() {
 	}
 }
 
-// errBusy reports that the provider has called tools and waits for their results before it
-// answers.
+// errBusy reports that the provider called tools and waits for their results before it answers.
 var errBusy = errors.New("the provider waits for the results of its tool calls")
 
 const (
-	// answerLimit is the usual limit of answers.
+	// answerLimit is the default time limit for answers.
 	answerLimit = 30 * time.Second
-	// busyPatience is how long an answer is awaited while calls wait for the turn.
+	// busyPatience is how long to wait for an answer while calls wait for the turn.
 	busyPatience = 200 * time.Millisecond
 )
 
@@ -135,7 +134,7 @@ func ask[In, Out any](ctx context.Context, d *drive, key string, call func(conte
 	return out, e.err
 }
 
-// awaitAnswer waits for a request, or returns why that takes no longer.
+// awaitAnswer waits for a request's answer, or returns why it stopped waiting.
 func (d *drive) awaitAnswer(ctx context.Context, e *openRequest) error {
 	most := d.hosted.provider.host.answers
 	limit := time.NewTimer(most)

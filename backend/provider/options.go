@@ -15,13 +15,12 @@ import (
 type options struct {
 	// Model is the provider's name of a model; empty for its default.
 	Model string `json:"model"`
-	// ModelOptions are handed to the provider with each turn, and Metadata with the
-	// session.
+	// ModelOptions are passed to the provider with each turn, and Metadata with the session.
 	ModelOptions map[string]any `json:"model_options"`
 	Metadata     map[string]any `json:"metadata"`
 }
 
-// optionNames are those that there are.
+// optionNames are the valid options.
 var optionNames = []string{"metadata", "model", "model_options"}
 
 // decodeOptions decodes the options of an endpoint, and returns their problems.

@@ -25,23 +25,23 @@ type position struct {
 	// turns: an answer in the wrong form is requested again in another turn.
 	TurnID string `json:"turn_id,omitempty"`
 	Number int    `json:"number"`
-	// Messages is how many messages the conversation had when the turn was created.
+	// Messages is the number of messages in the conversation when the turn was created.
 	Messages int `json:"messages,omitempty"`
 	// Seq is the last event that was read.
 	Seq int64 `json:"seq"`
 	// Live is set from before the turn is created until it has ended.
 	Live bool `json:"live,omitempty"`
-	// Grant is the hash of the grant that the provider has for the turn.
+	// Grant is the hash of the provider's grant for the turn.
 	Grant string `json:"grant,omitempty"`
-	// Left is how much of the turn's time is left.
+	// Left is the turn's remaining time.
 	Left time.Duration `json:"left"`
 }
 
 // errOtherProvider reports that a turn is not at the agent's current provider.
 var errOtherProvider = errors.New("the agent's endpoint is another provider now")
 
-// decodePosition decodes the position in a state. It fails for an unreadable one, which must not
-// be confused with a turn that has not started.
+// decodePosition decodes the position in a state. It fails for an unreadable position, which must
+// not be confused with a turn that has not started.
 func decodePosition(data json.RawMessage) (*position, error) {
 	at := new(position)
 	err := json.Unmarshal(data, at)
@@ -58,38 +58,37 @@ func decodePosition(data json.RawMessage) (*position, error) {
 	return at, nil
 }
 
-// providerIDs is the name space of the ids of sessions and turns at providers.
+// providerIDs is the UUID namespace for session and turn ids at providers.
 var providerIDs = uuid.MustParse("6c1f1f0c-6f0e-5a57-9c0a-2f2d6f9b3f0e")
 
-// sessionIDFor returns the id that the session of an agent has at its provider.
+// sessionIDFor returns the id of an agent's session at its provider.
 func sessionIDFor(sessionID, agentID string) string {
 	return uuid.NewSHA1(providerIDs, []byte("session\x00"+sessionID+"\x00"+agentID)).String()
 }
 
-// turnIDFor returns the id that a turn has at its provider.
+// turnIDFor returns the id of a turn at its provider.
 func turnIDFor(turnID string, number int) string {
 	return uuid.NewSHA1(providerIDs, []byte("turn\x00"+turnID+"\x00"+strconv.Itoa(number))).String()
 }
 
-// memory is a session's memory of a provider: the session there.
+// memory is a session's record of its session at a provider.
 type memory struct {
 	Version   int    `json:"version"`
 	Provider  string `json:"provider"`
 	SessionID string `json:"session_id"`
 }
 
-// memoryKey is the key of a session's state that has an agent's memory.
+// memoryKey is the session state key of an agent's memory.
 func memoryKey(agentID string) string { return "provider:" + agentID }
 
-// knowsSession reports whether the provider has the session of the turn, as far as the
-// session remembers.
+// knowsSession reports whether, by the session's state, the provider has the turn's session.
 func (d *drive) knowsSession() bool {
 	var m memory
 	data := d.job.Session[memoryKey(d.job.Agent.ID)]
 	return json.Unmarshal(data, &m) == nil && m.Version == positionVersion && m.Provider == d.at.Provider && m.SessionID == d.at.SessionID
 }
 
-// rememberSession returns a session's state with the provider's session.
+// rememberSession returns a session's state with the provider's session added.
 func (d *drive) rememberSession(session map[string]json.RawMessage) map[string]json.RawMessage {
 	kept := maps.Clone(session)
 	if kept == nil {
@@ -99,7 +98,7 @@ func (d *drive) rememberSession(session map[string]json.RawMessage) map[string]j
 	return kept
 }
 
-// encodeRecord returns the JSON form of a record of this package: it has one.
+// encodeRecord returns the JSON of one of this package's records, which can always be encoded.
 func encodeRecord(record any) json.RawMessage {
 	data, err := json.Marshal(record)
 	if err != nil {

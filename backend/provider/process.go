@@ -11,7 +11,7 @@ import (
 type process struct {
 	mu    sync.Mutex
 	lease *pool.Lease
-	// opening guards the start of the turn's calls.
+	// opening guards opening the turn's calls.
 	opening sync.Mutex
 }
 
@@ -22,7 +22,7 @@ func (p *process) current() *pool.Lease {
 	return p.lease
 }
 
-// use gives back the process and takes another one, or none.
+// use releases the current process and takes another one, or none.
 func (p *process) use(lease *pool.Lease) {
 	p.mu.Lock()
 	old := p.lease

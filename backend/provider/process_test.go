@@ -53,7 +53,7 @@ func (j *journal) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// await waits for a number of records with a message, and returns an attribute of them.
+// await waits for n records with a message and returns their values of an attribute.
 func (j *journal) await(n int, message, attr string) []slog.Value {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -77,8 +77,8 @@ func (j *journal) await(n int, message, attr string) []slog.Value {
 	}
 }
 
-// newProcessRig returns a runtime whose agent runs at processes of the test binary, what
-// hosts them, and their log.
+// newProcessRig returns a runtime whose agent runs at processes of the test binary, their host, and
+// their log.
 func newProcessRig(t testing.TB, mode string, more map[string]any, change ...func(*builder.AgentRuntimeBuilder)) (*rig, backend.AgentProvider, *journal) {
 	t.Helper()
 	log := newJournal()
@@ -108,7 +108,7 @@ func TestProcessesAreReadyBeforeTheyAreUsed(t *testing.T) {
 		t.Errorf("the log of the processes is %v", lines)
 	}
 
-	later := newJournal() // a revision that is published later starts its own
+	later := newJournal() // a later revision starts its own process
 	other := openWith(t, provider.Kinds(), "process", providertest.Process(t, providertest.Steady, map[string]any{"pool": map[string]any{"min_ready": 2}, "dir": t.TempDir()}), slog.New(later))
 	if _, err := r.Publish(t.Context(), func(d *registry.Draft) error { return d.AgentProviders.Add("other", other) }); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestAnUnhealthyProcessIsReplaced(t *testing.T) {
 	log.await(2, "provider ready", "process")
 }
 
-// TestOnlyTheOperatorLearnsWhatAProviderSaysOfItself covers turns and callers of any tenant.
+// TestOnlyTheOperatorLearnsWhatAProviderSaysOfItself covers turns and callers of every tenant.
 func TestOnlyTheOperatorLearnsWhatAProviderSaysOfItself(t *testing.T) {
 	r, hosted, log := newProcessRig(t, providertest.Sick, map[string]any{"health_interval": "10ms", "pool": map[string]any{"restart": "never"}})
 	r.StartProviders()
@@ -158,14 +158,14 @@ func TestAProcessThatKeepsEndingIsStartedEverLater(t *testing.T) {
 	}
 }
 
-// held is a turn that is under way until it is released.
+// held is a running turn that waits for its release.
 type held struct {
 	pipe string
 	done chan error
 	got  *runtime.Result
 }
 
-// hold begins a turn of a session, and returns when the provider works on it.
+// hold begins a session's turn and returns when the provider works on it.
 func (r *rig) hold(t testing.TB, session string) *held {
 	t.Helper()
 	h := &held{pipe: filepath.Join(t.TempDir(), "pipe"), done: make(chan error, 1)}
@@ -212,7 +212,7 @@ func TestATurnUnderWayEndsWhereItBegan(t *testing.T) {
 	if got := turn.release(t); got != "holding on" {
 		t.Errorf("the turn under way came to %q", got)
 	}
-	log.await(2, "provider stopped", "slot") // nobody uses the old pool any more
+	log.await(2, "provider stopped", "slot") // the old pool is no longer used
 }
 
 func TestADrainWaitsForTurns(t *testing.T) {
@@ -220,7 +220,7 @@ func TestADrainWaitsForTurns(t *testing.T) {
 	turn := r.hold(t, "s")
 	closed := make(chan error, 1)
 	go func() { closed <- hosted.(io.Closer).Close() }()
-	for { // turns that come are refused as soon as the drain has begun
+	for { // new turns are rejected once the drain begins
 		_, err := r.ask(t.Context(), "other", "who")
 		if failed, ok := errors.AsType[*runtime.TurnError](err); ok && failed.Termination.Code == provider.CodeUnavailable {
 			break
@@ -256,7 +256,7 @@ func TestACrashEndsTheTurnsOfItsProcessAlone(t *testing.T) {
 	log.await(2, "provider ready", "process")
 	turn := r.hold(t, "stays")
 	r.sink = newSink()
-	_, err := r.ask(t.Context(), "dies", "die") // at the other process, which has less to do
+	_, err := r.ask(t.Context(), "dies", "die") // at the less busy process
 	if failed, ok := errors.AsType[*runtime.TurnError](err); !ok || failed.Termination.Code != provider.CodeLost {
 		t.Errorf("the turn whose process died came to %v", err)
 	}
@@ -285,7 +285,7 @@ func (r *rig) pidOf(t *testing.T, session string) int {
 	return pid
 }
 
-// replace publishes a configuration whose provider is another one, or without it.
+// replace publishes a configuration with another provider, or without a provider.
 func (r *rig) replace(t *testing.T, other backend.AgentProvider) {
 	t.Helper()
 	b := builder.New().WithProvider("m", echo{}).WithModel(spec.Model{ID: "m", ProviderID: "m", UpstreamModel: "m"})
@@ -308,8 +308,9 @@ func (echo) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error
 	}
 }
 
-// TestAProviderThatWasReplacedEndsInTime has the configuration change, or remove, a provider
-// that works on a turn which never ends by itself, and whose process heeds no request to end.
+// TestAProviderThatWasReplacedEndsInTime changes or removes a provider in the configuration while
+// the provider works on a turn that never ends by itself. The provider's process ignores requests
+// to end.
 func TestAProviderThatWasReplacedEndsInTime(t *testing.T) {
 	another := func(t *testing.T) backend.AgentProvider {
 		return open(t, provider.Kinds(), "process", providertest.Process(t, providertest.Steady, map[string]any{"dir": t.TempDir()}))
@@ -327,7 +328,7 @@ func TestAProviderThatWasReplacedEndsInTime(t *testing.T) {
 			r, _, log := newProcessRig(t, tt.mode, map[string]any{"drain_timeout": "300ms"})
 			pid := r.pidOf(t, "s")
 			turn := r.hold(t, "s")
-			waits := r.AcquireRevision() // as a turn does that waits for an answer
+			waits := r.AcquireRevision() // like a turn that waits for an answer
 			r.replace(t, tt.change(t))
 			if isGone(pid) {
 				t.Error("the turn got no time to end")
@@ -345,8 +346,8 @@ func TestAProviderThatWasReplacedEndsInTime(t *testing.T) {
 	}
 }
 
-// TestATurnOfAnEarlierConfigurationStartsItsProviderAnew goes on with a turn in a revision
-// whose provider has ended, and the process of it ends in time again.
+// TestATurnOfAnEarlierConfigurationStartsItsProviderAnew continues a turn in a revision whose
+// provider has ended. The new process also ends in time.
 func TestATurnOfAnEarlierConfigurationStartsItsProviderAnew(t *testing.T) {
 	t.Parallel()
 	r, _, log := newProcessRig(t, providertest.Steady, map[string]any{"drain_timeout": "2s"})
@@ -371,8 +372,8 @@ func TestATurnOfAnEarlierConfigurationStartsItsProviderAnew(t *testing.T) {
 	before.Release()
 }
 
-// TestAConfigurationThatComesBackKeepsTheProcesses changes a provider and takes the change
-// back before the turns had their time.
+// TestAConfigurationThatComesBackKeepsTheProcesses changes a provider and reverts the change before
+// the drain timeout of its turns.
 func TestAConfigurationThatComesBackKeepsTheProcesses(t *testing.T) {
 	t.Parallel()
 	kinds, log, dir := provider.Kinds(), newJournal(), t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Provider is a hosted provider of agents. It starts when a server does, by Start, or
-// when it is used first. It is safe for concurrent use.
+// Provider is a hosted provider of agents. It starts with the server, by Start, or on first use. It
+// is safe for concurrent use.
 type Provider struct {
 	id          string
 	hosts       *hosts
@@ -65,7 +65,7 @@ func (p *Provider) acquireFirst(ctx context.Context) (*pool.Lease, error) {
 	return p.host.AcquireFirst(ctx)
 }
 
-// Start starts the processes that are to run from the start.
+// Start starts the initial processes.
 func (p *Provider) Start() {
 	if err := p.host.Start(); err != nil {
 		p.logger.Error("start of the provider failed", "error", err)
@@ -83,8 +83,8 @@ func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 	return p.checkCapabilities(lease.Capabilities, needs{form: agent.OutputSchema != nil, tools: usesTools(agent)})
 }
 
-// errUnusable does not tell why: a provider may have worded the reason, and any caller may
-// ask for the capabilities.
+// errUnusable omits the reason: a provider may have worded it, and any caller may request the
+// capabilities.
 var errUnusable = errors.New("the provider cannot be used now; the reason is in the log of the runtime")
 
 // Capabilities returns the provider's capabilities, as reported by the running process.
@@ -122,7 +122,7 @@ func (p *Provider) Capabilities(ctx context.Context) (backend.Capabilities, erro
 	return list, nil
 }
 
-// usesTools reports whether an agent is declared to use certain tools.
+// usesTools reports whether an agent's declaration uses tools.
 func usesTools(agent *spec.Agent) bool {
 	return len(agent.AllowedTools)+len(agent.AllowedToolPatterns)+len(agent.Delegates) > 0
 }
@@ -146,7 +146,7 @@ func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilitie
 	return nil
 }
 
-// canCallTools reports whether a provider calls the tools of its host.
+// canCallTools reports whether a provider can call its host's tools.
 func canCallTools(can *providerproto.AgentProviderCapabilities) bool {
 	return can.GetToolCalls() || listsTools(can)
 }
@@ -161,9 +161,8 @@ func listsTools(can *providerproto.AgentProviderCapabilities) bool {
 	return false
 }
 
-// Retire gives the turns at the provider as long as a shutdown would, unless another
-// configuration uses it, too. Then the processes end. A turn that needs one later has the
-// same time.
+// Retire gives the provider's turns the time of a shutdown, unless another configuration also uses
+// the provider. Then the processes end. A turn that needs one later gets the same time.
 func (p *Provider) Retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,8 +172,7 @@ func (p *Provider) Retire() {
 	}
 }
 
-// Close lets the turns end and ends the provider, unless another configuration uses it,
-// too.
+// Close lets the turns end and stops the provider, unless another configuration also uses it.
 func (p *Provider) Close() error {
 	p.closing.Do(func() {
 		p.mu.Lock()

@@ -22,8 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// newPythonRig returns a runtime whose agent runs at a provider in Python, in a pool of
-// processes.
+// newPythonRig returns a runtime whose agent runs at a Python provider in a pool of processes.
 func newPythonRig(t *testing.T, processes int) (*rig, backend.AgentProvider) {
 	t.Helper()
 	interpreter := grpcpy.Interpreter(t)
@@ -75,7 +74,7 @@ func TestAProviderInPython(t *testing.T) {
 	}
 
 	seen := map[string]bool{}
-	for i := range 8 { // each session stays with its process, and both have some
+	for i := range 8 { // sessions stay put, and both processes have some
 		session := fmt.Sprintf("sticky-%d", i)
 		var at string
 		for range 2 {

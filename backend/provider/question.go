@@ -17,13 +17,13 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// ActionApproval is the action of an interaction in which a provider asks for approval.
+// ActionApproval is the action of a provider's approval request.
 const ActionApproval = "provider:approval"
 
 const (
-	// questionTool is the tool by which the provider's questions wait for an answer.
+	// questionTool is the tool whose calls represent the provider's waiting questions.
 	questionTool = "provider_question"
-	// maxAsked is how often a question is asked whose answer the provider refuses.
+	// maxAsked is how often to repeat a question whose answers the provider rejects.
 	maxAsked = 3
 	// maxQuestion bounds the text shown to a person, and maxTitle its title, in bytes.
 	maxQuestion = 64 << 10
@@ -41,7 +41,7 @@ var (
 // to a model.
 func (d *drive) addQuestions() {
 	if e := d.env.Tools.Get(questionTool); e != nil {
-		return // a tool of the configuration has the name, and the questions fail
+		return // a configured tool has this name, so questions fail
 	}
 	entry, list := toolset.Compile(questionTool, question{d}, toolset.Source{Kind: toolset.SourceBackend, Name: d.at.Provider})
 	if list.HasErrors() {
@@ -50,7 +50,7 @@ func (d *drive) addQuestions() {
 	d.env.Tools = toolset.NewSet(append(d.env.Tools.Entries()[:d.env.Tools.Len():d.env.Tools.Len()], entry))
 }
 
-// askQuestions turns the provider's questions into waiting calls of the answer.
+// askQuestions adds the provider's questions to the answer as waiting calls.
 func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
 	list, err := ask(ctx, d, "ListInteractions", d.process.current().ListInteractions, &providerproto.ListAgentProviderInteractionsRequest{TurnId: d.at.TurnID, Subject: d.subject()})
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *drive) askQuestions(ctx context.Context) (done bool, err error) {
 	return true, d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls})
 }
 
-// awaitResolution reports whether the provider took an answer that it already had, once it has
+// awaitResolution reports whether the provider accepted an answer that it already had, once it has
 // handled it.
 func (d *drive) awaitResolution(ctx context.Context, id string) (answered bool, err error) {
 	open := &d.hosted.provider.host.requests
@@ -100,10 +100,10 @@ func (d *drive) awaitResolution(ctx context.Context, id string) (answered bool, 
 	return e.err == nil, nil
 }
 
-// question is the tool by which questions wait. It belongs to one turn.
+// question is the tool that represents waiting questions. It belongs to one turn.
 type question struct{ drive *drive }
 
-// Descriptor describes the tool to the loop alone.
+// Descriptor describes the tool to the loop only.
 func (question) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: "A question of the agent provider.", Effect: tools.Idempotent, Timeout: questionTimeout,
@@ -138,7 +138,7 @@ func (q question) Call(ctx context.Context, call *tools.Call) (tools.Result, err
 	return q.answer(ctx, i, &call.Resumed.Answers[0])
 }
 
-// requestOf returns the question of a provider as a person sees it.
+// requestOf returns a provider's question in the form shown to a person.
 func requestOf(i *providerproto.AgentInteraction) interaction.Request {
 	title, message := clip.At(maxTitle, clip.Clean(i.GetTitle())), clip.Clean(i.GetPrompt())
 	if title == message {
@@ -160,8 +160,8 @@ func requestOf(i *providerproto.AgentInteraction) interaction.Request {
 	return r
 }
 
-// answer hands an answer to the provider. A question that is refused is answered with
-// no if it asks for approval; else it ends the turn.
+// answer passes an answer to the provider. Rejecting an approval answers no; rejecting any other
+// question ends the turn.
 func (q question) answer(ctx context.Context, i *providerproto.AgentInteraction, a *interaction.Answer) (tools.Result, error) {
 	resolution := new(structpb.Struct)
 	approval := i.GetType() == providerproto.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL
@@ -190,7 +190,7 @@ func (q question) answer(ctx context.Context, i *providerproto.AgentInteraction,
 	_, err = ask(ctx, q.drive, resolveKey+i.GetId(), q.drive.process.current().ResolveInteraction, &providerproto.ResolveAgentProviderInteractionRequest{
 		InteractionId: i.GetId(), Resolution: resolution, Subject: q.drive.subject(),
 	})
-	if err != nil && !errors.Is(err, errBusy) { // a busy provider has the answer
+	if err != nil && !errors.Is(err, errBusy) { // a busy provider got the answer
 		return tools.Result{}, fmt.Errorf("answer the question: %w", err)
 	}
 	return tools.TextResult("answered"), nil

@@ -29,7 +29,7 @@ func able() *providerproto.AgentProviderCapabilities {
 	}
 }
 
-// open returns a hosted provider of a kind, by its configuration.
+// open returns a hosted provider of the given kind and configuration.
 func open(t testing.TB, kinds []backend.AgentProviderKind, typ string, config any) backend.AgentProvider {
 	t.Helper()
 	return openWith(t, kinds, typ, config, slog.New(slog.DiscardHandler))
@@ -66,7 +66,7 @@ func openAt(t testing.TB, kinds []backend.AgentProviderKind, typ string, config 
 	return nil
 }
 
-// rig is a runtime with one agent at a provider, and what its turns showed.
+// rig is a runtime with one agent at a provider, and the events of its turns.
 type rig struct {
 	*runtime.AgentRuntime
 	fake   *providertest.Provider
@@ -121,7 +121,7 @@ func (s *sink) text() string {
 	return b.String()
 }
 
-// newRig returns a runtime whose agent "coder" runs at a provider that works as told.
+// newRig returns a runtime whose agent "coder" runs at a provider with the given work function.
 func newRig(t testing.TB, can *providerproto.AgentProviderCapabilities, work func(context.Context, *providertest.Turn), change ...func(*builder.AgentRuntimeBuilder, *spec.Agent)) *rig {
 	t.Helper()
 	return newRigAt(t, &providertest.Provider{Work: work, Capabilities: can}, change...)

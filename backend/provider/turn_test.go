@@ -227,7 +227,7 @@ func TestAProviderAsks(t *testing.T) {
 				turn.Say("One question. ")
 				answer := turn.Ask(ctx, "i1", tt.typ, "Which?")
 				turn.Succeed(strings.TrimPrefix(strings.TrimSuffix(fmt.Sprint(answer.AsMap()), "]"), "map["))
-			}, func(_ *builder.AgentRuntimeBuilder, a *spec.Agent) { // no rule decides about questions
+			}, func(_ *builder.AgentRuntimeBuilder, a *spec.Agent) { // rules do not apply to questions
 				a.PluginIDs = []string{"permission"}
 				a.Sections = spec.Sections{"permission": json.RawMessage(`{"default_behavior":"deny"}`)}
 			})
@@ -244,13 +244,13 @@ func TestAProviderAsks(t *testing.T) {
 	}
 }
 
-// answerFirst answers what the turn asks first.
+// answerFirst answers the turn's first question.
 func answerFirst(t *testing.T, r *rig, turn *runtime.Turn, answer string) {
 	t.Helper()
 	replyFirst(t, r, turn, interaction.Answer{Action: interaction.Resume, Result: json.RawMessage(answer)})
 }
 
-// replyFirst answers or cancels the first question of the turn.
+// replyFirst answers or cancels the turn's first question.
 func replyFirst(t *testing.T, r *rig, turn *runtime.Turn, answer interaction.Answer) {
 	t.Helper()
 	asked := r.sink.await(func(e *event.Event) bool { _, ok := e.Data.(*event.RunWaiting); return ok })
@@ -296,7 +296,7 @@ func TestEventsOfTheProviderAreShown(t *testing.T) {
 	}
 }
 
-// TestRawEventsStayReadable has events that become events of the turn, with a type or with data that
+// TestRawEventsStayReadable emits events that become events of the turn, with a type or data that
 // only the provider knows.
 func TestRawEventsStayReadable(t *testing.T) {
 	r := newRig(t, able(), func(_ context.Context, turn *providertest.Turn) {

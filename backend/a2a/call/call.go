@@ -23,42 +23,41 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// DefaultTimeout is how long an agent that is called may take to reply.
+// DefaultTimeout is how long a called agent may take to reply.
 const DefaultTimeout = 5 * time.Minute
 
-// CodeInputRequired is a peer that asks something where nobody can answer: the
-// call of a tool.
+// CodeInputRequired means that a peer asked a question during a tool call, which cannot be
+// answered.
 const CodeInputRequired = "input_required"
 
-// Request is one message to an agent that somebody outside names for a turn, which
-// nobody vouches for. Nothing is kept of it.
+// Request is one message to an untrusted agent that an outside party names for a turn. Nothing of
+// it is stored.
 type Request struct {
-	// CardURL is where the agent's card is. Without a usable card, the agent is
-	// looked for at the usual paths below this URL.
+	// CardURL is the URL of the agent's card. Without a usable card, the agent is tried at the
+	// usual paths below this URL.
 	CardURL string
-	// Headers go with every request to the origin of the card, and nowhere else.
-	// Those that the protocol sets itself stay as they are.
+	// Headers are sent with every request to the card's origin only. Headers that the protocol sets
+	// itself are not replaced.
 	Headers map[string]string
-	// ContextID is the conversation that the message belongs to; empty begins one.
+	// ContextID is the message's conversation; empty starts a new one.
 	ContextID string
 	// Text is the message to the agent.
 	Text string
-	// MessageID is the same whenever the same message is sent again, and by it an
-	// agent knows that it has it; empty makes one up.
+	// MessageID identifies the message across repeated sends, so that the agent can detect
+	// duplicates; empty generates one.
 	MessageID string
-	// AllowPrivate are the hosts on a private network that may be reached, as
-	// netguard.New takes them. All others may not, wherever the card says.
+	// AllowPrivate are the reachable hosts on private networks, in the form of netguard.New. All
+	// others are blocked, whatever the card says.
 	AllowPrivate []string
-	// Timeout is how long everything may take; 0 is DefaultTimeout.
+	// Timeout limits the entire call; 0 means DefaultTimeout.
 	Timeout time.Duration
 }
 
 // The bounds of a call.
 const (
-	// maxReply is how large a reply may be, in bytes.
+	// maxReply is the maximum size of a reply in bytes.
 	maxReply = 1 << 20
-	// callPoll and maxCallPoll are how long to wait between two looks at a task:
-	// the first time, and at most.
+	// callPoll and maxCallPoll are the first and the longest interval between polls of a task.
 	callPoll    = 250 * time.Millisecond
 	maxCallPoll = 5 * time.Second
 )
@@ -66,10 +65,9 @@ const (
 // errNoText reports an empty message.
 var errNoText = errors.New("the message to the agent is empty")
 
-// Ask sends the message and returns the text of the reply. A task at the agent is
-// followed to its end, and canceled if ctx ends. The error is a *PeerError with the
-// progress, ctx's, or describes an invalid call. It contains none of the headers'
-// values.
+// Ask sends the message and returns the text of the reply. A task at the agent is followed to its
+// end, and canceled if ctx ends. The error is a *PeerError with the progress, ctx's error, or
+// describes an invalid call. It never contains header values.
 func (c *Request) Ask(ctx context.Context) (string, error) {
 	if c.Text == "" {
 		return "", errNoText
@@ -114,7 +112,7 @@ func withoutRelease(ctx context.Context) (call context.Context, done func()) {
 	}
 }
 
-// newPeer returns the agent. It reaches nothing.
+// newPeer returns the agent without connecting to it.
 func (c *Request) newPeer() (*client.Peer, error) {
 	at, err := parseCallURL(c.CardURL)
 	if err != nil {
@@ -126,7 +124,7 @@ func (c *Request) newPeer() (*client.Peer, error) {
 	})
 }
 
-// parseCallURL parses where a card is. The errors do not repeat it.
+// parseCallURL parses a card's URL. The errors do not repeat it.
 func parseCallURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -141,8 +139,8 @@ func parseCallURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// rootOf returns the URL of the agent that a card is below: without the usual
-// places of cards, or the file that the card is.
+// rootOf returns the agent's URL for a card's URL: without the well-known path or the card's file
+// name.
 func rootOf(card *url.URL) string {
 	path, _, found := strings.Cut(card.EscapedPath(), "/.well-known/")
 	if !found && strings.HasSuffix(path, ".json") {
@@ -158,7 +156,7 @@ var reserved = []string{
 	http.CanonicalHeaderKey(a2a.SvcParamVersion), http.CanonicalHeaderKey(a2a.SvcParamExtensions),
 }
 
-// requestHeader returns what requests carry.
+// requestHeader returns the header of requests.
 func (c *Request) requestHeader() http.Header {
 	header := http.Header{}
 	for name, value := range c.Headers {
@@ -169,8 +167,8 @@ func (c *Request) requestHeader() http.Header {
 	return header
 }
 
-// sendMessage sends the message to an agent that can be spoken to. A task that is not
-// followed to its end is ended.
+// sendMessage sends the message to an agent with a known interface. A task that is not followed to
+// its end is canceled.
 func (c *Request) sendMessage(ctx context.Context, p *client.Peer) (string, error) {
 	grant := func() *a2awire.Grant { return &a2awire.Grant{Depth: 1} }
 	x := exchange.New(p, exchange.Hooks{Grant: grant}, exchange.Position{ContextID: c.ContextID}, false)
@@ -202,27 +200,25 @@ func (c *Request) sendMessage(ctx context.Context, p *client.Peer) (string, erro
 	return reply + exchange.NoteFiles(reply, x.Files(), dropFile), nil
 }
 
-// endAsking ends the task of an agent that asks something, and returns the error
-// of the call.
+// endAsking ends the task of an agent that asked a question, and returns the call's error.
 func endAsking(ctx context.Context, p *client.Peer, x *exchange.Exchange) error {
 	question, _ := x.Question()
 	left := p.CancelTask(context.WithoutCancel(ctx), x.Position().TaskID)
 	return x.Fail(CodeInputRequired, "nobody can answer the agent here, so its task is ended; it asks: "+question, left)
 }
 
-// dropFile keeps no file: a call belongs to no session.
+// dropFile stores no file, since a call belongs to no session.
 func dropFile(int, string, string, []byte) (string, error) { return "", tools.ErrNoSession }
 
-// place is where an agent without a card may be, and how it is spoken to there.
+// place is a possible path of an agent without a card, and the protocol to use there.
 type place struct {
 	path    string
 	binding a2a.TransportProtocol
 	version a2a.ProtocolVersion
 }
 
-// places are the usual paths of agents without a card, the likeliest first. The
-// paths of the HTTP binding are appended to them: /message:send, and in version 0.3
-// /v1/message:send.
+// places are the usual paths of agents without a card, most likely first. The paths of the HTTP
+// binding are appended to them: /message:send, and in version 0.3 /v1/message:send.
 var places = []place{
 	{"", a2a.TransportProtocolJSONRPC, client.Version03},
 	{"", a2a.TransportProtocolJSONRPC, client.Version1},
@@ -233,9 +229,8 @@ var places = []place{
 	{"/message/send", a2a.TransportProtocolJSONRPC, client.Version03},
 }
 
-// probeCardless sends the message to an agent without a usable card: to one path
-// after the other, until an agent understands it. It stops after a path that may
-// have accepted the message.
+// probeCardless sends the message to an agent without a usable card, trying one path after another
+// until an agent understands it. It stops after a path that may have accepted the message.
 func (c *Request) probeCardless(ctx context.Context, p *client.Peer, noCard error) (string, error) {
 	gone := -1 // where nobody answers at all, in any version
 	for i, at := range places {
@@ -263,8 +258,7 @@ func isCardless(err error) bool {
 	return errors.As(err, new(*client.CardError)) || errors.As(err, new(*client.ContentTypeError))
 }
 
-// isAbsent reports whether the error of a message means that no agent understands
-// it there.
+// isAbsent reports whether a message's error means that no agent at that path understands it.
 func isAbsent(err error) bool {
 	if errors.Is(err, a2a.ErrMethodNotFound) || errors.Is(err, a2a.ErrVersionNotSupported) {
 		return true

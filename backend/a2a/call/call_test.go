@@ -23,7 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// callToken is what the calls show the agent.
+// callToken is the token that calls send to the agent.
 const callToken = "s3cret-t0ken"
 
 // callTo returns a call to an agent on this machine.
@@ -206,7 +206,7 @@ func TestHeadersGoToTheOriginOfTheCardAlone(t *testing.T) {
 	if h := elsewhere.Seen()[0].Header; h.Get("Authorization") != "" || h.Get("X-Tenant") != "" || h.Get("Content-Type") != client.TypeJSON {
 		t.Errorf("another origin was shown %v", h)
 	}
-	// Of two interfaces it is the one that may be shown them.
+	// Of the two interfaces, the request uses the interface that may receive headers.
 	card.SupportedInterfaces = append(card.SupportedInterfaces, a2a.NewAgentInterface(s.URL, a2a.TransportProtocolHTTPJSON))
 	_, _ = c.Ask(t.Context())
 	if len(elsewhere.Seen()) != 1 {
@@ -273,7 +273,7 @@ func TestTheRootOfAnAgent(t *testing.T) {
 	}
 }
 
-// Headers go to the origin of the card: what is made of its URL must not leave it.
+// Headers go to the card's origin: URLs derived from the card's URL must stay within it.
 func FuzzTheRootOfAnAgentHasItsOrigin(f *testing.F) {
 	for _, seed := range []string{
 		"https://a.example/x/.well-known/agent-card.json", "http://a.example//b.example/card.json", "https://[::1]:8/a%2f..%2f.json?x#y", "https://a.example/.json", "https://a.example:/@b.example",
@@ -294,7 +294,7 @@ func FuzzTheRootOfAnAgentHasItsOrigin(f *testing.F) {
 	})
 }
 
-// cardlessAgent answers version 0.3 at one place, and is nowhere else.
+// cardlessAgent serves only version 0.3, at one path.
 type cardlessAgent struct {
 	path, method string
 	mu           sync.Mutex
@@ -383,14 +383,14 @@ func TestAMessageIsHeardOnce(t *testing.T) {
 			if elsewhere.Load() != 0 {
 				t.Errorf("the message was told at %d places more", elsewhere.Load())
 			}
-			if n := there.Load(); n != 1 && name != "no more" { // it may be sent again when nothing came back
+			if n := there.Load(); n != 1 && name != "no more" { // it may be sent again if nothing returned
 				t.Errorf("the message was told %d times", n)
 			}
 		})
 	}
 }
 
-// Trouble with a card is no reason to guess.
+// A failed card fetch does not justify guessing.
 func TestACardThatCannotBeFetchedIsNotGuessed(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// The types of content of the protocol.
+// The content types of the protocol.
 const (
 	TypeJSON   = "application/json"
 	typeA2A    = "application/a2a+json"
@@ -22,8 +22,8 @@ const (
 	TypePlain  = "text/plain"
 )
 
-// judgeAnswer brings an answer into the form that the SDK understands, or returns why
-// it cannot be used.
+// judgeAnswer converts a response to the form that the SDK understands, or returns why it cannot be
+// used.
 func judgeAnswer(req *http.Request, resp *http.Response, bounds limits, secrets []string) error {
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusCreated, http.StatusAccepted:
@@ -55,13 +55,13 @@ func MediaType(resp *http.Response) string {
 	return kind
 }
 
-// IsJSON reports whether a type of content is JSON.
+// IsJSON reports whether a content type is JSON.
 func IsJSON(kind string) bool {
 	return kind == TypeJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
-// reframeAnswer makes an answer that is one JSON value, as peers give instead of a
-// stream when something is wrong, a stream of one event.
+// reframeAnswer turns a single JSON value, which peers send instead of a stream for an error, into
+// a stream of one event.
 func reframeAnswer(resp *http.Response, limit int64) error {
 	data, err := ReadAll(resp.Body, "an event", limit)
 	if err != nil {
@@ -79,7 +79,7 @@ func reframeAnswer(resp *http.Response, limit int64) error {
 	return nil
 }
 
-// frameEvent writes a JSON value as one event of a stream.
+// frameEvent encodes a JSON value as one event of a stream.
 func frameEvent(data []byte) ([]byte, error) {
 	var framed bytes.Buffer
 	framed.WriteString("data: ")
@@ -91,9 +91,9 @@ func frameEvent(data []byte) ([]byte, error) {
 }
 
 const (
-	// maxErrorBody is how much of the body of an error is read, in bytes.
+	// maxErrorBody is the maximum number of bytes read from an error's body.
 	maxErrorBody = 64 << 10
-	// maxRetryAfter is the longest wait that a peer can ask for.
+	// maxRetryAfter is the longest wait that a peer can request.
 	maxRetryAfter = 24 * time.Hour
 )
 
@@ -110,7 +110,7 @@ func hiddenError(resp *http.Response, hidden []string) *HTTPError {
 	return e
 }
 
-// newHTTPError returns the error that an answer is, as the peer words it.
+// newHTTPError returns a response's error in the peer's words.
 func newHTTPError(resp *http.Response) *HTTPError {
 	e := &HTTPError{
 		Status:          resp.StatusCode,
@@ -146,5 +146,5 @@ func parseRetryAfter(header string, now time.Time) time.Duration {
 	return min(max(wait, 0), maxRetryAfter)
 }
 
-// wantsStream reports whether a request asks for a stream.
+// wantsStream reports whether a request accepts a stream.
 func wantsStream(req *http.Request) bool { return req.Header.Get("Accept") == TypeEvents }

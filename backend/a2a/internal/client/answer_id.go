@@ -10,11 +10,10 @@ import (
 	"reflect"
 )
 
-// ErrForeignAnswer is an answer of JSON-RPC without the id of its request.
+// ErrForeignAnswer reports a JSON-RPC response without its request's id.
 var ErrForeignAnswer = errors.New("the answer does not have the id of the request")
 
-// requestID returns the id of a request of JSON-RPC; ok is false for a request of
-// another kind.
+// requestID returns the id of a JSON-RPC request; ok is false for any other request.
 func requestID(req *http.Request) (id any, ok bool) {
 	if req.GetBody == nil || req.Method != http.MethodPost {
 		return nil, false
@@ -34,8 +33,8 @@ func requestID(req *http.Request) (id any, ok bool) {
 	return call.ID, true
 }
 
-// CheckID returns an error for a response to another request. An error response may have no id,
-// if the peer could not read the request's. Like the SDK, it ignores data after the response, and
+// CheckID returns an error for a response to another request. An error response may lack an id, if
+// the peer could not read the request's. Like the SDK, it ignores data after the response, and
 // leaves it to the SDK to reject responses that are not objects.
 func CheckID(data []byte, id any) error {
 	var answer struct {
@@ -64,7 +63,7 @@ func holdToID(req *http.Request, resp *http.Response) {
 	resp.Body = &wholeAnswer{ReadCloser: resp.Body, id: id}
 }
 
-// wholeAnswer is an answer that is read as a whole before any of it is passed on.
+// wholeAnswer is a response that is read completely before any of it is passed on.
 type wholeAnswer struct {
 	io.ReadCloser
 	id   any
@@ -91,13 +90,12 @@ func (a *wholeAnswer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// answerStream is a stream of answers to one request. An event is passed on once it is
-// there as a whole.
+// answerStream is a stream of responses to one request. Only complete events are passed on.
 type answerStream struct {
 	io.ReadCloser
 	lines *bufio.Reader
 	id    any
-	// ready is what may be passed on, and err the error after it.
+	// ready holds the data to pass on, and err the error after it.
 	ready []byte
 	err   error
 }
@@ -119,7 +117,7 @@ func (a *answerStream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next returns the next event as it came.
+// next returns the next event unchanged.
 func (a *answerStream) next() (event []byte, err error) {
 	var data []byte
 	for {

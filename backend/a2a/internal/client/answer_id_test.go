@@ -41,7 +41,7 @@ func TestEveryEventHasTheIDOfItsRequest(t *testing.T) {
 			h := peertest.NewHost(t)
 			h.Answer(nil, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", kind)
-				if kind == TypeJSON { // in place of a stream
+				if kind == TypeJSON { // instead of a stream
 					_, _ = io.WriteString(w, answer)
 					return
 				}
@@ -65,7 +65,7 @@ func TestEveryEventHasTheIDOfItsRequest(t *testing.T) {
 	}
 }
 
-// What a stream has is passed on as it is, whatever pieces it comes in.
+// A stream's content is passed on unchanged, however it is split.
 func TestAStreamOfAnswersIsPassedOnAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

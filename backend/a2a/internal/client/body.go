@@ -13,7 +13,7 @@ type watched struct {
 	watch *watch
 }
 
-// Read reads on. Whatever comes shows that the peer is there.
+// Read reads from the body. Any data shows that the peer is alive.
 func (b *watched) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
@@ -31,7 +31,7 @@ func (b *watched) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Bounded is a body that may have so many bytes.
+// Bounded is a body with a size limit.
 type Bounded struct {
 	io.ReadCloser
 	What  string
@@ -39,7 +39,7 @@ type Bounded struct {
 	read  int64
 }
 
-// Read reads until the bound is passed, which is an error.
+// Read reads the body and fails once the limit is exceeded.
 func (b *Bounded) Read(p []byte) (int, error) {
 	if b.read > b.Limit {
 		return 0, &TooLargeError{What: b.What, Limit: b.Limit}
@@ -52,18 +52,17 @@ func (b *Bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAll reads a body that may have so many bytes.
+// ReadAll reads a body of at most limit bytes.
 func ReadAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
 	return io.ReadAll(&Bounded{ReadCloser: body, What: what, Limit: limit})
 }
 
-// events is a stream of events each of which may have so many bytes. Events are
-// divided by empty lines; comments, which keep a stream alive, are no part of
-// them.
+// events is a stream whose events have a size limit. Events are separated by empty lines; comments,
+// which keep a stream alive, do not count.
 type events struct {
 	io.ReadCloser
 	limit int64
-	// event is how large the event is so far, and line its last line.
+	// event is the current size of the event, and line that of its last line.
 	event, line int64
 	// first is the line's first byte.
 	first byte
@@ -71,14 +70,13 @@ type events struct {
 	over error
 }
 
-// Read reads until an event is too large, which is an error. The events before it
-// are passed on.
+// Read reads events and fails once one is too large. The events before it are passed on.
 func (e *events) Read(p []byte) (int, error) {
 	if e.over != nil {
 		return 0, e.over
 	}
 	n, err := e.ReadCloser.Read(p)
-	whole := 0 // where the last event that is over ends in p
+	whole := 0 // end of the last complete event in p
 	for from := 0; from < n; {
 		part, _, ended := bytes.Cut(p[from:n], []byte("\n"))
 		if e.addPart(part); e.event+e.line > e.limit {
@@ -117,9 +115,9 @@ func (e *events) endLine() bool {
 	return empty
 }
 
-// limits bound the size of a peer's responses, and how long it may be silent.
+// limits bound the size of a peer's responses and its silence.
 type limits struct {
 	idle time.Duration
-	// event and answer are how large an event and an answer may be, in bytes.
+	// event and answer are the maximum sizes of an event and a response, in bytes.
 	event, answer int64
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// cancelLimit is how long ending a task may take: an abandoned turn has ten seconds
-// to return.
+// cancelLimit is how long canceling a task may take: an abandoned turn has ten seconds to return.
 const cancelLimit = 4 * time.Second
 
 // CancelTask cancels a task. It succeeds if the task has ended or is unknown.

@@ -30,7 +30,7 @@ func (e *CardError) Error() string {
 	return "the agent card cannot be used: " + e.Problem
 }
 
-// Unwrap returns the cause; nil when the card itself is it.
+// Unwrap returns the cause; nil if the card itself is the cause.
 func (e *CardError) Unwrap() error { return e.Err }
 
 func badCard(format string, args ...any) error {
@@ -78,8 +78,8 @@ func isSet(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-// parseOldCard reads a card of version 0.3, which has one URL and perhaps more
-// interfaces. A transport that is not named is JSON-RPC.
+// parseOldCard reads a card of version 0.3, which has one URL and optional further interfaces. An
+// unnamed transport is JSON-RPC.
 func parseOldCard(data []byte, fields map[string]json.RawMessage) (*a2a.AgentCard, error) {
 	if !isSet(fields["preferredTransport"]) {
 		fields["preferredTransport"] = json.RawMessage(strconv.Quote(string(a2a.TransportProtocolJSONRPC)))
@@ -96,24 +96,24 @@ func parseOldCard(data []byte, fields map[string]json.RawMessage) (*a2a.AgentCar
 	return card, nil
 }
 
-// The protocol's versions that the runtime speaks.
+// The protocol versions that the runtime speaks.
 const (
 	Version1  = a2a.Version
 	Version03 = a2av0.Version
 )
 
-// Chosen is the interface of a card that a peer is spoken to by.
+// Chosen is the interface of a card to use for a peer.
 type Chosen struct {
-	// Iface is it, with its binding and version as the SDK spells them.
+	// Iface is the interface, with the SDK's spelling of its binding and version.
 	Iface *a2a.AgentInterface
-	// Declared is the version that the card has for it.
+	// Declared is the interface's version in the card.
 	Declared a2a.ProtocolVersion
 	URL      *url.URL
 }
 
-// chooseInterface checks a card and returns the interface to speak to: the newest
-// version, then an origin that credentials go to, then the transport that the
-// configuration prefers, then the order of the card.
+// chooseInterface checks a card and returns the interface to use: by newest version, then by an
+// origin that receives credentials, then by the configured order of transports, then by the order
+// of the card.
 func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*Chosen, error) {
 	if strings.TrimSpace(card.Name) == "" {
 		return nil, badCard("it has no name")
@@ -150,8 +150,8 @@ func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*Chosen, e
 	}), nil
 }
 
-// checkInterface checks an interface of a card, and returns it as it can be
-// spoken to. The error begins with a verb.
+// checkInterface checks an interface of a card and returns it in usable form. The error begins with
+// a verb.
 func checkInterface(iface *a2a.AgentInterface, o *Options, trust trusted) (*Chosen, error) {
 	if iface == nil {
 		return nil, errors.New("is null")
@@ -179,8 +179,7 @@ func checkInterface(iface *a2a.AgentInterface, o *Options, trust trusted) (*Chos
 	return &Chosen{Iface: &usable, Declared: iface.ProtocolVersion, URL: u}, nil
 }
 
-// bindingOf returns the name that the SDK has for a transport. Cards have it in
-// any case.
+// bindingOf returns the SDK's name of a transport. Cards may use any case.
 func bindingOf(name a2a.TransportProtocol) (a2a.TransportProtocol, bool) {
 	for _, known := range bindings {
 		if strings.EqualFold(string(known), strings.TrimSpace(string(name))) {
@@ -190,8 +189,8 @@ func bindingOf(name a2a.TransportProtocol) (a2a.TransportProtocol, bool) {
 	return "", false
 }
 
-// versionOf returns which of the versions that the runtime speaks a card means.
-// Minor versions of 1 are compatible; before that they are not.
+// versionOf returns the supported version that a card's version means. Minor versions of 1 are
+// compatible; earlier ones are not.
 func versionOf(declared a2a.ProtocolVersion, o *Options) (a2a.ProtocolVersion, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(string(declared)), "v")
 	major, rest, _ := strings.Cut(text, ".")

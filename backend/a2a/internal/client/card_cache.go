@@ -14,23 +14,21 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 )
 
-// MaxCard is how large an agent card may be, in bytes.
+// MaxCard is the maximum size of an agent card in bytes.
 const MaxCard = 256 << 10
 
 const (
-	// minCardAge is how long a card is taken for true whatever its peer says:
-	// a poll must not fetch it each time.
+	// minCardAge is the minimum time for which a card is cached, whatever its peer says: a poll
+	// must not fetch it each time.
 	minCardAge = 5 * time.Second
-	// staleFor is how long a card that cannot be fetched anew serves on before the
-	// next attempt.
+	// staleFor is how long an outdated card stays in use after a failed fetch.
 	staleFor = 30 * time.Second
 )
 
 // cardCache caches the connection that results from a peer's card while the card is valid.
 // Concurrent callers share one fetch. It is safe for concurrent use.
 type cardCache struct {
-	// fetch fetches the card. tag is the cached card's tag; nil bytes mean that the card has not
-	// changed.
+	// fetch fetches the card. tag is the cached card's tag; nil bytes mean an unchanged card.
 	fetch func(ctx context.Context, tag string) (*Fetched, error)
 	// open opens the connection for a card.
 	open func(ctx context.Context, card []byte) (*Connection, error)
@@ -45,21 +43,20 @@ type cardCache struct {
 	flight  *flight
 }
 
-// Fetched is the answer to a request for a card.
+// Fetched is the response to a request for a card.
 type Fetched struct {
-	// Card is nil when the card has not changed.
+	// Card is nil if the card has not changed.
 	Card []byte
 	Tag  string
-	// maxAge is how long the card is valid according to the peer; less than 0 if
-	// not given.
+	// maxAge is the card's lifetime according to the peer; negative if not given.
 	maxAge time.Duration
 }
 
-// flight is a fetch under way.
+// flight is a fetch in progress.
 type flight struct {
 	done chan struct{}
-	// conn and err are the outcome; both nil if the caller that started the fetch
-	// was canceled, so that another must start over.
+	// conn and err are the result; both are nil if the caller that started the fetch was canceled
+	// and another must start over.
 	conn *Connection
 	err  error
 }
@@ -91,7 +88,7 @@ func (c *cardCache) get(ctx context.Context) (*Connection, error) {
 	}
 }
 
-// runFetch makes a fetch, for all that wait.
+// runFetch fetches the card for all waiters.
 func (c *cardCache) runFetch(ctx context.Context, f *flight) (conn *Connection, err error) {
 	defer func() {
 		if ctx.Err() == nil {
@@ -129,8 +126,7 @@ func (c *cardCache) storeConnection(conn *Connection, tag string, expires time.T
 	c.current, c.tag, c.expires, c.refused = conn, tag, expires, false
 }
 
-// validUntil returns how long an answer is valid: as long as the configuration says,
-// or less when the peer does.
+// validUntil returns how long a response is valid: as configured, or less if the peer says so.
 func (c *cardCache) validUntil(f *Fetched) time.Time {
 	age := c.ttl
 	if f.maxAge >= 0 {
@@ -139,15 +135,14 @@ func (c *cardCache) validUntil(f *Fetched) time.Time {
 	return time.Now().Add(max(age, minCardAge))
 }
 
-// invalidateCard has the next get fetch the card anew.
+// invalidateCard makes the next get fetch the card again.
 func (c *cardCache) invalidateCard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused = true
 }
 
-// isMomentary reports whether an error says something about the moment, and nothing
-// about the card.
+// isMomentary reports whether an error is temporary and unrelated to the card.
 func isMomentary(err error) bool {
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		return refused.Status >= http.StatusInternalServerError || refused.Status == http.StatusTooManyRequests
@@ -159,8 +154,7 @@ func isMomentary(err error) bool {
 	return !wrong
 }
 
-// MaxAge returns how long an answer is valid according to its header; less than 0
-// if not given.
+// MaxAge returns a response's lifetime according to its header; negative if not given.
 func MaxAge(header http.Header) time.Duration {
 	age := time.Duration(-1)
 	for directive := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
@@ -178,16 +172,16 @@ func MaxAge(header http.Header) time.Duration {
 	return age
 }
 
-// Connection is how a peer is spoken to, as its card says. It is never changed:
-// a card that changed gives a new one.
+// Connection is the way to call a peer according to its card. It is immutable: a changed card
+// creates a new one.
 type Connection struct {
 	Client *a2aclient.Client
 	Card   *a2a.AgentCard
-	// Iface is the interface that was chosen.
+	// Iface is the chosen interface.
 	Iface *a2a.AgentInterface
 	// Streaming is set if the peer supports streams and the configuration enables
 	// them.
 	Streaming bool
-	// Extension is set if the peer knows the delegation extension.
+	// Extension is set if the peer supports the delegation extension.
 	Extension bool
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// shelf is a cache whose cards a test gives.
+// shelf is a cache whose cards come from a test.
 type shelf struct {
 	cardCache
 	fetches atomic.Int64
 	tags    []string
 }
 
-// newShelf returns a cache that is answered by answer.
+// newShelf returns a cache that fetches with answer.
 func newShelf(answer func(ctx context.Context, tag string) (*Fetched, error)) *shelf {
 	s := &shelf{}
 	s.cardCache = cardCache{
@@ -155,7 +155,7 @@ func TestAFetchThatIsGivenUpIsTakenOver(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		all.Wait()
-		if n := s.fetches.Load(); n > 3 { // who waited a second may have taken over, too
+		if n := s.fetches.Load(); n > 3 { // callers may take over after a second
 			t.Errorf("%d fetches", n)
 		}
 	})
@@ -202,7 +202,7 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 	}
 }
 
-// A card that is wrong replaces none.
+// An invalid card does not replace the current card.
 func TestABadCardIsNotKept(t *testing.T) {
 	t.Parallel()
 	card := "bad"

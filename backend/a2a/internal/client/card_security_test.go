@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// TestSecurityRequirementsAreReadInEveryForm reads the scopes of a scheme as the
-// protocol has them, an object with a list, and as the SDK writes them, an array.
+// TestSecurityRequirementsAreReadInEveryForm reads the scopes of a scheme in the protocol's form,
+// an object with a list, and in the SDK's form, an array.
 func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]a2a.SecurityRequirementsOptions{
@@ -40,8 +40,8 @@ func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
 	}
 }
 
-// TestACallThatEndedThereIsNotRefused ends calls over gRPC as a server does, or a
-// proxy, that is not asked to.
+// TestACallThatEndedThereIsNotRefused ends gRPC calls like a server or proxy does of its own
+// accord.
 func TestACallThatEndedThereIsNotRefused(t *testing.T) {
 	t.Parallel()
 	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
@@ -53,7 +53,7 @@ func TestACallThatEndedThereIsNotRefused(t *testing.T) {
 		}
 	}
 	p := reach(t, peertest.ServeGRPC(t, &peertest.GRPCAgent{}))
-	_ = getTask(t, p) // makes the token be token-2
+	_ = getTask(t, p) // sets the token to token-2
 	conn, err := p.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// judged parses a card and chooses an interface of it.
+// judged parses a card and chooses one of its interfaces.
 func judged(card string, o *Options) (*Chosen, error) {
 	c, err := ParseCard([]byte(card))
 	if err != nil {
@@ -126,7 +126,7 @@ func TestCardsOf03AreRead(t *testing.T) {
 	}
 }
 
-// What the runtime does not need does not make a card useless.
+// Invalid fields that the runtime does not need do not invalidate a card.
 func TestACardIsReadTolerantly(t *testing.T) {
 	t.Parallel()
 	got, err := ParseCard([]byte(`{"name":"n","unknown":{},"securitySchemes":{"x":{"new":{}}},"skills":"none","capabilities":null,"supportedInterfaces":[null]}`))
@@ -170,8 +170,7 @@ func TestOriginsAreComparedInOneForm(t *testing.T) {
 	}
 }
 
-// No card makes the parser or the choice panic, and what is chosen can be handed
-// to the SDK.
+// No card makes the parser or the choice panic, and the SDK accepts the chosen interface.
 func FuzzCard(f *testing.F) {
 	card, _ := json.Marshal(peertest.CardOf("https://a.example"))
 	f.Add(card)

@@ -18,11 +18,11 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// MaxDescription is how much of the description of a card an agent has, in
-// bytes: models read it.
+// MaxDescription is the maximum length of an agent's description from a card, in bytes: models read
+// it.
 const MaxDescription = 4 << 10
 
-// discoveryTimeout is how long asking a peer for its card may take.
+// discoveryTimeout limits how long fetching a peer's card may take.
 const discoveryTimeout = 30 * time.Second
 
 // Discover returns the agents of a source, from its list of cards or else its single card.
@@ -52,7 +52,7 @@ func Probe(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) error {
 	return withPeer(ctx, e, logger, func(*Peer, *Connection) {})
 }
 
-// withPeer fetches the card of a peer that is not met again.
+// withPeer fetches the card of a peer for a single use.
 func withPeer(ctx context.Context, e *spec.Endpoint, logger *zap.Logger, use func(*Peer, *Connection)) error {
 	p, err := New(e, logger)
 	if err != nil {
@@ -69,8 +69,7 @@ func withPeer(ctx context.Context, e *spec.Endpoint, logger *zap.Logger, use fun
 	return nil
 }
 
-// agentID returns the id of an agent: what its name gives, or else the end of its
-// peer's URL.
+// agentID returns an agent's id, derived from its name or else from the end of its peer's URL.
 func agentID(name, baseURL string) string {
 	last := ""
 	if u, err := url.Parse(baseURL); err == nil {
@@ -79,11 +78,11 @@ func agentID(name, baseURL string) string {
 	return cmp.Or(idSlug(name), idSlug(last), "agent")
 }
 
-// discoverList returns the agents of a source that lists their cards. Each is reached as its card
-// says, within the limits of the source. The error is errNoList if the source has no list.
+// discoverList returns the agents of a source that lists their cards. Each is called as its card
+// says, within the source's limits. The error is errNoList if the source has no list.
 //
-// A card that cannot be used is left out and logged. A list in which no card can
-// be used, or two have one name, fails.
+// Unusable cards are logged and skipped. A list without usable cards, or with a duplicate name,
+// fails.
 func discoverList(ctx context.Context, e *spec.Endpoint, o *Options, logger *zap.Logger) ([]*spec.Agent, error) {
 	location, err := ListLocation(e, o)
 	if err != nil {
@@ -110,8 +109,8 @@ func discoverList(ctx context.Context, e *spec.Endpoint, o *Options, logger *zap
 	return p.listedAgents(location, cards)
 }
 
-// lacksList reports whether a failed request means that the list does not exist. Errors of a busy
-// or broken server do not mean that.
+// lacksList reports whether a failed request means that the list does not exist, unlike errors of a
+// busy or broken server.
 func lacksList(err error) bool {
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		switch refused.Status {
@@ -149,7 +148,7 @@ func (p *Peer) listedAgents(location *url.URL, cards []json.RawMessage) ([]*spec
 	return agents, nil
 }
 
-// maxShownCards is how many cards that cannot be used an error names.
+// maxShownCards is the maximum number of unusable cards that an error names.
 const maxShownCards = 5
 
 // listedAgent returns the agent of a listed card, which is checked like a single card.
@@ -177,9 +176,9 @@ func (p *Peer) listedAgent(location *url.URL, id string, data json.RawMessage) (
 	return p.newListedAgent(id, card.Description, "card_list", location.String()), nil
 }
 
-// pointedAgent returns the agent of an entry that points to its card. The card is
-// fetched, and checked, when the agent is called. It must be at an origin that the
-// source names: the source's credential goes there.
+// pointedAgent returns the agent of an entry that points to its card. The card is fetched and
+// checked when the agent is called. It must be at an origin named by the source, because it
+// receives the source's credential.
 func (p *Peer) pointedAgent(location *url.URL, id string, at *entry) (*spec.Agent, error) {
 	u, err := location.Parse(at.CardURL)
 	if err != nil || setLocation(new(string), quoteJSON(u.String())) != nil {
@@ -191,7 +190,7 @@ func (p *Peer) pointedAgent(location *url.URL, id string, at *entry) (*spec.Agen
 	return p.newListedAgent(id, at.Description, "card_url", u.String()), nil
 }
 
-// newListedAgent returns an agent that a list has; the option is the address of its card.
+// newListedAgent returns an agent of a list; option is set to the location of its card.
 func (p *Peer) newListedAgent(id, description, option, place string) *spec.Agent {
 	e := *p.Endpoint
 	e.Target = id

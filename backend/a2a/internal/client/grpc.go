@@ -29,12 +29,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/netguard"
 )
 
-// grpcConnections are the connections of a peer over gRPC, by their addresses.
-// They outlive the cards that name them.
+// grpcConnections are a peer's gRPC connections by address. They outlive the cards that name them.
 type grpcConnections struct {
 	guard *netguard.Guard
-	// http makes the requests of the other transports, with the same credential
-	// and limits.
+	// http sends the requests of the other transports, with the same credential and limits.
 	http *transport
 	// roots are the accepted certificate authorities; nil means the system's.
 	roots *x509.CertPool
@@ -47,7 +45,7 @@ func newGRPCConnections(guard *netguard.Guard, http *transport) *grpcConnections
 	return &grpcConnections{guard: guard, http: http, open: map[string]*grpc.ClientConn{}}
 }
 
-// transportTo returns the SDK's transport for an interface at a URL.
+// transportTo returns the SDK's transport for a URL.
 func (g *grpcConnections) transportTo(to *url.URL) a2aclient.FactoryOption {
 	return a2aclient.WithTransport(a2a.TransportProtocolGRPC, a2aclient.TransportFactoryFn(
 		func(context.Context, *a2a.AgentCard, *a2a.AgentInterface) (a2aclient.Transport, error) {
@@ -59,14 +57,13 @@ func (g *grpcConnections) transportTo(to *url.URL) a2aclient.FactoryOption {
 		}))
 }
 
-// shared is a transport whose connection others use, too.
+// shared is a transport whose connection is shared.
 type shared struct{ a2aclient.Transport }
 
 // Destroy leaves the connection open.
 func (shared) Destroy() error { return nil }
 
-// connectionTo returns the connection to the host of a URL, which is made when it
-// is first used.
+// connectionTo returns the connection to a URL's host, which is created on first use.
 func (g *grpcConnections) connectionTo(to *url.URL) (*grpc.ClientConn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,9 +107,8 @@ func (g *grpcConnections) close() error {
 	return errors.Join(errs...)
 }
 
-// callUnary makes a call with the peer's credential. A token that is refused is
-// replaced once. It ends when no answer comes for too long, unless that is when
-// the work is done.
+// callUnary makes a call with the peer's credential. A rejected token is replaced once. The call
+// fails if no response arrives for too long, unless the response follows only after the work.
 func (g *grpcConnections) callUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	ctx, w := newWatch(ctx, g.http.limits.idle)
 	defer w.stop()
@@ -133,8 +129,7 @@ func (g *grpcConnections) callUnary(ctx context.Context, method string, req, rep
 	return callError(w.explainError(err), g.http.limits.answer)
 }
 
-// startStream begins a stream with the peer's credential. It ends when nothing comes
-// for too long.
+// startStream starts a stream with the peer's credential. It ends if nothing arrives for too long.
 func (g *grpcConnections) startStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	ctx, w := newWatch(ctx, g.http.limits.idle)
 	w.start()
@@ -157,8 +152,8 @@ type grpcStream struct {
 	grpc.ClientStream
 	watch *watch
 	limit int64
-	// refused is called when the server refuses the credential, and reports
-	// whether the next call has another one.
+	// refused is called when the server rejects the credential, and reports whether the next call
+	// has another one.
 	refused func() bool
 }
 
@@ -170,7 +165,7 @@ func (s *grpcStream) RecvMsg(m any) error {
 		s.watch.start()
 		return nil
 	}
-	renewed := status.Code(err) == codes.Unauthenticated && s.refused() // as long as the context lasts
+	renewed := status.Code(err) == codes.Unauthenticated && s.refused() // while the context lasts
 	err = s.watch.explainError(err)
 	s.watch.stop()
 	err = callError(err, s.limit)
@@ -214,8 +209,8 @@ func callError(err error, limit int64) error {
 	return refused
 }
 
-// dressCall returns the context of a call as a part of its trace, with the
-// peer's credential and without what came with a call to this runtime.
+// dressCall returns a call's context with its trace and the peer's credential, and without the
+// metadata of a call to this runtime.
 func (g *grpcConnections) dressCall(ctx context.Context) (called context.Context, used string, err error) {
 	req := (&http.Request{Header: http.Header{}, URL: &url.URL{}}).WithContext(ctx)
 	used, err = g.http.auth.Set(req)

@@ -46,7 +46,7 @@ func TestAStreamOverGRPCMayNotBeSilent(t *testing.T) {
 	t.Parallel()
 	a := &peertest.GRPCAgent{}
 	p := reach(t, peertest.ServeGRPC(t, a))
-	_ = getTask(t, p) // makes the token be token-2
+	_ = getTask(t, p) // sets the token to token-2
 	start := time.Now()
 	got, err := stream(t, p)
 	if _, ok := errors.AsType[*IdleError](err); !ok || len(got) != 1 || time.Since(start) < time.Second {

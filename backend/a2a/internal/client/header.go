@@ -11,16 +11,16 @@ import (
 // fixedHeader is a credential that the caller made.
 type fixedHeader http.Header
 
-// shortestSecret is the length, in bytes, from which on the value of a header is
-// hidden. Shorter ones would be found in any text.
+// shortestSecret is the minimum length, in bytes, of a header value to hide. Shorter ones would be
+// found in any text.
 const shortestSecret = 6
 
-// headerSecrets returns what of the header must not be shown: a peer may repeat it.
+// headerSecrets returns the header's values to hide, which a peer may repeat.
 func (h fixedHeader) headerSecrets() []string {
 	var found []string
 	for _, values := range h {
 		for _, value := range values {
-			// A peer may repeat it without the scheme before it: "Bearer …".
+			// A peer may repeat the value without its scheme: "Bearer …".
 			for _, secret := range []string{value, value[strings.LastIndexByte(value, ' ')+1:]} {
 				if len(secret) >= shortestSecret {
 					found = append(found, secret)
@@ -31,7 +31,7 @@ func (h fixedHeader) headerSecrets() []string {
 	return found
 }
 
-// Set puts the header on a request.
+// Set sets the header on a request.
 func (h fixedHeader) Set(req *http.Request) (string, error) {
 	for name, values := range h {
 		req.Header[http.CanonicalHeaderKey(name)] = values
@@ -42,8 +42,7 @@ func (h fixedHeader) Set(req *http.Request) (string, error) {
 // Renew has nothing new.
 func (fixedHeader) Renew(context.Context, string) bool { return false }
 
-// querySecrets returns what of a URL's query must not be shown: errors name the
-// URL, and peers may repeat it.
+// querySecrets returns the secrets in a URL's query: errors name the URL, and peers may repeat it.
 func querySecrets(u *url.URL) []string {
 	secrets := []string{}
 	if u.RawQuery != "" {

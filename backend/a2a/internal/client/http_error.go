@@ -12,16 +12,16 @@ import (
 type HTTPError struct {
 	// Status is the HTTP status.
 	Status int
-	// RetryAfter is how long the peer asks to wait; 0 when it does not say.
+	// RetryAfter is how long the peer asks to wait; 0 if unknown.
 	RetryAfter time.Duration
-	// WWWAuthenticate is how the peer wants to be shown who asks.
+	// WWWAuthenticate is the authentication that the peer requires.
 	WWWAuthenticate string
 	// Message is the peer's message, cleaned and cut.
 	Message string
-	// Err is the error of the protocol; nil if the body has none.
+	// Err is the protocol's error; nil if the body has none.
 	Err error
 
-	// renewed is set if the next call has another credential than the rejected one.
+	// renewed is set if the next call has a new credential.
 	renewed bool
 }
 
@@ -34,11 +34,11 @@ func (e *HTTPError) Error() string {
 	return text
 }
 
-// Unwrap returns the error of the protocol.
+// Unwrap returns the protocol's error.
 func (e *HTTPError) Unwrap() error { return e.Err }
 
-// IdleError reports that a peer sent nothing for too long: no answer to a request,
-// or nothing more of one.
+// IdleError reports that a peer was silent for too long: no response to a request, or no more data
+// of one.
 type IdleError struct {
 	After time.Duration
 }
@@ -46,7 +46,7 @@ type IdleError struct {
 // Error names the time.
 func (e *IdleError) Error() string { return fmt.Sprintf("the peer sent nothing for %s", e.After) }
 
-// Timeout reports that the error is one of time.
+// Timeout reports that the error is a timeout.
 func (*IdleError) Timeout() bool { return true }
 
 // TooLargeError reports that an event or an answer of a peer exceeds its limit.
@@ -62,8 +62,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s of the peer is larger than %d bytes", e.What, e.Limit)
 }
 
-// ContentTypeError reports that a peer answered with a content type that the
-// protocol does not have.
+// ContentTypeError reports that a peer answered with a content type that the protocol does not
+// define.
 type ContentTypeError struct {
 	ContentType string
 }

@@ -23,24 +23,24 @@ import (
 // Codes of turns that failed at a peer, in addition to timeout, unauthorized and rate_limited,
 // which mean the same as for models.
 const (
-	// CodeRemoteFailed is a task that the peer says has failed.
+	// CodeRemoteFailed means that the peer reported the task as failed.
 	CodeRemoteFailed = "remote_failed"
-	// CodeRemoteRejected is a task that the peer did not take on.
+	// CodeRemoteRejected means that the peer rejected the task.
 	CodeRemoteRejected = "remote_rejected"
-	// CodeUnreachable is a peer that gave no answer.
+	// CodeUnreachable means that the peer did not answer.
 	CodeUnreachable = "peer_unreachable"
-	// CodeRefused is a peer that answered with an error.
+	// CodeRefused means that the peer answered with an error.
 	CodeRefused = "peer_refused"
 	// CodeProtocol means that the peer violated the protocol.
 	CodeProtocol = "peer_protocol"
-	// CodeTooLarge is a peer that sent more than is accepted.
+	// CodeTooLarge means that the peer sent more than is accepted.
 	CodeTooLarge = "too_large"
-	// CodeTaskLost is a task that the peer does not know any more.
+	// CodeTaskLost means that the peer no longer knows the task.
 	CodeTaskLost = "task_lost"
-	// CodeCard is a peer whose agent card cannot be used.
+	// CodeCard means that the peer's agent card cannot be used.
 	CodeCard = "peer_card"
-	// CodeDepth is a peer that was not asked because its agent could delegate
-	// deeper than turns may be nested.
+	// CodeDepth means that the peer was not called because its agent could delegate deeper than
+	// turns may be nested.
 	CodeDepth = "delegation_depth"
 
 	CodeTimeout      = string(model.Timeout)
@@ -54,9 +54,9 @@ type PeerError struct {
 	Peer string
 	// Code is the code of the turn's termination.
 	Code string
-	// Task is the task at the peer; empty while it has none.
+	// Task is the task at the peer; empty if absent so far.
 	Task string
-	// Detail says more, where there is more: cleaned and cut, without credentials.
+	// Detail holds further details, if any: cleaned, truncated and without credentials.
 	Detail string
 	// Err is the error of the SDK or transport; nil if the response was well-formed.
 	Err error
@@ -93,14 +93,14 @@ func (p *Peer) Fail(code string, task a2a.TaskID, detail string, err error) *Pee
 type Trouble int
 
 const (
-	// Passing trouble may be over the next time.
+	// Passing errors may not recur on the next attempt.
 	Passing Trouble = iota
-	// Unsupported is a call that the peer does not offer.
+	// Unsupported means that the peer does not offer the call.
 	Unsupported
-	// Lost is a task that the peer does not know.
+	// Lost means that the peer does not know the task.
 	Lost
-	// Outdated is a peer that is not what its card said, or a credential that it
-	// does not accept any more. The next call may have another one.
+	// Outdated means that the peer differs from its card, or no longer accepts a credential. The
+	// next call may use a new one.
 	Outdated
 	// Final trouble stays.
 	Final
@@ -126,7 +126,7 @@ var byProtocol = []struct {
 	{a2a.ErrUnauthorized, Judgement{Final, CodeUnauthorized}},
 	{a2a.ErrInternalError, Judgement{Passing, CodeRefused}},
 	{a2a.ErrServerError, Judgement{Passing, CodeRefused}},
-	// Over gRPC: the call was ended there, or between here and there.
+	// Over gRPC: the peer or the network ended the call.
 	{context.Canceled, Judgement{Passing, CodeUnreachable}},
 	{context.DeadlineExceeded, Judgement{Passing, CodeUnreachable}},
 }
@@ -154,11 +154,11 @@ func Judge(err error) Judgement {
 		return Judgement{Passing, CodeCard} // the next one may be better
 	case errors.As(err, new(*a2a.Error)):
 		return Judgement{Final, CodeRefused}
-	case errors.As(err, new(*ContentTypeError)): // it answered, whatever the HTTP client makes of it
+	case errors.As(err, new(*ContentTypeError)): // it answered, but not as the HTTP client expects
 		return Judgement{Passing, CodeProtocol}
 	case wentAway(err):
 		return Judgement{Passing, CodeUnreachable}
-	default: // an answer that nobody understands
+	default: // an unintelligible response
 		return Judgement{Passing, CodeProtocol}
 	}
 }
@@ -183,13 +183,13 @@ func JudgeStatus(status int) Judgement {
 	return Judgement{Final, CodeRefused}
 }
 
-// wentAway reports whether a call failed because the peer could not be reached,
-// or went away before it had answered.
+// wentAway reports whether a call failed because the peer could not be reached or disconnected
+// before it answered.
 func wentAway(err error) bool {
 	return errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// RetryAfter returns how long a peer asks to wait; 0 when it does not say.
+// RetryAfter returns how long a peer asks to wait; 0 if unknown.
 func RetryAfter(err error) time.Duration {
 	if status, ok := errors.AsType[*HTTPError](err); ok {
 		return status.RetryAfter
@@ -197,13 +197,12 @@ func RetryAfter(err error) time.Duration {
 	return 0
 }
 
-// MayResend reports whether a message may be sent again after err, without a sign
-// of the task: the peer did not get it, was too busy for it, or disconnected before
-// it answered. The message has the same id again, by which the peer recognizes it.
-// It must not be sent again if the peer answered that it failed on it, or may still
-// be working on it, as behind a proxy that timed out.
+// MayResend reports whether a message may be sent again after err if no task is known: the peer did
+// not get it, was too busy, or disconnected before it answered. The message keeps its id, by which
+// the peer recognizes it. It must not be sent again if the peer reported a failure or may still be
+// working on it, as behind a proxy that timed out.
 func MayResend(err error) bool {
-	if err == nil { // the answer ended before it said anything
+	if err == nil { // the response ended before any data
 		return true
 	}
 	if status, ok := errors.AsType[*HTTPError](err); ok {
@@ -217,8 +216,8 @@ func MayResend(err error) bool {
 	return Judge(err) == Judgement{Passing, CodeUnreachable}
 }
 
-// FailedInside reports whether a peer reported an internal error. The answer to its
-// question may then be sent again, as long as it still asks.
+// FailedInside reports whether a peer reported an internal error. The answer to its question may
+// then be sent again while it still asks.
 func FailedInside(err error) bool {
 	status, ok := errors.AsType[*HTTPError](err)
 	return ok && status.Status == http.StatusInternalServerError

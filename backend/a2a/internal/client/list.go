@@ -11,13 +11,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// wellKnownList is where a server lists the cards of its agents, below its URL.
+// wellKnownList is the path of a server's list of agent cards, below its URL.
 const wellKnownList = "/.well-known/agents.json"
 
 const (
-	// MaxList is how large a list of cards may be, in bytes.
+	// MaxList is the maximum size of a list of cards, in bytes.
 	MaxList = 4 << 20
-	// maxListed is how many cards a list may have.
+	// maxListed is the maximum number of cards in a list.
 	maxListed = 256
 )
 
@@ -70,8 +70,8 @@ func ListedName(data json.RawMessage) string {
 	return idSlug(name)
 }
 
-// findListed returns the card of an agent in a list. Two cards of one name are an
-// error: it would be unclear which of them a credential is meant for.
+// findListed returns an agent's card in a list. Two cards with one name are an error, since it
+// would be unclear which one a credential is for.
 func findListed(list []byte, agent string) (json.RawMessage, error) {
 	cards, err := ParseList(list)
 	if err != nil {
@@ -93,7 +93,7 @@ func findListed(list []byte, agent string) (json.RawMessage, error) {
 	return found, nil
 }
 
-// ListLocation returns where the list of a server is.
+// ListLocation returns the location of a server's list.
 func ListLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
 	base, err := url.Parse(e.BaseURL)
 	if err != nil {
@@ -114,8 +114,8 @@ func quoteJSON(text string) json.RawMessage {
 	return data
 }
 
-// idSlug returns the id made from a text, which may be empty: its letters and
-// digits in lower case, with one hyphen for everything between them.
+// idSlug returns the id made from a text, possibly empty: its letters and digits in lower case,
+// with one hyphen for everything between them.
 func idSlug(name string) string {
 	var id strings.Builder
 	gap := false

@@ -22,44 +22,43 @@ import (
 
 // Options are the settings of an endpoint, with their defaults.
 type Options struct {
-	// Poll is how looks at a task are spaced.
+	// Poll spaces the polls of a task.
 	Poll Pace
-	// HistoryLength is how many messages of a task's history to ask for; nil
-	// leaves it to the peer.
+	// HistoryLength is the number of history messages to request for a task; nil leaves it to the
+	// peer.
 	HistoryLength *int
-	// Stream has events streamed where the peer can.
+	// Stream requests streaming from peers that support it.
 	Stream bool
-	// transports are those that may be used, the preferred one first.
+	// transports are the allowed transports in order of preference.
 	transports []a2a.TransportProtocol
-	// allowV03 permits peers that speak version 0.3 alone.
+	// allowV03 permits peers that speak only version 0.3.
 	allowV03 bool
 
 	Card CardOptions
 
-	// allowPrivate are the hosts with private addresses that may be reached. allowOrigins are the
-	// origins, in addition to the base URL's, that interfaces may have and that receive
-	// credentials.
+	// allowPrivate are the reachable hosts with private addresses. allowOrigins are the origins,
+	// besides the base URL's, that interfaces may have and that receive credentials.
 	allowPrivate, allowOrigins []string
 	// anyOrigin also allows interfaces of other origins, which get no credentials.
 	// It cannot be configured.
 	anyOrigin bool
 
-	// idleTimeout is how long the peer may send nothing.
+	// idleTimeout is how long the peer may be silent.
 	idleTimeout time.Duration
 	// maxEventBytes limits an event, and MaxOutputBytes a turn's output.
 	maxEventBytes, MaxOutputBytes int
-	// concurrency is how many turns may run at the peer at once.
+	// concurrency is the number of turns that may run at the peer concurrently.
 	concurrency int
 }
 
-// CardOptions are where the card of an endpoint is, and when it is trusted.
+// CardOptions configures where an endpoint's card is and when it is trusted.
 type CardOptions struct {
-	// URL is where the card is, an URL or a path; empty for the usual place.
+	// URL is the card's location, a URL or a path; empty means the usual path.
 	URL string
-	// List is the location of the list with the endpoint's card, a URL or path; empty for a
+	// List is the location of the list with the endpoint's card, a URL or path; empty means a
 	// separate card.
 	List string
-	// ttl is how long a card is taken for true.
+	// ttl is how long a card stays valid.
 	ttl        time.Duration
 	Signatures SignatureMode
 	Keys       jose.JSONWebKeySet
@@ -90,7 +89,7 @@ func defaultOptions() Options {
 // setting reads one option.
 type setting func(o *Options, raw json.RawMessage) error
 
-// settings are all options that there are, by name.
+// settings are all known options, by name.
 var settings = map[string]setting{
 	"poll_interval":     durationOf(func(o *Options) *time.Duration { return &o.Poll.Next }, minPollInterval, maxInterval),
 	"max_poll_interval": durationOf(func(o *Options) *time.Duration { return &o.Poll.Most }, minPollInterval, maxInterval),
@@ -151,7 +150,7 @@ func Validate(e *spec.Endpoint) diag.List {
 	return list
 }
 
-// checkConflicts checks what one option says about another.
+// checkConflicts checks for options that conflict with each other.
 func (o *Options) checkConflicts() diag.List {
 	var list diag.List
 	if o.Poll.Most < o.Poll.Next {
@@ -217,7 +216,7 @@ func decodeTexts(raw json.RawMessage, to *[]string) error {
 	return nil
 }
 
-// bindings are the transports, by the names that the option has for them.
+// bindings are the transports by their option values.
 var bindings = map[string]a2a.TransportProtocol{
 	"jsonrpc": a2a.TransportProtocolJSONRPC, "rest": a2a.TransportProtocolHTTPJSON, "grpc": a2a.TransportProtocolGRPC,
 }
@@ -241,7 +240,7 @@ func setTransports(o *Options, raw json.RawMessage) error {
 	return nil
 }
 
-// locationSetting reads where a document is: a URL, or a path that begins with /.
+// locationSetting reads a document's location: a URL, or a path that begins with /.
 func locationSetting(field func(*Options) *string) setting {
 	return func(o *Options, raw json.RawMessage) error { return setLocation(field(o), raw) }
 }
@@ -298,8 +297,8 @@ func setSignatures(o *Options, raw json.RawMessage) error {
 	return nil
 }
 
-// setSignatureKeys reads a JWK set, or a text that holds one, as from a file reference. Errors do
-// not repeat the keys.
+// setSignatureKeys reads a JWK set, or a text with one, as from a file reference. Errors do not
+// repeat the keys.
 func setSignatureKeys(o *Options, raw json.RawMessage) error {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -316,13 +315,13 @@ func setSignatureKeys(o *Options, raw json.RawMessage) error {
 	return nil
 }
 
-// onlyGRPC reports whether gRPC is the only transport that may be used.
+// onlyGRPC reports whether gRPC is the only allowed transport.
 func onlyGRPC(o *Options) bool {
 	return !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC })
 }
 
-// keyOutsideHeader reports whether a credential is a key in a place that gRPC does
-// not have.
+// keyOutsideHeader reports whether a credential is a key that is not sent in a header, as gRPC
+// requires.
 func keyOutsideHeader(a *spec.Auth) bool {
 	return a != nil && a.Type == spec.AuthAPIKey && a.In != "" && a.In != spec.InHeader
 }

@@ -56,7 +56,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("options are\n%+v, want\n%+v", got, want)
 	}
-	// A card is in one place: this one replaces card_url.
+	// A card has one location: this option replaces card_url.
 	if got, list := readOptions(map[string]json.RawMessage{"card_list": []byte(`"/cards.json"`)}); len(list) != 0 || got.Card.List != "/cards.json" {
 		t.Errorf("card_list is %q, %v", got.Card.List, list)
 	}
@@ -116,7 +116,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 	}
 }
 
-// A reference to a file gives its text.
+// A file reference resolves to the file's text.
 func TestKeysMayBeAText(t *testing.T) {
 	t.Parallel()
 	text, _ := json.Marshal(`{"keys":[` + peertest.PublicKey + `]}`)

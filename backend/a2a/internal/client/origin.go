@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Origin returns the scheme, host and port of a URL, in the one form in which
-// origins are compared.
+// Origin returns the scheme, host and port of a URL in canonical form for comparison.
 func Origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -20,14 +19,13 @@ func Origin(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), port)
 }
 
-// ShownOrigin returns an origin as people write it.
+// ShownOrigin returns an origin in its usual spelling.
 func ShownOrigin(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
 	return shown.String()
 }
 
-// trusted are the origins that the configuration names: interfaces may have
-// them, and credentials go there and nowhere else.
+// trusted are the configured origins: only these may serve interfaces and receive credentials.
 type trusted map[string]bool
 
 // trustedOrigins returns the origins of an endpoint and its options.
@@ -55,9 +53,8 @@ func NamesMachine(host string) bool {
 	return err == nil
 }
 
-// newGuard returns the guard of an endpoint: it allows public addresses, what
-// allow_private names, and the hosts of the configured URLs that are meant to be
-// private, at their ports.
+// newGuard returns the guard of an endpoint: it allows public addresses, the hosts in
+// allow_private, and the hosts of configured URLs that are meant to be private, at their ports.
 func newGuard(e *spec.Endpoint, o *Options) (*netguard.Guard, error) {
 	allow := append([]string(nil), o.allowPrivate...)
 	written := append([]string{e.BaseURL, o.Card.URL, o.Card.List}, o.allowOrigins...)

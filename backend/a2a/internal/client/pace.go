@@ -14,7 +14,7 @@ type Pace struct{ Next, Most time.Duration }
 // Wait waits until the next attempt, but at least as long as the peer requested. It returns the
 // error of ctx.
 func (p *Pace) Wait(ctx context.Context, least time.Duration) error {
-	const spread = 5 // a fifth more or less
+	const spread = 5 // plus or minus 20 %
 	pause := p.Next - p.Next/spread + rand.N(2*p.Next/spread+1)
 	p.Next = min(p.Next+p.Next/2, max(p.Most, p.Next))
 	if wait.For(ctx, max(pause, least)) != nil {

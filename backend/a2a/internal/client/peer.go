@@ -20,8 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Peer is an agent that runs elsewhere, as one endpoint describes it. It is
-// safe for concurrent use.
+// Peer is a remote agent, as described by one endpoint. It is safe for concurrent use.
 type Peer struct {
 	Endpoint *spec.Endpoint
 	Options  Options
@@ -30,15 +29,14 @@ type Peer struct {
 	base *http.Transport
 	http *transport
 	grpc *grpcConnections
-	// CardURL is where the card is, or the list that has it.
+	// CardURL is the location of the card, or of the list with it.
 	CardURL *url.URL
 	cards   cardCache
-	// slots has a place for each turn that may run at the peer at once.
+	// slots has one slot for each turn that may run at the peer concurrently.
 	slots chan struct{}
 }
 
-// New returns the peer of an endpoint that Validate found right. It reaches
-// nothing.
+// New returns the peer of a validated endpoint without connecting to it.
 func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
 	o, list := readOptions(e.Options)
 	if list.HasErrors() {
@@ -90,10 +88,10 @@ func newCredential(a *spec.Auth, base http.RoundTripper) credential.Credential {
 	return credential.ClientCredentials(credential.Client{ID: a.ClientID, Secret: a.ClientSecret, TokenURL: a.TokenURL, Scopes: a.Scopes}, base)
 }
 
-// WellKnown is where cards are, below the URL of their agents.
+// WellKnown is the path of agent cards, below the agents' URL.
 const WellKnown = "/.well-known/agent-card.json"
 
-// cardLocation returns where the card of an endpoint is.
+// cardLocation returns the location of an endpoint's card.
 func cardLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
 	base, err := url.Parse(e.BaseURL)
 	if err != nil {
@@ -131,8 +129,8 @@ func (p *Peer) NoteError(err error) {
 	}
 }
 
-// Enter waits until one more turn may run at the peer, and returns what ends
-// it. The error is the end of ctx.
+// Enter waits until another turn may run at the peer, and returns a function that ends it. The
+// error is ctx's cause.
 func (p *Peer) Enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -150,13 +148,13 @@ func (p *Peer) Target() string {
 	return p.Endpoint.BaseURL + " " + p.Endpoint.Target
 }
 
-// Close closes the connections that are not in use.
+// Close closes idle connections.
 func (p *Peer) Close() error {
 	p.base.CloseIdleConnections()
 	return p.grpc.close()
 }
 
-// CloseUnused closes the connections of a peer once nobody has it any more.
+// CloseUnused closes a peer's connections once nothing refers to the peer.
 func CloseUnused(p *Peer) {
 	runtime.AddCleanup(p, func(g *grpcConnections) { _ = g.close() }, p.grpc)
 }
@@ -167,11 +165,10 @@ func (p *Peer) Shown(text string, limit int) string {
 	return CleanText(redactSecrets(text, p.http.secrets), limit)
 }
 
-// Trusts reports whether the configuration names the origin of a URL.
+// Trusts reports whether a URL's origin is configured.
 func (p *Peer) Trusts(u *url.URL) bool { return p.http.trust.has(u) }
 
-// Send makes a request as one to the peer, and returns whatever the answer is. Its
-// body must be closed.
+// Send sends a request to the peer and returns any response. The caller must close its body.
 func (p *Peer) Send(req *http.Request) (*http.Response, error) { return p.http.sendRequest(req) }
 
 // Authorize sends a header instead of the credential, and hides its values. Call it before the
@@ -182,32 +179,31 @@ func (p *Peer) Authorize(header http.Header) {
 	p.http.secrets = append(p.http.secrets, h.headerSecrets()...)
 }
 
-// SetIdleTimeout bounds how long the peer may send nothing. It is called before
-// the first request.
+// SetIdleTimeout limits how long the peer may be silent. Call it before the first request.
 func (p *Peer) SetIdleTimeout(d time.Duration) { p.http.limits.idle = d }
 
-// GRPCConnection returns the connection over gRPC to the host of a URL.
+// GRPCConnection returns the gRPC connection to a URL's host.
 func (p *Peer) GRPCConnection(to *url.URL) (*grpc.ClientConn, error) { return p.grpc.connectionTo(to) }
 
-// Choose returns the interface of a card that the peer is spoken to by.
+// Choose returns the interface of a card to use for the peer.
 func (p *Peer) Choose(card *a2a.AgentCard) (*Chosen, error) {
 	return chooseInterface(card, &p.Options, p.http.trust)
 }
 
-// CheckAnyVersion checks an interface of a card, which may be of version 0.3 whether
-// the configuration permits it or not. The error begins with a verb.
+// CheckAnyVersion checks an interface of a card and permits version 0.3 whatever the configuration
+// says. The error begins with a verb.
 func (p *Peer) CheckAnyVersion(iface *a2a.AgentInterface) (*Chosen, error) {
 	tolerant := p.Options
 	tolerant.allowV03 = true
 	return checkInterface(iface, &tolerant, p.http.trust)
 }
 
-// CheckSignatures checks the signatures of a card as the configuration says.
+// CheckSignatures checks a card's signatures as configured.
 func (p *Peer) CheckSignatures(data []byte, card *a2a.AgentCard) error {
 	return checkSignatures(data, card.Signatures, p.Options.Card.Signatures, &p.Options.Card.Keys)
 }
 
-// fetchCard asks the peer for its card, or for the list that has it.
+// fetchCard fetches the peer's card, or the list that contains it.
 func (p *Peer) fetchCard(ctx context.Context, tag string) (*Fetched, error) {
 	if p.Options.Card.List == "" {
 		return p.FetchDocument(ctx, p.CardURL, tag, "the agent card", MaxCard)
@@ -220,8 +216,7 @@ func (p *Peer) fetchCard(ctx context.Context, tag string) (*Fetched, error) {
 	return got, err
 }
 
-// FetchDocument asks for a document of at most limit bytes, unless it still is
-// the one with the tag.
+// FetchDocument fetches a document of at most limit bytes, unless it still has the tag.
 func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what string, limit int64) (*Fetched, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {
@@ -249,8 +244,8 @@ func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what strin
 	return got, err
 }
 
-// openCard checks a card, and what of it cannot be told from its look: the
-// signatures. Then it makes the client that speaks to the peer as the card says.
+// openCard checks a card and its signatures. It then creates the client for the peer as the card
+// says.
 func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
 	card, err := ParseCard(data)
 	if err != nil {
@@ -263,7 +258,7 @@ func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The SDK sees the chosen interface alone: it must not choose again.
+	// The SDK gets only the chosen interface: it must not choose again.
 	card.SupportedInterfaces = []*a2a.AgentInterface{to.Iface}
 	extension := a2awire.Declared(card)
 	client, err := newSDKClient(ctx, p.http, p.grpc, card, to, extension)
@@ -279,7 +274,7 @@ func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
 	}, nil
 }
 
-// authSecrets returns what of a credential must not be shown.
+// authSecrets returns the secrets of a credential.
 func authSecrets(a *spec.Auth) []string {
 	if a == nil {
 		return nil
@@ -287,5 +282,5 @@ func authSecrets(a *spec.Auth) []string {
 	return a.Secrets()
 }
 
-// Pace returns how attempts at a peer are spaced.
+// Pace returns the spacing of attempts at a peer.
 func (p *Peer) Pace() *Pace { return &Pace{p.Options.Poll.Next, p.Options.Poll.Most} }

@@ -175,8 +175,7 @@ func TestARefusedTokenIsReplacedOnce(t *testing.T) {
 	}
 }
 
-// A card may name any URL; the credential goes to the origins that the
-// configuration names.
+// A card may name any URL; the credential goes only to the configured origins.
 func TestATokenGoesToNoOtherOrigin(t *testing.T) {
 	t.Parallel()
 	other := peertest.NewHost(t)
@@ -240,7 +239,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// What came with a request to this runtime stays here; the trace goes on.
+// Headers of a request to this runtime are not forwarded; the trace is.
 func TestInboundCredentialsStayHere(t *testing.T) {
 	t.Parallel()
 	h := peertest.NewHost(t)
@@ -270,8 +269,8 @@ func TestInboundCredentialsStayHere(t *testing.T) {
 	}
 }
 
-// A name that resolves to a private address is refused when it is dialled: what
-// an earlier lookup found does not matter.
+// A name that resolves to a private address is rejected when dialled, whatever an earlier lookup
+// returned.
 func TestANameDoesNotLeadToAPrivateAddress(t *testing.T) {
 	t.Parallel()
 	h := peertest.NewHost(t)

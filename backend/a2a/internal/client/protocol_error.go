@@ -7,7 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// protocolErrors are the errors of the protocol, by their codes in JSON-RPC.
+// protocolErrors maps JSON-RPC codes to the protocol's errors.
 var protocolErrors = map[int]error{
 	-32700: a2a.ErrParseError, -32600: a2a.ErrInvalidRequest, -32601: a2a.ErrMethodNotFound,
 	-32602: a2a.ErrInvalidParams, -32603: a2a.ErrInternalError,
@@ -16,7 +16,7 @@ var protocolErrors = map[int]error{
 	-32007: a2a.ErrExtendedCardNotConfigured, -32008: a2a.ErrExtensionSupportRequired, -32009: a2a.ErrVersionNotSupported,
 }
 
-// DecodeError reads the body of an error: JSON-RPC, REST, or anything else, for which err is nil.
+// DecodeError reads the body of an error: JSON-RPC, REST, or any other, for which err is nil.
 func DecodeError(data []byte) (message string, err error) {
 	var body struct {
 		Error   json.RawMessage `json:"error"`

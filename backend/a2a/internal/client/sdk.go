@@ -30,8 +30,8 @@ func newSDKClient(ctx context.Context, requests *transport, calls *grpcConnectio
 	)
 }
 
-// interceptor marks the calls whose answer comes when the work is done, and
-// names the extension that they may use.
+// interceptor marks calls that are answered only when the work is done, and names the extension
+// that they may use.
 type interceptor struct {
 	a2aclient.PassthroughInterceptor
 	extension bool
@@ -45,7 +45,7 @@ func (i *interceptor) Before(ctx context.Context, req *a2aclient.Request) (conte
 		req.ServiceParams.Append(a2a.SvcParamExtensions, a2awire.Extension)
 	}
 	switch req.Method {
-	case "SendMessage", "SendStreamingMessage": // the latter becomes the former at a peer that does not stream
+	case "SendMessage", "SendStreamingMessage": // without streaming, the latter becomes the former
 		ctx = context.WithValue(ctx, slowKey{}, true)
 	}
 	return ctx, nil, nil

@@ -17,9 +17,9 @@ type SignatureMode string
 const (
 	// SignaturesOff looks at none.
 	SignaturesOff SignatureMode = "off"
-	// SignaturesIfPresent refuses a card that is signed, but by no known key.
+	// SignaturesIfPresent rejects a signed card without a signature by a known key.
 	SignaturesIfPresent SignatureMode = "if_present"
-	// SignaturesRequired refuses a card that is not signed by a known key.
+	// SignaturesRequired rejects a card that is not signed by a known key.
 	SignaturesRequired SignatureMode = "required"
 )
 
@@ -41,11 +41,11 @@ func (e *SignatureError) Error() string {
 // Unwrap returns the error of the last signature.
 func (e *SignatureError) Unwrap() error { return e.Err }
 
-// SignatureAlgorithms are the allowed algorithms. Those without a public key are
-// not among them: anyone who can check these can forge them.
+// SignatureAlgorithms are the allowed algorithms. Those without a public key are excluded: anyone
+// who can check their signatures can forge them.
 var SignatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
 
-// MaxSignatures bounds how many signatures of a card are looked at.
+// MaxSignatures limits how many signatures of a card are checked.
 const MaxSignatures = 16
 
 // checkSignatures checks the signatures of a card, as received, against known keys. One valid
@@ -76,8 +76,8 @@ var (
 	errWrongSignature = errors.New("it does not fit the card and any known key")
 )
 
-// checkSignature checks one signature. Where its key can be had, which it may
-// say, does not matter: only known keys count.
+// checkSignature checks one signature. It ignores any key location in the signature: only known
+// keys count.
 func checkSignature(s a2a.AgentCardSignature, payloads [][]byte, keys *jose.JSONWebKeySet) error {
 	for _, payload := range payloads {
 		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, SignatureAlgorithms)
@@ -103,9 +103,9 @@ func checkSignature(s a2a.AgentCardSignature, payloads [][]byte, keys *jose.JSON
 	return errWrongSignature
 }
 
-// signedPayloads returns the bytes that the signatures of a card may be over: its
-// canonical form without the signatures, as it was received and without empty
-// values, which some signers leave out and some servers put back in.
+// signedPayloads returns the bytes that a card's signatures may cover: its canonical form without
+// the signatures, as received and without empty values, which some signers omit and some servers
+// add again.
 func signedPayloads(card []byte) ([][]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(card, &fields); err != nil {

@@ -111,8 +111,7 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 	}
 }
 
-// The card that is used is one that was verified, and a later one that is not
-// replaces it in no case.
+// The card in use is always verified; a later unverified card never replaces it.
 func TestOnlyAVerifiedCardIsUsed(t *testing.T) {
 	t.Parallel()
 	ec, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -147,8 +146,8 @@ func isSignature(err error) bool {
 	return ok
 }
 
-// The card was signed with the JavaScript SDK, which leaves empty values out of
-// what it signs; the second is as a server that writes them has it.
+// The JavaScript SDK, which omits empty values from the signed content, signed this card; the
+// second card is from a server that writes them.
 func TestASignatureOfTheJavaScriptSDKIsRight(t *testing.T) {
 	t.Parallel()
 	const signature = `"signatures":[{"protected":"eyJhbGciOiJFUzI1NiIsImtpZCI6ImpzIiwidHlwIjoiSk9TRSJ9","signature":"nHASN-56MkNjGJY8-D98XoUj2KH-LZrdeunsW_ObEtB5_ubbZ-pOtDDxCbwac9ze-EhakwGPEFrURf3PpwXMdQ"}]`

@@ -13,23 +13,22 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Stranger is an agent that no configuration names.
+// Stranger is an agent that is not in any configuration.
 type Stranger struct {
-	// CardURL is where its card is, and BaseURL the agent's own URL.
+	// CardURL is its card's location, and BaseURL the agent's own URL.
 	CardURL *url.URL
 	BaseURL string
-	// Header goes with every request to the origin of the card, and nowhere else.
+	// Header is sent with every request to the card's origin only.
 	Header http.Header
-	// AllowPrivate are the hosts on a private network that may be reached.
+	// AllowPrivate are the reachable hosts on private networks.
 	AllowPrivate []string
 	Timeout      time.Duration
-	// MaxReply is how large a reply may be, in bytes.
+	// MaxReply is the maximum size of a reply in bytes.
 	MaxReply int
 	Poll     Pace
 }
 
-// NewStranger returns the peer of an agent that no configuration names. It reaches
-// nothing.
+// NewStranger returns the peer of an unconfigured agent without connecting to it.
 func NewStranger(s *Stranger) (*Peer, error) {
 	guard, err := netguard.New(s.AllowPrivate...)
 	if err != nil {
@@ -39,7 +38,7 @@ func NewStranger(s *Stranger) (*Peer, error) {
 	o.allowV03, o.anyOrigin, o.concurrency = true, true, 1
 	o.Poll = s.Poll
 	o.MaxOutputBytes = s.MaxReply
-	// Over gRPC a header would go wherever the card says.
+	// Over gRPC a header would be sent wherever the card says.
 	o.transports = []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON}
 	timeout := spec.Duration(s.Timeout)
 	p := &Peer{
@@ -57,8 +56,7 @@ func NewStranger(s *Stranger) (*Peer, error) {
 	return p, nil
 }
 
-// Assume has the peer spoken to by an interface, without a card. The path is below
-// its base URL.
+// Assume makes the peer use an interface without a card. The path is below its base URL.
 func (p *Peer) Assume(path string, binding a2a.TransportProtocol, version a2a.ProtocolVersion) {
 	iface := &a2a.AgentInterface{URL: p.Endpoint.BaseURL + path, ProtocolBinding: binding, ProtocolVersion: version}
 	p.cards = cardCache{
@@ -68,7 +66,7 @@ func (p *Peer) Assume(path string, binding a2a.TransportProtocol, version a2a.Pr
 	}
 }
 
-// openAt returns how an agent without a card is spoken to by an interface.
+// openAt returns the connection to an interface of an agent without a card.
 func (p *Peer) openAt(ctx context.Context, iface *a2a.AgentInterface) (*Connection, error) {
 	to, err := checkInterface(iface, &p.Options, p.http.trust)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 const (
 	// MaxShown limits the shown text of a peer, in bytes.
 	MaxShown = 500
-	// MaxName is how much is shown of a name that a peer gives, in bytes.
+	// MaxName limits a shown name from a peer, in bytes.
 	MaxName = 80
 )
 
-// CleanText returns a text of a peer as it may be shown and logged: without
-// control characters and not longer than limit, in bytes.
+// CleanText returns a peer's text for display and logs: without control characters and cut to limit
+// bytes.
 func CleanText(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

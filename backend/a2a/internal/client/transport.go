@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/credential"
 )
 
-// transport sends requests to one peer with its credential and trace context. It validates the
-// responses where the SDK does not, or does so too late.
+// transport sends requests to one peer with its credential and trace context. It validates
+// responses that the SDK validates too late or not at all.
 type transport struct {
 	base   http.RoundTripper
 	auth   credential.Credential
@@ -19,8 +19,8 @@ type transport struct {
 	secrets []string
 }
 
-// RoundTrip makes a request of the protocol. An unsuccessful response is an *HTTPError. There is
-// no limit for the total time, because a stream may last, only for the time without data.
+// RoundTrip sends a request of the protocol. An unsuccessful response is an *HTTPError. Only the
+// time without data is limited, not the total time, because a stream may last.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.sendRequest(req)
 	if err != nil {
@@ -34,8 +34,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sendRequest makes a request and returns whatever the answer is. Its body ends with an
-// *IdleError when nothing comes for too long, and must be closed.
+// sendRequest sends a request and returns any response. Its body fails with an *IdleError if no
+// data arrives for too long. The caller must close it.
 func (t *transport) sendRequest(req *http.Request) (*http.Response, error) {
 	ctx, watch := newWatch(req.Context(), t.limits.idle)
 	if !isSlow(req) {
@@ -52,8 +52,7 @@ func (t *transport) sendRequest(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// credentialFor returns the credential for a request: none for an origin that the configuration
-// does not name.
+// credentialFor returns the credential for a request: none for an origin that is not configured.
 func (t *transport) credentialFor(req *http.Request) credential.Credential {
 	if t.trust.has(req.URL) {
 		return t.auth
@@ -61,13 +60,12 @@ func (t *transport) credentialFor(req *http.Request) credential.Credential {
 	return credential.None()
 }
 
-// userAgent is what requests say of the program that makes them.
+// userAgent is the User-Agent of requests.
 const userAgent = "agentruntime"
 
-// withTrace returns a copy of a request as a part of the trace that its context
-// belongs to. Credentials that came with a request to this runtime stay here,
-// and so does baggage: it holds whatever callers put there, and the peer may be
-// anybody's.
+// withTrace returns a copy of a request as part of its context's trace. Credentials of a request to
+// this runtime are not forwarded, nor is baggage: callers may put anything into it, and the peer
+// may be anyone's.
 func withTrace(req *http.Request) *http.Request {
 	dressed := req.Clone(req.Context())
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Baggage"} {
@@ -81,11 +79,11 @@ func withTrace(req *http.Request) *http.Request {
 	return dressed
 }
 
-// slowKey marks the context of calls whose answer comes when the work is done.
+// slowKey marks the context of calls that are answered only when the work is done.
 type slowKey struct{}
 
-// isSlow reports whether a request is answered when the work is done, so that
-// nothing comes for as long as that takes. A stream begins at once.
+// isSlow reports whether a request is answered only when the work is done, without data until then.
+// A stream begins immediately.
 func isSlow(req *http.Request) bool {
 	marked, _ := req.Context().Value(slowKey{}).(bool)
 	return marked && !wantsStream(req)

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// stream sends a message, and returns what came of it.
+// stream sends a message and returns the received events.
 func stream(t *testing.T, p *Peer) (got []a2a.Event, err error) {
 	t.Helper()
 	conn, err := p.Connect(t.Context())
@@ -223,7 +223,7 @@ func TestABodyOfItsBoundIsRead(t *testing.T) {
 	}
 }
 
-// pipe is a base whose answers come when the test writes them.
+// pipe is a base transport whose responses the test writes.
 type pipe struct {
 	head func(ctx context.Context) error
 	body io.ReadCloser
@@ -313,7 +313,7 @@ func TestAPeerThatDoesNotAnswerIsLeft(t *testing.T) {
 	})
 }
 
-// The answer to a message that is not streamed comes when the work is done.
+// A non-streamed message is answered when the work is done.
 func TestASlowAnswerToAMessageIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -355,8 +355,7 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 	}
 }
 
-// Whatever a peer answers instead of a stream becomes one event that holds the
-// same JSON, or an error.
+// Any response of a peer instead of a stream becomes one event with the same JSON, or an error.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"a":1}`))
 	f.Add([]byte("{\n\"a\" : \"\u2028\"}\r\n"))
@@ -374,7 +373,7 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// However a stream is cut into reads, it is refused or passed on unchanged.
+// However a stream is split into reads, it is rejected or passed on unchanged.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte("data: 1\n\n: x\r\n\r\ndata: 2\n"), uint8(3))
 	f.Add([]byte(strings.Repeat("0", 43)+"\r"+strings.Repeat("0", 21)), uint8(0))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// watch ends a request when nothing comes for a time.
+// watch ends a request if no data arrives for some time.
 type watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -14,13 +14,13 @@ type watch struct {
 	timer  *time.Timer
 }
 
-// newWatch returns a watch and the context that it ends. It must be stopped.
+// newWatch returns a watch and the context that it cancels. The caller must stop it.
 func newWatch(parent context.Context, idle time.Duration) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(parent)
 	return ctx, &watch{ctx: ctx, cancel: cancel, idle: idle}
 }
 
-// start counts the time from now.
+// start starts or restarts the timer.
 func (w *watch) start() {
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.idle, func() { w.cancel(&IdleError{After: w.idle}) })
@@ -37,7 +37,7 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// explainError returns why a request failed: that nothing came, if so.
+// explainError returns why a request failed: an *IdleError if no data arrived.
 func (w *watch) explainError(err error) error {
 	if idle, ok := errors.AsType[*IdleError](context.Cause(w.ctx)); ok {
 		return idle

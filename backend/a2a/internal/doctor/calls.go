@@ -24,15 +24,15 @@ type called struct {
 // unknownTask is the id of a task that no peer has.
 const unknownTask = "00000000-0000-4000-8000-00000000d0c7"
 
-// question is a call of an examination, as each transport has it. None changes
-// anything at the peer.
+// question is a call of an examination in the form of each transport. None changes anything at the
+// peer.
 type question struct {
-	// rpc is the method of JSON-RPC, and params its parameters.
+	// rpc is the JSON-RPC method, and params its parameters.
 	rpc    string
 	params map[string]string
-	// method and path are the request of REST.
+	// method and path are the REST request.
 	method, path string
-	// version is the one of the protocol that the call says it speaks.
+	// version is the protocol version that the call declares.
 	version a2a.ProtocolVersion
 	stream  bool
 }
@@ -40,7 +40,7 @@ type question struct {
 // unknownCall is the id in calls.
 const unknownCall = "doctor"
 
-// checkCalls looks at how an interface answers.
+// checkCalls checks how an interface answers.
 func (x *examiner) checkCalls(ctx context.Context, card *a2a.AgentCard, to *called) {
 	if to.Iface.ProtocolBinding == a2a.TransportProtocolGRPC {
 		x.callGRPC(ctx, to)
@@ -58,8 +58,7 @@ func (x *examiner) checkCalls(ctx context.Context, card *a2a.AgentCard, to *call
 	x.checkPush(ctx, card, to)
 }
 
-// unknownTask asks for a task that there is not. It reports whether more calls
-// make sense.
+// unknownTask requests a nonexistent task. It reports whether more calls make sense.
 func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *called, c *question) bool {
 	name := to.name + " unknown task"
 	got, err := x.makeCall(ctx, to, c)
@@ -87,7 +86,7 @@ func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *cal
 	return true
 }
 
-// wantTaskNotFound returns the right answer to a call about an unknown task.
+// wantTaskNotFound returns the correct response to a call about an unknown task.
 func wantTaskNotFound(to *called) string {
 	if to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC {
 		return `status 200, application/json, the id of the call and {"error": {"code": -32001}}`
@@ -95,8 +94,7 @@ func wantTaskNotFound(to *called) string {
 	return `status 404 and {"error": {"code": 404, "details": [{"reason": "TASK_NOT_FOUND", "domain": "a2a-protocol.org"}]}}`
 }
 
-// hasForeignID reports whether an answer is one to another call, by its id: a delegation
-// takes nothing from it.
+// hasForeignID reports whether a response has the id of another call: a delegation would ignore it.
 func hasForeignID(to *called, got *seen) bool {
 	return to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC && got.status/100 == 2 && client.CheckID(got.body, unknownCall) != nil
 }
@@ -124,7 +122,7 @@ func errorDefect(to *called, got *seen) string {
 	return ""
 }
 
-// checkUnauthorized looks at a call that was refused.
+// checkUnauthorized checks the response to a rejected call.
 func (x *examiner) checkUnauthorized(card *a2a.AgentCard, to *called, got *seen) {
 	name, scheme := to.name+" authorization", got.header.Get("WWW-Authenticate")
 	switch {
@@ -139,7 +137,7 @@ func (x *examiner) checkUnauthorized(card *a2a.AgentCard, to *called, got *seen)
 	}
 }
 
-// checkUnguarded looks at a call that was let through.
+// checkUnguarded checks a call that was accepted.
 func (x *examiner) checkUnguarded(card *a2a.AgentCard, to *called) {
 	if len(card.SecurityRequirements) > 0 && !x.credential {
 		x.addWarning(to.name+" authorization", "status 401 to calls without a credential", "the card requires a credential, but a call without one is answered")
@@ -161,7 +159,7 @@ func (x *examiner) otherVersion(ctx context.Context, to *called, c question) {
 	}
 }
 
-// checkStreaming subscribes to a task that there is not.
+// checkStreaming subscribes to a nonexistent task.
 func (x *examiner) checkStreaming(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " streaming"
 	c := &question{rpc: "SubscribeToTask", params: map[string]string{"id": unknownTask}, method: http.MethodPost, path: "/tasks/" + unknownTask + ":subscribe", version: client.Version1, stream: true}
@@ -185,7 +183,7 @@ func (x *examiner) checkStreaming(ctx context.Context, card *a2a.AgentCard, to *
 	}
 }
 
-// checkPush asks for the webhooks of a task that there is not.
+// checkPush requests the webhooks of a nonexistent task.
 func (x *examiner) checkPush(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " push notifications"
 	c := &question{rpc: "ListTaskPushNotificationConfigs", params: map[string]string{"taskId": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask + "/pushNotificationConfigs", version: client.Version1}
@@ -235,7 +233,7 @@ func (x *examiner) makeCall(ctx context.Context, to *called, c *question) (*seen
 	return x.doRequest(req)
 }
 
-// newRequest returns the request that a call is.
+// newRequest returns the HTTP request of a call.
 func (c *question) newRequest(ctx context.Context, to *called) (*http.Request, error) {
 	if to.Iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON {
 		u := to.URL
@@ -262,7 +260,7 @@ func (c *question) newRequest(ctx context.Context, to *called) (*http.Request, e
 	return req, err
 }
 
-// callGRPC asks for a task that there is not, over gRPC.
+// callGRPC requests a nonexistent task over gRPC.
 func (x *examiner) callGRPC(ctx context.Context, to *called) {
 	name := to.name + " unknown task"
 	conn, err := x.peer.GRPCConnection(to.URL)

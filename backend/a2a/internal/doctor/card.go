@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// checkShape looks at whether the card is JSON of the right form. It returns nil when
-// the card cannot be read.
+// checkShape checks that the card is JSON of the right form. It returns nil if the card cannot be
+// read.
 func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 	const name = "card JSON"
 	card, err := client.ParseCard(data)
@@ -82,14 +82,13 @@ func bareScopes(data []byte) []string {
 	return slices.Compact(names)
 }
 
-// isOld reports whether a version is one before 1.
+// isOld reports whether a version precedes 1.
 func isOld(v a2a.ProtocolVersion) bool { return strings.HasPrefix(string(v), "0.") }
 
-// maxNulls is how many places of a fault are named.
+// maxNulls is the maximum number of reported places of a fault.
 const maxNulls = 5
 
-// nullEntries returns the lists of a JSON value that have a null among their
-// elements.
+// nullEntries returns the lists of a JSON value that contain null.
 func nullEntries(value any, path string) []string {
 	var found []string
 	switch v := value.(type) {
@@ -139,8 +138,8 @@ func (x *examiner) checkFields(card *a2a.AgentCard) {
 	}
 }
 
-// checkSignatures looks at how the card is signed, and whether by a known key if the
-// endpoint names some.
+// checkSignatures checks how the card is signed, and whether by a known key if the endpoint names
+// any.
 func (x *examiner) checkSignatures(card *a2a.AgentCard, data []byte) {
 	const name = "signature"
 	if err := x.peer.CheckSignatures(data, card); err != nil {
@@ -173,12 +172,12 @@ func (x *examiner) checkSignatures(card *a2a.AgentCard, data []byte) {
 	}
 }
 
-// checkInterfaces looks at each interface, and returns those that can be called.
+// checkInterfaces checks each interface and returns those that can be called.
 func (x *examiner) checkInterfaces(card *a2a.AgentCard) []*called {
 	if len(card.SupportedInterfaces) == 0 {
 		x.addFailure("interfaces", "at least one entry in supportedInterfaces", "the card has none")
 	}
-	// An unusable one is skipped as long as there is another.
+	// An unusable interface is skipped if there is another.
 	report := x.addFailure
 	if slices.ContainsFunc(card.SupportedInterfaces, func(iface *a2a.AgentInterface) bool {
 		_, err := x.peer.CheckAnyVersion(iface)
@@ -216,7 +215,7 @@ func (x *examiner) wantOf(iface *a2a.AgentInterface) string {
 	return "a URL at " + client.ShownOrigin(base) + ", one of JSONRPC, HTTP+JSON, GRPC, and version 1.0"
 }
 
-// checkAdvertised looks at what of an interface that can be used could be better.
+// checkAdvertised reports possible improvements of a usable interface.
 func (x *examiner) checkAdvertised(name string, iface *a2a.AgentInterface, to *client.Chosen) {
 	switch {
 	case iface.ProtocolBinding != to.Iface.ProtocolBinding:

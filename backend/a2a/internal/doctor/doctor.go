@@ -17,12 +17,11 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// examinationTimeout is how long a peer may take to answer one request of an
-// examination.
+// examinationTimeout limits each request of an examination.
 const examinationTimeout = 10 * time.Second
 
-// Examine looks at the peer of an endpoint: its card, and how each of its
-// interfaces answers calls about tasks that there are not.
+// Examine inspects the peer of an endpoint: its card, and how each interface answers calls for
+// nonexistent tasks.
 func Examine(ctx context.Context, e *spec.Endpoint, header map[string][]string) (*backend.Examination, error) {
 	if list := append(e.Validate(), client.Validate(e)...); list.HasErrors() {
 		return nil, list.Err()
@@ -41,7 +40,7 @@ func Examine(ctx context.Context, e *spec.Endpoint, header map[string][]string) 
 	return x.found, ctx.Err()
 }
 
-// checkAll makes all checks, as far as the peer lets it come.
+// checkAll runs all checks that the peer allows.
 func (x *examiner) checkAll(ctx context.Context) {
 	x.checkAddress()
 	if x.checkList(ctx, func(one *examiner, card []byte) { one.checkCard(ctx, card) }) {
@@ -55,7 +54,7 @@ func (x *examiner) checkAll(ctx context.Context) {
 	x.checkCard(ctx, got.body)
 }
 
-// checkCard looks at a card, and at the peer that it describes.
+// checkCard checks a card and the peer that it describes.
 func (x *examiner) checkCard(ctx context.Context, data []byte) {
 	card := x.checkShape(data)
 	if card == nil {
@@ -73,7 +72,7 @@ func (x *examiner) checkCard(ctx context.Context, data []byte) {
 	}
 }
 
-// checkAddress looks at how the peer is reached.
+// checkAddress checks the peer's URL.
 func (x *examiner) checkAddress() {
 	base, err := url.Parse(x.peer.Endpoint.BaseURL)
 	switch {
@@ -114,7 +113,7 @@ func (x *examiner) fetchCard(ctx context.Context) *seen {
 	return got
 }
 
-// probeElsewhere looks for the card at the places where peers have it by mistake.
+// probeElsewhere looks for the card in places where peers put it by mistake.
 func (x *examiner) probeElsewhere(ctx context.Context, status int) *seen {
 	want := "an agent card at " + redact.URL(x.cardURL.String())
 	for _, place := range []string{client.WellKnown, "/.well-known/agent.json"} {
@@ -134,7 +133,7 @@ func (x *examiner) probeElsewhere(ctx context.Context, status int) *seen {
 	return nil
 }
 
-// contentType looks at the type of the card's content.
+// contentType checks the card's content type.
 func (x *examiner) contentType(got *seen) {
 	switch {
 	case client.IsJSON(got.kind):

@@ -23,7 +23,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// findings returns the checks of an endpoint's peer, by their names.
+// findings returns the checks of an endpoint's peer by name.
 func findings(t *testing.T, e *spec.Endpoint, header http.Header) map[string]backend.Check {
 	t.Helper()
 	found, err := Examine(t.Context(), e, header)
@@ -40,7 +40,7 @@ func findings(t *testing.T, e *spec.Endpoint, header http.Header) map[string]bac
 	return checks
 }
 
-// stockAgent is an agent that has no tasks, on the handlers of the SDK.
+// stockAgent is an agent without tasks, on the handlers of the SDK.
 type stockAgent struct{ a2asrv.RequestHandler }
 
 func (stockAgent) GetTask(context.Context, *a2a.GetTaskRequest) (*a2a.Task, error) {
@@ -71,7 +71,7 @@ func TestTheHandlersOfTheSDKAreExamined(t *testing.T) {
 		"interface 0 unknown task": backend.OutcomeOK, "interface 1 unknown task": backend.OutcomeOK,
 		"interface 0 streaming": backend.OutcomeOK, "interface 1 streaming": backend.OutcomeOK,
 		"interface 0 push notifications": backend.OutcomeOK, "interface 1 push notifications": backend.OutcomeOK,
-		// The handlers do not look at the version.
+		// The handlers ignore the version.
 		"interface 0 version": backend.OutcomeWarning, "interface 1 version": backend.OutcomeWarning,
 		"card caching": backend.OutcomeWarning,
 	} {
@@ -118,8 +118,7 @@ func TestWhatCannotBeExamined(t *testing.T) {
 	}
 }
 
-// An id that a delegation rejects is an error of the peer; one that it accepts
-// nevertheless is a warning.
+// An id that a delegation rejects is a peer error; an invalid id that it accepts is a warning.
 func TestAnExaminationJudgesIDsAsADelegationDoes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range peertest.AnswersOf {
@@ -145,7 +144,7 @@ func TestAnExaminationJudgesIDsAsADelegationDoes(t *testing.T) {
 	}
 }
 
-// A header is a credential: it goes to no origin that the endpoint does not name.
+// A header is a credential: it goes only to origins that the endpoint names.
 func TestAnInterfaceThatIsPassedOverIsNoErrorOfThePeer(t *testing.T) {
 	t.Parallel()
 	h := peertest.NewHost(t)
@@ -200,7 +199,7 @@ func TestTheSignatureIsExaminedWithTheKeysThatAreKnown(t *testing.T) {
 	}
 }
 
-// Whatever the peer answers, there are checks and no panic.
+// Whatever the peer answers, the examination returns checks and does not panic.
 func TestAnythingIsExamined(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "null", "[]", "{}", `{"name":null,"supportedInterfaces":[null]}`, `{"error":{"code":-32001,"details":[null]}}`, "data: x\n\n", "\xff"} {
@@ -222,7 +221,7 @@ func TestAnythingIsExamined(t *testing.T) {
 	}
 }
 
-// Each agent of a list is examined, with what is wrong with it.
+// Each agent of a list is examined, along with its defects.
 func TestTheAgentsOfAListAreExamined(t *testing.T) {
 	t.Parallel()
 	var h *peertest.Host
@@ -252,8 +251,8 @@ func TestTheAgentsOfAListAreExamined(t *testing.T) {
 	}
 }
 
-// An examination finds fault with a card whose scopes are an array, and with no card
-// that has them as the protocol does.
+// An examination reports a card whose scopes are an array, and no card with scopes in the
+// protocol's form.
 func TestTheFormOfScopesIsExamined(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

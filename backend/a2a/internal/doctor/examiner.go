@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// examiner looks at one peer.
+// examiner examines one peer.
 type examiner struct {
 	peer *client.Peer
 	// cardURL is where the card was found.
@@ -53,13 +53,13 @@ type seen struct {
 	// kind is the type of the content.
 	kind string
 	body []byte
-	// err is the error of the protocol that the body holds, and message its text.
+	// err is the protocol's error in the body, and message its text.
 	err     error
 	message string
 }
 
-// doRequest makes a request, and returns the answer with the first maxCard bytes of its
-// body, or of a stream its first event.
+// doRequest sends a request and returns the response with the first maxCard bytes of its body, or
+// with the first event of a stream.
 func (x *examiner) doRequest(req *http.Request) (*seen, error) {
 	resp, err := x.peer.Send(req)
 	if err != nil {

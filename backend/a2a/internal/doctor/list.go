@@ -8,9 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// checkList checks the list of cards, and has each of its agents checked. It
-// reports whether there is a list: a peer with one agent needs none, unless the
-// endpoint names one.
+// checkList checks the list of cards and each of its agents. It reports whether there is a list: a
+// peer with one agent needs none, unless the endpoint names one.
 func (x *examiner) checkList(ctx context.Context, look func(one *examiner, card []byte)) bool {
 	const name = "card list"
 	o := &x.peer.Options

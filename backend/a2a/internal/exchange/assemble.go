@@ -16,10 +16,10 @@ import (
 const (
 	// between separates the texts of two artifacts.
 	between = "\n\n"
-	// Overhead is the size that an artifact or part counts in addition to its content, in bytes,
-	// so that the number of empty ones is limited too.
+	// Overhead is the size in bytes that each artifact or part counts beyond its content, which
+	// also limits empty ones.
 	Overhead = 256
-	// maxDelta is how large the text of one event is, in bytes.
+	// maxDelta is the maximum text size of one event, in bytes.
 	maxDelta = 32 << 10
 )
 
@@ -30,8 +30,7 @@ func (e *outputError) Error() string {
 	return fmt.Sprintf("the peer sent more than max_output_bytes, %d", e.limit)
 }
 
-// assembly puts the artifacts of a task together from what comes of them, and
-// knows what of their text was shown.
+// assembly assembles a task's artifacts from their parts, and tracks the text that was shown.
 type assembly struct {
 	// limit is the maximum and size the current total size, in bytes. spent counts text that was
 	// shown but is not kept.
@@ -85,7 +84,7 @@ func (a *assembly) addArtifact(id a2a.ArtifactID) *artifact {
 	return at
 }
 
-// extendArtifact adds to an artifact, and shows the text at once if it comes at the end.
+// extendArtifact adds to an artifact, and shows the text immediately if it is at the end.
 func (a *assembly) extendArtifact(at *artifact, text string, parts []*a2a.Part) error {
 	if err := a.countGrowth(at, len(text)); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (a *assembly) hasTextAfter(at *artifact) bool {
 	return false
 }
 
-// replaceContent replaces the content of an artifact. Content that begins like the earlier one
+// replaceContent replaces an artifact's content. Content with the earlier content as its prefix
 // extends it.
 func (a *assembly) replaceContent(at *artifact, text string, parts []*a2a.Part) error {
 	old := at.text.String()
@@ -140,7 +139,7 @@ func (a *assembly) replaceContent(at *artifact, text string, parts []*a2a.Part) 
 	return a.addFiles(at, parts)
 }
 
-// addFiles adds the parts that are not text. Unusable ones are left out.
+// addFiles adds the parts that are not text. Unusable parts are skipped.
 func (a *assembly) addFiles(at *artifact, parts []*a2a.Part) error {
 	for i, p := range parts {
 		if p == nil || !isFile(p) {
@@ -190,7 +189,7 @@ func (a *assembly) checkBounds() error {
 // rebuildFrom replaces everything by the artifacts of a task, and shows the new parts.
 func (a *assembly) rebuildFrom(artifacts []*a2a.Artifact) error {
 	a.artifacts, a.byID, a.last, a.size = nil, nil, nil, 0
-	a.stale = true // nothing is shown before all is there
+	a.stale = true // nothing is shown until complete
 	for _, from := range artifacts {
 		if from == nil {
 			continue
@@ -263,8 +262,7 @@ func (a *assembly) fileParts() []model.Part {
 	return files
 }
 
-// mark identifies text that was shown: the text may be long, and is only ever
-// compared.
+// mark identifies shown text: the text may be long, and is only compared.
 type mark struct {
 	Bytes int    `json:"bytes,omitempty"`
 	Sum   string `json:"sum,omitempty"`
@@ -272,18 +270,18 @@ type mark struct {
 
 // shown is the text that was shown.
 type shown struct {
-	// before is what earlier steps showed of it: all of it as long as hash is nil.
+	// before is the text shown by earlier steps: all of it while hash is nil.
 	before mark
 	bytes  int
 	hash   hash.Hash
-	// step is how much of it this step showed.
+	// step counts the text shown by this step.
 	step int
 }
 
-// shownBefore is what earlier steps of a turn showed.
+// shownBefore returns the text shown by a turn's earlier steps.
 func shownBefore(before mark) shown { return shown{before: before, bytes: before.Bytes} }
 
-// seed initializes the hash with the shown text, which is the beginning of text.
+// seed initializes the hash with the shown text, which is a prefix of text.
 func (s *shown) seed(text string) {
 	if s.hash == nil {
 		s.hash = sha256.New()

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// screen is what shows the text of an assembly.
+// screen displays the text of an assembly.
 type screen struct {
 	shown  string
 	resets int
@@ -60,8 +60,8 @@ func TestHowArtifactsBecomeText(t *testing.T) {
 	}
 }
 
-// Whatever comes, in whatever order: what is shown in the end is the text, what
-// comes at the end of it was shown at once, and the size is that of what is kept.
+// Whatever arrives, in any order: the final display equals the text, text appended at the end is
+// shown immediately, and the size equals the size of the stored text.
 func TestWhatIsShownIsTheText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -224,7 +224,7 @@ func FuzzAssembly(f *testing.F) {
 	})
 }
 
-// Appending a chunk must not cost more the longer the text is.
+// The cost of appending a chunk must not grow with the text.
 func BenchmarkAssembly(b *testing.B) {
 	b.ReportAllocs()
 	parts := a2a.ContentParts{a2a.NewTextPart(strings.Repeat("x", 40))}

@@ -9,10 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// cleanEvent makes an event of the peer's safe to store, show and send on: no text of
-// it holds a NUL or is not UTF-8. It changes the event. The ids of tasks and contexts
-// stay as they are, since requests repeat them: unfit refuses those that cannot be
-// used.
+// cleanEvent makes a peer's event safe to store, show and forward: no text in it contains a NUL or
+// invalid UTF-8. It changes the event. Task and context ids are kept, since requests repeat them:
+// unfit rejects unusable ones.
 func cleanEvent(ev a2a.Event) {
 	switch ev := ev.(type) {
 	case *a2a.Message:
@@ -86,7 +85,7 @@ func cleanParts(parts []*a2a.Part) {
 	}
 }
 
-// cleanValue returns a JSON value of which every text is clean.
+// cleanValue returns a JSON value with all texts cleaned.
 func cleanValue(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -101,8 +100,8 @@ func cleanValue(value any) any {
 	return value
 }
 
-// cleanMap cleans the keys and values of an object. Of keys that become the same the
-// first one in their order stays.
+// cleanMap cleans the keys and values of an object. If keys become equal, the first in sort order
+// stays.
 func cleanMap(object map[string]any) map[string]any {
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value := cleanValue(object[key])

@@ -16,11 +16,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
-// Exchange is a message to a peer with its result: a reply, or a task that is followed until it
-// settles. After a question it continues with another message to the same task. It belongs to one
-// goroutine.
+// Exchange is a message to a peer and its result: a reply, or a task that is followed until it
+// settles. After a question it continues with another message to the same task. It must be used by
+// one goroutine.
 //
-// If the events of a task break off, the task continues, and the exchange looks it up again.
+// If a task's events break off, the task continues, and the exchange fetches it again.
 type Exchange struct {
 	peer  *client.Peer
 	hooks Hooks
@@ -28,17 +28,17 @@ type Exchange struct {
 	// at is where another process can continue the exchange, and phase its state.
 	at    Position
 	phase phase
-	// hasTask is set once the task's id is known, also for other goroutines.
+	// hasTask is set once the task's id is known; other goroutines may read it.
 	hasTask atomic.Bool
 	// parts are the parts of the message to be sent.
 	parts []*a2a.Part
 
-	// conn is how the peer was spoken to last; nil before the first call.
+	// conn is the last connection to the peer; nil before the first call.
 	conn   *client.Connection
 	offers offers
 	// polled is set if the peer was last polled, not followed.
 	polled bool
-	// trouble is why the peer was not understood or reached last.
+	// trouble is the last failure to reach or understand the peer.
 	trouble error
 
 	output   assembly
@@ -56,8 +56,8 @@ type Hooks struct {
 	ResetText func()
 	// ShowState shows the state of the task.
 	ShowState func(state, text string)
-	// Keep is called when the peer has accepted the message or told the ids of its
-	// task, to keep the position. An error ends the exchange.
+	// Keep is called when the peer has accepted the message or sent its task's ids, to store the
+	// position. An error ends the exchange.
 	Keep func(ctx context.Context) error
 	// Grant returns the peer's budgets for the task.
 	Grant func() *a2awire.Grant
@@ -69,39 +69,38 @@ type Hooks struct {
 
 // Position is the progress of an exchange: the data for continuing it, even in another process.
 type Position struct {
-	// MessageID is the id of the last message, or of the one about to be sent.
-	// Accepted is set once the peer has it.
+	// MessageID is the id of the last message, or of the next one to send. Accepted is set once the
+	// peer has it.
 	MessageID string `json:"message_id"`
 	Accepted  bool   `json:"accepted,omitempty"`
-	// TaskID and ContextID are the peer's; empty until it has told them.
+	// TaskID and ContextID are the peer's ids; empty until it sends them.
 	TaskID    a2a.TaskID    `json:"task_id,omitempty"`
 	ContextID string        `json:"context_id,omitempty"`
 	State     a2a.TaskState `json:"state,omitempty"`
-	// Asked tells the question that was answered last from a new one.
+	// Asked distinguishes the last answered question from a new one.
 	Asked string `json:"asked,omitempty"`
 	// Reported is the task's usage as reported by the peer.
 	Reported a2awire.Report `json:"reported,omitzero"`
-	// Shown is how much of the answer was shown for the messages before.
+	// Shown is the part of the answer shown for earlier messages.
 	Shown mark `json:"shown,omitzero"`
 }
 
-// offers records features that the peer turned out to lack.
+// offers records features that the peer lacks.
 type offers struct{ noStream, noSubscribe bool }
 
 // coverage is how much is known of a task's result.
 type coverage int
 
 const (
-	// coverageGaps may lack some of it.
+	// coverageGaps may be incomplete.
 	coverageGaps coverage = iota
-	// coverageFull lacks nothing: all events were seen.
+	// coverageFull is complete: all events were seen.
 	coverageFull
-	// coverageSnapshot is the task as a whole, with no later events.
+	// coverageSnapshot is a snapshot of the whole task, with no later events.
 	coverageSnapshot
 )
 
-// New returns an exchange at a position. It waits when the task's question
-// has no answer yet.
+// New returns an exchange at a position. waits is set if the task's question has no answer yet.
 func New(p *client.Peer, h Hooks, at Position, waits bool) *Exchange {
 	x := &Exchange{peer: p, hooks: h, at: at, phase: phaseOf(&at, waits)}
 	x.output = assembly{limit: p.Options.MaxOutputBytes, show: h.ShowText, reset: h.ResetText}
@@ -128,7 +127,7 @@ func phaseOf(at *Position, waits bool) phase {
 	}
 }
 
-// Position returns the position as it is.
+// Position returns the current position.
 func (x *Exchange) Position() Position {
 	at := x.at
 	at.Accepted = x.phase.isAccepted()
@@ -145,7 +144,7 @@ func (x *Exchange) makeMove(m move) error {
 	return nil
 }
 
-// takeMove makes a move of the peer's.
+// takeMove applies a move of the peer.
 func (x *Exchange) takeMove(m move) error {
 	next, err := x.phase.afterMove(m)
 	if err != nil {
@@ -164,7 +163,7 @@ func (x *Exchange) Draft(messageID string) error {
 	return nil
 }
 
-// Resume continues with a task that asked, without sending anything.
+// Resume continues with an asking task without sending anything.
 func (x *Exchange) Resume(messageID string) error {
 	if err := x.makeMove(moveLook); err != nil {
 		return err
@@ -176,7 +175,7 @@ func (x *Exchange) Resume(messageID string) error {
 // Say sets the content of the message.
 func (x *Exchange) Say(parts []*a2a.Part) { x.parts = parts }
 
-// Asks reports whether the task waits for somebody.
+// Asks reports whether the task waits for an answer.
 func (x *Exchange) Asks() bool { return x.phase == phaseAsking }
 
 // Accepted reports whether the peer has the message.
@@ -185,7 +184,7 @@ func (x *Exchange) Accepted() bool { return x.phase.isAccepted() }
 // CloseMessage ends the text shown for the message.
 func (x *Exchange) CloseMessage() { x.at.Shown = x.output.shown.mark() }
 
-// ErrTimeUp ends the context of an exchange that took longer than it may.
+// ErrTimeUp is the cause when an exchange exceeds its time limit.
 var ErrTimeUp = errors.New("the endpoint's timeout has passed")
 
 // Ended returns why the exchange's context ended.
@@ -214,7 +213,7 @@ func (x *Exchange) lastingError(cut error) error {
 	return x.callFailure(cut)
 }
 
-// callFailure returns the error of an exchange that a call ended with.
+// callFailure returns the error of an exchange that a failed call ended.
 func (x *Exchange) callFailure(err error) error {
 	if _, ok := errors.AsType[*client.PeerError](err); ok {
 		return err
@@ -222,7 +221,7 @@ func (x *Exchange) callFailure(err error) error {
 	return x.Fail(client.Judge(err).Code, err.Error(), err)
 }
 
-// Abandon ends the task of an abandoned exchange, as far as possible.
+// Abandon ends the task of an abandoned exchange, if possible.
 func (x *Exchange) Abandon(ctx context.Context) {
 	if x.at.TaskID == "" || x.phase == phaseEnded {
 		return
@@ -240,16 +239,16 @@ func (x *Exchange) showState(state, text string) {
 	}
 }
 
-// MessageID returns the id of a message that a turn sends: the same one each
-// time, so that a peer knows a message that it has already.
+// MessageID returns the id of a turn's message: always the same, so that a peer recognizes a
+// repeated message.
 func MessageID(turnID string, step int) string {
 	return uuid.NewSHA1(messageSpace, []byte(turnID+"/"+strconv.Itoa(step))).String()
 }
 
 var messageSpace = uuid.MustParse("5be3b1c8-3c1c-4f0e-9d3c-0d2a6f6f7c51")
 
-// LearnLimit is how long an abandoned exchange reads on to learn which task it has
-// to end. Its owner has ten seconds to return.
+// LearnLimit is how long an abandoned exchange keeps reading to learn the id of the task to end.
+// Its owner has ten seconds to return.
 const LearnLimit = 4 * time.Second
 
 // withGrace returns a context for a call that may return the task's id. It outlives the

@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// Fruitless is how many streams in a row may bring nothing new before the task
-	// is looked at instead.
+	// Fruitless is the number of consecutive streams without news after which the task is polled.
 	Fruitless = 3
-	// Missing is how often a task may not be known before it is lost.
+	// Missing is how often a task may be unknown before it is lost.
 	Missing = 5
 )
 
-// followTask looks for the task until it has settled. What fails is tried again until
-// the time is up, unless that is of no use.
+// followTask follows the task until it has settled. Failures are retried until the time is up,
+// unless a retry is pointless.
 func (x *Exchange) followTask(ctx context.Context) error {
 	pause := x.peer.Pace()
 	idle, unknown := 0, 0
@@ -70,7 +69,7 @@ func (x *Exchange) readTask(ctx context.Context) reading {
 		if j := client.Judge(got.cut); j.Trouble == client.Passing || j.Trouble == client.Final {
 			return got
 		}
-		x.offers.noSubscribe = true // of a task that has ended there is no stream either
+		x.offers.noSubscribe = true // an ended task has no stream either
 	}
 	x.polled = true
 	task, cut := x.getTask(ctx)
@@ -96,7 +95,7 @@ func (x *Exchange) confirmTask(ctx context.Context) error {
 		task, cut := x.getTask(ctx)
 		switch {
 		case cut == nil && asks && (task.Status.State != x.at.State || x.wasAnswered(&task.Status)):
-			return nil // what is missing comes with the answer
+			return nil // the answer has what is missing
 		case cut == nil && (asks || task.Status.State.Terminal()):
 			return x.Take(ctx, task)
 		case full: // it may have had nothing to say
@@ -119,14 +118,13 @@ func (x *Exchange) confirmTask(ctx context.Context) error {
 	}
 }
 
-// hasNoArtifact reports whether the task has no artifact that is known. A peer may have
-// kept them for the task itself.
+// hasNoArtifact reports whether the task has no known artifact. A peer may return artifacts only
+// with the task itself.
 func (x *Exchange) hasNoArtifact() bool {
 	return x.output.joinedText() == "" && len(x.output.fileParts()) == 0
 }
 
-// progress is how far a task has come: what tells something new from the same
-// again.
+// progress is the progress of a task, to distinguish news from repetition.
 type progress struct {
 	state       a2a.TaskState
 	said        string

@@ -31,11 +31,11 @@ const (
 	phaseSent
 	// phaseWorking means that the peer's task is running.
 	phaseWorking
-	// phaseAsking has a task that waits for somebody.
+	// phaseAsking has a task that waits for an answer.
 	phaseAsking
 	// phaseReplied has a message as the answer, and no task.
 	phaseReplied
-	// phaseEnded has a task that has ended.
+	// phaseEnded has an ended task.
 	phaseEnded
 )
 
@@ -53,15 +53,15 @@ const (
 	moveDraft move = iota
 	// moveSend sends the message, or sends it again.
 	moveSend
-	// moveLook continues with a task that asked, without sending anything.
+	// moveLook continues with an asking task without sending anything.
 	moveLook
-	// moveAccept is the peer's task for the message.
+	// moveAccept means that the peer created a task.
 	moveAccept
-	// moveReply is an answer without a task.
+	// moveReply means that the peer answered without a task.
 	moveReply
-	// moveAsk is a task that waits for somebody.
+	// moveAsk means that the task waits for an answer.
 	moveAsk
-	// moveEnd is a task that ends.
+	// moveEnd means that the task has ended.
 	moveEnd
 )
 
@@ -89,13 +89,13 @@ func (p phase) afterMove(m move) (phase, error) {
 	return next, nil
 }
 
-// isSettled reports whether nothing more comes by itself.
+// isSettled reports whether nothing more comes without another message.
 func (p phase) isSettled() bool { return p == phaseAsking || p == phaseReplied || p == phaseEnded }
 
 // isAccepted reports whether the peer has the message.
 func (p phase) isAccepted() bool { return p == phaseWorking || p.isSettled() }
 
-// moveError is a move that a phase does not allow.
+// moveError reports a move that a phase does not allow.
 type moveError struct {
 	phase phase
 	move  move

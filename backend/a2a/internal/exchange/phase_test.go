@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Each phase allows the moves of the diagram, and refuses all others.
+// Each phase allows the moves of the diagram and rejects all others.
 func TestEveryMoveOfAnExchange(t *testing.T) {
 	t.Parallel()
 	const refused = phase(-1)
@@ -77,7 +77,7 @@ func exchangeIn(t *testing.T, p phase) *Exchange {
 	return x
 }
 
-// What a peer sends leads an exchange through its phases, or is refused.
+// Events from a peer move an exchange through its phases or are rejected.
 func TestEventsInEveryPhase(t *testing.T) {
 	t.Parallel()
 	const refused = phase(-1)
@@ -114,8 +114,7 @@ func TestEventsInEveryPhase(t *testing.T) {
 	}
 }
 
-// The position of an exchange leads back to its phase. Only what nobody has sent
-// yet may have been sent.
+// The position of an exchange determines its phase. Only unsent messages may have been sent.
 func TestAPositionLeadsBackToThePhase(t *testing.T) {
 	t.Parallel()
 	for from, want := range map[phase]phase{
@@ -140,7 +139,7 @@ func TestIDsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// Whatever events come: none of them panics, and what is shown is the text.
+// No sequence of events causes a panic, and the display equals the text.
 func FuzzTakeEvents(f *testing.F) {
 	for _, what := range []string{
 		`{"task":{"id":"t","status":{"state":"TASK_STATE_WORKING"},"artifacts":[{"artifactId":"a","parts":[{"text":"h"}]}]}}`,

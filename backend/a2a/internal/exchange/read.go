@@ -9,16 +9,15 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// reading is what came of reading events of the peer.
+// reading is the result of reading events from the peer.
 type reading struct {
-	// cut is why they broke off; nil when they ended, or enough is known.
+	// cut is why the events broke off; nil if they ended or enough is known.
 	cut error
 	// wrong is the error in received data. The exchange ends with it.
 	wrong error
 }
 
-// readEvents applies events until the task has settled, they end, or the context
-// has ended.
+// readEvents applies events until the task has settled, the events end, or ctx ends.
 func (x *Exchange) readEvents(ctx context.Context, events iter.Seq2[a2a.Event, error]) reading {
 	for ev, cut := range events {
 		if cut != nil {
@@ -34,7 +33,7 @@ func (x *Exchange) readEvents(ctx context.Context, events iter.Seq2[a2a.Event, e
 	return reading{}
 }
 
-// getTask asks for the task.
+// getTask fetches the task.
 func (x *Exchange) getTask(ctx context.Context) (*a2a.Task, error) {
 	conn, err := x.Connect(ctx)
 	if err != nil {
@@ -43,7 +42,7 @@ func (x *Exchange) getTask(ctx context.Context) (*a2a.Task, error) {
 	return conn.Client.GetTask(ctx, &a2a.GetTaskRequest{ID: x.at.TaskID, HistoryLength: x.peer.Options.HistoryLength})
 }
 
-// Connect returns how the peer is spoken to.
+// Connect returns the connection to the peer.
 func (x *Exchange) Connect(ctx context.Context) (*client.Connection, error) {
 	conn, err := x.peer.Connect(ctx)
 	if err == nil {

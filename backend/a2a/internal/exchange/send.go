@@ -10,12 +10,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
-// SendAttempts is how often a message is sent whose fate is not known.
+// SendAttempts is how often a message of unknown fate is sent.
 const SendAttempts = 4
 
-// deliverMessage sends the message, and reads the answer to its end. As long as the
-// fate of the message is unknown it is sent again, with the same id, while that is
-// safe.
+// deliverMessage sends the message and reads the response to its end. While the fate of the message
+// is unknown it is sent again with the same id, if that is safe.
 func (x *Exchange) deliverMessage(ctx context.Context) error {
 	pause, renewed := x.peer.Pace(), false
 	var cut error
@@ -37,7 +36,7 @@ func (x *Exchange) deliverMessage(ctx context.Context) error {
 		}
 		x.peer.NoteError(cut)
 		again := client.MayResend(cut) || x.at.Asked != "" && client.FailedInside(cut)
-		if client.Judge(cut).Trouble == client.Outdated && !renewed { // the card or the credential may be another one now
+		if client.Judge(cut).Trouble == client.Outdated && !renewed { // the card or credential may have changed
 			again, renewed = true, true
 		}
 		if !again || attempt == SendAttempts || client.OutlastsContext(ctx, client.RetryAfter(cut)) {
@@ -53,8 +52,8 @@ func (x *Exchange) deliverMessage(ctx context.Context) error {
 	return x.callFailure(cut)
 }
 
-// hasArrived reports whether a message to a task, that may have been sent before,
-// has arrived: the task does not show the question any more that it answers.
+// hasArrived reports whether a message to a task that may have been sent has arrived: the task no
+// longer shows the question it answers.
 func (x *Exchange) hasArrived(ctx context.Context) (bool, error) {
 	if x.at.TaskID == "" || x.at.Asked == "" {
 		return false, nil
@@ -72,7 +71,7 @@ func (x *Exchange) sendOnce(ctx context.Context) reading {
 	if cut != nil {
 		return reading{cut: cut}
 	}
-	first := x.phase == phaseDrafted && x.at.TaskID == "" // the peer has no state of it yet
+	first := x.phase == phaseDrafted && x.at.TaskID == "" // the peer does not know it yet
 	if err := x.makeMove(moveSend); err != nil {
 		return reading{wrong: err}
 	}

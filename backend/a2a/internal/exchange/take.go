@@ -19,11 +19,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// MaxID is how long the id of a task or context may be, in bytes.
+// MaxID is the maximum length of a task or context id in bytes.
 const MaxID = 512
 
-// Take applies an event of the peer's; all events pass through it. An error ends
-// the exchange.
+// Take applies an event from the peer; all events pass through it. An error ends the exchange.
 func (x *Exchange) Take(ctx context.Context, ev a2a.Event) error {
 	cleanEvent(ev)
 	switch ev := ev.(type) {
@@ -55,7 +54,7 @@ func (x *Exchange) Take(ctx context.Context, ev a2a.Event) error {
 	return x.Fail(client.CodeProtocol, "an event is empty", nil)
 }
 
-// passSnapshot records that something came after a snapshot of the task.
+// passSnapshot records that an event followed a snapshot of the task.
 func (x *Exchange) passSnapshot() {
 	if x.coverage == coverageSnapshot {
 		x.coverage = coverageFull
@@ -95,7 +94,7 @@ func (x *Exchange) takeTask(ctx context.Context, t *a2a.Task) error {
 		return err
 	}
 	if x.phase == phaseEnded && !t.Status.State.Terminal() {
-		return nil // what has ended does not go on
+		return nil // an ended task stays ended
 	}
 	for _, m := range t.History {
 		if m != nil && m.Role == a2a.MessageRoleAgent {
@@ -109,8 +108,8 @@ func (x *Exchange) takeTask(ctx context.Context, t *a2a.Task) error {
 	return x.takeStatus(&t.Status, t.Metadata)
 }
 
-// takeIDs checks and records the ids of an event. The position is stored when the
-// ids are seen for the first time, and so when the message has arrived.
+// takeIDs checks and records an event's ids. The position is stored when they are first seen, which
+// shows that the message has arrived.
 func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID string) error {
 	at := &x.at
 	inPath := x.conn != nil && x.conn.Iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON
@@ -153,8 +152,7 @@ func idProblem(id string, inPath bool) string {
 	return ""
 }
 
-// takeStatus applies the state of the task. A task that has ended stays so. Unknown
-// states count as working.
+// takeStatus applies the task's state. An ended task stays ended. Unknown states count as working.
 func (x *Exchange) takeStatus(s *a2a.TaskStatus, metadata map[string]any) error {
 	x.takeReport(metadata)
 	if x.phase == phaseEnded {
@@ -178,7 +176,7 @@ func (x *Exchange) takeStatus(s *a2a.TaskStatus, metadata map[string]any) error 
 	return x.hooks.Exceeded()
 }
 
-// followState makes the move that a state of the task is.
+// followState makes the move for a task's state.
 func (x *Exchange) followState(s *a2a.TaskStatus) error {
 	switch {
 	case s.State.Terminal():
@@ -190,9 +188,8 @@ func (x *Exchange) followState(s *a2a.TaskStatus) error {
 	}
 }
 
-// takeReport counts the reported usage of the task. A report is of the whole task
-// so far, so only the difference to the last one counts. An unreadable report
-// counts for nothing.
+// takeReport counts the reported usage of the task. A report covers the whole task so far, so only
+// the difference from the last one counts. An unreadable report is ignored.
 func (x *Exchange) takeReport(metadata map[string]any) {
 	if x.conn == nil || !x.conn.Extension {
 		return
@@ -237,13 +234,13 @@ func (x *Exchange) limitError(err error) error {
 	return err
 }
 
-// stateName returns the state of a task as it is shown: working, input_required.
+// stateName returns the display name of a task's state: working, input_required.
 func stateName(s a2a.TaskState) string {
 	return clip.Text(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")))
 }
 
-// questionFingerprint tells one question of a task from another: "" where the peer gives
-// nothing that does.
+// questionFingerprint distinguishes a task's questions: "" if the peer sends nothing to distinguish
+// them.
 func questionFingerprint(s *a2a.TaskStatus) string {
 	var id, at string
 	if s.Message != nil {
@@ -265,7 +262,7 @@ func (x *Exchange) wasAnswered(s *a2a.TaskStatus) bool {
 	return question != "" && question == x.at.Asked
 }
 
-// messageText returns the text of a message of the peer's; "" for none.
+// messageText returns the text of a peer's message; "" for nil.
 func messageText(m *a2a.Message) string {
 	if m == nil {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// CanceledError is a task that the peer canceled.
+// CanceledError reports a task that the peer canceled.
 type CanceledError struct{ said string }
 
 func (e *CanceledError) Error() string {
@@ -51,7 +51,7 @@ func (x *Exchange) Answer() (string, error) {
 	return text, nil
 }
 
-// Text returns the text of the artifacts that came so far.
+// Text returns the text of the artifacts received so far.
 func (x *Exchange) Text() string { return x.output.joinedText() }
 
 // Files returns the images and files of the artifacts.

@@ -40,7 +40,7 @@ type Turn struct {
 	SessionID, TurnID string
 	// RuntimeTurnID is the turn of the runtime.
 	RuntimeTurnID string
-	// Tools are those that the turn may use, sorted by name.
+	// Tools are the turn's tools, sorted by name.
 	Tools []Tool
 	// Connections are the provider's connections, by name.
 	Connections map[string]Connection
@@ -56,19 +56,19 @@ func (t *Turn) accepts(grant string) bool {
 	return t.Earlier != "" && subtle.ConstantTimeCompare([]byte(HashGrant(grant)), []byte(t.Earlier)) == 1
 }
 
-// CallQueue takes the calls of one turn, and hands them to the worker of the turn.
+// CallQueue accepts the calls of one turn and passes them to the turn's worker.
 type CallQueue struct {
 	Turn
 	// Grant proves that a call belongs to the turn.
 	Grant string
 
 	mu sync.Mutex
-	// waiting is closed while there are calls to take.
+	// waiting is closed while calls are queued.
 	waiting chan struct{}
-	// calls are all that were made, by id, and queue those that nobody took yet.
+	// calls holds all calls by id, and queue those not taken yet.
 	calls map[string]*pending
 	queue []*pending
-	// unsettled is how many calls have no outcome yet.
+	// unsettled counts the calls without an outcome.
 	unsettled int
 	// over is closed when the turn has ended.
 	over   chan struct{}
@@ -88,15 +88,14 @@ func newCallQueue(t *Turn) *CallQueue {
 	return &CallQueue{Turn: *t, waiting: make(chan struct{}), calls: map[string]*pending{}, over: make(chan struct{})}
 }
 
-// Waiting returns a channel that is closed as soon as there are calls to take.
+// Waiting returns a channel that is closed once calls are queued.
 func (d *CallQueue) Waiting() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.waiting
 }
 
-// TakeCalls returns up to a number of calls that nobody took yet, in the order in
-// which they came.
+// TakeCalls takes up to most queued calls, in order of arrival.
 func (d *CallQueue) TakeCalls(most int) []Call {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +111,7 @@ func (d *CallQueue) TakeCalls(most int) []Call {
 	return taken
 }
 
-// HasCalls reports whether there are calls to take.
+// HasCalls reports whether calls are queued.
 func (d *CallQueue) HasCalls() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +129,7 @@ func (d *CallQueue) SettleCall(id string, outcome Outcome) {
 		d.calls[id] = p
 	}
 	select {
-	case <-p.done: // it keeps the answer that it has
+	case <-p.done: // it keeps its answer
 	default:
 		if p.entered {
 			d.unsettled--
@@ -140,8 +139,8 @@ func (d *CallQueue) SettleCall(id string, outcome Outcome) {
 	}
 }
 
-// makeCall queues a call, unless it is known, and waits for its outcome. ok is false if
-// the turn ended before.
+// makeCall queues a call, unless it is known, and waits for its outcome. ok is false if the turn
+// ended first.
 func (d *CallQueue) makeCall(ctx context.Context, c Call) (outcome Outcome, ok bool, err error) {
 	p, known, err := d.enterCall(c)
 	if err != nil {
@@ -163,8 +162,8 @@ func (d *CallQueue) makeCall(ctx context.Context, c Call) (outcome Outcome, ok b
 	}
 }
 
-// enterCall returns the call with an id, which it queues if it is new; nil when the
-// turn has ended or too many calls wait.
+// enterCall returns the call with an id and queues it if it is new; nil if the turn has ended or
+// too many calls wait.
 func (d *CallQueue) enterCall(c Call) (p *pending, known bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -192,7 +191,7 @@ func (p *pending) sameAs(c *Call) bool {
 	return p.Tool == "" || p.Tool == c.Tool && bytes.Equal(p.Arguments, c.Arguments)
 }
 
-// close refuses all calls from now on, also those that wait.
+// close rejects all waiting and future calls.
 func (d *CallQueue) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

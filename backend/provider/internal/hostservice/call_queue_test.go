@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestTheCallsThatWaitAreLimited makes as many calls as may wait, and one more, which is
-// accepted once another has its result.
+// TestTheCallsThatWaitAreLimited makes the maximum number of waiting calls and one more, which is
+// accepted once another call has its result.
 func TestTheCallsThatWaitAreLimited(t *testing.T) {
 	s, one, two := hosting(t, "desk", nil)
 	execute := func(turn *CallQueue, id string) error {

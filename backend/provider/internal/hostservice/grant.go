@@ -14,7 +14,7 @@ import (
 const (
 	issuer   = "agentruntime"
 	audience = "agent-host"
-	// maxGrant bounds a grant, which is checked before anything else is known.
+	// maxGrant limits a grant, which is checked first.
 	maxGrant = 4 << 10
 )
 
@@ -26,8 +26,7 @@ type grantClaims struct {
 	Turn     string `json:"turn"`
 }
 
-// errGrant reports a grant that is not valid. It does not say why: a forger
-// learns nothing.
+// errGrant reports an invalid grant. It gives no reason, so that a forger learns nothing.
 var errGrant = errors.New("the run grant is not valid")
 
 // signGrant returns the grant of a turn. process distinguishes grants of this process from

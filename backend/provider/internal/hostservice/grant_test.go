@@ -31,7 +31,7 @@ func hosting(t *testing.T, provider string, key []byte) (s *Service, one, two *C
 	return s, open("t1"), open("t2")
 }
 
-// calls are the requests of the service, each of which shows a grant.
+// calls are the requests to the service, each of which presents a grant.
 var calls = map[string]func(s *Service, grant, session, turn string) error{
 	"ListTools": func(s *Service, grant, session, turn string) error {
 		_, err := s.ListTools(context.Background(), &providerproto.ListAgentToolsRequest{SessionId: session, TurnId: turn, RunGrant: grant})
@@ -115,7 +115,7 @@ func TestAGrantOutlivesARestart(t *testing.T) {
 	t.Cleanup(s.Close)
 	for method, call := range calls {
 		s.CloseTurn("t1")
-		called := make(chan error, 1) // maybe before the turn is taken up
+		called := make(chan error, 1) // possibly before the turn starts
 		go func() { called <- call(s, before.Grant, "s", "t1") }()
 		if _, err := s.Open(&Turn{SessionID: "s", TurnID: "t1", Until: time.Now().Add(time.Hour), Earlier: HashGrant(before.Grant),
 			Connections: map[string]Connection{"bank": {}}}); err != nil {

@@ -23,8 +23,8 @@ const (
 	maxSearchText = 1200
 )
 
-// ListTools lists the tools of a turn, or with a query those that match it, the best
-// first. The token of a page is a number of tools to skip.
+// ListTools lists the tools of a turn, or with a query the matching ones, best first. A page's
+// token is the number of tools to skip.
 func (s *Service) ListTools(ctx context.Context, req *providerproto.ListAgentToolsRequest) (*providerproto.ListAgentToolsResponse, error) {
 	d, err := s.callsOf(ctx, req.GetRunGrant(), req.GetSessionId(), req.GetTurnId())
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Service) ListTools(ctx context.Context, req *providerproto.ListAgentToo
 	return out, nil
 }
 
-// matchTools returns the tools that contain a word of a query, ranked by how many they
-// contain; all without a query.
+// matchTools returns the tools that contain a word of the query, ranked by the number of such
+// words; all without a query.
 func matchTools(all []Tool, query string) []*Tool {
 	words := strings.Fields(strings.ToLower(query))
 	found, score := make([]*Tool, 0, len(all)), make(map[*Tool]int, len(all))
@@ -77,7 +77,7 @@ func matchTools(all []Tool, query string) []*Tool {
 	return found
 }
 
-// listedTool returns a tool as providers see it. Its id and its name are the same.
+// listedTool returns a tool in the form for providers. Its id and name are equal.
 func listedTool(t *Tool) *providerproto.ListedAgentTool {
 	input := string(t.Parameters)
 	if len(input) > maxSchema || input == "" {

@@ -23,7 +23,7 @@ type invocation interface {
 	GetInvocationToken() string
 }
 
-// manage answers a request into out.
+// manage handles a request and fills in out.
 func manage[Out proto.Message](ctx context.Context, s managerServer, in invocation, out Out) (Out, error) {
 	claims, _, err := checkGrant(s.key, in.GetInvocationToken(), time.Now())
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package hostservice serves what providers call back for while they work on a turn:
-// they list the turn's tools, run them, and get connections. Each call shows the grant
-// of its turn, which ends with the turn.
+// Package hostservice serves the calls that providers make while they work on a turn: they list the
+// turn's tools, run them, and get connections. Each call presents its turn's grant, which ends with
+// the turn.
 package hostservice
 
 import (
@@ -24,13 +24,13 @@ import (
 // maxMessage bounds a request, in bytes.
 const maxMessage = 16 << 20
 
-// maxUnsettled is how many calls of a turn may wait for their outcome at once.
+// maxUnsettled is the maximum number of a turn's calls without an outcome.
 const maxUnsettled = 1024
 
 // errReused reports that an id names another call already.
 var errReused = errors.New("the id of the call belongs to another call")
 
-// errTooMany reports that a turn makes too many calls at once.
+// errTooMany reports too many concurrent calls of a turn.
 var errTooMany = fmt.Errorf("%d tool calls of the turn already wait for their result", maxUnsettled)
 
 // Service is the host service of one provider. It is safe for concurrent use.
@@ -39,9 +39,9 @@ type Service struct {
 
 	provider string
 	key      []byte
-	// manager returns who answers AgentManagerHost; nil for nobody.
+	// manager returns the handler of AgentManagerHost, or nil.
 	manager func() providerproto.Manager
-	// process tells the grants of this process from earlier ones.
+	// process distinguishes this process's grants from earlier ones.
 	process string
 	server  *grpc.Server
 	serving sync.WaitGroup
@@ -52,12 +52,11 @@ type Service struct {
 	opened chan struct{}
 }
 
-// adoptTime is how long a call of a turn that an earlier process began waits until the
-// turn is taken up here.
+// adoptTime is how long a call of an earlier process's turn waits until the turn continues here.
 const adoptTime = 10 * time.Second
 
-// New returns the service of a provider. An empty key is replaced by a random one. Grants
-// of an earlier process are then known by their hash alone.
+// New returns the service of a provider. An empty key is replaced by a random one; grants of an
+// earlier process are then only known by their hash.
 func New(provider string, key []byte, manager func() providerproto.Manager) *Service {
 	if len(key) == 0 {
 		key = make([]byte, 32)
@@ -70,7 +69,7 @@ func New(provider string, key []byte, manager func() providerproto.Manager) *Ser
 	return s
 }
 
-// continueTrace puts a call into the trace that it names.
+// continueTrace adds a call to the trace that it names.
 func continueTrace(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
 		ctx = telemetry.ExtractMetadata(ctx, md)
@@ -89,8 +88,8 @@ func (s *Service) Close() {
 	s.serving.Wait()
 }
 
-// Open lets a turn call back until Close is called for it. A turn that is open already
-// keeps its calls, with the calls that wait there.
+// Open lets a turn call back until Close is called for it. A turn that is already open keeps its
+// queue and its waiting calls.
 func (s *Service) Open(t *Turn) (*CallQueue, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,7 @@ func (s *Service) Open(t *Turn) (*CallQueue, error) {
 	return d, nil
 }
 
-// forgetExpired drops turns whose grant has expired: nobody will end them.
+// forgetExpired removes turns with an expired grant, which would never be closed.
 func (s *Service) forgetExpired(now time.Time) {
 	for id, d := range s.turns {
 		if now.After(d.Until) {
@@ -130,8 +129,8 @@ func (s *Service) CloseTurn(turnID string) {
 	}
 }
 
-// callsOf returns the calls of the turn that a grant is for. A call of a turn that an
-// earlier process began may come before the turn is taken up here, and waits for that.
+// callsOf returns the calls of a grant's turn. A call of an earlier process's turn may arrive
+// before the turn continues here, and waits for it.
 func (s *Service) callsOf(ctx context.Context, grant, session, turn string) (*CallQueue, error) {
 	claims, signed, err := checkGrant(s.key, grant, time.Now())
 	if err != nil {

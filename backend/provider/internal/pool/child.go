@@ -11,25 +11,24 @@ import (
 	"github.com/agentruntime/agentruntime/internal/process"
 )
 
-// pipeDelay is how long the output is waited for when the program has ended but
-// something that it started still holds it.
+// pipeDelay is how long to wait for output after the program has ended while its child processes
+// still hold the pipe.
 const pipeDelay = time.Second
 
-// inherited are the runtime's variables that a provider gets, in addition to those that every
-// program gets.
+// inherited are the runtime's variables that a provider gets besides those that every program gets.
 var inherited = []string{"TZ", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 
-// child is a provider that was started here.
+// child is a provider process that was started here.
 type child struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	exited chan struct{}
-	// err is how it ended; it is there once exited is closed.
+	// err is its exit error, available once exited is closed.
 	err error
 }
 
-// startChild starts the program of a provider, which is to listen on a socket, and to
-// call the host back on another one.
+// startChild starts a provider's program, which must listen on one socket and call the host back on
+// another.
 func (s *Settings) startChild(socket, hostSocket string) (*child, error) {
 	path, err := process.Find(s.Command[0], s.Dir, s.Env)
 	if err != nil {
@@ -51,7 +50,7 @@ func (s *Settings) startChild(socket, hostSocket string) (*child, error) {
 	cmd.Args[0], cmd.Dir, cmd.Env = s.Command[0], s.Dir, process.Environment(env)
 	cmd.WaitDelay = pipeDelay
 	process.Separate(cmd)
-	stdin, err := cmd.StdinPipe() // it ends with the runtime, which tells the provider
+	stdin, err := cmd.StdinPipe() // its end tells the provider that the runtime ended
 	if err != nil {
 		return nil, fmt.Errorf("start the provider: %w", err)
 	}
@@ -66,8 +65,7 @@ func (s *Settings) startChild(socket, hostSocket string) (*child, error) {
 	return c, nil
 }
 
-// runProcess starts the program and waits for its end. It ends the processes that were
-// left running.
+// runProcess starts the program and waits for its end. It kills processes that were left running.
 func (c *child) runProcess(started chan<- error, logs *process.LineWriter) {
 	err := process.StartTied(c.cmd)
 	started <- err
@@ -80,7 +78,7 @@ func (c *child) runProcess(started chan<- error, logs *process.LineWriter) {
 	close(c.exited)
 }
 
-// stop asks the program to end, and ends it if it does not.
+// stop asks the program to end, and kills it if it does not.
 func (c *child) stop() {
 	_ = process.Terminate(c.cmd)
 	end := time.AfterFunc(stopPatience, func() { _ = process.Kill(c.cmd) })
@@ -88,7 +86,7 @@ func (c *child) stop() {
 	<-c.exited
 }
 
-// kill ends the program at once.
+// kill ends the program immediately.
 func (c *child) kill() {
 	_ = process.Kill(c.cmd)
 	<-c.exited

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// holdReady is what a connection waits for that can be used, before it says that it is made.
-// gRPC has calls use it first, so a thread that has to wait in between has the same effect.
+// holdReady blocks a usable connection before it is reported ready. gRPC lets calls use the
+// connection first, so a waiting thread has the same effect.
 var holdReady chan struct{}
 
 const holdingName = "pick_first_and_hold"

@@ -21,8 +21,8 @@ import (
 // maxMessage bounds an answer of a provider, in bytes.
 const maxMessage = 64 << 20
 
-// dialProvider returns a connection to a provider, which is made when it is used. Its own options
-// come after more.
+// dialProvider returns a connection to a provider, which connects on first use. Its own options
+// follow more.
 func dialProvider(address string, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, append(more,
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithAuthority("localhost"),
@@ -37,7 +37,7 @@ func dialProvider(address string, more ...grpc.DialOption) (*grpc.ClientConn, er
 // boundless marks the context of a call without a time limit.
 type boundless struct{}
 
-// WithoutTimeout returns a context whose calls to a provider take as long as the context lasts.
+// WithoutTimeout returns a context whose calls to a provider are limited only by the context.
 func WithoutTimeout(ctx context.Context) context.Context {
 	return context.WithValue(ctx, boundless{}, true)
 }
@@ -77,8 +77,8 @@ func (s *Settings) identifyProvider(ctx context.Context, conn *grpc.ClientConn) 
 	return awaitConnected(ctx, conn)
 }
 
-// awaitConnected waits until a connection that was used says that it is made: calls can be
-// made, and answered, before it does.
+// awaitConnected waits until a used connection reports that it is ready: calls can be made and
+// answered before it does.
 func awaitConnected(ctx context.Context, conn *grpc.ClientConn) error {
 	conn.Connect() // if it broke meanwhile
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
@@ -101,7 +101,7 @@ func (s *Settings) prepareProvider(ctx context.Context, conn *grpc.ClientConn) (
 	return capabilitiesOf(ctx, conn)
 }
 
-// configure hands the provider its configuration and starts it.
+// configure sends the provider its configuration and starts it.
 func (s *Settings) configure(ctx context.Context, life providerproto.ProviderLifecycleClient) error {
 	limited, cancel := context.WithTimeout(ctx, configureTimeout)
 	defer cancel()

@@ -15,22 +15,22 @@ import (
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 )
 
-// ErrClosed reports a pool that was closed, or is about to.
+// ErrClosed reports a pool that is closed or closing.
 var ErrClosed = errors.New("the provider is shut down")
 
-// Pool is the processes of a provider. It is safe for concurrent use.
+// Pool manages a provider's processes. It is safe for concurrent use.
 type Pool struct {
 	settings Settings
 
 	running sync.WaitGroup
-	// sockets are for processes, and listener is where a provider that is running calls
-	// back; neither is there until a slot was made.
+	// sockets are for processes, and listener is where a running provider calls back; both are nil
+	// until a slot is created.
 	sockets  *sockets
 	listener net.Listener
 
 	mu    sync.Mutex
 	slots []*slot
-	// period is the one in which the slots were made. It ends with Rest and Close.
+	// period is the period in which the slots were created. It ends with Rest and Close.
 	period *period
 	// changed is closed and replaced when a slot or the number of turns changes.
 	changed         chan struct{}
@@ -41,7 +41,7 @@ type Pool struct {
 	order  *list.List
 }
 
-// period is the time in which the processes of a pool are used.
+// period is a period in which a pool's processes are used.
 type period struct {
 	// turns is the context of turns, and slots the context of the slots' goroutines.
 	turns, slots       context.Context //nolint:containedctx // those of the turns and slots
@@ -55,7 +55,7 @@ func newPeriod() *period {
 	return p
 }
 
-// stuck is a session and its slot.
+// stuck assigns a session to a slot.
 type stuck struct {
 	session string
 	slot    *slot
@@ -66,7 +66,7 @@ func New(s Settings) *Pool {
 	return &Pool{settings: s, period: newPeriod(), changed: make(chan struct{}), sticky: map[string]*list.Element{}, order: list.New()}
 }
 
-// Start fills MinReady slots. It returns at once.
+// Start fills MinReady slots. It does not block.
 func (p *Pool) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *Pool) Start() error {
 	return nil
 }
 
-// addSlot makes a slot and has it filled. The caller holds the lock.
+// addSlot creates a slot and starts filling it. The caller holds the lock.
 func (p *Pool) addSlot() error {
 	if len(p.slots) == 0 {
 		if err := p.prepareSockets(); err != nil {
@@ -138,7 +138,7 @@ func (p *Pool) removeSockets() error {
 	return err
 }
 
-// setSlot changes a slot, and wakes those who wait for one.
+// setSlot changes a slot and wakes the waiters for one.
 func (p *Pool) setSlot(_ *slot, change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +146,7 @@ func (p *Pool) setSlot(_ *slot, change func()) {
 	p.wakeWaiting()
 }
 
-// wakeWaiting wakes those who wait for a change. The caller holds the lock.
+// wakeWaiting wakes all waiters for a change. The caller holds the lock.
 func (p *Pool) wakeWaiting() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -174,8 +174,8 @@ func (p *Pool) Acquire(ctx context.Context, session string) (*Lease, error) {
 	return p.acquire(ctx, session, false)
 }
 
-// AcquireFirst returns a process, or why a start failed, if none is ready: it does not
-// wait for another start.
+// AcquireFirst returns a process, or the start failure if none is ready: it does not wait for
+// another start.
 func (p *Pool) AcquireFirst(ctx context.Context) (*Lease, error) { return p.acquire(ctx, "", true) }
 
 // Capabilities returns the capabilities of a ready process; nil while none is ready.
@@ -228,7 +228,7 @@ func (p *Pool) startFailure() error {
 	return nil
 }
 
-// tryAcquire returns a process for a session if one is ready, or what to wait for.
+// tryAcquire returns a process for a session if one is ready, or a channel to wait for.
 func (p *Pool) tryAcquire(session string) (*Lease, <-chan struct{}, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -253,8 +253,7 @@ func (p *Pool) tryAcquire(session string) (*Lease, <-chan struct{}, error) {
 	return &Lease{Instance: s.instance, slot: s}, nil, nil
 }
 
-// slotOf returns the slot that a session belongs to, or nil. A slot that stays empty
-// has no sessions.
+// slotOf returns the slot of a session, or nil. A slot that stays empty has no sessions.
 func (p *Pool) slotOf(session string) *slot {
 	e := p.sticky[session]
 	if e == nil {
@@ -267,8 +266,8 @@ func (p *Pool) slotOf(session string) *slot {
 	return nil
 }
 
-// chooseSlot returns the slot that has the least to do, or nil while none is ready. When
-// all have something to do, another one is made, if there may be more.
+// chooseSlot returns the least busy slot, or nil if none is ready. If all are busy it creates
+// another one, up to the limit.
 func (p *Pool) chooseSlot() (best *slot, err error) {
 	dead := 0
 	for _, s := range p.slots {
@@ -313,16 +312,15 @@ func (p *Pool) unstick(e *list.Element) {
 	known.slot.sessions--
 }
 
-// EndOfTurns returns the context that turns end with: it is canceled when Close or Rest does
-// not wait for them any longer.
+// EndOfTurns returns the context that ends turns: it is canceled when Close or Rest stops waiting
+// for them.
 func (p *Pool) EndOfTurns() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.period.turns
 }
 
-// Close waits until the turns have ended, for DrainTimeout at most, and ends the
-// processes.
+// Close waits for turns to end, at most DrainTimeout, and ends the processes.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -345,7 +343,7 @@ func (p *Pool) Rest() error {
 		return nil
 	}
 	ended := p.period
-	p.resting, p.period = true, newPeriod() // turns that come from now on wait for the next one
+	p.resting, p.period = true, newPeriod() // new turns wait for the next period
 	p.wakeWaiting()
 	p.mu.Unlock()
 	err := p.endPeriod(ended)
@@ -367,7 +365,8 @@ func (p *Pool) endPeriod(ended *period) error {
 	return p.removeSockets()
 }
 
-// awaitTurns waits until no turn is worked on, for a time at most, and returns how many are.
+// awaitTurns waits, at most for limit, until no turn is running, and returns the number still
+// running.
 func (p *Pool) awaitTurns(limit time.Duration) (turns int) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -390,7 +389,7 @@ func (p *Pool) awaitTurns(limit time.Duration) (turns int) {
 	}
 }
 
-// Sessions returns how many sessions each slot has.
+// Sessions returns the number of sessions of each slot.
 func (p *Pool) Sessions() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,26 +25,24 @@ type Settings struct {
 	// Host listens for it; empty if it needs no tools.
 	Address, HostAddress string
 
-	// MinReady slots are filled from the start, MaxReady at most.
+	// MinReady slots are filled initially; there are at most MaxReady.
 	MinReady, MaxReady int
-	// StartupTimeout bounds a start, HealthInterval is the time between two looks, and
-	// DrainTimeout how long Close waits for turns.
+	// StartupTimeout limits a start, HealthInterval is the time between two health checks, and
+	// DrainTimeout is how long Close waits for turns.
 	StartupTimeout, HealthInterval, DrainTimeout time.Duration
-	// NeverRestart leaves a slot empty whose process has ended.
+	// NeverRestart leaves a slot empty after its process has ended.
 	NeverRestart bool
 }
 
 const (
-	// stopPatience is how long a process may take to end when it is asked to.
+	// stopPatience is how long a process may take to stop when asked.
 	stopPatience = 2 * time.Second
-	// endPatience is how long turns may take to end when they are told to.
+	// endPatience is how long turns may take to end when canceled.
 	endPatience = 6 * time.Second
-	// configureTimeout bounds the configuration of a provider, callTimeout each other
-	// call to it.
+	// configureTimeout limits configuring a provider, callTimeout each other call to it.
 	configureTimeout = 30 * time.Second
 	callTimeout      = 30 * time.Second
-	// healthTimeout bounds a look at its health; maxUnhealthy looks in a row that fail
-	// replace it.
+	// healthTimeout limits a health check; maxUnhealthy consecutive failures replace the process.
 	healthTimeout = 5 * time.Second
 	maxUnhealthy  = 2
 	// firstBackoff and lastBackoff are the shortest and longest pause before a slot starts
@@ -52,9 +50,9 @@ const (
 	firstBackoff = 100 * time.Millisecond
 	lastBackoff  = 30 * time.Second
 	steadyTime   = 30 * time.Second
-	// readyPoll is the time between two looks at a provider that is not ready yet.
+	// readyPoll is the interval for polling a provider that is not ready yet.
 	readyPoll = 20 * time.Millisecond
-	// maxSticky is how many sessions are remembered.
+	// maxSticky is the maximum number of remembered sessions.
 	maxSticky = 20_000
 	// protocolVersion is the version of the protocol.
 	protocolVersion = 3

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Instance is one process of a provider, from when it is ready until it is lost.
+// Instance is one process of a provider, from readiness until it is lost.
 type Instance struct {
 	providerproto.AgentProviderClient
 	// Capabilities are the process's capabilities.
@@ -31,28 +31,28 @@ type Instance struct {
 	Elsewhere bool
 
 	conn *grpc.ClientConn
-	// lost is closed when the process is gone.
+	// lost is closed when the process is lost.
 	lost chan struct{}
 }
 
-// Lost is closed when the process is gone.
+// Lost is closed when the process is lost.
 func (i *Instance) Lost() <-chan struct{} { return i.lost }
 
-// slot is a place for a process. Its fields belong to the pool's lock.
+// slot is a place for a process. Its fields are guarded by the pool's lock.
 type slot struct {
 	pool   *Pool
 	number int
-	// instance is the process that is ready; nil while no process is.
+	// instance is the ready process; nil if absent.
 	instance *Instance
-	// failure is why the last start failed; nil if it did not.
+	// failure is why the last start failed; nil if it succeeded.
 	failure error
-	// dead is set when the slot stays empty.
+	// dead is set if the slot stays empty.
 	dead bool
-	// turns are being worked on, and sessions belong to the slot.
+	// turns counts the running turns, and sessions the slot's sessions.
 	turns, sessions int
 }
 
-// errNotRunning reports a provider whose process has ended and is not started again.
+// errNotRunning reports a provider whose process has ended and is not restarted.
 var errNotRunning = errors.New("the provider has ended and is not started again")
 
 // fillSlot keeps a process in a slot until the context ends.
@@ -85,8 +85,7 @@ func (p *Pool) fillSlot(ctx context.Context, s *slot) {
 	}
 }
 
-// runInstance runs one process until it ends, is unhealthy or the context ends, and
-// returns why.
+// runInstance runs one process until it ends, is unhealthy or ctx ends, and returns the reason.
 func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 	starting, cancel := context.WithTimeoutCause(ctx, p.settings.StartupTimeout, fmt.Errorf("the provider was not ready within %s", p.settings.StartupTimeout))
 	defer cancel()
@@ -107,10 +106,10 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 	if err != nil {
 		return fmt.Errorf("connect to the provider: %w", err)
 	}
-	defer conn.Close() // nothing is written any more
+	defer conn.Close() // nothing is written anymore
 	err = p.settings.identifyProvider(starting, conn)
 	var broken <-chan struct{}
-	if c == nil { // a process that was started here is lost when it ends
+	if c == nil { // a process started here is lost when it ends
 		var stopWatching func()
 		broken, stopWatching = watchConnection(ctx, conn)
 		defer stopWatching()
@@ -134,7 +133,7 @@ func (p *Pool) runInstance(ctx context.Context, s *slot) (err error) {
 	return p.watchHealth(ctx, i, c, exited, broken)
 }
 
-// endWith calls cancel when a channel is closed before a context ends.
+// endWith calls cancel if closed is closed before ctx ends.
 func endWith(ctx context.Context, closed <-chan struct{}, cancel context.CancelFunc) (stop func()) {
 	over := make(chan struct{})
 	go func() {
@@ -148,7 +147,7 @@ func endWith(ctx context.Context, closed <-chan struct{}, cancel context.CancelF
 	return func() { cancel(); <-over }
 }
 
-// explainStart adds to why a start failed how the process ended, or that its time was up.
+// explainStart adds to a start failure how the process ended, or that its time was up.
 func explainStart(ctx context.Context, c *child, err error) error {
 	if c != nil {
 		select {
@@ -182,7 +181,7 @@ func (p *Pool) launch(s *slot) (address string, c *child, end func(), err error)
 		return "", nil, nil, fmt.Errorf("listen for the provider: %w", err)
 	}
 	p.settings.Host.Serve(listener)
-	// The SDKs of Gestalt understand no other form of a path.
+	// The Gestalt SDKs support no other form of a path.
 	if c, err = p.settings.startChild(socket, "unix://"+hostSocket); err != nil {
 		_ = listener.Close()
 		return "", nil, nil, err
@@ -190,8 +189,7 @@ func (p *Pool) launch(s *slot) (address string, c *child, end func(), err error)
 	return "unix:" + socket, c, func() { _ = listener.Close() }, nil
 }
 
-// watchHealth looks at a provider from time to time, until it ends, is unhealthy or the
-// context ends.
+// watchHealth checks a provider's health periodically, until it ends, is unhealthy or ctx ends.
 func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited, broken <-chan struct{}) error {
 	life := providerproto.NewProviderLifecycleClient(i.conn)
 	ticker := time.NewTicker(p.settings.HealthInterval)
@@ -220,9 +218,9 @@ func (p *Pool) watchHealth(ctx context.Context, i *Instance, c *child, exited, b
 	}
 }
 
-// watchConnection returns a channel that is closed when a connection breaks that was made to
-// a provider that was not started here: another process may answer then, which knows nothing
-// of its configuration. stop ends the watch.
+// watchConnection returns a channel that is closed when the connection to a provider not started
+// here breaks: another process, which lacks its configuration, may answer then. stop ends the
+// watch.
 func watchConnection(ctx context.Context, conn *grpc.ClientConn) (broken <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	closed := make(chan struct{})
@@ -235,10 +233,10 @@ func watchConnection(ctx context.Context, conn *grpc.ClientConn) (broken <-chan 
 	return closed, func() { cancel(); watching.Wait() }
 }
 
-// errDisconnected reports a provider that was not started here.
+// errDisconnected reports a lost provider that was not started here.
 var errDisconnected = errors.New("the connection broke")
 
-// errExited reports a process that has ended although nobody asked it to.
+// errExited reports a process that ended unexpectedly.
 var errExited = errors.New("unexpected end")
 
 // checkHealth returns why a provider is not healthy, or nil.

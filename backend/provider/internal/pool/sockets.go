@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// socketsPrefix begins the names of directories for sockets. It is short: the paths of
-	// sockets are limited.
+	// socketsPrefix is the prefix of the socket directories' names. It is short because socket
+	// paths are limited.
 	socketsPrefix = "agentprovider"
-	// socketsLock is the file of a directory that the process holds a lock of which made it.
+	// socketsLock is a directory's file that is locked by the process that created the directory.
 	socketsLock = "lock"
-	// socketsUnlocked is the name of that file until it is locked: a file with the name
-	// socketsLock that nobody has locked was left behind.
+	// socketsUnlocked is that file's name until it is locked: an unlocked file named socketsLock
+	// was left behind.
 	socketsUnlocked = "unlocked"
-	// makingTime is how long a process may take to lock the directory that it has made.
+	// makingTime is how long a process may take to lock its new directory.
 	makingTime = time.Minute
 )
 
@@ -29,8 +29,7 @@ type sockets struct {
 	lock *os.File
 }
 
-// makeSockets makes a directory, after it has removed those that other processes left
-// behind which were killed.
+// makeSockets removes directories left behind by killed processes and creates a new one.
 func makeSockets() (*sockets, error) {
 	removeAbandoned(os.TempDir())
 	dir, err := os.MkdirTemp("", socketsPrefix)
@@ -48,7 +47,7 @@ func makeSockets() (*sockets, error) {
 	return s, nil
 }
 
-// remove removes the directory. A nil one has none.
+// remove removes the directory. A nil s has none.
 func (s *sockets) remove() error {
 	if s == nil {
 		return nil
@@ -56,8 +55,8 @@ func (s *sockets) remove() error {
 	return errors.Join(os.RemoveAll(s.dir), s.lock.Close())
 }
 
-// removeAbandoned removes the directories of processes that have ended without doing it
-// themselves. What cannot be removed stays: it is in nobody's way.
+// removeAbandoned removes the directories of processes that ended without doing so. It ignores
+// errors, since the rest does no harm.
 func removeAbandoned(parent string) {
 	entries, _ := os.ReadDir(parent) // some are better than none
 	for _, e := range entries {
@@ -70,8 +69,8 @@ func removeAbandoned(parent string) {
 	}
 }
 
-// removeIfAbandoned removes a directory that no process holds the lock of. One without a
-// lock is being made, unless it is old, and is removed only if nothing else is in it.
+// removeIfAbandoned removes a directory whose lock no process holds. A directory without a lock
+// file is being created; it is removed only if it is old and otherwise empty.
 func removeIfAbandoned(dir string, changed time.Time) {
 	lock, err := os.OpenFile(filepath.Join(dir, socketsLock), os.O_RDWR, 0)
 	if err != nil {

@@ -4,11 +4,11 @@ package pool
 
 import "os"
 
-// lockFile does nothing: nothing is removed here that other processes left.
+// lockFile does nothing: other processes' directories are not removed here.
 func lockFile(*os.File) error { return nil }
 
-// lockAs does nothing: nobody looks for the file.
+// lockAs does nothing: no process looks for the file.
 func lockAs(*os.File, string) error { return nil }
 
-// isOwn reports false: whose a file is cannot be told.
+// isOwn returns false: a file's owner is unknown.
 func isOwn(os.FileInfo) bool { return false }

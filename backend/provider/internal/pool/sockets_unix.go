@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock of an open file, which the system gives up with the process. It
-// is an error if somebody else has it.
+// lockFile locks an open file; the system releases the lock with the process. It fails if another
+// process holds the lock.
 func lockFile(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// lockAs locks a file and then gives it the name under which others look for it.
+// lockAs locks a file and then renames it to the name that others look for.
 func lockAs(f *os.File, name string) error {
 	if err := lockFile(f); err != nil {
 		return err
@@ -21,8 +21,7 @@ func lockAs(f *os.File, name string) error {
 	return os.Rename(f.Name(), name)
 }
 
-// isOwn reports whether a file belongs to the user of this process, who alone can have
-// written to it.
+// isOwn reports whether a file belongs to this process's user, who alone can have written it.
 func isOwn(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm() == 0o700

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// socketsKept is set for a process that makes a directory for sockets and is to be killed.
+// socketsKept is set for a process that creates a socket directory and is then killed.
 const socketsKept = "POOL_TEST_SOCKETS"
 
 func TestMain(m *testing.M) {
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	runtime.KeepAlive(made) // the lock ends with its file
 }
 
-// TestSocketsOfAKilledProcessAreRemoved has two processes, of which one is killed, and
-// other things that have such names.
+// TestSocketsOfAKilledProcessAreRemoved runs two processes, kills one, and adds other files with
+// such names.
 func TestSocketsOfAKilledProcessAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -77,7 +77,7 @@ func TestSocketsOfAKilledProcessAreRemoved(t *testing.T) {
 			t.Errorf("%s is there: %v", name, !kept)
 		}
 	}
-	if len(got) != 7 { // besides those, that of the other process and the new one
+	if len(got) != 7 { // plus the other process's and the new directory
 		t.Errorf("there are %q", got)
 	}
 	if _, err := os.Stat(filepath.Join(target, socketsLock)); err != nil {
@@ -99,8 +99,8 @@ func TestSocketsOfAKilledProcessAreRemoved(t *testing.T) {
 	}
 }
 
-// TestSocketsThatAreBeingMadeStay has many pools make their directories at once, each of
-// which removes what it takes for abandoned.
+// TestSocketsThatAreBeingMadeStay has many pools create their directories concurrently. Each pool
+// removes directories that it considers abandoned.
 func TestSocketsThatAreBeingMadeStay(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var makers sync.WaitGroup
@@ -124,7 +124,7 @@ func TestSocketsThatAreBeingMadeStay(t *testing.T) {
 	makers.Wait()
 }
 
-// keepSockets starts a process that keeps a directory for sockets.
+// keepSockets starts a process that holds a socket directory.
 func keepSockets(t *testing.T) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
