@@ -23,12 +23,11 @@ const (
 	approveAsk = "ask"
 	approveYes = "yes"
 	approveNo  = "no"
-	// approveAuto asks when standard input is a terminal, and otherwise lets the
-	// turn end waiting.
+	// approveAuto asks if standard input is a terminal; otherwise the turn ends waiting.
 	approveAuto = "auto"
 )
 
-// terminal reports whether somebody may sit in front of in.
+// terminal reports whether in is a terminal.
 func terminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -43,7 +42,7 @@ type answerer struct {
 	input   *lineReader
 	// context looks up the tool and rule behind a call; nil shows no context.
 	context explainCall
-	// session is the lifetime of a permission for the session, in words.
+	// session describes how long a permission for the session lasts.
 	session string
 	// screen shows progress on the same terminal; nil without progress.
 	screen *screen
@@ -51,12 +50,11 @@ type answerer struct {
 	asked chan struct{}
 }
 
-// explainCall describes a call with the information of the configuration.
+// explainCall describes a call using the configuration.
 type explainCall func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
 
-// newAnswerer returns what answers by a value of --approve; nil when that is
-// nobody. Who is asked needs the standard input, so promptRead, that the prompt
-// came from there, is an error then.
+// newAnswerer returns the answerer for a value of --approve; nil if nothing answers. Asking needs
+// standard input, so it is an error if the prompt was read from it.
 func newAnswerer(s streams, approve string, promptRead bool, redact func(string) string) (*answerer, error) {
 	switch {
 	case approve == approveAsk && promptRead:
@@ -70,7 +68,7 @@ func newAnswerer(s streams, approve string, promptRead bool, redact func(string)
 	}, nil
 }
 
-// Emit takes note of a question.
+// Emit notes a question.
 func (a *answerer) Emit(ev event.Event) {
 	if _, ok := ev.Data.(*event.InteractionRequest); ok {
 		select {
@@ -80,7 +78,7 @@ func (a *answerer) Emit(ev event.Event) {
 	}
 }
 
-// asking is a turn that may ask for something.
+// asking is a turn that may ask questions.
 type asking interface {
 	// Done returns a channel that is closed when the turn ends.
 	Done() <-chan struct{}
@@ -124,8 +122,8 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 	}
 }
 
-// next answers one question. It reports whether there was one and somebody to answer
-// it; with an error it is not known.
+// next answers one question. It reports whether there was one and it was answered; with an error
+// this is unknown.
 func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error) {
 	open, err := turn.Open(ctx)
 	if err != nil || len(open) == 0 {
@@ -138,8 +136,7 @@ func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error)
 	return true, turn.Answer(ctx, r)
 }
 
-// answer returns the answer to a question; ok is false when the turn ended
-// first.
+// answer returns the answer to a question; ok is false if the turn ended first.
 func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interaction.Request) (r interaction.Answer, ok bool) {
 	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
 	a.prompt("? " + oneLine(a.redact(question(q))) + "\n")
@@ -152,8 +149,7 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interact
 	return a.askForm(ctx, over, q, formOf(q))
 }
 
-// askForm asks for an answer of a form, until there is one. ok is false when the turn
-// ended first.
+// askForm asks until it has an answer in the right form. ok is false if the turn ended first.
 func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interaction.Request, form answerForm) (r interaction.Answer, ok bool) {
 	for {
 		a.prompt(form.ask(a.redact))
@@ -173,8 +169,8 @@ func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interac
 	}
 }
 
-// answerAlike returns the answer that --approve yes or no gives to a question, which
-// is one for a permission unless asked is nil.
+// answerAlike returns the answer of --approve yes or no to a question. asked is nil unless it is a
+// permission question.
 func (a *answerer) answerAlike(q *interaction.Request, asked *consent) interaction.Answer {
 	if a.approve == approveYes && asked != nil {
 		fmt.Fprintln(a.err, "  yes")
@@ -187,8 +183,8 @@ func (a *answerer) answerAlike(q *interaction.Request, asked *consent) interacti
 	return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "--approve " + a.approve + " was given"}
 }
 
-// askConsent asks a person for a permission, and explains what that is as often as
-// they want to know. ok is false when the turn ended first.
+// askConsent asks a person for a permission and explains it whenever requested. ok is false if the
+// turn ended first.
 func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *interaction.Request, asked *consent) (r interaction.Answer, ok bool) {
 	choices := "  [y] once, [?] explains, anything else refuses: "
 	if asked.forSession() {
@@ -213,26 +209,25 @@ func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *inte
 	}
 }
 
-// consent is a question whether a tool may be called: of an agent here, or of
-// one at a peer that runs the same program.
+// consent is a permission question for a tool call, by a local agent or by a peer that runs the
+// same program.
 type consent struct {
 	schema json.RawMessage
-	// about describes the call in question, where the question tells.
+	// about describes the call, if the question does.
 	about struct {
 		Agent string `json:"agent"`
 		Tool  string `json:"tool"`
 		Rule  string `json:"rule"`
 	}
-	// interactions are the ids by which peers know the question, the nearest peer
-	// first; none for an agent here.
+	// interactions are the peers' ids of the question, nearest peer first; empty for a local agent.
 	interactions []string
 }
 
 // maxPeers bounds through how many peers a question is followed.
 const maxPeers = 8
 
-// permissionOf returns the permission that a question asks for; nil when it asks
-// for something else. A peer hands on the question of its agent as data.
+// permissionOf returns the permission that a question requests; nil for any other question. A peer
+// forwards its agent's question as data.
 func permissionOf(action string, parameters, schema json.RawMessage) *consent {
 	p := &consent{schema: schema}
 	for action == inputAction && len(p.interactions) < maxPeers {
@@ -257,7 +252,7 @@ func permissionOf(action string, parameters, schema json.RawMessage) *consent {
 	return p
 }
 
-// forSession reports whether the permission may be given for the session.
+// forSession reports whether the permission may be granted for the session.
 func (p *consent) forSession() bool {
 	var form struct {
 		Properties struct {
@@ -269,8 +264,7 @@ func (p *consent) forSession() bool {
 	return json.Unmarshal(p.schema, &form) == nil && slices.Contains(form.Properties.Scope.Enum, scopeSession)
 }
 
-// answer gives the permission, or refuses it, in the form that each peer on the
-// way expects.
+// answer grants or denies the permission in the form that each peer on the way expects.
 func (p *consent) answer(q *interaction.Request, approved bool, scope string) interaction.Answer {
 	result := map[string]any{"approved": approved}
 	if approved {
@@ -297,13 +291,13 @@ const inputAction = "a2a:input_required"
 
 func question(q *interaction.Request) string {
 	asked := cmp.Or(q.Message, q.Action)
-	if q.Tool == "" { // the agent asks, and not about a call
+	if q.Tool == "" { // the question is not about a call
 		return asked
 	}
 	return fmt.Sprintf("%s (%s %s)", asked, q.Tool, q.Arguments)
 }
 
-// asJSON returns a line as the JSON that it is, or as a JSON string.
+// asJSON returns a line unchanged if it is JSON, or else as a JSON string.
 func asJSON(line string) json.RawMessage {
 	if json.Valid([]byte(line)) {
 		return json.RawMessage(line)
@@ -325,12 +319,12 @@ func readLine(ctx context.Context, q *interaction.Request, line string) json.Raw
 	return plain // whose error is shown
 }
 
-// line reads a typed line; a secret one is not echoed. At end of input it returns "", which
+// line reads a typed line without echo if it is secret. At end of input it returns "", which
 // rejects.
 func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) (string, bool) {
 	if f, ok := a.in.(*os.File); ok && secret && a.input.hide == nil && terminal(f) {
 		restore := hideTyping(f)
-		defer fmt.Fprintln(a.err) // the terminal did not show it
+		defer fmt.Fprintln(a.err) // the terminal did not echo it
 		defer restore()
 	}
 	if a.input.hide != nil {
@@ -341,7 +335,7 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) 
 	line, ok := a.input.next(ctx, over)
 	switch {
 	case ok && !a.input.ended:
-		a.screen.setPrompted(false) // the person ended the line
+		a.screen.setPrompted(false) // the person pressed Enter
 	case echoed && a.screen == nil:
 		fmt.Fprintln(a.err)
 	}
@@ -355,26 +349,23 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) 
 	return line, ok
 }
 
-// lineReader reads standard input line by line, for all who ask something.
+// lineReader reads standard input line by line, for all questions.
 type lineReader struct {
 	in   io.Reader
 	read <-chan string
-	// problems has why the input could not be read to its end, or nil, once it has ended.
+	// problems holds the read error, or nil, once the input has ended.
 	problems <-chan error
-	// ended is set when the input has no more lines, and failed if it could not be read
-	// to its end.
+	// ended is set if the input has no more lines, failed if reading it failed.
 	ended  bool
 	failed error
-	// waiting is called when a line is waited for, and when it is not any more; it may be
-	// nil.
+	// waiting is called when a wait for a line starts and ends; it may be nil.
 	waiting func(waits bool)
 	// hide turns echo off or on before a line is read; nil if the terminal echoes by itself.
 	hide func(secret bool)
 }
 
-// next returns the next line, and "" at the end; ok is false when ctx ended, or
-// over was closed, first. The reader ends with the program: reading cannot be
-// given up.
+// next returns the next line, and "" at the end; ok is false if ctx ended or over was closed first.
+// The reader only ends with the program, since reading cannot be canceled.
 func (l *lineReader) next(ctx context.Context, over <-chan struct{}) (line string, ok bool) {
 	if l.read == nil {
 		lines, problems := make(chan string), make(chan error, 1)

@@ -17,17 +17,17 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// callContext describes a call that a person is asked to permit.
+// callContext describes a call that needs a person's permission.
 type callContext struct {
 	// gate is the rule that asks and its place; conditions are the ones that matched.
 	gate       toolAnswer
 	conditions []string
-	// description is the tool's description for the model, action the effect of a call by the
-	// tool's settings. Both may be empty.
+	// description is the tool's description for the model, action the call's effect according to
+	// the tool's settings. Both may be empty.
 	description, action string
 }
 
-// explain tells for a permission question who asks and why, what the call would do, and what each
+// explain describes a permission question: who asks and why, what the call would do, and what each
 // answer means.
 func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *consent) string {
 	var b strings.Builder
@@ -86,7 +86,7 @@ func indented(value json.RawMessage) []string {
 	return all
 }
 
-// cleanLines is oneLine for a text of several lines, which it keeps.
+// cleanLines is oneLine for multi-line text; it keeps the lines.
 func cleanLines(text string) string {
 	all := strings.Split(text, "\n")
 	for i := range all {
@@ -97,15 +97,15 @@ func cleanLines(text string) string {
 
 // acting is implemented by the settings of tools that can describe a call.
 type acting interface {
-	// Action says it in a line, as in "runs wc -w". It holds no secret but those that
-	// the configuration hides.
+	// Action describes the call in one line, such as "runs wc -w". It contains no secrets except
+	// those that the configuration hides.
 	Action() string
 }
 
 // callContext looks up a call in a revision of the configuration. It returns nil if the agent
 // does not exist.
 func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *interaction.Request) *callContext {
-	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // as far as it resolves
+	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // may resolve partially
 	if e == nil {
 		return nil
 	}

@@ -7,17 +7,16 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 )
 
-// answerForm tells how the answer to a question is typed.
+// answerForm describes how to type the answer to a question.
 type answerForm struct {
-	// preset is the answer for an empty line; nil for none.
+	// preset is the answer for an empty line, or nil.
 	preset json.RawMessage
-	// required keeps an empty line from being an answer, and secret an answer from being
-	// shown.
+	// required rejects an empty line; secret hides the answer.
 	required, secret bool
 }
 
-// formOf reads the form of a question: of the schema of its answer, or of the parameters
-// that a program may have said it with.
+// formOf derives the form of a question from its answer's schema, or from parameters that a program
+// may have used for it.
 func formOf(q *interaction.Request) answerForm {
 	var schema struct {
 		Default   json.RawMessage `json:"default"`
@@ -51,7 +50,7 @@ func formOf(q *interaction.Request) answerForm {
 	return form
 }
 
-// formatPassword is the format of a text that is not shown.
+// formatPassword is the format of hidden text.
 const formatPassword = "password"
 
 // hiddenText replaces a secret answer.
@@ -71,7 +70,7 @@ func (f *answerForm) ask(redact func(string) string) string {
 	}
 }
 
-// lacks reports whether a line is empty where an answer is required.
+// lacks reports whether a line is empty but an answer is required.
 func (f *answerForm) lacks(line string) bool {
 	return f.required && f.preset == nil && strings.TrimSpace(line) == ""
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Only standard input that is a terminal, or --approve, gives an answerer; the
-// prompt and the answers cannot both come from standard input.
+// Only a terminal on standard input, or --approve, provides an answerer; the prompt and the answers
+// cannot both come from standard input.
 func TestWhoAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -106,7 +106,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A turn that is over, or canceled, needs no answer any more.
+// A turn that has ended or was canceled no longer needs an answer.
 func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	t.Parallel()
 	in, typed := io.Pipe()
@@ -122,8 +122,7 @@ func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	}
 }
 
-// What programs are told of a turn hides what the configuration hides, but for
-// the answer of the model.
+// A turn's outcome passed to programs hides the configured secrets, except for the model's answer.
 func TestTheOutcomeIsRedacted(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -178,8 +177,8 @@ func TestTheOutcomeIsRedacted(t *testing.T) {
 	}
 }
 
-// Who is asked for a permission is told what the call does, whatever kind of tool it
-// is. Those that ask do nothing else.
+// A permission request describes the call's action, whatever the kind of tool. Tools that ask do
+// nothing else.
 func TestEveryKindOfToolSaysWhatACallDoes(t *testing.T) {
 	t.Parallel()
 	for _, kind := range shipped.Components().Kinds.Tools {

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// changeFlags are the flags of commands that publish at a server.
+// changeFlags are the flags of commands that publish to a server.
 type changeFlags struct {
 	serverFlags
 
@@ -27,7 +27,7 @@ type changeFlags struct {
 	failOn choice
 	note   string
 	dryRun bool
-	// exceptBroken publishes although overlays of tenants break.
+	// exceptBroken publishes even if tenants' overlays break.
 	exceptBroken bool
 }
 
@@ -35,7 +35,7 @@ func newChangeFlags() *changeFlags {
 	return &changeFlags{failOn: choice{allowed: []string{"widened", "lost"}}}
 }
 
-// changeFlags adds all flags except the ones that name the server.
+// changeFlags adds all flags except those that name the server.
 func (c *changeFlags) changeFlags(cmd *cobra.Command) {
 	c.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&c.failOn, "fail-on", "do not publish, and exit with 1, if access is widened or a tool is lost: widened, lost")
@@ -54,7 +54,7 @@ func (r *serverFlags) tenantFlag(fs *pflag.FlagSet) {
 	fs.StringVar(&r.tenant, "tenant", "", "use the overlay of the tenant with this `NAME` instead of the configuration")
 }
 
-// configClient returns a client for the configuration that the flags name.
+// configClient returns a client for the configuration selected by the flags.
 func (r *serverFlags) configClient(c *native.Client) *admin.Client {
 	if r.tenant != "" {
 		return admin.NewClient(c).ForTenant(r.tenant)
@@ -138,10 +138,10 @@ func applyOverlay(ctx context.Context, p *program, c *changeFlags, file string) 
 	return p.publishDocument(ctx, c, document, show)
 }
 
-// findingsPrinter writes the diagnostics of a server that rejected a document.
+// findingsPrinter writes the diagnostics of a rejected document.
 type findingsPrinter func(diag.List) error
 
-// overlayOf returns the document of an overlay file that is valid by itself, and the printer for its
+// overlayOf returns the document of a self-contained valid overlay file, and the printer for its
 // findings.
 func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	data, err := os.ReadFile(file)
@@ -169,7 +169,7 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	}, nil
 }
 
-// publishDocument replaces the current document. If the server rejects it, show writes why.
+// publishDocument replaces the current document. If the server rejects it, show writes the reason.
 func (p *program) publishDocument(ctx context.Context, c *changeFlags, document []byte, show findingsPrinter) error {
 	return p.reachClient(ctx, &c.serverFlags, func(client *native.Client, redact func(string) string) error {
 		at := c.configClient(client)
@@ -213,9 +213,9 @@ func (p *program) publishChange(c *changeFlags, change *admin.Change, redact fun
 	return err
 }
 
-// refuseWidening refuses files with a patch that widens access and does not say that it
-// may: the document that the server is sent has the patches of several files applied.
-// Files without such patches are not proved here.
+// refuseWidening rejects files with a patch that widens access without permission: the document
+// sent to the server has the patches of several files applied. Files without such patches are not
+// checked here.
 func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	l, err := p.load(files, false, unheard())
 	if err != nil {
@@ -234,8 +234,7 @@ func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	return err
 }
 
-// documentOf returns the document of files that are valid by themselves, and the printer for its
-// findings.
+// documentOf returns the document of self-contained valid files, and the printer for its findings.
 func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findingsPrinter, error) {
 	l, err := p.load(files, false, unheard())
 	if err != nil {
@@ -243,7 +242,7 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 	}
 	defer l.close()
 	if l.file.Complete(l.found, nil).HasErrors() {
-		_, list, err := l.check(ctx) // finds mistakes of resolving, too
+		_, list, err := l.check(ctx) // also finds resolution errors
 		if err == nil {
 			err = l.refuse(list, p.err)
 		}
@@ -272,8 +271,8 @@ func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Chan
 	return &admin.Change{Expected: hash, Note: c.note, DryRun: c.dryRun, FailOn: c.failOn.value, ExceptBroken: c.exceptBroken}, err
 }
 
-// showProvenOverlays returns what shows how many overlays of tenants were proved: now and
-// then, and at the end.
+// showProvenOverlays returns a function that shows how many tenants' overlays were checked:
+// periodically, and at the end.
 func (p *program) showProvenOverlays() func(done, total int) {
 	const interval = time.Second
 	shown := time.Now()
@@ -285,7 +284,7 @@ func (p *program) showProvenOverlays() func(done, total int) {
 	}
 }
 
-// showPublished shows what became of a change.
+// showPublished shows the result of a change.
 func (p *program) showPublished(out *admin.Published, format string, redact func(string) string) error {
 	if format == "json" {
 		return writeRedacted(p.out, out, redact)

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// broken is the program's components, and some that do what none should.
+// broken returns the program's components plus some that misbehave.
 func broken() app.Components {
 	c := shipped.Components()
 	c.Kinds.Providers = append(c.Kinds.Providers, spec.NewKind("faulty", "Misbehaves.", newFaultyModel))
@@ -32,7 +32,7 @@ func broken() app.Components {
 // faultyConfig selects how a component misbehaves.
 type faultyConfig struct {
 	Fault string `json:"fault,omitempty" doc:"What goes wrong."`
-	// Tool is the id of a tool that a plugin brings.
+	// Tool is the id of a tool contributed by a plugin.
 	Tool string `json:"tool,omitempty" doc:"A tool id."`
 }
 

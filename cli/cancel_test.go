@@ -100,8 +100,8 @@ func TestCancelPrompt(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// More than a pipe holds: once it is written the process reads, and before it
-	// reads it listens for signals.
+	// More than a pipe holds: once it is written the process is reading, and the process listens
+	// for signals before it reads.
 	if _, err := stdin.Write(bytes.Repeat([]byte("a long prompt "), 1<<16)); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func slowDir(t *testing.T) string {
 	return dir
 }
 
-// slowCommand returns the program as a process of its own.
+// slowCommand returns the program as a separate process.
 func slowCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)

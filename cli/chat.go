@@ -23,7 +23,7 @@ type chatOptions struct {
 	// resume is the session to continue: its id, latestSession, or empty for a new one.
 	resume string
 	owner  session
-	// model takes the place of the agent's, unless it is empty.
+	// model replaces the agent's model unless empty.
 	model     string
 	variables variableFlags
 	// systems and messages open the first turn. tools limits the tools of all turns; nil allows
@@ -32,7 +32,7 @@ type chatOptions struct {
 
 	plain, mouse bool
 	delegates    *bool
-	// screen shows the conversation on a terminal; nil shows it as lines.
+	// screen shows the conversation full-screen; nil shows it as lines.
 	screen *screenFront
 }
 
@@ -108,8 +108,7 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 	return cmd
 }
 
-// onScreen returns the program with the whole of the terminal as its output, if it has
-// one.
+// onScreen returns the program with the whole terminal as its output, if there is one.
 func (p *program) onScreen(o *chatOptions) *program {
 	if !o.plain {
 		o.screen = newScreenFront(p.streams)
@@ -121,12 +120,12 @@ func (p *program) onScreen(o *chatOptions) *program {
 	return p.with(streams{in: p.in, out: o.screen, err: o.screen})
 }
 
-// chatAt talks with an agent of a server.
+// chatAt chats with a server's agent.
 func (p *program) chatAt(ctx context.Context, at *serverFlags, agent string, o *chatOptions) error {
 	return p.reach(ctx, at, func(where *place) error { return p.converse(ctx, where, agent, o, nil) })
 }
 
-// chatHere talks with an agent of a configuration, in this process.
+// chatHere chats with an agent of a configuration in this process.
 func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) error {
 	log := newLogOutput(p.err, o.logFormat)
 	logger := newCommandLogger(log, o.verbose)
@@ -158,7 +157,7 @@ func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) e
 	return err
 }
 
-// chatWith builds the runtime of a configuration and talks with an agent of it.
+// chatWith builds the runtime of a configuration and chats with one of its agents.
 func (p *program) chatWith(ctx context.Context, l *loaded, o *chatOptions, logger *zap.Logger) error {
 	rt, err := l.build(ctx, p)
 	if err != nil {
@@ -174,7 +173,7 @@ func (p *program) chatWith(ctx context.Context, l *loaded, o *chatOptions, logge
 	})
 }
 
-// onlyAgent returns the agent of a configuration that has one.
+// onlyAgent returns the only agent of a configuration.
 func onlyAgent(l *loaded) (string, error) {
 	var ids []string
 	for _, a := range l.file.Agents {

@@ -11,8 +11,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// The styles of the full screen. The terminal decides on the colors; NO_COLOR leaves
-// them out.
+// The styles of the full screen. The terminal chooses the colors; NO_COLOR disables them.
 var (
 	styleBold   = lipgloss.NewStyle().Bold(true)
 	styleItalic = lipgloss.NewStyle().Italic(true)
@@ -24,8 +23,7 @@ var (
 	styleAsk    = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
 )
 
-// markdownParser parses what models write. HTML and tables are shown as they are
-// written.
+// markdownParser parses the models' text. HTML and tables are shown as written.
 var markdownParser = goldmark.New().Parser()
 
 // renderMarkdown renders Markdown as lines of at most width cells. It keeps line ends in
@@ -135,7 +133,7 @@ func (r *markdown) inline(parent ast.Node) string {
 	return b.String()
 }
 
-// styleEach styles each line of a text; a style as a whole would pad them.
+// styleEach styles each line of a text; styling the whole text would pad them.
 func styleEach(style lipgloss.Style, text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -144,7 +142,7 @@ func styleEach(style lipgloss.Style, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// wrapLines breaks a styled text into lines of at most width cells, at words if it can.
+// wrapLines breaks a styled text into lines of at most width cells, at word boundaries if possible.
 func wrapLines(text string, width int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(lipgloss.Wrap(text, max(width, 1), ""), "\n") {
@@ -166,7 +164,7 @@ func hardWrap(text string, width int, style func(...string) string) []string {
 	return lines
 }
 
-// indentLines puts first before the first line and rest before the others.
+// indentLines prefixes the first line with first and the others with rest.
 func indentLines(lines []string, first, rest string) []string {
 	for i := range lines {
 		if i == 0 {
@@ -178,7 +176,7 @@ func indentLines(lines []string, first, rest string) []string {
 	return lines
 }
 
-// cleanText escapes a text for the full screen, where a tab takes four cells.
+// cleanText escapes a text for the full screen, with tabs as four cells.
 func cleanText(text string) string {
 	return strings.ReplaceAll(escapeText(strings.ReplaceAll(text, "\t", "    ")), "\r\n", "\n")
 }

@@ -16,9 +16,9 @@ import (
 // chatBlock is a part of the conversation: a prompt, a text, a call or a message.
 type chatBlock struct {
 	kind display.Kind
-	// delegate is the name of the delegate that the part is of; empty for the turn itself.
+	// delegate is the delegate's name; empty for the turn itself.
 	delegate string
-	// text is a prompt, a text or a message; of a call it is what came out of it.
+	// text is a prompt, a text or a message, or the result of a call.
 	text string
 	// open is set while more text may follow.
 	open bool
@@ -26,8 +26,8 @@ type chatBlock struct {
 	call  *display.Display
 	input string
 
-	// done are the lines of the text up to rendered, which does not change any more,
-	// and lines all of them, for a width.
+	// done are the final lines of the text up to rendered, and lines all of its lines, for a given
+	// width.
 	done     []string
 	rendered int
 	lines    []string
@@ -36,7 +36,7 @@ type chatBlock struct {
 	stale    bool
 }
 
-// Kinds of blocks, in addition to the kinds of displays.
+// Block kinds besides the kinds of displays.
 const (
 	blockPrompt  display.Kind = "prompt"
 	blockMessage display.Kind = "message"
@@ -46,7 +46,7 @@ const (
 type chatPane struct {
 	width, height int
 	blocks        []*chatBlock
-	// top is the first line that is shown unless the screen follows the end.
+	// top is the first visible line unless the screen follows the end.
 	top    int
 	follow bool
 	// unfolded is set while calls are shown in full.
@@ -66,17 +66,17 @@ type chatModel struct {
 	editor  lineEditor
 	queue   []string
 	history []string
-	// recalled counts back from the newest line of the history; 0 is the line typed.
+	// recalled counts back from the newest line of the history; 0 is the typed line.
 	recalled int
 	draft    string
 
-	// waits is set while the conversation waits for a line, turning while a turn runs, and
-	// ending when no more lines follow.
+	// waits is set while the conversation waits for a line, turning while a turn runs, and ending
+	// after the last line.
 	waits, turning, ending bool
 	usage                  runtime.Result
 }
 
-// asks reports whether the line that is typed answers a question.
+// asks reports whether the typed line answers a question.
 func (m *chatModel) asks() bool { return m.waits && m.turning }
 
 // Init implements tea.Model.
@@ -139,10 +139,10 @@ func (m *chatModel) pressKey(key tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// wheelLines is how many lines the wheel of a mouse scrolls.
+// wheelLines is the number of lines per mouse wheel step.
 const wheelLines = 3
 
-// turnWheel scrolls as the wheel of a mouse is turned.
+// turnWheel scrolls with the mouse wheel.
 func (m *chatModel) turnWheel(button tea.MouseButton) {
 	switch button {
 	case tea.MouseWheelUp:
@@ -152,8 +152,8 @@ func (m *chatModel) turnWheel(button tea.MouseButton) {
 	}
 }
 
-// enterLine takes the line that was typed: as the answer to a question, or as a prompt,
-// which waits while a turn runs.
+// enterLine takes the typed line as the answer to a question, or as a prompt, which waits while a
+// turn runs.
 func (m *chatModel) enterLine() {
 	text := m.editor.take()
 	if begun, goesOn := strings.CutSuffix(text, `\`); goesOn && !m.asks() {
@@ -197,7 +197,7 @@ func (m *chatModel) feedLines() {
 	}
 }
 
-// setWaiting notes that the conversation waits for a line, or does not any more.
+// setWaiting records whether the conversation waits for a line.
 func (m *chatModel) setWaiting(waits bool) {
 	m.waits = waits
 	m.feedLines()
@@ -238,8 +238,8 @@ func (m *chatModel) add(b *chatBlock) *chatBlock {
 	return b
 }
 
-// lastBlock returns the last block of the turn or delegate that is being shown, if the
-// block is of a kind, and open.
+// lastBlock returns the last block of the shown turn or delegate, if it is open and of the given
+// kind.
 func (m *chatModel) lastBlock(kind display.Kind) *chatBlock {
 	for _, b := range slices.Backward(m.blocks) {
 		if b.delegate != m.delegate {
@@ -263,8 +263,8 @@ func (m *chatModel) addMessage(text string) {
 	b.open, b.stale = !strings.HasSuffix(b.text, "\n"), true
 }
 
-// showEvent shows an event of a turn. An event without a display is shown by its type,
-// and a private one not at all.
+// showEvent shows an event of a turn. An event without a display is shown by its type; a private
+// one is hidden.
 func (m *chatModel) showEvent(e *display.Event) {
 	d, visible := e.Readable()
 	switch {
@@ -313,7 +313,7 @@ func (m *chatModel) showText(d *display.Display) {
 	}
 }
 
-// showOutput shows the answer of a turn none of whose texts was shown.
+// showOutput shows the answer of a turn without shown text.
 func (m *chatModel) showOutput(text string) {
 	for _, b := range slices.Backward(m.blocks) {
 		if b.kind == blockPrompt {
@@ -326,7 +326,7 @@ func (m *chatModel) showOutput(text string) {
 	m.add(&chatBlock{kind: display.KindText, text: text})
 }
 
-// showCall shows a call, or what came of it.
+// showCall shows a call or its result.
 func (m *chatModel) showCall(d *display.Display) {
 	var b *chatBlock
 	for _, other := range slices.Backward(m.blocks) {

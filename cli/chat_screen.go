@@ -16,16 +16,15 @@ import (
 // screenFront shows a conversation full-screen. The conversation runs as it does without a
 // screen: it reads the lines typed here, and its output becomes blocks.
 type screenFront struct {
-	// in and out are the terminal. messages receives output from before the screen opens and
-	// after it closes.
+	// in and out are the terminal. messages receives output while the screen is not open.
 	in, out  *os.File
 	messages io.Writer
 	redact   func(string) string
 	reader   display.Reader
 	// delegates has a reader for each delegate.
 	delegates delegateViews[*display.Reader]
-	// mouse is set if the wheel of the mouse scrolls; then the terminal alone does not
-	// select text with it.
+	// mouse is set if the mouse wheel scrolls; the terminal then does not select text by mouse
+	// alone.
 	mouse bool
 
 	mu sync.Mutex
@@ -36,8 +35,8 @@ type screenFront struct {
 	program *tea.Program
 }
 
-// newScreenFront returns the front of a conversation on a terminal; nil where the
-// streams are none.
+// newScreenFront returns a conversation's front on a terminal; nil if the streams are not a
+// terminal.
 func newScreenFront(s streams) *screenFront {
 	in, isFile := s.in.(*os.File)
 	out, _ := fileOf(s.out)
@@ -47,10 +46,10 @@ func newScreenFront(s streams) *screenFront {
 	return &screenFront{in: in, out: out, messages: s.err}
 }
 
-// changed is the message that there are changes.
+// changed is the message that changes are pending.
 type changed struct{}
 
-// change has the model changed, in the order of the calls.
+// change queues a change of the model; changes are applied in order.
 func (f *screenFront) change(do func(*chatModel)) {
 	f.mu.Lock()
 	f.changes = append(f.changes, do)
@@ -61,7 +60,7 @@ func (f *screenFront) change(do func(*chatModel)) {
 	}
 }
 
-// takeChanges returns the changes that are to be made.
+// takeChanges returns the pending changes.
 func (f *screenFront) takeChanges() []func(*chatModel) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +82,7 @@ func (f *screenFront) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin makes the front ready for the events of another turn.
+// begin prepares the front for the events of another turn.
 func (f *screenFront) begin() {
 	f.reader = display.Reader{}
 	f.delegates = delegateViews[*display.Reader]{open: func(io.Writer) *display.Reader { return new(display.Reader) }}
@@ -134,7 +133,7 @@ func (f *screenFront) Emit(ev event.Event) {
 
 // run shows the screen until the conversation ends.
 func (f *screenFront) run(ctx context.Context, c *conversation, converse func(context.Context) error) error {
-	lines := make(chan string, 16) // more than are ever in it, so that the screen never waits
+	lines := make(chan string, 16) // never full, so that the screen never blocks
 	input := &lineReader{read: lines, waiting: func(waits bool) {
 		f.change(func(m *chatModel) { m.setWaiting(waits) })
 	}, hide: func(secret bool) {

@@ -45,7 +45,7 @@ const chatReplies = `replies:
 fallback: {text: It is paid.}
 `
 
-// terminalScreen is a terminal with a command in it, in a server of tmux of its own.
+// terminalScreen is a terminal with a command in it, in its own tmux server.
 type terminalScreen struct {
 	t      *testing.T
 	socket string
@@ -75,7 +75,7 @@ func openTerminal(t *testing.T, size, command string, env ...string) *terminalSc
 	return s
 }
 
-// tmux runs a command of tmux and returns its output.
+// tmux runs a tmux command and returns its output.
 func (s *terminalScreen) tmux(args ...string) string {
 	s.t.Helper()
 	out, err := exec.Command("tmux", append([]string{"-S", s.socket}, args...)...).CombinedOutput()
@@ -85,13 +85,13 @@ func (s *terminalScreen) tmux(args ...string) string {
 	return string(out)
 }
 
-// press sends keys; a text is typed as it is.
+// press sends keys; text is typed literally.
 func (s *terminalScreen) press(keys ...string) {
 	s.t.Helper()
 	s.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// expect waits until the screen has all the texts, and returns it.
+// expect waits until the screen contains all the texts and returns the screen.
 func (s *terminalScreen) expect(texts ...string) string {
 	s.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -136,7 +136,7 @@ func TestAConversationOnATerminal(t *testing.T) {
 	s.expect("● Ran pay\n  {")
 	s.press("C-o")
 
-	// A prompt that waits for a turn that is canceled.
+	// A prompt queued behind a turn that is canceled.
 	s.press("slow work", "Enter")
 	s.expect("working")
 	s.press("and then", "Enter")
@@ -148,7 +148,7 @@ func TestAConversationOnATerminal(t *testing.T) {
 	s.press("/help", "Enter")
 	s.expect("/session  shows the session", "Ctrl-O")
 
-	// A long answer, back in it, and another size of the window.
+	// A long answer, scrolling back in it, and a resized window.
 	s.press("a story", "Enter")
 	s.expect("line 10000\n", "ready")
 	s.press("PPage")
@@ -166,7 +166,7 @@ func TestAConversationOnATerminal(t *testing.T) {
 	}
 }
 
-// TestADelegateOnATerminal shows a delegate as one line, and what it does with --delegates.
+// TestADelegateOnATerminal shows a delegate as one line, and its actions with --delegates.
 func TestADelegateOnATerminal(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
@@ -186,7 +186,7 @@ func TestADelegateOnATerminal(t *testing.T) {
 	s.expect("[clerk]", "Some bold and", "It is paid.", "ready")
 }
 
-// TestTheScreenGrowsWithItsTerminal: it has all of the rows again after it was small.
+// TestTheScreenGrowsWithItsTerminal: the screen regains all rows after it was small.
 func TestTheScreenGrowsWithItsTerminal(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
@@ -209,7 +209,7 @@ func TestTheScreenGrowsWithItsTerminal(t *testing.T) {
 			t.Errorf("%d of %d rows are used:\n%s", len(lines), rows, shown)
 		}
 	}
-	// Scrolled back, it has the rows, too.
+	// Scrolled back, the screen also has all rows.
 	s.press("PPage")
 	s.expect("scrolled")
 	s.tmux("resize-window", "-x", "20", "-y", "8")
@@ -263,8 +263,8 @@ func TestASecretAnswerIsNotShown(t *testing.T) {
 	}
 }
 
-// TestMarkdownLosesNothing renders texts of all kinds of marks at all widths: each
-// letter is there, in order, and no line is too wide.
+// TestMarkdownLosesNothing renders texts with all kinds of marks at all widths: each letter is
+// present, in order, and no line is too wide.
 func TestMarkdownLosesNothing(t *testing.T) {
 	t.Parallel()
 	marks := []string{
@@ -303,8 +303,7 @@ func TestMarkdownLosesNothing(t *testing.T) {
 	}
 }
 
-// TestPartsOfAnAnswerGiveTheWhole renders an answer in parts, as it arrives, and at
-// once.
+// TestPartsOfAnAnswerGiveTheWhole renders an answer incrementally, as it arrives, and all at once.
 func TestPartsOfAnAnswerGiveTheWhole(t *testing.T) {
 	t.Parallel()
 	text := "First *one*.\n\nSecond.\n\n```\na\n\nb\n```\n\nThird and\nlast.\n\n- x\n\n  y\n\nEnd."
@@ -327,8 +326,7 @@ func TestPartsOfAnAnswerGiveTheWhole(t *testing.T) {
 	}
 }
 
-// TestAConversationBeginsWithAMessage has lines that go on, and a wheel that scrolls where
-// it may.
+// TestAConversationBeginsWithAMessage has continued lines, and a wheel that scrolls where possible.
 func TestAConversationBeginsWithAMessage(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
@@ -347,7 +345,7 @@ func TestAConversationBeginsWithAMessage(t *testing.T) {
 	s.expect("› A heading\n  please", "# Head")
 	s.press(`Pay it`, "Enter")
 	s.expect("your answer?")
-	s.press(`no\`, "Enter") // which is an answer as it is
+	s.press(`no\`, "Enter") // which is a literal answer
 	s.expect("ready · 4 steps")
 
 	plain := openTerminal(t, "60x12", "runtime chat config.yaml clerk")
@@ -357,8 +355,8 @@ func TestAConversationBeginsWithAMessage(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsSeenWhereTextWasHidden asks on a terminal on which another program left
-// text concealed.
+// TestAQuestionIsSeenWhereTextWasHidden asks on a terminal whose text another program left
+// concealed.
 func TestAQuestionIsSeenWhereTextWasHidden(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
@@ -372,7 +370,7 @@ func TestAQuestionIsSeenWhereTextWasHidden(t *testing.T) {
 	s.expect("It is paid.", "ended with 0")
 }
 
-// TestAnInterruptAtAQuestionEndsTheRun presses Ctrl-C once, at a question that nobody answers.
+// TestAnInterruptAtAQuestionEndsTheRun presses Ctrl-C once at an unanswered question.
 func TestAnInterruptAtAQuestionEndsTheRun(t *testing.T) {
 	t.Parallel()
 	needTmux(t)

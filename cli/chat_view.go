@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// scroll scrolls the pane by some lines.
+// scroll scrolls the pane by a number of lines.
 func (m *chatModel) scroll(by int) {
 	total, rows := 0, m.rows()
 	for _, b := range m.blocks {
@@ -25,7 +25,7 @@ func (m *chatModel) scroll(by int) {
 	m.follow = m.top == end
 }
 
-// rows returns how many lines there are above the editor.
+// rows returns the number of lines above the editor.
 func (m *chatModel) rows() int { return max(m.height-len(m.editorLines())-1, 1) }
 
 // View implements tea.Model.
@@ -95,7 +95,7 @@ func (m *chatModel) statusLine() string {
 	return strings.Join(append(parts, m.title), " · ")
 }
 
-// editorLines returns the lines of the editor that are shown: the last ones.
+// editorLines returns the visible lines of the editor: the last ones.
 func (m *chatModel) editorLines() []string {
 	lines := m.editor.render(m.width)
 	return lines[max(len(lines)-max(m.height/3, 1), 0):]
@@ -140,8 +140,8 @@ func (m *chatModel) renderKind(b *chatBlock) {
 	b.lines = append(b.lines, "")
 }
 
-// renderAnswer renders an answer. What comes before its last empty line outside of
-// code is rendered once.
+// renderAnswer renders an answer. The part before its last empty line outside of code is rendered
+// only once.
 func (m *chatModel) renderAnswer(b *chatBlock) {
 	tail := b.text[b.rendered:]
 	if at := strings.LastIndex(tail, "\n\n"); at > 0 && strings.Count(tail[:at], "```")%2 == 0 && !strings.HasPrefix(tail[at+2:], " ") && at+2 < len(tail) {

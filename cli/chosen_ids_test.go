@@ -15,9 +15,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
-// chosenID is a request in which a client chooses an id, and one that reads what it makes.
-// {id} is the id, {agent} an agent that the client may use, and {any}, {session} and {task}
-// are ids of its own.
+// chosenID is a request in which a client chooses an id, and a request that reads the result. {id}
+// is the id, {agent} an agent that the client may use, and {any}, {session} and {task} are the
+// client's own ids.
 type chosenID struct{ request, read string }
 
 const chosenInput = `"input":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]`
@@ -42,10 +42,10 @@ var chosenIDs = map[string]chosenID{
 	"an event":             {"POST /workflow/events\n" + `{"id":"{id}","type":"nothing.matches"}`, ""},
 }
 
-// variable matches what differs between any two answers: ids that the server makes, and times.
+// variable matches parts that differ between any two answers: server-generated ids, and times.
 var variable = regexp.MustCompile(`(run_)?[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"(duration_ms|durationMs|latency_ms|time_to_first_token_ms|input_tokens)":\d+`)
 
-// TestAnIDOfSomebodyElseIsFree compares ids that others use with ids that nobody uses.
+// TestAnIDOfSomebodyElseIsFree compares ids used by others with unused ids.
 func TestAnIDOfSomebodyElseIsFree(t *testing.T) {
 	t.Run("memory", func(t *testing.T) { testChosenIDs(t, "{driver: memory}") })
 	t.Run("postgres", func(t *testing.T) {
@@ -132,8 +132,8 @@ func field(t *testing.T, body string, path ...string) string {
 	return text
 }
 
-// idFields are the fields of requests that name something, by their routes: with the name of
-// the request in chosenIDs, or empty where they name what exists.
+// idFields are the id fields of requests, by route: the value is the request's name in chosenIDs,
+// or empty if the field names an existing object.
 var idFields = map[string]string{
 	"post /runtime/v1/sessions id": "a session", "post /runtime/v1/turns id": "a turn",
 	"post /workflow/schedules id": "a schedule", "post /workflow/event-triggers id": "an event trigger", "post /workflow/events id": "an event", "post /api/v1/workflow/events id": "an event of Gestalt",
@@ -150,7 +150,7 @@ var idFields = map[string]string{
 	"post /api/oauth/revoke client_id": "", "post /api/oauth/token client_id": "",
 }
 
-// TestEveryFieldWithAnIDIsKnown fails for a new field of a request that names something.
+// TestEveryFieldWithAnIDIsKnown fails for a new id field of a request.
 func TestEveryFieldWithAnIDIsKnown(t *testing.T) {
 	w := newTown(t)
 	var document struct {
@@ -167,7 +167,7 @@ func TestEveryFieldWithAnIDIsKnown(t *testing.T) {
 					Content map[string]struct{ Schema map[string]any }
 				}
 			}
-			_ = json.Unmarshal(raw, &operation) // the parameters of all methods are a list
+			_ = json.Unmarshal(raw, &operation) // common parameters are a list
 			for _, content := range operation.RequestBody.Content {
 				schema := content.Schema
 				if ref, ok := schema["$ref"].(string); ok {

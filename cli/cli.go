@@ -23,14 +23,14 @@ const (
 	exitCanceled = 130
 )
 
-// defaultName is the name of a command that says of none.
+// defaultName is the default name of the command.
 const defaultName = "runtime"
 
-// streams are a command's input and output, and the name that the command uses in messages.
+// streams are a command's input and output, and its name in messages.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
-	// name is empty for the default one.
+	// name is empty for the default.
 	name string
 }
 
@@ -42,14 +42,13 @@ func (s *streams) printErrorf(format string, args ...any) {
 	fmt.Fprintf(s.err, s.command()+": "+format+"\n", args...)
 }
 
-// program is what every command works with: where it reads and writes, and the
-// components that it knows.
+// program holds what every command uses: its streams and the available components.
 type program struct {
 	streams
 	app.Components
 	// release is the version of a released program; it may be empty.
 	release string
-	// commands are those that a team adds.
+	// commands are a team's additional commands.
 	commands []Command
 	// document is the configuration named "-"; nil if the command reads none from standard input.
 	document io.Reader
@@ -63,15 +62,14 @@ func (p *program) with(s streams) *program {
 	return &other
 }
 
-// exit ends a command with a code, after it has said all there is to say.
+// exit ends a command with a code after all output has been written.
 type exit struct{ code int }
 
 // Error names the code.
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// run runs a command line and returns its exit code. All that it writes is escaped.
-// Whatever is wrong with the command line itself, or with a file that cannot be read,
-// gives exitUsage.
+// run runs a command line and returns its exit code. It escapes all output. A wrong command line or
+// an unreadable file returns exitUsage.
 func (p *program) run(ctx context.Context, args []string) int {
 	out, errs := &escapingWriter{out: p.out}, &escapingWriter{out: p.err}
 	code := p.with(streams{in: p.in, out: out, err: errs}).execute(ctx, args)
@@ -140,10 +138,10 @@ that a store keeps, so that they outlive the process.`,
 	return root
 }
 
-// unlimited is the greatest number of arguments of a command that takes any.
+// unlimited means that a command takes any number of arguments.
 const unlimited = -1
 
-// arguments checks how many arguments a command is given.
+// arguments checks the number of a command's arguments.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (len(args) <= most || most == unlimited) {
@@ -156,8 +154,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// usagef returns an error about the command line, with the usage of the
-// command.
+// usagef returns a command line error with the command's usage.
 func usagef(cmd *cobra.Command, format string, args ...any) error {
 	return fmt.Errorf(format+"\nusage: %s\nsee \"%s --help\"", append(args, cmd.UseLine(), cmd.CommandPath())...)
 }
@@ -198,7 +195,7 @@ func (*choice) Type() string { return "string" }
 // choices returns the list.
 func (c *choice) choices() []string { return c.allowed }
 
-// Set takes a value of the list.
+// Set accepts a value of the list.
 func (c *choice) Set(value string) error {
 	for _, a := range c.allowed {
 		if a == value {
@@ -223,7 +220,7 @@ func formatFlag(cmd *cobra.Command, formats ...string) *choice {
 	return c
 }
 
-// colored reports whether w is a terminal that may be coloured.
+// colored reports whether w is a terminal that supports color.
 func colored(w io.Writer) bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// inFiles has the codes that a file never gives, with those that it gives instead:
-// that an id is a model and a pool is found at the second definition, and only what
-// is published from Go can refer to such an id.
+// inFiles maps codes that a file never causes to the codes that it causes instead: an id that is
+// both a model and a pool is found at the second definition, and only publishing from Go can refer
+// to such an id.
 var inFiles = map[diag.Code]diag.Code{diag.AmbiguousModel: diag.DuplicateID}
 
 // TestCodes checks that every code has a script that produces it from a file, with its

@@ -14,18 +14,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// Command is a command of a team's own.
+// Command is a team's own command.
 type Command struct {
-	// Name is the word that calls it.
+	// Name is the command's name on the command line.
 	Name string
-	// Arguments describe its arguments in the usage, such as "FILE…"; empty for a
-	// command that takes none.
+	// Arguments describes the arguments in the usage, such as "FILE…"; empty if absent.
 	Arguments string
-	// Summary is its line in the list of commands; Help, if set, its whole help.
+	// Summary is the command's line in the list of commands; Help, if set, its full help.
 	Summary, Help string
-	// Flags, if set, declares its flags. It is called once for each command line.
+	// Flags, if set, declares the command's flags. It is called once for each command line.
 	Flags func(*flag.FlagSet)
-	// Run runs it. An error is printed and gives exit code 1.
+	// Run runs the command. An error is printed and results in exit code 1.
 	Run func(context.Context, *Invocation) error
 }
 
@@ -34,25 +33,24 @@ type Invocation struct {
 	// Args are the arguments after the flags.
 	Args []string
 	In   io.Reader
-	// Out and Err escape what could control a terminal, and replace bytes that are not UTF-8.
+	// Out and Err escape terminal control characters and replace invalid UTF-8.
 	Out, Err io.Writer
 
 	program *program
 }
 
-// Configuration is the valid configuration that a Command has read.
+// Configuration is a valid configuration loaded by a Command.
 type Configuration struct {
 	File *config.File
 	// Revision has every agent, resolved once without calling a model.
 	Revision *registry.Revision
-	// Warnings are the diagnostics that are not errors, in the order of the files.
+	// Warnings are the non-error diagnostics, in the order of the files.
 	Warnings diag.List
 }
 
-// Load reads configuration files or directories and proves that every agent
-// resolves, as validate does. If something is wrong, it prints the diagnostics with
-// their places and returns an error that ends the command with exit code 1 and
-// prints nothing more.
+// Load reads configuration files or directories and verifies that every agent resolves, as validate
+// does. On errors it prints the diagnostics with their positions and returns an error that ends the
+// command with exit code 1 without further output.
 func (i *Invocation) Load(ctx context.Context, files ...string) (*Configuration, error) {
 	l, err := i.program.load(files, false, zap.NewNop())
 	if err != nil {
@@ -68,7 +66,7 @@ func (i *Invocation) Load(ctx context.Context, files ...string) (*Configuration,
 	return &Configuration{File: l.file, Revision: rev, Warnings: list}, nil
 }
 
-// newOwnCommand returns the command line of a team's own command.
+// newOwnCommand returns the cobra command of a team's own command.
 func newOwnCommand(p *program, c *Command) *cobra.Command {
 	most := 0
 	if c.Arguments != "" {
@@ -94,8 +92,8 @@ func newOwnCommand(p *program, c *Command) *cobra.Command {
 	return cmd
 }
 
-// addOwnCommands adds a team's own commands. It fails if one has no name, does
-// nothing, or has the name of another.
+// addOwnCommands adds a team's own commands. It fails if a command has no name, no function, or a
+// name that is taken.
 func addOwnCommands(root *cobra.Command, p *program) error {
 	if len(p.commands) == 0 {
 		return nil

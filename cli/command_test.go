@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 )
 
-// countAgents is a command of a team's own.
+// countAgents is a team's custom command.
 func countAgents() Command {
 	var loud bool
 	return Command{
@@ -38,7 +38,7 @@ func countAgents() Command {
 	}
 }
 
-// runOwn runs a command line of a command that a team built.
+// runOwn runs a command line of a custom-built command.
 func runOwn(t *testing.T, commands []Command, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -19,14 +19,14 @@ import (
 const (
 	// completionTime bounds how long a shell waits for candidates from a store or server.
 	completionTime = 2 * time.Second
-	// completionPage is how many sessions or turns are offered, the newest first.
+	// completionPage is the number of sessions or turns offered, newest first.
 	completionPage = 50
 )
 
-// configExtensions are the extensions of files offered as configurations.
+// configExtensions are the extensions of configuration files.
 var configExtensions = []cobra.Completion{"yaml", "yml"}
 
-// completer finds completions of a command line. Errors are not shown; they mean no candidates.
+// completer finds completions of a command line. Errors are hidden and yield no candidates.
 type completer struct{ *program }
 
 // newCompleter returns the completer of a program, which itself writes nothing.
@@ -36,11 +36,11 @@ func newCompleter(p *program) completer {
 	return completer{&quiet}
 }
 
-// values finds what may stand at one place of a command line.
+// values finds the candidates for one position of a command line.
 type values func(ctx context.Context, at *completed) []cobra.Completion
 
-// completed is the part of a command line that is there: the files of a
-// configuration or a server, and the other arguments.
+// completed is the typed part of a command line: configuration files or a server, and the other
+// arguments.
 type completed struct {
 	target
 	others []string
@@ -59,7 +59,7 @@ func (c completer) completions() map[string][]values {
 	}
 }
 
-// install gives all commands and flags their completions.
+// install adds completions to all commands and flags.
 func (c completer) install(root *cobra.Command) {
 	arguments := c.completions()
 	for _, cmd := range allCommands(root) {
@@ -75,7 +75,7 @@ func (c completer) install(root *cobra.Command) {
 	}
 }
 
-// allCommands returns a command and all below it.
+// allCommands returns a command and all its descendants.
 func allCommands(cmd *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{cmd}
 	for _, below := range cmd.Commands() {
@@ -84,8 +84,8 @@ func allCommands(cmd *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// installFlag gives a flag its completion. One whose values are unknown offers
-// nothing, and no files either unless it takes one.
+// installFlag adds a flag's completion. A flag with unknown values offers nothing; only a file flag
+// offers files.
 func (c completer) installFlag(cmd *cobra.Command, f *pflag.Flag) {
 	complete := cobra.NoFileCompletions
 	if v, ok := f.Value.(interface{ choices() []string }); ok {
@@ -109,7 +109,7 @@ func (c completer) installFlag(cmd *cobra.Command, f *pflag.Flag) {
 	case "api-key-file", "signature-keys":
 		return // any file
 	}
-	// It fails where a command has chosen its own.
+	// It fails if a command has its own completion.
 	_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
 }
 
@@ -120,7 +120,7 @@ func flagValues(find values) cobra.CompletionFunc {
 	}
 }
 
-// argumentValues completes files and then others.
+// argumentValues completes files and then other arguments.
 func argumentValues(others []values) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		at := complete(cmd, args)
@@ -136,8 +136,7 @@ func argumentValues(others []values) cobra.CompletionFunc {
 	}
 }
 
-// complete sorts the arguments that are there: those in front that are files or
-// directories are the configuration.
+// complete sorts the typed arguments: leading files or directories are the configuration.
 func complete(cmd *cobra.Command, args []string) *completed {
 	at := &completed{others: args}
 	if f := cmd.Flag("server"); f != nil {
@@ -158,7 +157,7 @@ func complete(cmd *cobra.Command, args []string) *completed {
 	return at
 }
 
-// findValues finds values, and takes no longer than a shell may wait.
+// findValues finds values within the time that a shell may wait.
 func findValues(cmd *cobra.Command, args []string, find values) []cobra.Completion {
 	ctx := cmd.Context()
 	if ctx == nil {
@@ -215,8 +214,7 @@ func (c completer) toolIDs(ctx context.Context, at *completed) (list []cobra.Com
 		if err != nil {
 			return
 		}
-		// The error means that the agent does not resolve; its tools may be known
-		// nevertheless.
+		// The error means that the agent does not resolve; its tools may still be known.
 		e, _ := resolve.Explain(ctx, rev, at.others[0])
 		if e == nil {
 			return
@@ -228,7 +226,7 @@ func (c completer) toolIDs(ctx context.Context, at *completed) (list []cobra.Com
 	return list
 }
 
-// clients finds the programs that get tokens from the server.
+// clients finds the OAuth clients of the server.
 func (c completer) clients(_ context.Context, at *completed) (list []cobra.Completion) {
 	c.with(at, func(l *loaded) {
 		if l.file.Server.OAuth == nil {
@@ -247,7 +245,7 @@ func (c completer) tenants(_ context.Context, at *completed) (list []cobra.Compl
 	return list
 }
 
-// at calls do with the store or server, if it can be reached.
+// at calls do with the store or server if it is reachable.
 func (c completer) at(ctx context.Context, at *completed, do func(*place) error) {
 	if len(at.files) > 0 || at.server != "" {
 		_ = c.lookAt(ctx, &at.target, do)

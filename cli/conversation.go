@@ -21,8 +21,8 @@ import (
 // turnView shows the turns of a conversation.
 type turnView interface {
 	event.Sink
-	// begin is called before the events of a turn, and close after them. It returns the
-	// first error of showing them.
+	// begin is called before a turn's events, and close after them. close returns the first display
+	// error.
 	begin()
 	close() error
 }
@@ -34,20 +34,20 @@ type conversation struct {
 	session *native.Session
 	// agent has the conversation in the next turn.
 	agent string
-	// model takes the place of the agent's in the next turn, unless it is empty.
+	// model replaces the agent's model in the next turn unless empty.
 	model     string
 	variables []byte
-	// systems are instructions for the next turn, messages the prompts to send before the first
-	// one is read, and tools limits the tools of all turns; nil allows all.
+	// systems are instructions for the next turn, messages the prompts to send before reading any,
+	// and tools limits the tools of all turns; nil allows all.
 	systems, messages []string
 	tools             spec.Names
 	answers           *answerer
 	shown             turnView
 	// delegates also shows the events of delegates.
 	delegates bool
-	// screen is nil where lines are written.
+	// screen is nil in line mode.
 	screen *screenFront
-	// interrupts has a value for each Ctrl-C.
+	// interrupts receives a value for each Ctrl-C.
 	interrupts chan os.Signal
 }
 
@@ -74,7 +74,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	if problem := c.checkModel(c.model); problem != "" {
 		return errors.New(problem)
 	}
-	signal.Reset(os.Interrupt) // which would end the command, and not the turn alone
+	signal.Reset(os.Interrupt) // which would end the command, not only the turn
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
 	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", oneLine(s.ID), oneLine(joinNames(" / ", orDash(c.agent), c.currentModel())))
@@ -93,7 +93,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	return nil
 }
 
-// readPrompts runs a turn for each prompt that is typed.
+// readPrompts runs a turn for each typed prompt.
 func (c *conversation) readPrompts(ctx context.Context) error {
 	if len(c.messages) > 0 {
 		c.showPrompts(c.messages)
@@ -119,7 +119,7 @@ func (c *conversation) readPrompts(ctx context.Context) error {
 	}
 }
 
-// showPrompts shows prompts that nobody typed.
+// showPrompts shows prompts that were not typed.
 func (c *conversation) showPrompts(texts []string) {
 	if c.screen == nil {
 		for _, text := range texts {
@@ -135,8 +135,8 @@ func (c *conversation) showPrompts(texts []string) {
 	})
 }
 
-// readPrompt reads a prompt: a line, and the next one as long as it ends in a
-// backslash. It returns false at the end of the input and after Ctrl-C.
+// readPrompt reads a prompt: a line, plus the next one while it ends in a backslash. It returns
+// false at the end of the input and after Ctrl-C.
 func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -212,7 +212,7 @@ func (c *conversation) runCommand(line string) {
 	}
 }
 
-// currentModel returns the model that answers next; empty if the server alone knows it.
+// currentModel returns the model that answers next; empty if only the server knows it.
 func (c *conversation) currentModel() string {
 	if c.model != "" || c.where.models == nil {
 		return c.model
@@ -221,7 +221,7 @@ func (c *conversation) currentModel() string {
 	return own
 }
 
-// describeModel returns which model answers, and which may.
+// describeModel describes the current model and the alternatives.
 func (c *conversation) describeModel() string {
 	current := "the default of agent " + orDash(c.agent)
 	if name := c.currentModel(); name != "" {
@@ -247,7 +247,7 @@ func (c *conversation) chooseModel(name string) {
 	fmt.Fprintf(c.err, "system> later turns are answered by %s\n", oneLine(name))
 }
 
-// checkModel returns why a model cannot answer, as far as that is known here, or "".
+// checkModel returns why a model cannot answer, or "" if no reason is known here.
 func (c *conversation) checkModel(name string) string {
 	if name == "" || c.where.models == nil {
 		return ""
@@ -263,7 +263,7 @@ func (c *conversation) checkModel(name string) string {
 	}
 }
 
-// joinNames joins the names that are not empty.
+// joinNames joins the nonempty names.
 func joinNames(separator string, names ...string) string {
 	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), separator)
 }
@@ -280,11 +280,11 @@ func (c *conversation) inputOf(texts []string) []model.Message {
 	return input
 }
 
-// errInterrupted is why a turn is canceled that somebody at the terminal ends.
+// errInterrupted is the cause when a person at the terminal cancels a turn.
 var errInterrupted = errors.New("operator interrupted")
 
-// runTurn runs a turn with messages of the user to its end. An error ends the
-// conversation; a turn that fails does not.
+// runTurn runs a turn with user messages to its end. An error ends the conversation; a failed turn
+// does not.
 func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	turning, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -323,8 +323,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	return nil
 }
 
-// namedAgent returns the agent that the next turn names: none if the session gives it to
-// that agent anyway.
+// namedAgent returns the agent to name in the next turn: empty if the session selects it anyway.
 func (c *conversation) namedAgent() string {
 	if c.agent == c.session.CurrentAgent() {
 		return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// withClients issues tokens at the server.
+// withClients makes the server issue tokens.
 const withClients = guarded + `  encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=
   oauth:
     clients: [{id: desk, secret: desk-secret-desk-secret, scopes: [metrics:read]}, {id: bot, secret: bot-secret-bot-secret, scopes: [a2a:invoke]}]
 `
 
-// issue asks for a token.
+// issue requests a token.
 func issue(t *testing.T, url, form string) (status int, token string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/oauth/token", strings.NewReader(form))
@@ -41,7 +41,7 @@ func issue(t *testing.T, url, form string) (status int, token string) {
 	return resp.StatusCode, body.Token
 }
 
-// scraped returns the status of the metrics for a credential.
+// scraped returns the status of a metrics request with a credential.
 func scraped(t *testing.T, url, shown string) (status int, challenge string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/metrics", http.NoBody)
@@ -58,8 +58,8 @@ func scraped(t *testing.T, url, shown string) (status int, challenge string) {
 	return resp.StatusCode, resp.Header.Get("WWW-Authenticate")
 }
 
-// form sends a form; the token in the answer, if any, is in the variable TOKEN then:
-// "form STATUS URL FORM".
+// form sends a form; the variable TOKEN then holds the token in the answer, if any: "form STATUS
+// URL FORM".
 func form(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: form STATUS URL FORM")
@@ -84,8 +84,7 @@ func form(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// answers fetches a page again and again until it has a status: "answers STATUS URL
-// HEADER".
+// answers fetches a page repeatedly until it has a status: "answers STATUS URL HEADER".
 func answers(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: answers STATUS URL HEADER")

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// deepOffice is a configuration whose boss asks a clerk, who asks an intern, who uses a
-// tool. All that the delegates say and do, besides the clerk's answer, has the word SECRET.
+// deepOffice is a configuration whose boss calls a clerk, who calls an intern, who uses a tool. All
+// output and actions of the delegates, except the clerk's answer, contain the word SECRET.
 const deepOffice = `version: 1
 providers: {demo: {type: scripted, script: script.yaml}}
 models: {small: {provider_id: demo, upstream_model: x}}
@@ -38,8 +38,8 @@ const deepScript = `replies:
 - {match: sorted, text: thanks}
 `
 
-// wholeStream returns all that a request is answered, to the end of the stream. A stream
-// of events begins after an event, if one is given.
+// wholeStream returns the whole response to a request, to the end of the stream. An event stream
+// starts after the given event, if any.
 func (w *town) wholeStream(t *testing.T, method, path, body string, after ...string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, w.LocalURL()+path, strings.NewReader(body))
@@ -63,8 +63,8 @@ func (w *town) wholeStream(t *testing.T, method, path, body string, after ...str
 	return string(all)
 }
 
-// deepReaders begin a turn on each surface and return all that the surface says about it:
-// the stream, and what is read afterwards.
+// deepReaders begin a turn on each surface and return the surface's whole output about it: the
+// stream and later reads.
 var deepReaders = map[string]func(t *testing.T, w *town) string{
 	"native": func(t *testing.T, w *town) string {
 		events := w.nativeEvents(t)
@@ -100,8 +100,8 @@ func (w *town) nativeEvents(t *testing.T) string {
 	return "/runtime/v1/turns/" + turn + "/events"
 }
 
-// A surface shows nothing of what delegates say and do. Where its protocol has a place for
-// it, it shows that there is a delegate, and what the delegate used.
+// A surface shows no output or actions of delegates. If its protocol allows it, it shows that there
+// is a delegate, and the delegate's usage.
 func TestSurfacesShowNothingOfWhatDelegatesDo(t *testing.T) {
 	t.Parallel()
 	activity := map[string]string{
@@ -128,8 +128,8 @@ func TestSurfacesShowNothingOfWhatDelegatesDo(t *testing.T) {
 	}
 }
 
-// The filter of the native API shows all that delegates do, live, in a replay, in pages,
-// and from any event on.
+// The filter of the native API shows all actions of delegates, live, in a replay, in pages, and
+// from any event.
 func TestTheNativeFilterShowsDelegates(t *testing.T) {
 	t.Parallel()
 	w := &town{served: serveLogged(t, deepOffice, deepScript, zap.NewNop())}

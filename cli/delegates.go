@@ -25,9 +25,9 @@ func eventFilter(delegates bool) service.EventFilter {
 	return service.OwnEvents
 }
 
-// delegateViews holds a view for each delegate of a turn. The lines of a view begin with
-// the names of the agents that led to it, such as "[clerk/intern] ". Of several
-// delegates with the same name, the second and later ones have a number.
+// delegateViews holds a view for each delegate of a turn. A view's lines begin with the names of
+// the agents that led to it, such as "[clerk/intern] ". Delegates with the same name are numbered
+// from the second one on.
 type delegateViews[V any] struct {
 	// open returns a new view that writes to out.
 	open func(out io.Writer) V
@@ -104,7 +104,7 @@ func (w *prefixWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// flush writes a line that has no end yet.
+// flush writes an unfinished line.
 func (w *prefixWriter) flush() error {
 	if len(w.line) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// delegateLog is the log of two delegates of the same agent that run at the same time, whose
-// calls have the same id.
+// delegateLog is the log of two concurrent delegates of the same agent, whose calls have the same
+// id.
 func delegateLog() []event.Event {
 	first, second := []string{"c1"}, []string{"c1#2"}
 	return []event.Event{

@@ -85,7 +85,7 @@ cannot be reached, 2 usage, or a configuration is invalid or cannot be read.`,
 }
 
 func diff(ctx context.Context, p *program, before, after []string, o *diffOptions) error {
-	logger := zap.NewNop() // components that log elsewhere are not taken from a revision
+	logger := zap.NewNop() // a component with another logger cannot be reused
 	old, oldFile, err := p.resolved(ctx, before, nil, logger)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptio
 	})
 }
 
-// showDiff prints what differs, and fails if the flags ask for it.
+// showDiff prints the differences, and fails if the flags require it.
 func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string) string) error {
 	var err error
 	if o.format.value == "json" {
@@ -152,9 +152,8 @@ func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string
 	return nil
 }
 
-// resolved returns the revision of a valid configuration and the parsed files. It reuses
-// the entries that base, unless nil, declares alike, so that a diff resolves and compares
-// only the others.
+// resolved returns the revision of a valid configuration and the parsed files. It reuses entries
+// equal to those of base, unless nil, so that a diff resolves and compares only the others.
 func (p *program) resolved(ctx context.Context, files []string, base *registry.Revision, logger *zap.Logger) (*registry.Revision, *config.File, error) {
 	l, err := p.load(files, false, logger)
 	if err != nil {
@@ -167,7 +166,7 @@ func (p *program) resolved(ctx context.Context, files []string, base *registry.R
 	if err != nil {
 		return nil, nil, err
 	}
-	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.WidenedAccess }) // that is what diff shows
+	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.WidenedAccess }) // diff shows it
 	if list.HasErrors() {
 		if err := l.refuse(list, p.err); err != nil {
 			return nil, nil, err
@@ -177,7 +176,7 @@ func (p *program) resolved(ctx context.Context, files []string, base *registry.R
 	return rev, l.file, nil
 }
 
-// diffReport is what diff says.
+// diffReport is the output of diff.
 type diffReport struct{ *resolve.DiffReport }
 
 // signs mark the kinds of changes.
@@ -213,15 +212,13 @@ func (r diffReport) text() string {
 	return b.String()
 }
 
-// shownInAgents are the sections whose changes show in the agents that they reach.
+// shownInAgents are the sections whose changes are shown with the affected agents.
 var shownInAgents = []string{"providers", "models", "model_pools", "tools", "plugins", "agents", "remote_agents", "defaults", "patches", "order"}
 
-// differs reports whether the effect differs; entries that are only written differently do not
-// count.
+// differs reports whether the effect differs; entries that only differ in form do not count.
 func (r diffReport) differs() bool { return len(r.Agents)+len(r.entriesBesideAgents()) > 0 }
 
-// shownEntries returns the entries that are named: where agents differ, those that do not
-// show in them.
+// shownEntries returns the entries to list: if agents differ, only those not shown with them.
 func (r diffReport) shownEntries() []resolve.EntryChange {
 	if len(r.Agents) == 0 {
 		return r.Entries

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestDiffOfLargeFilesCostsLittleMoreThanValidation compares two files of 1,000 agents of
-// which one differs. Only that one is resolved again, so diff allocates at most three times
-// as much as validate.
+// TestDiffOfLargeFilesCostsLittleMoreThanValidation compares two files of 1,000 agents that differ
+// in one agent. Only this agent is resolved again, so diff allocates at most three times as much as
+// validate.
 func TestDiffOfLargeFilesCostsLittleMoreThanValidation(t *testing.T) {
 	dir := t.TempDir()
 	before, after := filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
@@ -45,7 +45,7 @@ func largeFleet(agents int) string {
 	return b.String()
 }
 
-// allocatedBy returns the bytes that a command allocates.
+// allocatedBy returns the number of bytes that a command allocates.
 func allocatedBy(t *testing.T, args ...string) uint64 {
 	t.Helper()
 	var before, after runtime.MemStats

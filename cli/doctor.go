@@ -30,12 +30,12 @@ type doctorOptions struct {
 	allowOld     bool
 	// keys is a file with a JWK set.
 	keys string
-	// provider is the provider of a configuration that is checked instead of a peer, with
-	// the model of this id, or its first.
+	// provider is the configured provider to check instead of a peer, with the model of this id, or
+	// its first.
 	provider, model string
-	// mcp is the MCP server of a configuration that is checked instead of a peer.
+	// mcp is the configured MCP server to check instead of a peer.
 	mcp string
-	// tenant and subject are whose login at the MCP server is checked.
+	// tenant and subject select the login at the MCP server to check.
 	tenant, subject string
 }
 
@@ -152,7 +152,7 @@ func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
 	return e, errors.Join(errs...)
 }
 
-// parseHeaders parses header lines. Errors do not repeat a line, because it may hold a secret.
+// parseHeaders parses header lines. Errors do not repeat a line because it may contain a secret.
 func parseHeaders(lines []string) (http.Header, error) {
 	header := http.Header{}
 	for _, line := range lines {
@@ -166,7 +166,7 @@ func parseHeaders(lines []string) (http.Header, error) {
 	return header, nil
 }
 
-// examiner returns the backend of a kind that explains what its peers do wrong.
+// examiner returns the backend of a kind that explains its peers' errors.
 func (p *program) examiner(kind string) (backend.Examiner, error) {
 	for _, newBackend := range p.Backends {
 		if x, ok := newBackend(zap.NewNop()).(backend.Examiner); ok && x.Kind() == kind {

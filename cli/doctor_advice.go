@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// advise returns which setting to change after a failure; empty if nothing is known.
+// advise returns the setting to change after a failure; empty if unknown.
 func (x *providerCheck) advise(t *trial) string {
 	var sent string
 	if n := len(t.exchanges); n > 0 {
@@ -45,20 +45,21 @@ func (x *providerCheck) advise(t *trial) string {
 	}
 }
 
-// rejectsTools matches what servers say of models that cannot call tools: "x does not support tools",
-// "No endpoints found that support tool use", and vLLM's "tool choice requires".
+// rejectsTools matches errors of servers for models that cannot call tools: "x does not support
+// tools", "No endpoints found that support tool use", and vLLM's "tool choice requires".
 var rejectsTools = regexp.MustCompile(`(?i)support\w* (\w+ ){0,2}(tools?|function calling)\b|\b(tools|tool use|tool calling|function calling) (is|are) (not supported|unsupported|not available)|tool choice requires`)
 
-// credentialFields are the settings of providers that hold or choose a credential, those that win
-// over others first.
+// credentialFields are the provider settings that contain or select a credential, in order of
+// precedence.
 var credentialFields = []string{"entra_id", "credentials", "service_account_file", "token", "host_connection", "api_key", "headers"}
 
-// usualCredentials are the credentials of providers that have none, by vendor; others take api_key.
+// usualCredentials are the credentials to suggest for a provider without one, by vendor; others
+// take api_key.
 var usualCredentials = map[string]string{
 	"azure-openai": "api_key or entra_id", "bedrock": "api_key or credentials", "vertex": "service_account_file, token: metadata or api_key",
 }
 
-// adviseKey names the setting of the credential, and the variables that it is from.
+// adviseKey names the credential's setting and its source variables.
 func (x *providerCheck) adviseKey() string {
 	for _, field := range credentialFields {
 		path := diag.Join(x.path, field)
@@ -73,7 +74,7 @@ func (x *providerCheck) adviseKey() string {
 	return "a valid key, as " + x.path + "." + cmp.Or(usualCredentials[x.vendor], "api_key") + ", which is not set"
 }
 
-// advisePath returns which part of an address to change after a request that is not found.
+// advisePath returns the part of a URL to change after a not found error.
 func advisePath(sent string) string {
 	u, err := url.Parse(sent)
 	if err != nil {
@@ -94,7 +95,7 @@ func advisePath(sent string) string {
 	}
 }
 
-// repeatedPart returns the part of a path that is repeated immediately; empty for none.
+// repeatedPart returns the part of a path that is repeated immediately, or "".
 func repeatedPart(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for size := len(parts) / 2; size > 0; size-- {

@@ -14,7 +14,7 @@ import (
 // limitsTimeout bounds the requests for the limits of a model.
 const limitsTimeout = 10 * time.Second
 
-// discoverLimits asks the servers of models for limits, and warns of servers that cannot be asked.
+// discoverLimits queries model servers for limits, and warns of servers that cannot be queried.
 func (l *loaded) discoverLimits(ctx context.Context, p *program) {
 	ctx, cancel := context.WithTimeout(ctx, limitsTimeout)
 	defer cancel()
@@ -23,8 +23,8 @@ func (l *loaded) discoverLimits(ctx context.Context, p *program) {
 	}
 }
 
-// checkLimits compares the limits that the server states with the configured ones. Servers that state
-// none are common and not reported.
+// checkLimits compares the server's limits with the configured ones. Servers without limits are
+// common and not reported.
 func (x *providerCheck) checkLimits(ctx context.Context, source model.LimitSource) {
 	ctx, cancel := context.WithTimeout(ctx, limitsTimeout)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkToolServer connects to an MCP server of a configuration, lists its tools and shows the
-// result. It calls no tool; the catalogue is written like by validate --online.
+// checkToolServer connects to a configured MCP server, lists its tools and shows the result. It
+// calls no tool; the catalogue is written as by validate --online.
 func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files []string, o *doctorOptions) error {
 	l, err := p.load(files, true, unheard())
 	if err != nil {
@@ -61,8 +61,8 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	return nil
 }
 
-// checkLogin checks the login of a tenant or subject, and lists the tools with it. It reads the
-// store beside a running server.
+// checkLogin checks the login of a tenant or subject and lists the tools with it. It may read the
+// store while a server is running.
 func (p *program) checkLogin(ctx context.Context, l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables, found *backend.Examination, o *doctorOptions) error {
 	return p.withLoginStore(ctx, l, p.StoreDriver(l.file).OpenReadOnly, func(s *service.Service) error {
 		tenant.Source = frozenLogins{s.LoginsOf(o.tenant, o.subject)}
@@ -86,10 +86,10 @@ func (p *program) checkLogin(ctx context.Context, l *loaded, server tools.LoginB
 // errFrozen reports that a login was not changed.
 var errFrozen = errors.New("the token must be renewed, which doctor does not do")
 
-// frozenLogins are logins that cannot be changed.
+// frozenLogins are read-only logins.
 type frozenLogins struct{ tools.LoginSource }
 
-// LoginRecord returns a record that is only read.
+// LoginRecord returns a read-only record.
 func (f frozenLogins) LoginRecord(server, subject string) tools.LoginRecord {
 	return frozenRecord{f.LoginSource.LoginRecord(server, subject)}
 }

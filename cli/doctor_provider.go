@@ -18,10 +18,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// trialLimit is how long a provider may take for one request.
+// trialLimit limits how long a provider may take for one request.
 const trialLimit = 2 * time.Minute
 
-// checkProvider sends requests to a provider of a configuration and shows the result.
+// checkProvider sends requests to a configured provider and shows the result.
 func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []string, o *doctorOptions) error {
 	l, err := p.load(files, true, unheard())
 	if err != nil {
@@ -78,7 +78,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	return nil
 }
 
-// findModel returns the model to ask: the named one, or else the first of the provider.
+// findModel returns the model to call: the named one, or else the provider's first.
 func findModel(set *registry.Set, o *doctorOptions) (*spec.Model, error) {
 	var of []string
 	for _, id := range set.Models.IDs() {
@@ -96,7 +96,7 @@ func findModel(set *registry.Set, o *doctorOptions) (*spec.Model, error) {
 	return nil, fmt.Errorf("provider %q has no model %q; it has %s", o.provider, o.model, strings.Join(of, ", "))
 }
 
-// findAgent returns the first agent that runs on a model, or on a pool with it; nil for none.
+// findAgent returns the first agent that runs on a model or on a pool with it; nil if absent.
 func findAgent(set *registry.Set, modelID string) *spec.Agent {
 	for _, id := range set.Agents.IDs() {
 		a, _ := set.Agents.Get(id)
@@ -108,7 +108,7 @@ func findAgent(set *registry.Set, modelID string) *spec.Agent {
 	return nil
 }
 
-// completeRequest adds the optional fields that the requests of an agent have.
+// completeRequest adds the optional fields of an agent's requests.
 func (x *providerCheck) completeRequest(req *model.Request) {
 	req.Model, req.SessionID, req.Cache = x.model.UpstreamModel, "doctor", true
 	if x.agent != nil {
@@ -125,7 +125,7 @@ func (x *providerCheck) completeRequest(req *model.Request) {
 	}
 }
 
-// providerCheck asks a model and collects the findings.
+// providerCheck calls a model and collects the findings.
 type providerCheck struct {
 	loaded *loaded
 	// path is the provider's path in the configuration.
@@ -136,15 +136,14 @@ type providerCheck struct {
 	agent *spec.Agent
 	// vendor is the vendor of the models; empty if unknown.
 	vendor string
-	// learner knows the fields that the server rejects; nil for none.
+	// learner knows the fields that the server rejects, or nil.
 	learner model.FieldLearner
-	// limits knows the limits that the server states; nil for none.
+	// limits knows the server's limits, or nil.
 	limits model.LimitSource
 	checks []backend.Check
 }
 
-// run requests a text and then a tool call. It skips the tool call if the text was not answered
-// at all.
+// run requests a text and then a tool call. It skips the tool call if the text got no answer.
 func (x *providerCheck) run(ctx context.Context) []backend.Check {
 	text := x.ask(ctx, "text", &model.Request{
 		Messages: []model.Message{model.User("Count from one to ten, in words.")},
@@ -177,7 +176,7 @@ type trial struct {
 	text      string
 	name      string
 	arguments string
-	// pieces counts the pieces of text, and first is when the first event came.
+	// pieces counts the pieces of text, and first is the time of the first event.
 	pieces  int
 	first   time.Duration
 	usage   *model.Usage
@@ -231,8 +230,8 @@ func (x *providerCheck) add(name string, outcome backend.Outcome, seen, want str
 	x.checks = append(x.checks, backend.Check{Name: name, Outcome: outcome, Seen: oneLine(seen), Want: want})
 }
 
-// addExchanges records the requests, with the reason why each earlier one was rejected and what
-// the next one changed.
+// addExchanges records the requests, why each earlier one was rejected, and what the next one
+// changed.
 func (x *providerCheck) addExchanges(name string, t *trial) {
 	for i, e := range t.exchanges {
 		seen := fmt.Sprintf("%s %s with %s", e.Method, e.URL, strings.Join(fieldsOf(e.Body), ", "))
@@ -245,7 +244,7 @@ func (x *providerCheck) addExchanges(name string, t *trial) {
 	}
 }
 
-// checkStream adds how the text arrived.
+// checkStream records how the text arrived.
 func (x *providerCheck) checkStream(t *trial) {
 	seen := fmt.Sprintf("%q in %s, the first after %s", t.text, count(t.pieces, "piece", "pieces"), t.first.Round(time.Millisecond))
 	if t.text == "" {
@@ -268,7 +267,7 @@ func (x *providerCheck) checkStream(t *trial) {
 	x.add("usage", backend.OutcomeOK, fmt.Sprintf("%d tokens in, %d out", t.usage.Input, t.usage.Output), "")
 }
 
-// checkCall adds whether the model called the tool.
+// checkCall records whether the model called the tool.
 func (x *providerCheck) checkCall(t *trial) {
 	var arguments struct {
 		Word string `json:"word"`
@@ -284,7 +283,7 @@ func (x *providerCheck) checkCall(t *trial) {
 	}
 }
 
-// addRejected adds the fields that the server rejects.
+// addRejected records the fields that the server rejects.
 func (x *providerCheck) addRejected() {
 	if x.learner == nil {
 		return
@@ -295,7 +294,7 @@ func (x *providerCheck) addRejected() {
 	}
 }
 
-// fieldsOf returns the names of the fields of a request, sorted.
+// fieldsOf returns a request's field names, sorted.
 func fieldsOf(body []byte) []string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil {

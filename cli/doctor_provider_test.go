@@ -23,7 +23,7 @@ func refuses(status int, body string) vendorAnswer {
 	}
 }
 
-// streamsChat answers with the text, in chunks, or with a call where tools are offered.
+// streamsChat answers with the text in chunks, or with a call if tools are offered.
 func streamsChat(w http.ResponseWriter, body string, chunks ...string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if strings.Contains(body, `"note_word"`) {
@@ -41,13 +41,13 @@ func answersWell(w http.ResponseWriter, body string, _ int) {
 	streamsChat(w, body, "one, ", "two")
 }
 
-// TestDoctorSaysWhatIsWrongWithAProvider plays each way in which a provider fails, and holds
-// what doctor says and its exit code.
+// TestDoctorSaysWhatIsWrongWithAProvider simulates each way in which a provider fails and checks
+// doctor's output and exit code.
 func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 	const notFound = `{"error":{"message":"Not Found"}}`
 	for name, tt := range map[string]struct {
 		answer vendorAnswer
-		// provider has further fields of the provider, and path follows the address.
+		// provider has additional fields of the provider, and path is appended to the address.
 		provider, path string
 		code           int
 		want           []string

@@ -10,15 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// peerAnswer is what a peer of a script answers to some requests.
+// peerAnswer is the answer of a script's peer to some requests.
 type peerAnswer struct {
-	// Path, Call and Version are what a request must have: the path of its URL,
-	// the method of JSON-RPC, and the version that it says it speaks. Empty ones
-	// do not matter.
+	// Path, Call and Version select requests: by the URL path, the JSON-RPC method, and the stated
+	// protocol version. Empty values match all.
 	Path    string `json:"path"`
 	Call    string `json:"call"`
 	Version string `json:"version"`
-	// Authorized is set when the request must have the header Authorization.
+	// Authorized requires the request to have the header Authorization.
 	Authorized bool `json:"authorized"`
 
 	Status int               `json:"status"`
@@ -27,9 +26,8 @@ type peerAnswer struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// servePeer is the command peer of scripts: it serves a file of answers, of
-// which the first that fits a request is given, until the script ends. The
-// variable PEER is the URL.
+// servePeer is the command peer of scripts: until the script ends, it serves a file of answers, of
+// which the first match is used. The variable PEER is the URL.
 func servePeer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: peer file")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// drainingConfig has a tool that ends when there is a file.
+// drainingConfig has a tool that ends when a file exists.
 const drainingConfig = `version: 1
 providers: {s: {type: scripted, script: ./script.yaml}}
 models: {m: {provider_id: s, upstream_model: x}}
@@ -23,8 +23,8 @@ store: {driver: sqlite, dsn: ./kept.db}
 server: {listen: "127.0.0.1:0"}
 `
 
-// TestADrainingServerAnswersForItsRuns sends the built server SIGTERM while one run
-// works and another one waits for its client, which outlasts the first.
+// TestADrainingServerAnswersForItsRuns sends the built server SIGTERM while one run works and
+// another waits longer for its client.
 func TestADrainingServerAnswersForItsRuns(t *testing.T) {
 	f := &serverFleet{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
@@ -94,7 +94,7 @@ func TestADrainingServerAnswersForItsRuns(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(f.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { // no step is under way any more
+	eventually(t, func() bool { // no step is still running
 		_, text, _ := ask(http.MethodGet, "/runtime/v1/turns/"+working, "")
 		return strings.Contains(text, `"status":"pending"`)
 	})
@@ -119,7 +119,7 @@ func TestADrainingServerAnswersForItsRuns(t *testing.T) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

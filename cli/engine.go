@@ -7,7 +7,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// errVolatile reports that a store in memory cannot be read by another process.
+// errVolatile reports that an in-memory store cannot be read by another process.
 var errVolatile = errors.New("the memory store belongs to the process that serves it and cannot be read from outside: use store: {driver: sqlite} or {driver: postgres}")
 
 // loadStore reads files for a command that needs their store and shows problems with the store.

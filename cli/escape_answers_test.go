@@ -18,17 +18,17 @@ import (
 	"github.com/agentruntime/agentruntime/event/display"
 )
 
-// forgedLine is the beginning of a line that others try to add to the output.
+// forgedLine is the start of a line that attackers try to add to the output.
 const forgedLine = "FORGED"
 
-// attackText is attack with the beginning of a line after it.
+// attackText is attack followed by the start of a line.
 var attackText = func() (text string) {
 	_ = json.Unmarshal([]byte(`"`+attack+`\n`+forgedLine+`"`), &text)
 	return text
 }()
 
-// describedAnswers answers requests as the description of a server has it, with an attack in
-// every text.
+// describedAnswers answers requests according to a server's description, with an attack in every
+// text.
 type describedAnswers struct {
 	paths   map[string]map[string]any
 	schemas map[string]any
@@ -72,7 +72,7 @@ func (d *describedAnswers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			media, _ := content["application/json"].(map[string]any)
 			schema, _ := media["schema"].(map[string]any)
 			if status != http.StatusNoContent && (len(schema) == 0 || r.Method == http.MethodDelete && responses["204"] != nil) {
-				continue // events, or an answer that is not described
+				continue // events, or an undocumented answer
 			}
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(status)
@@ -161,11 +161,11 @@ func (d *describedAnswers) valueOf(schema any, depth int) any {
 	return out
 }
 
-// momentName matches the fields that hold times.
+// momentName matches time fields.
 var momentName = regexp.MustCompile(`(^|_)(at|time|before)$|(At|Time|Run|For)$`)
 
-// TestNoAnswerOfAServerControlsTheTerminal runs each command against a server that grants
-// all requests, with attacks in its answers.
+// TestNoAnswerOfAServerControlsTheTerminal runs each command against a server that accepts all
+// requests and answers with attacks.
 func TestNoAnswerOfAServerControlsTheTerminal(t *testing.T) {
 	server := httptest.NewServer(newDescribedAnswers(t))
 	t.Cleanup(server.Close)
@@ -201,8 +201,8 @@ func TestNoAnswerOfAServerControlsTheTerminal(t *testing.T) {
 	}
 }
 
-// silentAnswers are command lines that show nothing of others, or whose answer the server
-// does not describe.
+// silentAnswers are command lines that show no foreign text, or whose answer the server does not
+// describe.
 var silentAnswers = []string{
 	"apply config.yaml --server SERVER", "eval add --server SERVER x", "explain a --server SERVER", "revisions diff 7 8 --server SERVER", "sessions export --server SERVER S",
 	"tenants variables delete acme X --server SERVER", "turns cancel --server SERVER x", "turns resolve --server SERVER x call --approve", "turns transcript --server SERVER x",
@@ -211,7 +211,7 @@ var silentAnswers = []string{
 	"workflows triggers create --server SERVER --type x --agent a --prompt Go", "workflows triggers delete x --server SERVER",
 }
 
-// screenStyle matches the colors and attributes that the screen itself writes.
+// screenStyle matches the colors and attributes that the screen writes.
 var screenStyle = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
 // TestNothingOnTheChatScreenControlsTheTerminal renders every kind of block, the status line

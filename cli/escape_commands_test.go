@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// attack is text that controls terminals, escaped for YAML and JSON, and attackMark the
-	// part of it that is always shown.
+	// attack is text that controls terminals, escaped for YAML and JSON, and attackMark its part
+	// that is always shown.
 	attack     = `\u001b[2J\u001b]52;c;eA==\u0007\u009b8m\u202e\r\b`
 	attackMark = "[2J"
 )
@@ -41,9 +41,9 @@ const attackReplies = `replies:
 fallback: {text: "before` + attack + `after"}
 `
 
-// attackedCommands has, for each command, the command lines with which others attack the
-// terminal: SERVER is a server whose answers do, TURN a turn whose model and tool do, and
-// ESC an argument that does. Without any, the command shows nothing of others.
+// attackedCommands has, for each command, command lines that attack the terminal: SERVER is a
+// server with attacking answers, TURN a turn with an attacking model and tool, and ESC an attacking
+// argument. Without any, the command shows no foreign text.
 var attackedCommands = map[string][]string{
 	"": {"ESC"}, "init": nil, "schema": nil, "models": {"models ESC"}, "man": nil, "version": nil, "help": nil, "keys": nil, "keys new": nil,
 	"completion": nil, "completion bash": nil, "completion zsh": nil, "completion fish": nil, "completion powershell": nil,
@@ -166,12 +166,12 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 	}
 }
 
-// silentLines are command lines that show ids, which cannot hold an attack, or nothing of
-// what peers and servers of tools say.
+// silentLines are command lines that show ids, which cannot hold an attack, or no text from peers
+// and tool servers.
 var silentLines = []string{"sessions config.yaml --format json --agent a", "explain live.yaml a", "explain live.yaml a --format json", "validate live.yaml --online", "validate peers.yaml --online"}
 
-// writeLive writes live.yaml, whose agents are at a peer and have tools of an MCP server that
-// attack the terminal.
+// writeLive writes live.yaml, whose agents are at a peer and have MCP tools that attack the
+// terminal.
 func writeLive(t *testing.T, peer string) {
 	t.Helper()
 	tools := mcp.NewServer(&mcp.Implementation{Name: "tools" + attackText, Version: attackText}, &mcp.ServerOptions{Instructions: attackText})

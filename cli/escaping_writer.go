@@ -14,9 +14,9 @@ import (
 	"golang.org/x/term"
 )
 
-// escapingWriter writes text from models, tools, peers and files. It replaces every
-// character that could control a terminal, hide text or reorder it with its JSON escape,
-// also when a sequence is split over writes. JSON keeps its value.
+// escapingWriter writes text from models, tools, peers and files. It replaces every character that
+// could control a terminal, hide text or reorder it with its JSON escape, even if a sequence is
+// split over writes. JSON keeps its value.
 type escapingWriter struct {
 	out io.Writer
 
@@ -89,9 +89,9 @@ func appendEscaped(dst, text []byte, complete bool) (escaped, rest []byte) {
 	return dst, nil
 }
 
-// needsCare reports whether a character may have to be escaped: control and format characters,
-// line separators and invalid UTF-8. Joiners, which emoji and some scripts need, and visible
-// format characters are safe.
+// needsCare reports whether a character may need escaping: control and format characters, line
+// separators and invalid UTF-8. Joiners, which emoji and some scripts need, and visible format
+// characters are safe.
 func needsCare(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -114,8 +114,7 @@ func escapeText(text string) string {
 	return string(escaped)
 }
 
-// indentRest indents the lines of an error after the first, so that a text of others cannot
-// forge one.
+// indentRest indents the lines of an error after the first, so that foreign text cannot forge one.
 func indentRest(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := 1; i < len(lines); i++ {
@@ -137,8 +136,8 @@ func oneLine(text string) string {
 	}, text))
 }
 
-// writeUnescaped writes the program's own control sequences, or text whose foreign parts
-// are escaped already.
+// writeUnescaped writes the program's own control sequences, or text whose foreign parts are
+// already escaped.
 func writeUnescaped(w io.Writer, text string) error {
 	switch w := w.(type) {
 	case *screen:
@@ -157,7 +156,7 @@ func writeUnescaped(w io.Writer, text string) error {
 	}
 }
 
-// fileOf returns the file that a command's output is written to, if it is one.
+// fileOf returns the file that a command's output goes to, if any.
 func fileOf(w io.Writer) (*os.File, bool) {
 	switch w := w.(type) {
 	case *screen:
@@ -170,7 +169,7 @@ func fileOf(w io.Writer) (*os.File, bool) {
 	}
 }
 
-// controllable reports whether w is a terminal that understands control sequences.
+// controllable reports whether w is a terminal that supports control sequences.
 func controllable(w io.Writer) bool {
 	f, ok := fileOf(w)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
@@ -179,11 +178,11 @@ func controllable(w io.Writer) bool {
 // resetSequence ends colors, hidden text and other character sets.
 const resetSequence = "\x1b[0m\x1b(B\x0f"
 
-// prompt asks for input. On a terminal it first resets attributes that another program,
-// such as a tool, may have left on.
+// prompt asks for input. On a terminal it first resets attributes that another program, such as a
+// tool, may have set.
 func (s *streams) prompt(text string) {
 	if controllable(s.err) {
-		_ = writeUnescaped(s.err, resetSequence) // writing the text then fails as well
+		_ = writeUnescaped(s.err, resetSequence) // then writing the text fails too
 	}
 	fmt.Fprint(s.err, text)
 }

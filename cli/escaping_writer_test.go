@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// escapeCorpus has text that attacks terminals, and what is shown of it.
+// escapeCorpus has text that attacks terminals and its escaped form.
 var escapeCorpus = map[string]struct{ text, shown string }{
 	"clear the screen":        {"a\x1b[2Jb", `a\u001b[2Jb`},
 	"clipboard":               {"\x1b]52;c;ZXZpbA==\x07", `\u001b]52;c;ZXZpbA==\u0007`},
@@ -35,7 +35,7 @@ var escapeCorpus = map[string]struct{ text, shown string }{
 	"incomplete character":    {"a\xe2\x80", "a\ufffd\ufffd"},
 }
 
-// escapedWrites returns what is written of parts.
+// escapedWrites returns the output after writing parts.
 func escapedWrites(t interface{ Fatal(...any) }, parts ...string) string {
 	var out bytes.Buffer
 	w := &escapingWriter{out: &out}
@@ -58,7 +58,7 @@ func TestTextThatControlsATerminalIsEscaped(t *testing.T) {
 			if got := escapedWrites(t, tt.text); got != tt.shown {
 				t.Errorf("got %q, want %q", got, tt.shown)
 			}
-			for at := range tt.text { // between the bytes of characters, too
+			for at := range tt.text { // even between a character's bytes
 				if got := escapedWrites(t, tt.text[:at], tt.text[at:]); got != tt.shown {
 					t.Errorf("split at %d: got %q, want %q", at, got, tt.shown)
 				}
@@ -73,7 +73,7 @@ func TestTextThatControlsATerminalIsEscaped(t *testing.T) {
 	}
 }
 
-// isInert reports whether a terminal can show a text without being controlled by it.
+// isInert reports whether a terminal can show a text without executing control sequences.
 func isInert(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(strings.ReplaceAll(text, "\r\n", "\n"), func(r rune) bool {
 		return r != utf8.RuneError && needsCare(r)

@@ -23,7 +23,7 @@ type evalOptions struct {
 	agents []string
 	tags   []string
 	tenant tenantFlags
-	// overlay is the file with an overlay of a tenant, and tenantName whose it is.
+	// overlay is the file with a tenant's overlay, and tenantName that tenant.
 	overlay, tenantName string
 	models              []string
 	matrix              []string
@@ -35,7 +35,7 @@ type evalOptions struct {
 	results             string
 	junit               string
 	html                string
-	// tolerance is by how much a pass rate may fall.
+	// tolerance is the permitted decrease of a pass rate.
 	tolerance float64
 }
 
@@ -116,8 +116,7 @@ invalid or cannot be read, 130 canceled.`,
 	return cmd
 }
 
-// check checks the numbers, and that no report replaces a file that is read or another
-// report.
+// check checks the numbers, and that no report replaces an input file or another report.
 func (o *evalOptions) check(args []string) error {
 	const maxRepeat, maxParallel = 10_000, 1_000
 	r := &o.runner
@@ -136,7 +135,7 @@ func (o *evalOptions) check(args []string) error {
 	return o.checkOutputs(append(append([]string{o.overlay}, args...), o.files.files...))
 }
 
-// checkOutputs checks that no output replaces a file that is read, or another output.
+// checkOutputs checks that no output replaces an input file or another output.
 func (o *evalOptions) checkOutputs(read []string) error {
 	clean := func(name string) string {
 		if path, err := filepath.Abs(name); err == nil {
@@ -178,8 +177,7 @@ func newEvalSchema(p *program) *cobra.Command {
 	}
 }
 
-// eval runs the cases and reports. Everything that can be checked is checked before the
-// first case runs.
+// eval runs the cases and reports the results. All possible checks precede the first case.
 func (p *program) eval(ctx context.Context, names, cases []string, o *evalOptions) error {
 	suite, found, err := p.loadCases(names, cases, o)
 	if err != nil {
@@ -302,7 +300,7 @@ func (o *evalOptions) selectCases(suite *evals.Suite, files []string) error {
 	return nil
 }
 
-// expandCases returns the files of cases in files and directories.
+// expandCases returns the case files among files and directories.
 func expandCases(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -348,7 +346,7 @@ func yamlFiles(dir string) (files []string, err error) {
 	return files, err
 }
 
-// mode returns what answers the requests to models.
+// mode returns how model requests are answered.
 func (o *evalOptions) mode() evals.Mode {
 	switch {
 	case o.record:

@@ -77,8 +77,8 @@ does not fit into a case, 2 usage or a file cannot be read.`,
 // maxAddedTurns bounds the cases that one command adds.
 const maxAddedTurns = 100
 
-// addCases makes cases of turns. With a filter, it lists the turns that do not fit into a
-// case and continues.
+// addCases creates cases from turns. With a filter, it lists turns that cannot become a case and
+// continues.
 func (p *program) addCases(ctx context.Context, from *place, ids []string, o *evalAddOptions) error {
 	filtered := o.turns != ""
 	if filtered {
@@ -120,7 +120,7 @@ func (p *program) addCases(ctx context.Context, from *place, ids []string, o *ev
 	return nil
 }
 
-// addCase makes a case of a turn. It returns the variables whose values are unknown.
+// addCase creates a case from a turn. It returns the variables whose values are unknown.
 func addCase(ctx context.Context, from *place, id, name, to string, suite []string) (unknown []string, err error) {
 	turns, err := readConversation(ctx, from, id)
 	if err != nil {
@@ -133,8 +133,8 @@ func addCase(ctx context.Context, from *place, id, name, to string, suite []stri
 	return draft.Unknown, draft.Write(to, suite, from.redact)
 }
 
-// suiteFiles returns the files of cases in the suite of a file: those in its directory, or
-// anywhere in the directory evals that it is in.
+// suiteFiles returns the case files in the suite of a file: those in its directory, or anywhere in
+// the evals directory that contains it.
 func suiteFiles(to string) ([]string, error) {
 	dir := filepath.Dir(to)
 	files, err := fs.Glob(os.DirFS(dir), "*.y*ml") // the directory is not a pattern
@@ -234,7 +234,7 @@ func ratedTurns(ctx context.Context, from *place, q native.FeedbackQuery) ([]str
 	return ids, nil
 }
 
-// parseSpan reads a time span, which may be a number of days: 7d.
+// parseSpan parses a time span, which may be a number of days: 7d.
 func parseSpan(text string) (time.Duration, error) {
 	const maxDays = 36_500
 	if days, ok := strings.CutSuffix(text, "d"); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// readConversation reads a turn that has ended, after the earlier turns of its session.
+// readConversation reads an ended turn after its session's earlier turns.
 func readConversation(ctx context.Context, from *place, id string) ([]*evals.StoredTurn, error) {
 	t, err := from.GetTurn(ctx, id)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// countingJudge is a model server that answers agents and judges, and counts the judgments
-// of each case.
+// countingJudge is a model server for agents and judges that counts the judgments of each case.
 type countingJudge struct {
 	mu     sync.Mutex
 	judged map[string]int
@@ -44,8 +43,8 @@ func (j *countingJudge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	streamsChat(w, string(body), `{"scores":[{"score":5,"comment":"right"}]}`)
 }
 
-// TestAKilledEvalPaysForNoJudgmentTwice kills eval in the middle of its cases and resumes it.
-// Only the case at work when it was killed is judged again.
+// TestAKilledEvalPaysForNoJudgmentTwice kills eval in the middle of its cases and resumes it. Only
+// the case running at the kill is judged again.
 func TestAKilledEvalPaysForNoJudgmentTwice(t *testing.T) {
 	judge := &countingJudge{judged: map[string]int{}, fifth: make(chan struct{})}
 	models := httptest.NewServer(judge)

@@ -14,15 +14,14 @@ import (
 	"github.com/agentruntime/agentruntime/evals"
 )
 
-// resultFile is the file of --results, one JSON object a line.
+// resultFile is the file of --results, one JSON object per line.
 type resultFile struct {
 	file *os.File
 	name string
 	err  error
 }
 
-// openResults opens the file of --results. With --resume it returns the results that the
-// file already has.
+// openResults opens the file of --results. With --resume it returns the file's existing results.
 func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 	if o.results == "" {
 		return &resultFile{}, nil, nil
@@ -44,7 +43,7 @@ func (o *evalOptions) openResults() (*resultFile, []*evals.Result, error) {
 	case err == nil && info.Size() > 0 && !o.resume:
 		return nil, nil, fmt.Errorf("--results %s: the file exists: continue from it with --resume, or write to another one", o.results)
 	}
-	// The results so far are kept until the new file has them.
+	// The existing results are kept until the new file has them.
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +86,7 @@ func (f *resultFile) append(r *evals.Result) {
 	f.err = err
 }
 
-// check returns why the file lacks results.
+// check returns an error if the file lacks results.
 func (f *resultFile) check() error {
 	if f.file == nil || f.err != nil {
 		return f.err
@@ -108,8 +107,8 @@ func (f *resultFile) close() {
 	}
 }
 
-// readResults reads results: JSON lines, or the report that --format json prints. It leaves
-// out a last line that was cut off, and outcomes of a case from before it changed.
+// readResults reads results: JSON lines, or the report of --format json. It skips a truncated last
+// line and outcomes from before a case changed.
 func readResults(name string) ([]*evals.Result, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -146,8 +145,7 @@ func readResults(name string) ([]*evals.Result, error) {
 	return newestOf(list), lines.Err()
 }
 
-// newestOf returns the results without those of cases that have a later outcome with another
-// digest.
+// newestOf drops the results of cases that have a later outcome with another digest.
 func newestOf(results []*evals.Result) []*evals.Result {
 	type row struct{ id, variant string }
 	newest := make(map[row]string)
@@ -162,7 +160,7 @@ func newestOf(results []*evals.Result) []*evals.Result {
 	})
 }
 
-// checkResult returns what keeps a result from being compared and shown.
+// checkResult returns an error if a result cannot be compared and shown.
 func checkResult(r *evals.Result) error {
 	if r == nil || r.Case == "" || !slices.Contains([]evals.Status{evals.Passed, evals.Failed, evals.Errored, evals.Skipped}, r.Status) {
 		return errors.New("it has no case, or an unknown status")

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/evals"
 )
 
-// TestResultsOfAKilledRunAreContinued has files of results as a killed run leaves them.
+// TestResultsOfAKilledRunAreContinued has result files in the state left by a killed run.
 func TestResultsOfAKilledRunAreContinued(t *testing.T) {
 	t.Parallel()
 	const passed, failed, skipped = `{"case":"a","repeat":1,"status":"passed"}`, `{"case":"b","repeat":1,"status":"failed"}`, `{"case":"c","repeat":1,"status":"skipped"}`
@@ -77,7 +77,7 @@ func TestResultsReplaceOnlyFiles(t *testing.T) {
 	}
 }
 
-// TestASuiteIsFoundInAnyDirectory uses the characters of patterns in the name of a directory.
+// TestASuiteIsFoundInAnyDirectory uses pattern characters in the name of a directory.
 func TestASuiteIsFoundInAnyDirectory(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"cases", "cases[1]", "cases["} {
@@ -92,7 +92,7 @@ func TestASuiteIsFoundInAnyDirectory(t *testing.T) {
 	}
 }
 
-// TestASuiteIsFoundFromWithin adds to a file by its name alone, within the directory of the suite.
+// TestASuiteIsFoundFromWithin adds to a file by its base name, within the suite's directory.
 func TestASuiteIsFoundFromWithin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "evals", "shop")
 	other := filepath.Join(filepath.Dir(dir), "other.yaml")

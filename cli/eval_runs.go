@@ -21,7 +21,7 @@ type evalRuns struct {
 	options  *evalOptions
 	runners  []*evals.Runner
 	baseline *evals.Runner
-	// before are the results of the baseline; nil without results.
+	// before are the baseline's results; nil if absent.
 	before []*evals.Result
 }
 
@@ -95,8 +95,8 @@ func (r *evalRuns) runCases(ctx context.Context, done []*evals.Result, report fu
 	return results, nil
 }
 
-// compareWith returns the results of the baseline for a comparison with results; nil for none.
-// Runs of a baseline configuration that done has are not repeated, and keep gets the others.
+// compareWith returns the baseline's results for a comparison with results; nil if absent. Baseline
+// runs in done are not repeated, and keep receives the others.
 func (r *evalRuns) compareWith(ctx context.Context, results, done []*evals.Result, keep func(*evals.Result)) ([]*evals.Result, error) {
 	if r.baseline == nil || ctx.Err() != nil {
 		return r.before, nil
@@ -132,8 +132,8 @@ func (p *program) showFindings(suite *evals.Suite, found diag.List) error {
 	return nil
 }
 
-// buildForEval returns the runtime of a configuration. Its variables are required only if
-// models are asked. A server whose tools all cases stub is not started.
+// buildForEval returns the runtime of a configuration. Its variables are required only if models
+// are called. A server whose tools are stubbed by all cases is not started.
 func (p *program) buildForEval(ctx context.Context, names []string, suite *evals.Suite, o *evalOptions, v variant) (*runtime.AgentRuntime, *loaded, error) {
 	l, err := p.loadEdited(names, o.mode() != evals.ModeReplay, zap.NewNop(), v.edit)
 	if err != nil {

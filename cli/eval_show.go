@@ -46,7 +46,7 @@ func (s *evalShow) end() { s.erase() }
 // erase erases the progress bar.
 func (s *evalShow) erase() {
 	if s.progress {
-		_ = writeUnescaped(s.err, "\r\x1b[K") // the next write fails as well
+		_ = writeUnescaped(s.err, "\r\x1b[K") // the next write fails too
 	}
 }
 
@@ -74,7 +74,7 @@ func runName(r *evals.Result) string {
 	return name
 }
 
-// caseReport returns a report of diagnostics about files of cases.
+// caseReport returns a report of case file diagnostics.
 func (l *loaded) caseReport(list diag.List, suite *evals.Suite, p *program) *diag.Report {
 	return &diag.Report{Diagnostics: nameCommand(list, l.command), Version: l.version, Source: suite.Source, Color: colored(p.err)}
 }
@@ -105,7 +105,7 @@ func (p *program) writeReports(suite *evals.Suite, report *evals.Report, files *
 // case runs.
 type reportFiles struct {
 	open map[string]*os.File
-	// fresh are the files that did not exist before.
+	// fresh are the newly created files.
 	fresh []string
 }
 
@@ -141,7 +141,7 @@ func (f *reportFiles) write(name string, write func(io.Writer) error) error {
 	return errors.Join(write(file), file.Close())
 }
 
-// close closes the files that were not written, and removes those that did not exist.
+// close closes the unwritten files and removes the newly created ones.
 func (f *reportFiles) close() {
 	for name, file := range f.open {
 		_ = file.Close() // nothing was written
@@ -259,7 +259,7 @@ func evalText(report *evals.Report) string {
 	return b.String()
 }
 
-// allReplayed reports whether no model was asked, so that durations mean nothing.
+// allReplayed reports whether no model was called, so that durations mean nothing.
 func allReplayed(results []*evals.Result) bool {
 	return !slices.ContainsFunc(results, func(r *evals.Result) bool { return !r.Deterministic })
 }

@@ -22,8 +22,7 @@ type variant struct {
 // maxVariants bounds the combinations of a matrix.
 const maxVariants = 64
 
-// variants returns the combinations of the matrix. Without a matrix it returns one variant without a
-// name.
+// variants returns the combinations of the matrix, or one unnamed variant without a matrix.
 func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 	agents := make(map[string]bool)
 	for _, c := range suite.Cases {
@@ -72,7 +71,7 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 	return list, nil
 }
 
-// inOrder returns an edit that makes two edits.
+// inOrder returns an edit that makes two edits in order.
 func inOrder(first, second func(*config.File) error) func(*config.File) error {
 	return func(f *config.File) error {
 		if err := first(f); err != nil {

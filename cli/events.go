@@ -81,14 +81,13 @@ func showEvents(ctx context.Context, p *program, from *place, turn string, o *ev
 	}
 }
 
-// eventLog writes events, a line for each.
+// eventLog writes events, one per line.
 type eventLog struct {
 	show
 	asJSON bool
 }
 
-// record writes an event. One of a kind that this version does not know, which
-// a later one wrote, is shown as it is.
+// record writes an event. An unknown kind, written by a later version, is shown as is.
 func (o *eventLog) record(r *event.Record) {
 	ev, err := r.Event()
 	switch {

@@ -20,7 +20,7 @@ type ticketConfig struct {
 	Queue string `json:"queue" doc:"Where tickets go: billing or shipping."`
 }
 
-// Validate returns what is wrong with the settings, each at its field.
+// Validate returns the mistakes in the settings, each at its field.
 func (c *ticketConfig) Validate() diag.List {
 	if c.Queue == "billing" || c.Queue == "shipping" {
 		return nil
@@ -50,8 +50,8 @@ agents:
   support: {model_id: default, allowed_tools: [open_ticket]}
 `
 
-// Example is the runtime command with a tool kind and a command of a team's own. A
-// program calls cli.Main, which runs the command line of the process.
+// Example is the runtime command with a custom tool kind and a custom command. A program calls
+// cli.Main, which runs the command line of the process.
 func Example() {
 	components := shipped.Components()
 	components.Kinds.Tools = append(components.Kinds.Tools, spec.NewKind("ticket", "Opens a ticket.", newTicketTool))

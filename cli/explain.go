@@ -144,8 +144,7 @@ func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent, for
 	})
 }
 
-// explainTool says why an agent has a tool, or has it not, or what becomes of a
-// call of it.
+// explainTool explains why an agent has a tool or not, or the outcome of a call.
 func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format string, call *toolCall) error {
 	rev, list, err := l.check(ctx)
 	if err != nil {
@@ -173,7 +172,7 @@ func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format
 	return cmp.Or(err, end)
 }
 
-// notResolved shows why nothing can be said about a tool.
+// notResolved shows why there is no answer about a tool.
 func notResolved(p *program, l *loaded, a *toolAnswer, format string) error {
 	var err error
 	if format == "json" {
@@ -206,7 +205,7 @@ func (l *loaded) about(ctx context.Context, rev *registry.Revision, list diag.Li
 	return e, l.file.Complete(append(out, why...), nil)
 }
 
-// concerning returns whether a diagnostic concerns an agent; see about.
+// concerning returns a filter for diagnostics that concern an agent; see about.
 func (l *loaded) concerning(e *resolve.Explanation, agent string) func(*diag.Diagnostic) bool {
 	used := make(map[string]bool)
 	if e != nil {
@@ -226,8 +225,7 @@ func (l *loaded) concerning(e *resolve.Explanation, agent string) func(*diag.Dia
 	}
 }
 
-// suppressedOf returns what comments silence of the diagnostics that concern an
-// agent.
+// suppressedOf returns an agent's diagnostics that comments suppress.
 func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppressed {
 	concerns := l.concerning(e, agent)
 	var own []diag.Suppressed
@@ -239,8 +237,7 @@ func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppr
 	return own
 }
 
-// writeAs writes the explanation in a format. The command fails for an agent that does not
-// resolve.
+// writeAs writes the explanation in a format. The command fails if the agent does not resolve.
 func (x *explanation) writeAs(w io.Writer, format string) error {
 	write := x.text
 	switch format {

@@ -11,13 +11,12 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
-// explanation is what explain says of an agent.
+// explanation is the output of explain for an agent.
 type explanation struct {
 	*resolve.Summary
-	// Decisions are where the fields of an agent that extends another, or is patched,
-	// were decided.
+	// Decisions are the places that decide the fields of an extending or patched agent.
 	Decisions []config.Decision `json:"decisions,omitempty"`
-	// Request is which tools the turn of a client is given; nil for no such turn.
+	// Request lists the tools of a client's turn; nil without such a turn.
 	Request *requestGrant `json:"request,omitempty"`
 
 	// loaded has the files; nil if a server explains.
@@ -92,7 +91,7 @@ func (x *explanation) text(w io.Writer) error {
 	return renderReport(report, w, diag.FormatText)
 }
 
-// decided lists where the fields were decided.
+// decided lists the places that decided the fields.
 func (x *explanation) decided() string {
 	if len(x.Decisions) == 0 {
 		return ""
@@ -120,7 +119,7 @@ func (x *explanation) decided() string {
 	return b.String()
 }
 
-// granted lists which tools the turn is given.
+// granted lists the turn's tools.
 func (x *explanation) granted() string {
 	if x.Request == nil {
 		return ""
@@ -197,7 +196,7 @@ func (x *explanation) mermaid(w io.Writer) error {
 	return err
 }
 
-// mermaidText escapes what would end a label or be taken for markup.
+// mermaidText escapes characters that would end a label or be taken as markup.
 func mermaidText(text string) string {
 	return strings.NewReplacer(
 		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "`", "#96;", "\n", " ",

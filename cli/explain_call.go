@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// toolCall is the call that explain is asked about.
+// toolCall is the call to explain.
 type toolCall struct {
 	tool      string
 	arguments json.RawMessage
 }
 
-// parseCall reads a tool's id and, after a blank, the arguments as JSON; without
-// arguments they are an empty object.
+// parseCall reads a tool's id and, after a space, the arguments as JSON; they default to an empty
+// object.
 func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
 	trimmed := strings.TrimSpace(text)
 	tool, arguments := trimmed, ""
@@ -44,15 +44,15 @@ func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
 	return &toolCall{tool: tool, arguments: json.RawMessage(arguments)}, nil
 }
 
-// callAnswer describes what would happen to a call.
+// callAnswer describes the outcome of a call.
 type callAnswer struct {
 	toolAnswer
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Decision is one of: allow, ask, deny, terminate, unavailable.
 	Decision string `json:"decision,omitempty"`
-	// Conditions are why the rule that decides fits the arguments.
+	// Conditions say why the deciding rule matches the arguments.
 	Conditions []string `json:"conditions,omitempty"`
-	// Problem is how the arguments violate the tool's schema.
+	// Problem describes how the arguments violate the tool's schema.
 	Problem string `json:"arguments_problem,omitempty"`
 	// Undecided are the plugins whose gates decide only when a call is made.
 	Undecided []string `json:"undecided_plugins,omitempty"`
@@ -94,7 +94,7 @@ func (a *callAnswer) text() string {
 	return b.String()
 }
 
-// sentence says the decision in words.
+// sentence describes the decision in words.
 func (a *callAnswer) sentence() string {
 	subject := "agent " + a.Agent
 	switch a.Decision {

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sessionRequest is a turn as clients of agent sessions ask for it.
+// sessionRequest is a turn request of an agent session client.
 type sessionRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
@@ -59,7 +59,7 @@ func readSessionRequest(cmd *cobra.Command, name string) (*sessionRequest, error
 	return &r, nil
 }
 
-// latestText returns the text of the last message of the user.
+// latestText returns the text of the last user message.
 func (r *sessionRequest) latestText() string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role == "user" {
@@ -69,13 +69,13 @@ func (r *sessionRequest) latestText() string {
 	return ""
 }
 
-// requestGrant is which tools a request gives an agent.
+// requestGrant lists the tools that a request gives an agent.
 type requestGrant struct {
 	*toolgrant.Grant
 	Source string `json:"toolSource,omitempty"`
 }
 
-// explainRequest shows how an agent resolves for a turn that a client asks for.
+// explainRequest shows how an agent resolves for a client's turn request.
 func explainRequest(ctx context.Context, p *program, l *loaded, agent, format string, r *sessionRequest) error {
 	rev, list, err := l.check(ctx)
 	if err != nil {
@@ -118,8 +118,7 @@ func (l *loaded) grantTools(rev *registry.Revision, agent *spec.Agent, r *sessio
 	return turn, grant, nil
 }
 
-// modelID returns the id of a model that the providers of sessions with an agent may call
-// by another name.
+// modelID returns the id of a model, which the providers of sessions with an agent may alias.
 func (l *loaded) modelID(agent, name string) string {
 	for _, provider := range l.file.Server.Sessions.Providers {
 		if id, ok := provider.Aliases[name]; ok && provider.Agent == agent {

@@ -14,20 +14,20 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// toolAnswer says why an agent has, or does not have, a tool.
+// toolAnswer explains why an agent has a tool or not.
 type toolAnswer struct {
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
-	// Offered is whether the model is offered the tool.
+	// Offered is set if the model is offered the tool.
 	Offered bool `json:"offered"`
 	// Reason is one of: offered, excluded, not allowed, denied, unknown,
 	// unresolved.
 	Reason string `json:"reason"`
-	// Source and its place are where the tool comes from.
+	// Source is the source of the tool, with its place.
 	Source      string `json:"source,omitempty"`
 	SourcePath  string `json:"source_path,omitempty"`
 	SourcePlace string `json:"source_place,omitempty"`
-	// Rule and its place are the entry of the catalog that decided.
+	// Rule and its place are the deciding catalog entry.
 	Rule      string `json:"rule,omitempty"`
 	RulePath  string `json:"rule_path,omitempty"`
 	RulePlace string `json:"rule_place,omitempty"`
@@ -39,8 +39,7 @@ type toolAnswer struct {
 	Access    string `json:"access,omitempty"`
 	// Hint helps with a tool that no source offers.
 	Hint string `json:"hint,omitempty"`
-	// Diagnostics are why nothing can be said, for an agent that does not
-	// resolve.
+	// Diagnostics say why an unresolved agent has no answer.
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
 }
 
@@ -89,7 +88,7 @@ func reason(c *resolve.ToolChoice) string {
 	}
 }
 
-// nearestTool names the tool that may have been meant.
+// nearestTool names the tool that was probably meant.
 func nearestTool(e *resolve.Explanation, id string) string {
 	if e.Tool(agenttool.DelegateID(id)) != nil {
 		return fmt.Sprintf("the tool that calls agent %s is %q", id, agenttool.DelegateID(id))
@@ -156,7 +155,7 @@ func writeRow(b *strings.Builder, name, value, path, place string) {
 	}
 }
 
-// however says in words what holds the agent back from using the tool.
+// however describes in words what prevents the agent from using the tool.
 func (a *toolAnswer) however() string {
 	switch a.Access {
 	case plugins.AccessAsk.String():
@@ -168,7 +167,7 @@ func (a *toolAnswer) however() string {
 	}
 }
 
-// because says in words why the agent does not have the tool.
+// because explains in words why the agent does not have the tool.
 func (a *toolAnswer) because() string {
 	switch a.Reason {
 	case "excluded":

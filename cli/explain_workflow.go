@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// explainWorkflow shows a workflow: what starts it, and its steps.
+// explainWorkflow shows a workflow: its starts and its steps.
 func explainWorkflow(ctx context.Context, p *program, names []string, id, format string) error {
 	l, err := p.load(names, false, unheard())
 	if err != nil {
@@ -53,7 +53,7 @@ func explainWorkflow(ctx context.Context, p *program, names []string, id, format
 	return err
 }
 
-// workflowView is a workflow as explain shows it to programs.
+// workflowView is the output of explain for a workflow, for programs.
 type workflowView struct {
 	Workflow    string         `json:"workflow"`
 	Description string         `json:"description,omitempty"`
@@ -62,7 +62,7 @@ type workflowView struct {
 	Diagnostics diag.List      `json:"diagnostics,omitempty"`
 }
 
-// workflowStep is a step of it.
+// workflowStep is a step of a workflow.
 type workflowStep struct {
 	ID        string   `json:"id"`
 	Does      string   `json:"does"`

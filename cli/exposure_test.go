@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// exposure is who sees the fields of a class.
+// exposure defines who sees the fields of a class.
 type exposure struct {
 	class string
 	// fields matches the fields of the class.
@@ -24,7 +24,7 @@ var exposureColumns = []string{
 	"config:read, some agents", "config:read:own", "config:read", "the log", "telemetry", "the peer",
 }
 
-// exposures are all classes of fields.
+// exposures lists all field classes.
 var exposures = []exposure{
 	{"The token of an agent elsewhere", `agents\.borne\.endpoint\.auth\.token`, "nnnnnnnnnny"},
 	{"Values in `env`, `headers`, `params` and fields for keys; secret variables of tenants", `.*\.(env|headers|params)\..*|.*\.(api_key|token|client_secret|grant_key|secret|previous_secret|encryption_key|identity_header|access_key_id|secret_access_key|session_token)|agents\.keyed\.endpoint\.auth\.key|server\.keys\.0\.key|overlay\.variables\.SECRET`, "nnnnnnnnnnn"},
@@ -57,15 +57,15 @@ var exposures = []exposure{
 	{"`server`, `store`, `schedules`, `workspaces`", `server\..*|schedules\..*|workspaces\..*`, "nnnnnnnnnnn"},
 }
 
-// ownFields are those of the agents that keys for some agents may use here.
+// ownFields matches the fields of the agents that keys for some agents may use here.
 var ownFields = regexp.MustCompile(`^agents\.(other|borne)\.`)
 
-// classOf returns the index of the class of a field, or -1.
+// classOf returns the index of a field's class, or -1.
 func classOf(field string) int {
 	return slices.IndexFunc(exposures, func(e exposure) bool { return regexp.MustCompile(`^(?:` + e.fields + `)$`).MatchString(field) })
 }
 
-// checkExposure compares who saw which field with the table.
+// checkExposure compares the observed access to each field with the table.
 func checkExposure(t *testing.T, fields []string, seen map[string]map[string]bool) {
 	t.Helper()
 	witnessed := map[string]bool{}

@@ -2,8 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// fileArguments are the files of a command with other arguments after them: either the first
-// arguments, or the values of --file, which may be repeated.
+// fileArguments are the files of a command that has further arguments: either the first arguments,
+// or the values of --file, which may be repeated.
 type fileArguments struct{ files []string }
 
 // filesFlag adds --file.
@@ -13,8 +13,8 @@ func filesFlag(cmd *cobra.Command) *fileArguments {
 	return f
 }
 
-// arguments checks that there are from least to most arguments after the files, of
-// which there may be so many among the arguments.
+// arguments checks that least to most arguments follow the files, of which at most files are
+// arguments.
 func (f *fileArguments) arguments(least, most, files int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -12,8 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// slowStart is a configuration whose agent has a start hook that takes a while. %s is the
-// end of the hook.
+// slowStart is a configuration whose agent has a slow start hook. %s is the end of the hook.
 const slowStart = `version: 1
 providers: {demo: {type: scripted}}
 models: {m: {provider_id: demo, upstream_model: x}}
@@ -35,9 +34,9 @@ server:
   sessions: {providers: {slow: {agent: slow, default: true}}}
 `
 
-// firstRequests are the requests by which each surface begins a conversation under a name
-// that the client chooses, and those that continue it. N is different for each client, and
-// SESSION is the session that the first request returned.
+// firstRequests are the requests with which each surface begins and continues a conversation under
+// a client-chosen name. N is different for each client, and SESSION is the session that the first
+// request returned.
 var firstRequests = map[string][]string{
 	"native":   {`/runtime/v1/sessions {"id":"new","agent_id":"slow"}`, `/runtime/v1/turns {"session_id":"new","input":[{"role":"user","parts":[{"type":"text","text":"N"}]}]}`},
 	"runs":     {annPath + `/agent-sessions {"agentId":"slow"}`, annPath + `/agent-sessions/SESSION/messages {"prompt":"hi"}`},
@@ -47,7 +46,7 @@ var firstRequests = map[string][]string{
 	"workflow": {`/workflow/events {"type":"slow","source":"s","id":"N","data":{"say":"N"}}`},
 }
 
-// beginFirst sends the requests of one client, and returns the status that refuses one.
+// beginFirst sends one client's requests and returns the status of a rejected request.
 func (w *town) beginFirst(t *testing.T, surface string, client int) int {
 	t.Helper()
 	session := ""
@@ -71,8 +70,8 @@ func (w *town) beginFirst(t *testing.T, surface string, client int) int {
 	return 0
 }
 
-// Clients that begin the same conversation at the same time share the new session. If the
-// start hook of the first one fails, another one starts the session.
+// Clients that begin the same conversation concurrently share the new session. If the first
+// client's start hook fails, another starts the session.
 func TestFirstRequestsOnEverySurfaceShareTheNewSession(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]string{"the hook succeeds": "true", "the first hook fails": "mkdir $PLACE/first && exit 1 || true"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// FuzzValidate validates and explains arbitrary files: nothing panics, the JSON
-// is JSON, both agree on what is valid, and every place lies in the file.
+// FuzzValidate validates and explains arbitrary files: nothing panics, the JSON is valid, both
+// agree on validity, and every position lies in the file.
 func FuzzValidate(f *testing.F) {
 	example, err := os.ReadFile(filepath.Join("..", "examples", "team", "config.yaml"))
 	if err != nil {
@@ -63,8 +63,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// FuzzMarkdown renders arbitrary Markdown for the chat screen: nothing panics, no text
-// controls the terminal, also not as an entity, and no line is wider than the screen.
+// FuzzMarkdown renders arbitrary Markdown for the chat screen: nothing panics, no text or entity
+// controls the terminal, and no line is wider than the screen.
 func FuzzMarkdown(f *testing.F) {
 	for _, attack := range escapeCorpus {
 		for _, around := range []string{"%", "# %", "- %\n  1. %", "> `%`", "~~~%\n%\n~~~", "[%](https://x.example/% '%')", "![%](%)", "| % |\n|---|\n| % |", "<b title='%'>%</b>", "**%** *%* <%>", "[%]\n\n[%]: % '%'"} {

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// desks is a configuration whose agent front hands over to billing when it is asked for a
-// refund. Ann may use front alone.
+// desks is a configuration whose agent front hands over to billing for a refund. Ann may use only
+// front.
 const desks = `version: 1
 providers: {demo: {type: scripted, script: script.yaml}}
 models: {m: {provider_id: demo, upstream_model: x}}
@@ -41,8 +41,8 @@ const deskScript = `replies:
 fallback: {text: done}
 `
 
-// deskRequests begin and continue a conversation with the agent front on each surface.
-// SESSION stands for the session, and TEXT for what is said.
+// deskRequests begin and continue a conversation with the agent front on each surface. SESSION
+// stands for the session and TEXT for the message.
 var deskRequests = map[string]struct{ session, say string }{
 	"native":          {`/runtime/v1/sessions {"agent_id":"front"}`, `/runtime/v1/turns {"session_id":"SESSION","input":[{"role":"user","parts":[{"type":"text","text":"TEXT"}]}]}`},
 	"runs":            {annPath + `/agent-sessions {"agentId":"front"}`, annPath + `/agent-sessions/SESSION/messages {"prompt":"TEXT"}`},

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpGroups are the parts of the help, with the commands of each.
+// helpGroups are the sections of the help, with their commands.
 var helpGroups = []struct {
 	id, title string
 	commands  []string
@@ -17,11 +17,10 @@ var helpGroups = []struct {
 	{"shell", "Keys and the shell:", []string{"login", "logout", "keys", "completion", "man", "help", "version"}},
 }
 
-// ownGroup is the part of the help with a team's own commands.
+// ownGroup is the help section of a team's own commands.
 const ownGroup = "own"
 
-// examples are those that the help of a command shows, by the path of the command
-// below the root.
+// examples are the examples in a command's help, by the command's path below the root.
 var examples = map[string]string{
 	"": `runtime init
 runtime validate config.yaml
@@ -136,7 +135,7 @@ runtime logout config.yaml issues --tenant acme --subject ann`,
 	"completion powershell": `runtime completion powershell | Out-String | Invoke-Expression`,
 }
 
-// arrangeHelp puts the commands below their titles, and gives them their examples.
+// arrangeHelp groups the commands under titles and adds their examples.
 func arrangeHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -153,8 +152,7 @@ func arrangeHelp(root *cobra.Command) {
 	giveExample(root, root.Name(), "")
 }
 
-// giveExample gives a command and those below it their examples, for a program of that
-// name.
+// giveExample adds the examples of a command and its subcommands, for a program of the given name.
 func giveExample(cmd *cobra.Command, program, path string) {
 	if text := examples[path]; text != "" {
 		cmd.Example = "  " + strings.NewReplacer("\n", "\n  ", defaultName, program).Replace(text)

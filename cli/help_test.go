@@ -12,19 +12,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// run runs a command line with the components that ship, and returns its exit
-// code.
+// run runs a command line with the shipped components and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
 	return (&program{streams: s, Components: shipped.Components()}).run(ctx, args)
 }
 
-// silentProgram returns the program with the components that it comes with, which
-// writes nothing.
+// silentProgram returns the program with its shipped components and without output.
 func silentProgram() *program {
 	return &program{streams: streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard}, Components: shipped.Components()}
 }
 
-// shownCommands returns a command and all below it that its help shows.
+// shownCommands returns a command and all its subcommands that its help shows.
 func shownCommands(cmd *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{cmd}
 	for _, below := range cmd.Commands() {
@@ -48,8 +46,8 @@ func TestEveryCommandIsInAGroup(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasAnExampleThatParses runs no example, but lets its command
-// take its flags and arguments.
+// TestEveryCommandHasAnExampleThatParses runs no example but makes its command parse its flags and
+// arguments.
 func TestEveryCommandHasAnExampleThatParses(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range shownCommands(newRoot(silentProgram())) {
@@ -77,7 +75,7 @@ func TestAnExampleWithAFlagThatDoesNotExistIsFound(t *testing.T) {
 	}
 }
 
-// checkCall lets a command take its arguments, and returns the path of the command.
+// checkCall makes a command parse its arguments and returns the command's path.
 func checkCall(t *testing.T, args []string) string {
 	t.Helper()
 	found, err := takeCall(args)

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// hostedWorld is a configuration with agents at hosted providers, of which one can do
-// nothing but answer. %s are where they listen, and where they call back.
+// hostedWorld is a configuration with agents at hosted providers, one of which can only answer. The
+// %s are their listen and callback addresses.
 const hostedWorld = `version: 1
 providers: {demo: {type: scripted, script: script.yaml}}
 models: {m: {provider_id: demo, upstream_model: x}}
@@ -41,14 +41,14 @@ server:
   sessions: {providers: {able: {agent: able, default: true}, mute: {agent: mute}}}
 `
 
-// delegating is the script of the agent that delegates what it is told.
+// delegating is the script of the agent that delegates its input.
 const delegating = `replies:
 - {match: delegated, tool_calls: [{id: c1, name: agent_run_able, arguments: {prompt: delegated}}]}
 - {text: done}
 `
 
-// notebook is a provider that notes what each of its turns can do, by the text that the turn
-// begins with.
+// notebook is a provider that records the abilities of each of its turns, by the text that the turn
+// starts with.
 type notebook struct {
 	mu    sync.Mutex
 	notes map[string]string
@@ -88,7 +88,7 @@ func (n *notebook) work(ctx context.Context, t *providertest.Turn) {
 	t.Succeed(`{"said":"` + text + `"}`)
 }
 
-// wait returns what a turn could do, once there is one.
+// wait returns a turn's abilities once the turn exists.
 func (n *notebook) wait(t *testing.T, text string) string {
 	t.Helper()
 	var note string
@@ -113,8 +113,8 @@ func serveHosted(t *testing.T) (*town, *notebook) {
 	return &town{served: serveLogged(t, fmt.Sprintf(hostedWorld, able.Provider, able.Host, mute.Provider, mute.Host), delegating, zap.NewNop())}, n
 }
 
-// beginHosted sends one request, of which %s stand for the session that the surface
-// needs and the text, and returns the answer.
+// beginHosted sends one request, whose %s stand for the required session and the text, and returns
+// the answer.
 func (w *town) beginHosted(t *testing.T, agent, request, text string) heard {
 	t.Helper()
 	method, rest, _ := strings.Cut(request, " ")
@@ -130,8 +130,8 @@ func (w *town) beginHosted(t *testing.T, agent, request, text string) heard {
 	return w.ask(t, method, r.Replace(path), r.Replace(body), bearer(annKey))
 }
 
-// hostedRequests are the requests by which each surface begins a turn, with what it may
-// choose. %s stands for further fields.
+// hostedRequests are the requests with which each surface begins a turn, with its optional
+// settings. %s stands for additional fields.
 var hostedRequests = map[string]string{
 	"native":   `POST /runtime/v1/turns {"session_id":"SESSION","input":[{"role":"user","parts":[{"type":"text","text":"TEXT"}]}]%s}`,
 	"runs":     `POST ` + annPath + `/agent-runs {"agentId":"AGENT","prompt":"TEXT"%s}`,

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// patience is how much CPU time a hostile file may take; on an idle machine it is
-	// less than two seconds.
+	// patience is the CPU time limit for a hostile file; on an idle machine it takes less than two
+	// seconds.
 	patience = 15 * time.Second
-	// appetite is how much memory it may take, in bytes.
+	// appetite is the memory limit for a hostile file, in bytes.
 	appetite = 768 << 20
 
 	head = "version: 1\nproviders: {p: {type: scripted}}\nmodels: {m: {provider_id: p, upstream_model: x}}\n"
 )
 
-// TestHostile validates files that nobody writes by accident. Each ends soon,
-// in bounded memory, with errors.
+// TestHostile validates deliberately malicious files. Each ends soon, in bounded memory, with
+// errors.
 func TestHostile(t *testing.T) {
 	if raceEnabled {
 		t.Skip("time and memory mean little with the race detector: make plain runs it without")
 	}
 	for _, test := range []struct {
 		name, text string
-		code       diag.Code // of the one error, or of all
+		code       diag.Code // of the only one, or all
 		least      int
 	}{
 		{"5 MB", head + strings.Repeat("# what is this for\n", 5_000_000/19), diag.InvalidYAML, 1},

@@ -33,16 +33,16 @@ server:
   a2a: {v0_3: true}
 `
 
-// oneReply is the script of a model that says one thing.
+// oneReply is the script of a model with a single reply.
 const oneReply = "replies: [{text: \"Hi.\"}]\n"
 
-// serveHTTP answers requests for a configuration until the test ends.
+// serveHTTP serves a configuration until the test ends.
 func serveHTTP(t *testing.T, text, script string) *served {
 	t.Helper()
 	return serveLogged(t, text, script, zap.NewNop())
 }
 
-// serveLogged is serveHTTP with a log.
+// serveLogged is serveHTTP with a logger.
 func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served {
 	t.Helper()
 	dir := t.TempDir()
@@ -91,13 +91,13 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 	return s
 }
 
-// served is a server at work.
+// served is a running server.
 type served struct {
 	*server.Server
 	app *app.App
-	// dir is where the configuration is.
+	// dir is the directory of the configuration.
 	dir string
-	// end ends it as a signal does.
+	// end stops the server like a signal.
 	end func() error
 }
 

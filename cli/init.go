@@ -19,8 +19,7 @@ import (
 //go:embed init.yaml
 var initConfig []byte
 
-// schemaSuffix ends the name of the file that the schema line of a new configuration
-// names.
+// schemaSuffix is the suffix of the schema file named by a new configuration.
 const schemaSuffix = ".schema.json"
 
 func newInit(p *program) *cobra.Command {
@@ -68,8 +67,7 @@ func (p *program) hasDemo() bool {
 	return provider && tool
 }
 
-// starter returns a configuration that uses the program's components, or nothing if it has no
-// provider.
+// starter returns a configuration that uses the program's components, or nil if it has no provider.
 func (p *program) starter() []byte {
 	if p.hasDemo() {
 		return bytes.ReplaceAll(initConfig, []byte(defaultName+schemaSuffix), []byte(p.command()+schemaSuffix))
@@ -81,8 +79,7 @@ func (p *program) starter() []byte {
 	return append([]byte("# yaml-language-server: $schema="+p.command()+schemaSuffix+"\n"), text...)
 }
 
-// writeInit writes the configuration and the schema beside it, and returns
-// their names.
+// writeInit writes the configuration and its schema, and returns their names.
 func writeInit(file string, text []byte, schemaName string, schema []byte) ([]string, error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a configuration without secrets
 	if errors.Is(err, fs.ErrExist) {

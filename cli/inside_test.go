@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// resolved is where all names lead in a test that says so.
+// resolved is the address of all names in a test that requests it.
 var resolved = net.IPv4(10, 1, 2, 3).To4()
 
-// misleadNames makes every name that is looked up lead to a private address, until
-// the test ends. Such a test does not run beside others.
+// misleadNames resolves every name to a private address until the test ends. Such a test does not
+// run in parallel.
 func misleadNames(t *testing.T) (server string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -48,8 +48,8 @@ func misleadNames(t *testing.T) (server string) {
 	return conn.LocalAddr().String()
 }
 
-// answerName answers a request for the IPv4 address of a name, and every other one with
-// no records.
+// answerName answers a request for the IPv4 address of a name, and any other request with no
+// records.
 func answerName(request []byte) []byte {
 	const header, typeA = 12, 1
 	end := header
@@ -82,14 +82,13 @@ func counter(t *testing.T) (at *url.URL, asked *atomic.Int64) {
 	return at, asked
 }
 
-// visiting begins a run with an agent and a server of tools at two addresses, of
-// which it makes use.
+// visiting begins a run that uses an agent and a tool server at two addresses.
 func visiting(card, server string) string {
 	return fmt.Sprintf(`{"systemPrompt":"Go.","prompt":"visit","tools":[{"kind":"a2a","name":"peer","agentCardUrl":%q,"headers":{"X-Token":%q}},{"kind":"mcp","name":"shop","url":%q,"headers":{"X-Token":%q}}]}`,
 		card, headerSecret, server, headerSecret)
 }
 
-// told returns all that anybody is told of a run that has ended.
+// told returns everything reported to anyone about a run that has ended.
 func (w *town) told(t *testing.T, body string) string {
 	t.Helper()
 	run, _ := w.own(t, http.MethodPost, annPath+"/agent-runs", body)["runId"].(string)
@@ -123,7 +122,7 @@ func TestARunReachesNothingInside(t *testing.T) {
 		"https://168.63.129.16", "http://inside.example:" + port, "https://inside.example",
 	} {
 		said := w.told(t, visiting(at, at+"/mcp"))
-		// What is no address to the resolver is not dialled at all.
+		// A name without an address is not dialled at all.
 		if strings.Count(said, "is refused") < 2 && strings.Count(said, "no such host") < 2 {
 			t.Errorf("%s is not refused: %s", at, said)
 		}
@@ -156,8 +155,8 @@ func TestAddressesThatAreNoneMakeNoRun(t *testing.T) {
 	}
 }
 
-// TestWhatIsAllowedInsideLeadsNowhereElse allows one port of this machine, where a
-// server redirects the run elsewhere.
+// TestWhatIsAllowedInsideLeadsNowhereElse allows one port of this machine, whose server redirects
+// the run elsewhere.
 func TestWhatIsAllowedInsideLeadsNowhereElse(t *testing.T) {
 	inside, asked := counter(t)
 	var fronts, secrets atomic.Int64

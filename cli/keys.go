@@ -21,7 +21,7 @@ func newKeys(p *program) *cobra.Command {
 	return cmd
 }
 
-// keyName is how much of its hash is in the id of a key that has no other.
+// keyName is the length of the hash suffix in a default key id.
 const keyName = 8
 
 func newKeysNew(p *program) *cobra.Command {
@@ -60,7 +60,7 @@ Exit codes: 0 done, 2 usage.`,
 	return cmd
 }
 
-// refreshTime is how long a refresh token is good.
+// refreshTime is how long a refresh token is valid.
 const refreshTime = 90 * 24 * time.Hour
 
 func newKeysRefresh(p *program) *cobra.Command {
@@ -92,7 +92,7 @@ Exit codes: 0 done, 1 the client does not exist, 2 usage or a file cannot be rea
 	return cmd
 }
 
-// refreshToken returns a refresh token of a configured client, or shows why it could not.
+// refreshToken returns a refresh token of a configured client, or shows why it cannot.
 func refreshToken(p *program, files []string, client string, scopes []string, end time.Time) (string, error) {
 	l, err := p.load(files, true, zap.NewNop())
 	if err != nil {

@@ -15,17 +15,16 @@ import (
 	agentwire "github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// toldStory is the answer of the model to "Tell a story", which takes four seconds.
+// toldStory is the model's answer to "Tell a story", which takes four seconds.
 const toldStory = "once upon a time there was a server that was killed in the middle of a word and yet told all of it to the end"
 
-// agentsClient is a client of the agents API that knows nothing but the protocol.
+// agentsClient is a client of the agents API that implements only the protocol.
 type agentsClient struct {
 	t    *testing.T
 	base string
 }
 
-// send sends a request about the agent clerk and returns the response; nil when nobody
-// answers.
+// send sends a request about the agent clerk and returns the response, or nil without a response.
 func (c *agentsClient) send(path, body string, header ...string) *http.Response {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -46,7 +45,7 @@ func (c *agentsClient) send(path, body string, header ...string) *http.Response 
 	return resp
 }
 
-// askAgents sends a request that succeeds and returns its result.
+// askAgents sends a request, requires it to succeed, and returns its result.
 func askAgents[T any](c *agentsClient, path, body string) *T {
 	c.t.Helper()
 	resp := c.send(path, body)
@@ -70,7 +69,7 @@ func sayTo(sessionID, text string, detach bool) string {
 // aboutSnapshot returns the body of a request about a snapshot.
 func aboutSnapshot(id string) string { return fmt.Sprintf(`{"data":{"snapshotId":%q}}`, id) }
 
-// agentStream is what a client has read of a stream.
+// agentStream is the part of a stream read by a client.
 type agentStream struct {
 	id     string
 	said   string
@@ -78,8 +77,8 @@ type agentStream struct {
 	output *agentwire.Output
 }
 
-// read reads a stream until there were so many pieces of text, or to its end; a stream
-// with an id is read again from its beginning.
+// read reads a stream until it has the given number of text chunks, or to its end; a stream with an
+// id is read again from its beginning.
 func (c *agentsClient) read(body, id string, pieces int) *agentStream {
 	c.t.Helper()
 	header := []string{"Accept", "text/event-stream, */*"}
@@ -123,7 +122,7 @@ func (c *agentsClient) read(body, id string, pieces int) *agentStream {
 	return got
 }
 
-// readOut reads a stream again until it has its end, whatever happens to servers.
+// readOut rereads a stream until it is complete, despite server failures.
 func (c *agentsClient) readOut(body, id string) *agentStream {
 	c.t.Helper()
 	again := time.NewTicker(20 * time.Millisecond)
@@ -138,7 +137,7 @@ func (c *agentsClient) readOut(body, id string) *agentStream {
 	return nil
 }
 
-// expect compares a whole stream with what the model says.
+// expect compares a whole stream with the model's answer.
 func (c *agentsClient) expect(got *agentStream, want string) {
 	c.t.Helper()
 	if got.said != want || got.ends != 1 || got.output.FinishReason != agentwire.FinishStop || got.output.Message.Text() != want {
@@ -166,7 +165,7 @@ func TestStreamsAndDetachedTurnsOfAgentsSurviveTheDeathOfTheirServer(t *testing.
 			}
 			f.start(s.address)
 
-			// It is read while the turn goes on, and once more when it has ended.
+			// The stream is read while the turn runs and again after the turn has ended.
 			c.expect(c.readOut(body, cut.id), toldStory)
 			c.expect(c.readOut(body, cut.id), toldStory)
 			for _, id := range []string{detached.SnapshotID, cut.id} {
@@ -188,7 +187,7 @@ func TestAnotherReplicaTakesOverTurnsOfAgentsAndAbortsThem(t *testing.T) {
 	one, two := f.start("127.0.0.1:0"), f.start("127.0.0.1:0")
 	at, other := &agentsClient{t: t, base: one.url}, &agentsClient{t: t, base: two.url}
 
-	// A turn that one replica began is aborted at the other one.
+	// A turn begun by one replica is aborted at another.
 	hanging := askAgents[agentwire.Output](at, "", sayTo("aborted", "Tell a story", true))
 	began := time.Now()
 	if a := askAgents[agentwire.AbortResponse](other, "/abort", aboutSnapshot(hanging.SnapshotID)); a.Status == "" {

@@ -14,10 +14,10 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// chatProtocol is a protocol of chat pages that continue the stream of a turn.
+// chatProtocol is a chat page protocol that can resume a turn's stream.
 type chatProtocol struct {
-	// begin starts the turn, and follow reads its stream after the server was killed. Both are
-	// a method, a path and a body.
+	// begin starts the turn, and follow reads its stream after the server was killed. Each is a
+	// method, a path and a body.
 	begin, follow string
 	// end is the type of the last event.
 	end string
@@ -36,7 +36,7 @@ var chatProtocols = map[string]chatProtocol{
 	},
 }
 
-// chatEvent has the fields of events of both protocols that the test reads.
+// chatEvent has the event fields of both protocols that the test reads.
 type chatEvent struct{ Type, ID, MessageID, Delta string }
 
 // openChat returns the stream that a request opens.
@@ -64,7 +64,7 @@ func openChat(t *testing.T, base, request string) io.Reader {
 	return resp.Body
 }
 
-// readChat reads events until there were so many deltas; 0 reads to the end.
+// readChat reads events until it has the given number of deltas; 0 reads to the end.
 func readChat(stream io.Reader, deltas int) (events []chatEvent) {
 	lines := bufio.NewScanner(stream)
 	lines.Buffer(nil, 1<<20)
@@ -84,8 +84,8 @@ func readChat(stream io.Reader, deltas int) (events []chatEvent) {
 	return events
 }
 
-// TestStreamsOfChatsSurviveTheDeathOfTheirServer kills the server in the middle of a stream.
-// The stream that is read then begins like the first one, and ends with the whole text.
+// TestStreamsOfChatsSurviveTheDeathOfTheirServer kills the server in the middle of a stream. The
+// resumed stream begins like the first and ends with the whole text.
 func TestStreamsOfChatsSurviveTheDeathOfTheirServer(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// serverFleet is what servers that are killed have in common.
+// serverFleet is the shared state of servers that are killed.
 type serverFleet struct {
 	t *testing.T
-	// dir has the configuration, and counted is what a tool of it writes.
+	// dir holds the configuration, and counted is the file written by one of its tools.
 	dir, counted string
-	// temp is the servers' own TMPDIR, in which those that are killed leave sockets. Its
-	// path is short.
+	// temp is the servers' TMPDIR, in which killed servers leave sockets. Its path is short.
 	temp string
 }
 
-// command runs a command of the program.
+// command runs a subcommand of the program.
 func (f *serverFleet) command(args ...string) {
 	f.t.Helper()
 	cmd := exec.CommandContext(f.t.Context(), "runtime", args...)
@@ -32,7 +31,7 @@ func (f *serverFleet) command(args ...string) {
 // victim is a server that may be killed.
 type victim struct {
 	*daemon
-	// url and address are where it answers.
+	// url and address are the server's addresses.
 	url, address string
 }
 
@@ -66,13 +65,13 @@ func (f *serverFleet) start(address string) *victim {
 	return v
 }
 
-// kill ends the server as the kernel would, and returns when it is gone.
+// kill kills the server like the kernel would and returns when it has exited.
 func (v *victim) kill() {
 	_ = v.cmd.Process.Signal(syscall.SIGKILL)
 	<-v.ended
 }
 
-// await waits until the server says something n times.
+// await waits until the server writes a text n times.
 func (v *victim) await(t *testing.T, text string, n int) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

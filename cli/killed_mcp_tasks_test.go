@@ -14,16 +14,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// taskServer is an MCP server whose tool hold runs as a task until it is released.
+// taskServer is an MCP server whose tool hold runs as a task until released.
 type taskServer struct {
 	*httptest.Server
-	// calls counts the calls of the tool, polls the questions about its task, and cancels the
-	// requests to cancel it.
+	// calls counts the tool's calls, polls the polls of its task, and cancels the requests to
+	// cancel it.
 	calls, polls, cancels atomic.Int32
 	released              atomic.Bool
 }
 
-// taskAtServer is a task, or the acknowledgement of a request about one.
+// taskAtServer is a task or the acknowledgement of a task request.
 type taskAtServer struct {
 	mcp.ResultBase
 	ResultType     string              `json:"resultType"`
@@ -119,8 +119,8 @@ func (c *taskClient) ask(method, params string, into any) {
 	}
 }
 
-// TestTasksSurviveTheDeathOfTheServer kills a server that runs a task for a client, and whose
-// agent waits for the task of a tool.
+// TestTasksSurviveTheDeathOfTheServer kills a server that runs a task for a client and whose agent
+// waits for a tool's task.
 func TestTasksSurviveTheDeathOfTheServer(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {

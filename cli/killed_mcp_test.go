@@ -45,7 +45,7 @@ func callMCP(t *testing.T, base string) io.ReadCloser {
 	return resp.Body
 }
 
-// lastResult returns the result in the last message of a stream, or of a response.
+// lastResult returns the result in the last message of a stream or response.
 func lastResult(body io.Reader) (json.RawMessage, error) {
 	data, err := io.ReadAll(body)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// openaiClient is a client of the OpenAI API that knows nothing but the protocol.
+// openaiClient is a client of the OpenAI API that implements only the protocol.
 type openaiClient struct {
 	t    *testing.T
 	base string
 }
 
-// send returns the answer to a request that succeeds.
+// send sends a request that succeeds and returns the answer.
 func (c *openaiClient) send(request, body string) io.Reader {
 	c.t.Helper()
 	method, path, _ := strings.Cut(request, " ")
@@ -61,7 +61,7 @@ type openaiEvent struct {
 	ID      string
 }
 
-// read reads events until there were so many deltas, and stays connected; 0 reads to the
+// read reads events until it has the given number of deltas and stays connected; 0 reads to the
 // end.
 func (c *openaiClient) read(stream io.Reader, deltas int) (events []openaiEvent) {
 	c.t.Helper()
@@ -123,7 +123,7 @@ func TestResponsesAndCompletionsSurviveTheDeathOfTheirServer(t *testing.T) {
 				t.Errorf("it ends with %+v", end)
 			}
 
-			// The client of the completion is gone with its connection, and the run is not.
+			// The completion's client and its connection are gone, but the run continues.
 			reader, err := native.NewClient(native.ClientSettings{URL: s.url, Key: rightKey})
 			if err != nil {
 				t.Fatal(err)

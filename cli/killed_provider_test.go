@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// providersOf is what a program has that hosts a provider which keeps its turns, and one
-// that does not.
+// providersOf is the configuration of a program that hosts a provider that keeps its turns and
+// another that does not.
 const providersOf = `  sessions: {providers: {desk: {agent: clerk}, keeper: {agent: keeper}, forgetful: {agent: forgetful}}}
 agent_providers:
   keeper:
@@ -43,8 +43,8 @@ const keeperScript = `replies:
 fallback: {text: That was all.}
 `
 
-// hosting returns a program with hosted agents whose servers are to be killed. Its tool
-// hang does not return before somebody reads from the pipe.
+// hosting returns a program with hosted agents whose servers are to be killed. Its tool hang does
+// not return before the pipe is read.
 func hosting(t *testing.T, store string) (f *serverFleet, pipe string) {
 	t.Helper()
 	f = mortal(t, store, providersOf)
@@ -72,8 +72,8 @@ agents:
 	return f, pipe
 }
 
-// beginAt makes a turn of a provider with a text and with tools, a JSON array of
-// references, in a session of its own.
+// beginAt creates a provider's turn in its own session, with a text and with tools, a JSON array of
+// references.
 func (c *sessionsClient) beginAt(provider, text, tools string) *follower {
 	c.t.Helper()
 	var session, turn struct{ ID string }
@@ -82,12 +82,12 @@ func (c *sessionsClient) beginAt(provider, text, tools string) *follower {
 	return &follower{sessionsClient: c, turnID: turn.ID}
 }
 
-// hostedEnd is how a turn ended.
+// hostedEnd is the outcome of a turn.
 type hostedEnd struct {
 	Status, OutputText, StatusMessage string
 }
 
-// ended follows the turn to its end, and returns it.
+// ended follows the turn to its end and returns the outcome.
 func (f *follower) ended() (o hostedEnd) {
 	f.t.Helper()
 	f.finish()
@@ -95,7 +95,7 @@ func (f *follower) ended() (o hostedEnd) {
 	return o
 }
 
-// awaitFile waits until a file has a text.
+// awaitFile waits until a file contains a text.
 func awaitFile(t *testing.T, path, text string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -115,7 +115,7 @@ func awaitFile(t *testing.T, path, text string) {
 
 func TestTurnsAtProvidersSurviveTheDeathOfTheirServer(t *testing.T) {
 	t.Parallel()
-	const all = `[{"plugin":"*"}]` // the safe tools alone would be neither count nor hang
+	const all = `[{"plugin":"*"}]` // safe tools alone exclude count and hang
 	const story = "once upon a time there was a server that was killed in the middle of a word and yet told all of it to the end"
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {
 		t.Run(name, func(t *testing.T) {

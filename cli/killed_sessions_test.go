@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// sessionsClient is a client of sessions and turns that knows nothing but the protocol.
+// sessionsClient is a client of sessions and turns that implements only the protocol.
 type sessionsClient struct {
 	t    *testing.T
 	base string
 }
 
-// send sends a request and returns the response; nil when nobody answers.
+// send sends a request and returns the response, or nil without a response.
 func (c *sessionsClient) send(method, path, body, lastEvent string) *http.Response {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
@@ -41,7 +41,7 @@ func (c *sessionsClient) send(method, path, body, lastEvent string) *http.Respon
 	return resp
 }
 
-// ask sends a request that succeeds and decodes the answer.
+// ask sends a request, requires it to succeed, and decodes the answer.
 func (c *sessionsClient) ask(method, path, body string, into any) {
 	c.t.Helper()
 	resp := c.send(method, path, body, "")
@@ -58,7 +58,7 @@ func (c *sessionsClient) ask(method, path, body string, into any) {
 	}
 }
 
-// begin makes a turn with a text in a session of its own.
+// begin creates a turn with a text in its own session.
 func (c *sessionsClient) begin(text, key string) (turnID string) {
 	c.t.Helper()
 	var session, turn struct{ ID string }
@@ -78,14 +78,14 @@ type turnEvent struct {
 	}
 }
 
-// follower is a client that follows a turn and comes back where its stream was cut.
+// follower is a client that follows a turn and resumes its stream after a disconnect.
 type follower struct {
 	*sessionsClient
 	turnID string
 	events []turnEvent
 }
 
-// read reads events until one of a type came so many times, or the stream ends.
+// read reads events until a type has occurred the given number of times, or the stream ends.
 func (f *follower) read(until string, times int) {
 	f.t.Helper()
 	last := ""
@@ -123,7 +123,7 @@ func (f *follower) read(until string, times int) {
 	}
 }
 
-// finish follows the turn to its end, whatever happens to servers.
+// finish follows the turn to its end, despite server failures.
 func (f *follower) finish() {
 	f.t.Helper()
 	again := time.NewTicker(20 * time.Millisecond)
@@ -138,7 +138,7 @@ func (f *follower) finish() {
 	f.t.Fatalf("turn %s does not end: %v", f.turnID, f.events)
 }
 
-// answer returns the text of the deltas that count.
+// answer returns the text of the valid deltas.
 func (f *follower) answer() string {
 	type delta struct {
 		seq  uint64
@@ -160,8 +160,8 @@ func (f *follower) answer() string {
 	return text.String()
 }
 
-// compare compares what the client saw with what a new one reads of the whole turn. Those
-// it saw more of are deltas, which the log keeps until the message that contains them.
+// compare compares the client's events with a new client's view of the whole turn. The client may
+// have seen additional deltas, which the log keeps only until the message that contains them.
 func (f *follower) compare() {
 	f.t.Helper()
 	whole := &follower{sessionsClient: f.sessionsClient, turnID: f.turnID}

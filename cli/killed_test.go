@@ -31,7 +31,7 @@ const killedScript = `replies:
 fallback: {text: Hello.}
 `
 
-// The tools that the clients of the tests run.
+// The tools run by the clients of the tests.
 const (
 	lookTool = `"tools":[{"kind":"local","name":"look","parameters":{"type":"object"}}]`
 	allTools = `"tools":[{"kind":"local","name":"look","parameters":{"type":"object"}},{"kind":"a2a_local","name":"ask","agentCard":{"name":"Peer","x":1}},` +
@@ -101,8 +101,8 @@ func TestRunsSurviveTheDeathOfTheirServer(t *testing.T) {
 			story := c.begin(`"prompt":"Tell a story"`)
 			story.await("assistant_delta", 3)
 
-			// One answer arrives before the server is killed, in the middle of the
-			// story, and one while no server runs.
+			// One answer arrives before the server is killed, in the middle of the story, and
+			// another while no server runs.
 			early.answer(http.StatusOK, "call_once", "seen once")
 			s.kill()
 			late.answer(0, "call_once", "seen once")
@@ -140,7 +140,7 @@ func TestRunsSurviveTheDeathOfTheirServer(t *testing.T) {
 	}
 }
 
-// The time that a client has counts from when it was asked.
+// A client's time limit counts from the request to the client.
 func TestATimeThatPassesWhileThereIsNoServerPasses(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {

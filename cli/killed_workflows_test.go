@@ -20,13 +20,13 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// oracle is a model that outlives the servers, and counts what it is asked and answers.
+// oracle is a model that outlives the servers and counts its prompts and answers.
 type oracle struct {
 	*httptest.Server
 
 	mu              sync.Mutex
 	asked, answered map[string]int
-	// held is closed when prompts that begin with hold are answered.
+	// held is closed to answer the prompts that begin with hold.
 	held chan struct{}
 }
 
@@ -67,15 +67,14 @@ func (o *oracle) count(in map[string]int, prompt string) {
 	in[prompt]++
 }
 
-// timesAsked returns how often a prompt came.
+// timesAsked returns how often a prompt was received.
 func (o *oracle) timesAsked(prompt string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.asked[prompt]
 }
 
-// Each tool writes what it is given to a file of its name; those that are slow wait there
-// for the file go.
+// Each tool writes its input to a file named after the tool; slow tools then wait for the file go.
 const mortalWorkflows = `version: 1
 providers: {demo: {type: openai, api: chat_completions, base_url: "%[1]s", api_key: "${VENDOR_KEY:-k}"}}
 models: {m: {provider_id: demo, upstream_model: x}}
@@ -156,7 +155,7 @@ func (f *mortalFlows) at(url string) *workflows.Client {
 	return workflows.NewClient(client)
 }
 
-// publish publishes an event of a type about something.
+// publish publishes an event of a type with a subject.
 func (f *mortalFlows) publish(c *workflows.Client, kind, about string) {
 	f.t.Helper()
 	data, err := json.Marshal(map[string]string{"n": about})
@@ -168,7 +167,7 @@ func (f *mortalFlows) publish(c *workflows.Client, kind, about string) {
 	}
 }
 
-// await waits until something is so.
+// await waits until a condition holds.
 func (f *mortalFlows) await(what string, isSo func() bool) {
 	f.t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
@@ -206,7 +205,7 @@ func (f *mortalFlows) awaitRun(c *workflows.Client, id string, status store.RunS
 	return r
 }
 
-// marks returns how often a tool was given each mark.
+// marks returns how often a tool received each mark.
 func (f *mortalFlows) marks(tool string) map[string]int {
 	f.t.Helper()
 	counts := make(map[string]int)
@@ -227,7 +226,7 @@ func (f *mortalFlows) marks(tool string) map[string]int {
 	}
 }
 
-// approve approves what a run waits for.
+// approve approves a run's pending request.
 func (f *mortalFlows) approve(c *workflows.Client, id string) {
 	f.t.Helper()
 	if _, err := c.AnswerInteraction(f.t.Context(), id, "approve_call", workflows.AnswerRequest{Result: json.RawMessage(`{"approved":true}`)}); err != nil {
@@ -235,9 +234,9 @@ func (f *mortalFlows) approve(c *workflows.Client, id string) {
 	}
 }
 
-// begin begins a run that is at each point, and waits for them to be there: one that waits
-// for a person, one after it that has not begun, one whose model is asked, one in a tool
-// that must not be repeated, and one that delivers.
+// begin begins runs at each point and waits until they are there: a run that waits for a person,
+// another queued after it, a run with a pending model call, a run in a tool that must not be
+// repeated, and a run that delivers.
 func (f *mortalFlows) begin(c *workflows.Client) {
 	f.t.Helper()
 	f.publish(c, "approved", "a1")
@@ -264,7 +263,7 @@ func (f *mortalFlows) finishWaiting(c *workflows.Client) {
 	if r := f.awaitRun(c, "acting", store.RunFailed); !strings.Contains(r.StatusMessage, "step act: ") || r.Steps[2].Status != "skipped" {
 		f.t.Errorf("the run whose call is in doubt ends with %q and %+v", r.StatusMessage, r.Steps)
 	}
-	for range 2 { // the second begins when the first has ended
+	for range 2 { // the second starts after the first
 		list := f.runs(c, "approved")
 		for list[0].Status != string(store.RunWaiting) && list[1].Status != string(store.RunWaiting) {
 			f.await("one waits", func() bool {
@@ -316,12 +315,11 @@ func TestAnotherReplicaGoesOnWithRunsOfWorkflows(t *testing.T) {
 	f.finishWaiting(f.at(two.url))
 }
 
-// stormKills is how often servers are killed at random moments of runs.
+// stormKills is the number of server kills at random moments of runs.
 const stormKills = 8
 
-// TestRunsOfWorkflowsAreKilledAtAnyPoint kills servers while runs go from step to step,
-// through conditions and templates, calls of the model and of a tool that must not be
-// repeated.
+// TestRunsOfWorkflowsAreKilledAtAnyPoint kills servers while runs proceed from step to step,
+// through conditions, templates, and calls of the model and of a tool that must not be repeated.
 func TestRunsOfWorkflowsAreKilledAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -353,7 +351,7 @@ func TestRunsOfWorkflowsAreKilledAtAnyPoint(t *testing.T) {
 	}
 }
 
-// check waits for all runs to end, and wants each to have done what it had to do, once.
+// check waits for all runs to end and verifies that each has done its work once.
 func (f *mortalFlows) check(c *workflows.Client, n int) {
 	f.t.Helper()
 	var list []*workflows.RunView
@@ -374,7 +372,7 @@ func (f *mortalFlows) check(c *workflows.Client, n int) {
 	}
 	for _, r := range list {
 		about := r.Trigger.Event.ID
-		if r.Status != string(store.RunSucceeded) { // a call of which nobody knows whether it was made
+		if r.Status != string(store.RunSucceeded) { // a call whose outcome is unknown
 			failed++
 			if !strings.Contains(r.StatusMessage, "may or may not have taken effect") {
 				f.t.Errorf("%s ends with %s: %s", about, r.Status, r.StatusMessage)

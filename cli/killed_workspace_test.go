@@ -19,13 +19,13 @@ import (
 	testneeds "github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// hangingGit is a git server over HTTP. While it hangs, it answers with the beginning of a
-// pack and then with nothing more.
+// hangingGit is a git server over HTTP. While it hangs, it sends the start of a pack and then
+// nothing more.
 type hangingGit struct {
 	url   string
 	hangs atomic.Bool
-	// begun gets an element for each answer that hangs, and gone for each one whose client
-	// has left.
+	// begun receives an element for each hanging response, and gone for each whose client has
+	// disconnected.
 	begun, gone chan struct{}
 }
 
@@ -59,7 +59,7 @@ func newHangingGit(t *testing.T) (*hangingGit, *gittest.Repository) {
 		g.gone <- struct{}{}
 	}))
 	t.Cleanup(func() {
-		server.CloseClientConnections() // the helper of a git that was killed may wait for long
+		server.CloseClientConnections() // a killed git's helper may wait for long
 		server.Close()
 	})
 	g.url = server.URL

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// startOverlays starts a server whose tenants may have overlays.
+// startOverlays starts a server that permits tenant overlays.
 func startOverlays(t *testing.T) (base string, pid int) {
 	t.Helper()
 	var keys strings.Builder
@@ -30,9 +30,8 @@ func startOverlays(t *testing.T) (base string, pid int) {
 	return v.url, v.cmd.Process.Pid
 }
 
-// Eight tenants at a time validate overlays with 10,000 agents, which are rejected. The
-// server takes little memory, and bursts of eight bodies of 280 KB delay another tenant's runs
-// little.
+// Eight tenants concurrently validate overlays with 10,000 agents, which are rejected. The server
+// uses little memory, and bursts of eight bodies of 280 KB hardly delay another tenant's runs.
 func TestLargeOverlaysHarmNobody(t *testing.T) {
 	var agents strings.Builder
 	for i := range 10_000 {

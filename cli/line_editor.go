@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// lineEditor is the text that is typed, of one line or more.
+// lineEditor is the text being typed, of one or more lines.
 type lineEditor struct {
 	text []rune
 	at   int
@@ -16,21 +16,21 @@ type lineEditor struct {
 	masked bool
 }
 
-// take returns the text, and leaves none.
+// take returns the text and clears it.
 func (e *lineEditor) take() string {
 	text := string(e.text)
 	e.text, e.at = nil, 0
 	return text
 }
 
-// insert adds a text at the cursor.
+// insert inserts a text at the cursor.
 func (e *lineEditor) insert(text string) {
 	runes := []rune(text)
 	e.text = slices.Insert(e.text, e.at, runes...)
 	e.at += len(runes)
 }
 
-// pressKey handles a key and reports whether it has a meaning.
+// pressKey handles a key and reports whether the key is bound.
 func (e *lineEditor) pressKey(key string) bool {
 	switch key {
 	case "left", "ctrl+b":
@@ -82,10 +82,10 @@ func (e *lineEditor) render(width int) []string {
 	return strings.Split(ansi.Hardwrap("› "+shown, max(width-1, 1), true), "\n")
 }
 
-// lineCount returns how many lines of the screen the text takes.
+// lineCount returns the number of screen lines of the text.
 func (e *lineEditor) lineCount(width int) int { return len(e.render(width)) }
 
-// position returns where on the screen the cursor is.
+// position returns the cursor's position on the screen.
 func (e *lineEditor) position(width int) (row, column int) {
 	before := lineEditor{text: e.text[:e.at], masked: e.masked}
 	lines := before.render(width)

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// loaded is a configuration as read, with its diagnostics.
+// loaded is a configuration with its diagnostics.
 type loaded struct {
 	names []string
 	// version and command are the program's version and the command's name.
@@ -26,24 +26,23 @@ type loaded struct {
 	file             *config.File
 	found            diag.List
 	builder          *builder.AgentRuntimeBuilder
-	// replaces is the revision that the configuration takes the place of; nil for none.
+	// replaces is the revision that the configuration replaces, or nil.
 	replaces *registry.Revision
 	// agent limits the configuration to the turns of one agent and to the named parts; empty for
 	// all agents.
 	agent string
 	parts []string
-	// suppressed are the diagnostics of the last check that comments silence.
+	// suppressed are the last check's diagnostics that comments suppress.
 	suppressed []diag.Suppressed
-	// proved is what proving found, in the order of the files.
+	// proved are the findings of prove, in the order of the files.
 	proved diag.List
 	// warnings logs probable mistakes.
 	warnings *warnings
-	// toolTime bounds how long servers may take to list their tools; 0 leaves that
-	// to their own limits.
+	// toolTime limits how long servers may take to list their tools; 0 means only their own limits.
 	toolTime time.Duration
 }
 
-// load reads files. The error is for files that cannot be read; every other problem becomes a
+// load reads files. The error reports files that cannot be read; every other problem becomes a
 // diagnostic.
 func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, error) {
 	return p.loadEdited(files, live, logger, nil)
@@ -69,7 +68,7 @@ func (p *program) loadEdited(files []string, live bool, logger *zap.Logger, edit
 	return &loaded{names: names, version: p.version(), command: p.command(), file: file, found: found, builder: b, warnings: w}, nil
 }
 
-// close closes the components. Errors of that no longer matter: the command is done.
+// close closes the components. Errors are ignored because the command is done.
 func (l *loaded) close() { _ = l.builder.Close() }
 
 // unheard returns a logger that accepts everything and writes nothing. With a disabled logger,
@@ -78,8 +77,8 @@ func unheard() *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{}), zapcore.AddSync(io.Discard), zapcore.DebugLevel))
 }
 
-// check dry-runs everything and returns the revision with all diagnostics in
-// the order of the files. The error is the end of ctx.
+// check dry-runs everything and returns the revision with all diagnostics in the order of the
+// files. It fails only if ctx ends.
 func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, error) {
 	rev, found := l.builder.Check(ctx)
 	if err := ctx.Err(); err != nil {
@@ -96,12 +95,12 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 		return nil, err
 	}
 	l.warnings.replace(l)
-	return l.builder.BuildUnchecked() // proving was the dry run
+	return l.builder.BuildUnchecked() // prove did the dry run
 }
 
-// prove asks servers and peers for their tools and agents, and proves that every agent
-// resolves, or shows why not. A peer that does not list its agents is a warning: agents
-// that do not need it work all the same.
+// prove lists the tools of servers and the agents of peers, and verifies that every agent resolves,
+// or shows why not. A peer that does not list its agents is a warning: agents that do not need it
+// still work.
 func (l *loaded) prove(ctx context.Context, p *program) error {
 	app.Learn(ctx, l.builder, l.toolTime, func(e *builder.DiscoveryError) {
 		p.printErrorf("warning: %s", l.file.Redact(e.Diagnostic().Message))
@@ -130,7 +129,7 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 }
 
 // forPeers returns a runtime that reaches the configured peers, to end their work for turns. It
-// returns nil if the configuration is invalid, and does not prove that agents resolve.
+// returns nil if the configuration is invalid, and does not check that agents resolve.
 func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
 	if l.file.Partial {
 		return nil
@@ -166,8 +165,8 @@ func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 	}
 }
 
-// nameCommand returns diagnostics whose hints name the command as it is called here:
-// what package settings and others know of it is its default name.
+// nameCommand returns diagnostics whose hints use the command's actual name: other packages only
+// know its default name.
 func nameCommand(list diag.List, command string) diag.List {
 	if command == defaultName {
 		return list
@@ -199,12 +198,12 @@ func (l *loaded) source(name string) []byte {
 	return []byte(l.file.Redact(string(data)))
 }
 
-// refuse shows the errors of a configuration that cannot be used.
+// refuse shows the errors of an unusable configuration.
 func (l *loaded) refuse(list diag.List, w io.Writer) error {
 	return renderReport(l.report(list.Errors(), w), w, diag.FormatText)
 }
 
-// where returns the place of a path as file:line:column, or "" if no file has it.
+// where returns a path's position as file:line:column, or "" if no file has it.
 func (l *loaded) where(code diag.Code, path string) string {
 	placed := l.file.Complete(nil, diag.List{{Code: code, Path: path}})
 	if len(placed) == 0 || placed[0].Line == 0 {

@@ -35,8 +35,8 @@ func newLogOutput(out io.Writer, format *choice) *logOutput {
 	return o
 }
 
-// newLogger returns a server's logger. It logs from info on, with verbose from debug on. Repeated
-// warnings and errors are counted; Sync writes the ones held back.
+// newLogger returns a server's logger. It logs at info level and above, with verbose also at debug.
+// Repeated warnings and errors are counted; Sync writes the ones held back.
 func newLogger(out *logOutput, verbose bool) *zap.Logger {
 	level := zapcore.InfoLevel
 	if verbose {
@@ -54,7 +54,7 @@ func newLogger(out *logOutput, verbose bool) *zap.Logger {
 }
 
 // newCommandLogger returns the logger of a command that shows its progress. Without verbose it
-// omits what the command shows: how a turn ended, and the runtime's messages below a warning.
+// omits what the command shows: how a turn ended, and the runtime's messages below warning level.
 func newCommandLogger(out *logOutput, verbose bool) *zap.Logger {
 	logger := newLogger(out, verbose)
 	if verbose {
@@ -83,7 +83,7 @@ func (w withoutShown) With(fields []zapcore.Field) zapcore.Core {
 type logOutput struct {
 	out    io.Writer
 	format string
-	// redact is set before anything is logged.
+	// redact must be set before anything is logged.
 	redact func(string) string
 }
 

@@ -44,8 +44,8 @@ func TestTheLogIsTextOnATerminalAndJSONElsewhere(t *testing.T) {
 	}
 }
 
-// TestPropertyNoFormatOfTheLogShowsASecret logs a secret in all that a plugin may
-// choose. Lines of JSON stay objects.
+// TestPropertyNoFormatOfTheLogShowsASecret logs a secret in every value that a plugin may choose.
+// Lines of JSON stay objects.
 func TestPropertyNoFormatOfTheLogShowsASecret(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +66,7 @@ func TestPropertyNoFormatOfTheLogShowsASecret(t *testing.T) {
 	})
 }
 
-// flatten returns all texts of a value, one after the other.
+// flatten returns all texts in a value, concatenated.
 func flatten(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -85,7 +85,7 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 	}))
 }
 
-// openStore is one of the functions of a driver.
+// openStore is one of a driver's open functions.
 type openStore func(context.Context, store.Settings) (*driver.Engine, error)
 
 // withLoginStore opens the store and calls use with a service that reads its logins.
@@ -109,8 +109,8 @@ func (p *program) withLoginStore(ctx context.Context, l *loaded, open openStore,
 	return errors.Join(err, e.Store.Close())
 }
 
-// loginFaults returns the diagnostics that stop a login: about the server, the store and the
-// server settings of the runtime. Diagnostics of agents do not matter.
+// loginFaults returns the diagnostics that prevent a login: about the server, the store and the
+// runtime's server settings. Diagnostics of agents do not matter.
 func loginFaults(list diag.List, id string) diag.List {
 	var wrong diag.List
 	for _, d := range list {
@@ -146,7 +146,7 @@ func loginBundle(set *registry.Set, id string) (tools.LoginBundle, error) {
 	return nil, fmt.Errorf("%q needs no login; there are %s", id, strings.Join(others, ", "))
 }
 
-// waitForLogin has the person log in and shows the result.
+// waitForLogin waits until the person has logged in and shows the result.
 func (p *program) waitForLogin(ctx context.Context, l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables, o *loginOptions) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("nobody logged in within %s", o.timeout))
 	defer cancel()

@@ -52,8 +52,8 @@ func (b *browser) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// TestALoginSurvivesItsProcess logs in with one command and uses the login with others: for the
-// tenant of the login alone, from a store that shows no token.
+// TestALoginSurvivesItsProcess logs in with one command and uses the login with others: only for
+// the login's tenant, from a store that shows no token.
 func TestALoginSurvivesItsProcess(t *testing.T) {
 	w := oauthtest.New(t)
 	dir := t.TempDir()
@@ -115,8 +115,8 @@ func TestALoginSurvivesItsProcess(t *testing.T) {
 	}
 }
 
-// TestALoginCountsForARunningServer ends the login of a server that runs, and logs in again: beside
-// the server if its store is shared, and while it is stopped otherwise.
+// TestALoginCountsForARunningServer ends the login of a running server and logs in again: beside
+// the running server if its store is shared, otherwise while it is stopped.
 func TestALoginCountsForARunningServer(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {
@@ -191,7 +191,7 @@ func readURL(t *testing.T, address string) string {
 	return string(text)
 }
 
-// change replaces a text in a file of the configuration.
+// change replaces a text in a configuration file.
 func (f *serverFleet) change(name, old, text string) {
 	f.t.Helper()
 	path := filepath.Join(f.dir, name)

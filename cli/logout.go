@@ -29,7 +29,7 @@ Exit codes: 0 done, or nobody had logged in, 1 the login could not be deleted or
 	return cmd
 }
 
-// logOut deletes the login and shows what became of its tokens.
+// logOut deletes the login and shows the result for its tokens.
 func logOut(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
 	return o.withLogins(ctx, cmd, p, args, func(_ *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error {
 		done, err := server.LogOut(ctx, tenant)

@@ -1,5 +1,5 @@
-// Package cli is the runtime command as a library: a program hands its own list of
-// components to Main, and is the whole command for them.
+// Package cli is the runtime command as a library: a program passes its own components to Main and
+// becomes the complete command for them.
 package cli
 
 import (
@@ -11,13 +11,13 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-	_ "time/tzdata" // schedules name time zones, also where the system knows none
+	_ "time/tzdata" // schedules use time zones, which the system may lack
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/internal/process"
 )
 
-// sameSignal is how long after a signal another one is taken for the same.
+// sameSignal is how long a second signal counts as a repetition of the first.
 const sameSignal = 500 * time.Millisecond
 
 // Settings describe a command.
@@ -25,25 +25,25 @@ type Settings struct {
 	// Name is the command's name in help, errors and the manual, by default "runtime". It must be
 	// the name of the program's file.
 	Name string
-	// Components are everything that a configuration of the command can name.
+	// Components are all components that a configuration can name.
 	Components app.Components
-	// Version is the version that the command reports. When it is empty, the
-	// command reports the version that the Go command recorded in the program.
+	// Version is the reported version. If empty, the command reports the version that the Go
+	// command recorded in the program.
 	Version string
 	// Commands are additional commands. If two commands share a name, every command line fails.
 	Commands []Command
 }
 
-// Main runs the command line of the process and exits with its exit code. SIGINT
-// and SIGTERM cancel the command; a second signal ends the process at once. On Linux
-// other programs cannot read its environment and memory.
+// Main runs the process's command line and exits with its exit code. SIGINT and SIGTERM cancel the
+// command; a second signal ends the process immediately. On Linux other programs cannot read its
+// environment and memory.
 func Main(s Settings) {
 	if err := process.HideMemory(); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "%s: programs that run as this user can read the environment: %v\n", cmp.Or(s.Name, "runtime"), err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Some senders signal both the process and its group: a second signal that
-	// follows the first at once does not count.
+	// Some senders signal both the process and its group, so an immediate second signal does not
+	// count.
 	context.AfterFunc(ctx, func() { time.AfterFunc(sameSignal, stop) })
 	code := Run(ctx, s, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

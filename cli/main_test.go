@@ -27,9 +27,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden output in the scripts anew")
 
-// TestMain makes the commands of the scripts: the program itself, the program
-// with components that misbehave, a server of tools, and what shows the places
-// of diagnostics and the events of a turn.
+// TestMain provides the commands of the scripts: the program itself, the program with misbehaving
+// components, a tool server, and commands that show the positions of diagnostics and the events of
+// a turn.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"runtime":   func() { Main(Settings{Components: shipped.Components()}) },
@@ -49,8 +49,8 @@ func runBroken() int {
 	return p.run(ctx, os.Args[1:])
 }
 
-// TestScripts runs the scripts of testdata/script in which nothing happens at the same
-// time. With -update golden output is written anew.
+// TestScripts runs the scripts of testdata/script without concurrency. With -update it rewrites
+// golden output.
 func TestScripts(t *testing.T) {
 	runScripts(t, func(script []byte) bool { return !runsTurns.Match(script) })
 }
@@ -58,10 +58,10 @@ func TestScripts(t *testing.T) {
 // TestScriptsThatRunTurns runs the other scripts of testdata/script, like TestScripts.
 func TestScriptsThatRunTurns(t *testing.T) { runScripts(t, runsTurns.Match) }
 
-// runsTurns matches scripts that start a server, or run turns in a process of their own.
+// runsTurns matches scripts that start a server or run turns in a separate process.
 var runsTurns = regexp.MustCompile(`(?m)^(! )?(serving|peer|exec runtime (chat|run)|exits \d+ runtime (chat|run)) `)
 
-// runScripts runs the scripts that are wanted.
+// runScripts runs the scripts selected by wanted.
 func runScripts(t *testing.T, wanted func(script []byte) bool) {
 	t.Helper()
 	team, err := filepath.Abs("../examples/team")
@@ -86,7 +86,7 @@ func runScripts(t *testing.T, wanted func(script []byte) bool) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TEAM", team)
-			// The race detector keeps a process from ending for a second.
+			// The race detector delays process exit by a second.
 			env.Setenv("GORACE", "atexit_sleep_ms=10")
 			env.Values[daemonsKey{}] = newDaemons(env)
 			return nil
@@ -154,8 +154,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`(?m)^(! .*) \(after [\d.]+m?s\)$`), "$1"},
 }
 
-// mask replaces times and ids in a file, or in stdout or stderr, by fixed ones:
-// mask FROM TO.
+// mask replaces times and ids in a file, or in stdout or stderr, with fixed values: mask FROM TO.
 func mask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: mask FROM TO")
@@ -167,9 +166,9 @@ func mask(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 }
 
-// events checks a log of events: every line is an object, seq has no gaps, the
-// first is the run_start that resumes nothing, and the one run_finish is the
-// last. Given STATUS, that is how it ended.
+// events checks an event log: every line is an object, seq has no gaps, the first event is a
+// run_start that resumes nothing, and the only run_finish is the last event. Given STATUS, it must
+// be the final status.
 func events(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: events FILE [STATUS]")
@@ -181,7 +180,7 @@ func events(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// checkEvents checks a log of events and returns the status it ends with.
+// checkEvents checks an event log and returns its final status.
 func checkEvents(log string) (status string, err error) {
 	lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
 	for i, line := range lines {
@@ -210,8 +209,8 @@ func checkEvents(log string) (status string, err error) {
 	return status, nil
 }
 
-// story reads a log of events and writes a line for each: its type, and what it
-// says, without ids and times. Given TYPE…, it writes only those.
+// story reads an event log and writes a line for each event: its type and content, without ids and
+// times. Given TYPE…, it writes only those types.
 func story(in io.Reader, out io.Writer, types []string) int {
 	for lines := json.NewDecoder(in); lines.More(); {
 		var ev map[string]any
@@ -254,8 +253,8 @@ func absent(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// places reads the JSON of validate or explain and writes a line for each
-// diagnostic: its place, what the file has there, severity, code and path.
+// places reads the JSON of validate or explain and writes a line for each diagnostic: its position,
+// the file's text there, severity, code and path.
 func places(in io.Reader, out io.Writer) int {
 	var report struct{ Diagnostics diag.List }
 	if err := json.NewDecoder(in).Decode(&report); err != nil {
@@ -271,7 +270,7 @@ func places(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// placeOf returns a span and, when it lies in one line, the text there.
+// placeOf returns a span and, if the span is within one line, its text.
 func placeOf(s diag.Span) string {
 	if s.File == "" {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// malformedBodies are the framing headers and the bytes after the header of requests
-// whose body cannot be read. %s is a valid body.
+// malformedBodies are the framing headers and the bytes after the header of requests with
+// unreadable bodies. %s is a valid body.
 var malformedBodies = map[string]struct{ header, body string }{
 	"chunk size not hexadecimal": {"Transfer-Encoding: chunked", "zz\r\n%s\r\n0\r\n\r\n"},
 	"negative chunk size":        {"Transfer-Encoding: chunked", "-1\r\n%s\r\n0\r\n\r\n"},
@@ -27,7 +27,7 @@ var malformedBodies = map[string]struct{ header, body string }{
 	"Content-Length too large":   {"Content-Length: 65535", "%s"},
 }
 
-// unusableBodies can be read, but not be decoded.
+// unusableBodies can be read but not decoded.
 var unusableBodies = map[string]struct{ header, body string }{
 	"data after the document":  {"Transfer-Encoding: chunked", "2\r\n{}\r\n1\r\nx\r\n0\r\n\r\n"},
 	"Content-Length too small": {"Content-Length: 1", "%s"},
@@ -37,8 +37,8 @@ var unusableBodies = map[string]struct{ header, body string }{
 
 var manyValues = `{"x":[` + strings.Repeat("[],", server.MaxJSONValues) + `0]}`
 
-// sendRaw sends a request with a body as it is, closes the sending side of the connection,
-// and returns the status and the beginning of the response.
+// sendRaw sends a request with a raw body, closes the sending side of the connection, and returns
+// the status and the start of the response.
 func (v *visit) sendRaw(t *testing.T, header, body string) (status int, text string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(v.LocalURL(), "http://"))

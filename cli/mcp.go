@@ -101,7 +101,7 @@ func serveMCP(ctx context.Context, p *program, args []string, o *mcpOptions) err
 	return p.complain(ctx, l, err)
 }
 
-// checkAgents reports a pattern that no agent matches.
+// checkAgents rejects a pattern that no agent matches.
 func checkAgents(ids, patterns []string) error {
 	for _, pattern := range patterns {
 		if !slices.ContainsFunc(ids, service.NewAgentSet([]string{pattern}).Has) {
@@ -111,7 +111,7 @@ func checkAgents(ids, patterns []string) error {
 	return nil
 }
 
-// rawWriter writes messages, in which nothing must be escaped.
+// rawWriter writes messages without escaping.
 type rawWriter struct{ out io.Writer }
 
 func (w *rawWriter) Write(p []byte) (int, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpServer is the server of the scripts: on standard input and output, with
-// the tools that its arguments name. A tool repeats the text it is given.
+// mcpServer is the MCP server of the scripts: on standard input and output, with the tools named by
+// its arguments. A tool repeats its input text.
 func mcpServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "notes", Version: "1.0.0"}, nil)
 	for _, name := range os.Args[1:] {

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// vendorWorld is a configuration with an agent at a model of each vendor. %s is where
-// the vendors are.
+// vendorWorld is a configuration with an agent on a model of each vendor. %s is the vendors'
+// address.
 const vendorWorld = `version: 1
 providers:
   openai: {type: openai, api: chat_completions, base_url: "%[1]s/openai", api_key: "${VENDOR_KEY:-k}"}
@@ -43,13 +43,13 @@ server:
   a2a: {v0_3: true, grpc_listen: "127.0.0.1:0", default_agent: openai}
 `
 
-// vendorStub serves as all vendors: each answers the first request with bytes, and the others in
-// a form of which it makes nothing, so that the turn ends.
+// vendorStub serves as all vendors: it answers each vendor's first request with bytes and the
+// others in a form without calls, so that the turn ends.
 type vendorStub struct {
 	mu    sync.Mutex
 	bytes []byte
 	asked int
-	// faults are what is wrong with the requests.
+	// faults are defects in the requests.
 	faults []string
 }
 
@@ -75,13 +75,13 @@ func (m *vendorStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(m.bytes)
 }
 
-// badArguments are what a model may write in place of the arguments of a call.
+// badArguments are texts that a model may write instead of call arguments.
 var badArguments = []string{
 	`{"v":`, ``, `null`, `7`, `"{}"`, `[]`, "\x00", "{\"v\":\"\xff\"}", `{"v":"\ud800"}`, `{"v":1e999999}`, `{"a":1,"a":2}`, `{}{}`,
 	strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000), `{"v":"` + strings.Repeat("x", 1<<20) + `"}`,
 }
 
-// callOf is an answer of a vendor that calls a tool.
+// callOf is a vendor's answer that calls a tool.
 func callOf(vendor, id, name, arguments string) []byte {
 	quoted := func(text string) string {
 		encoded, _ := json.Marshal(text) // a text always encodes
@@ -114,9 +114,9 @@ func callOf(vendor, id, name, arguments string) []byte {
 
 var vendorNames = []string{"openai", "anthropic", "google", "responses"}
 
-// FuzzEverySurfaceShowsWhatAModelSends feeds the bytes of a vendor's answer to a
-// server: whatever they are, the run can be read to its end on every surface, and what
-// the vendor is sent of it next is JSON.
+// FuzzEverySurfaceShowsWhatAModelSends feeds the bytes of a vendor's answer to a server: for any
+// bytes, the run can be read to its end on every surface, and the next request to the vendor is
+// valid JSON.
 func FuzzEverySurfaceShowsWhatAModelSends(f *testing.F) {
 	for n, vendor := range vendorNames {
 		for _, arguments := range badArguments {
@@ -133,7 +133,7 @@ func FuzzEverySurfaceShowsWhatAModelSends(f *testing.F) {
 		agent := vendorNames[int(n)%len(vendorNames)]
 		id := checkShown(t, w, agent)
 		asked := map[string]string{newGRPC + "GetTask": `{"tenant":"` + agent + `","id":"` + id + `"}`}
-		if agent == "openai" { // the one that 0.3 reaches over gRPC
+		if agent == "openai" { // reached by 0.3 over gRPC
 			asked[oldGRPC+"GetTask"] = `{"name":"tasks/` + id + `"}`
 		}
 		for method, body := range asked {
@@ -156,8 +156,7 @@ func speaking(f *testing.F, m *vendorStub) *town {
 	return &town{served: serveLogged(f, fmt.Sprintf(vendorWorld, vendors.URL), oneReply, zap.NewNop())}
 }
 
-// checkShown runs an agent, reads the run on every surface that speaks HTTP, and
-// returns its id.
+// checkShown runs an agent, reads the run on every HTTP surface, and returns its id.
 func checkShown(t *testing.T, w *town, agent string) (id string) {
 	t.Helper()
 	run := w.readable(t, http.MethodPost, annPath+"/agent-runs", `{"agentId":"`+agent+`","prompt":"go"}`)
@@ -183,7 +182,7 @@ func checkShown(t *testing.T, w *town, agent string) (id string) {
 		if err != nil {
 			t.Errorf("native: %.200s: %v", data, err)
 		}
-		if again, err := json.Marshal(ev); err != nil { // as the command line writes it
+		if again, err := json.Marshal(ev); err != nil { // as in the command line
 			t.Errorf("written again: %.200s: %v", again, err)
 		}
 		if last, err = decodeNumbers(data); err != nil {
@@ -209,8 +208,8 @@ func checkShown(t *testing.T, w *town, agent string) (id string) {
 	return id
 }
 
-// readable asks as ann and returns the answer. Its numbers may be larger than a
-// float64 can be.
+// readable sends a request as ann and returns the answer. Its numbers may exceed the range of
+// float64.
 func (w *town) readable(t *testing.T, method, path, body string) map[string]any {
 	t.Helper()
 	got := w.ask(t, method, path, body, bearer(annKey))
@@ -228,7 +227,7 @@ func decodeNumbers(text string) (fields map[string]any, err error) {
 	return fields, err
 }
 
-// frames returns the data of a stream that ends as it should.
+// frames returns the data of a stream, which must end properly.
 func (w *town) frames(t *testing.T, path string) (data []string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+path, http.NoBody)

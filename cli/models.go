@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// modelList is what models prints.
+// modelList is the output of models.
 type modelList struct {
-	// Date is the day on which the catalog was written.
+	// Date is the date of the catalog.
 	Date   string           `json:"date"`
 	Models []*catalog.Model `json:"models"`
 }
@@ -104,8 +104,8 @@ func listConfigured(cmd *cobra.Command, p *program, files []string, glob string,
 	return err
 }
 
-// findModels returns the models of a vendor, or of all, whose names match a glob; an empty
-// one matches all.
+// findModels returns the models of a vendor, or of all vendors, whose names match a glob; an empty
+// glob matches all.
 func findModels(vendor, glob string) (*modelList, error) {
 	if glob == "" {
 		glob = "**"

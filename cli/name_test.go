@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// TestACommandGoesByItsOwnName looks at what a command of another name writes.
+// TestACommandGoesByItsOwnName checks the output of a command with another name.
 func TestACommandGoesByItsOwnName(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -67,8 +67,8 @@ func TestACommandGoesByItsOwnName(t *testing.T) {
 	}
 }
 
-// TestInitWritesWhatAProgramHas writes the configuration of programs without what the
-// usual one needs, and loads it.
+// TestInitWritesWhatAProgramHas writes and loads the configuration of programs that lack the usual
+// components.
 func TestInitWritesWhatAProgramHas(t *testing.T) {
 	t.Parallel()
 	all := shipped.Components()

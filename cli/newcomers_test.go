@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Common mistakes of people who are new to the format give one diagnostic each, at the
-// place to look at, with a hint that names the remedy.
+// Common beginner mistakes give one diagnostic each, at the right position, with a hint that names
+// the remedy.
 func TestMistakesOfNewcomersHaveOneDiagnosticWithAHint(t *testing.T) {
 	t.Parallel()
 	const head = `version: 1

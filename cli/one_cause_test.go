@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// wellFormed is a configuration in which nothing is wrong, and nothing is unused.
+// wellFormed is a configuration without mistakes and unused entries.
 const wellFormed = `version: 1
 providers:
   demo: {type: scripted}
@@ -27,13 +27,13 @@ agents:
   a: {model_id: main, description: d, plugin_ids: [permission, audit], allowed_tools: [wc]}
 `
 
-// mistake is an edit of the configuration that makes one thing wrong.
+// mistake is an edit that introduces one mistake into the configuration.
 type mistake struct {
 	code     diag.Code
 	from, to string
 }
 
-// mistakes has one or more for each code that comes from files.
+// mistakes has at least one edit for each code that files can cause.
 var mistakes = []mistake{
 	{diag.InvalidYAML, "tools:", "tools: ]"},
 	{diag.UnsupportedVersion, "version: 1", "version: 2"},
@@ -151,7 +151,7 @@ var mistakes = []mistake{
 	{diag.MissingDirectory, "command: [wc, -w]", "command: [wc, -w], dir: ./nowhere"},
 }
 
-// elsewhere are the codes that come about in other ways than by such an edit.
+// elsewhere lists the codes that such an edit cannot cause.
 var elsewhere = map[diag.Code]string{
 	diag.AmbiguousModel: "of a file the second definition is duplicate-id",
 	diag.AdaptedTool:    "the tools are sent to vendors alone; see code_adapted-tool.txtar",
@@ -162,7 +162,7 @@ var elsewhere = map[diag.Code]string{
 	diag.UnattendedApproval: "needs a schedule and a rule; see code_unattended-approval.txtar",
 }
 
-// withServer are the mistakes in the settings of a server.
+// withServer are the mistakes in server settings.
 var withServer = []mistake{
 	{diag.UnknownScope, "[runs:read]", "[runs:raed]"},
 	{diag.UnmatchedAgent, "[a]", "[b]"},
@@ -174,7 +174,7 @@ const serverSettings = `server:
     - {id: desk, hash: "sha256:0000000000000000000000000000000000000000000000000000000000000001", scopes: [runs:read], agents: [a]}
 `
 
-// found returns what validate says of a configuration.
+// found returns validate's diagnostics for a configuration.
 func found(t *testing.T, text string) diag.List {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "config.yaml")
@@ -244,16 +244,16 @@ func TestOneMistakeGivesOneDiagnostic(t *testing.T) {
 	}
 }
 
-// other are further codes that a script of a code has on purpose.
+// other lists additional codes that a code's script has on purpose.
 var other = map[diag.Code][]diag.Code{
 	diag.AmbiguousModel:   {diag.DuplicateID},
-	diag.InvalidSchema:    {diag.UnknownField}, // beside a schema that is wrong, too
+	diag.InvalidSchema:    {diag.UnknownField}, // beside another invalid schema
 	diag.UnknownScope:     {diag.PlainSecret},  // credentials need an encryption key
 	diag.UnmatchedAgent:   {diag.PlainSecret},
 	diag.InvalidCondition: {diag.InvalidPattern}, // conditions that cannot be read are beside those that do not fit
 }
 
-// The script of a code shows that code alone.
+// The script of a code causes only that code.
 func TestScriptsOfCodesShowNoConsequences(t *testing.T) {
 	t.Parallel()
 	header := regexp.MustCompile(`(?m)^(?:error|warning|info)\[([a-z-]+)\]: `)
@@ -271,7 +271,7 @@ func TestScriptsOfCodesShowNoConsequences(t *testing.T) {
 	}
 }
 
-// The types of other systems have a hint with what to write instead.
+// The types of other systems have a hint with the type to write instead.
 func TestTypesOfOtherSystemsHaveHints(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ from, to, hint string }{

@@ -13,9 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 )
 
-// TestTheServerDescribesAllThatItAnswers compares the operations that the server
-// describes, and what each of them needs, with a list: what clients may rely on
-// does not change by accident. With -update it is written anew.
+// TestTheServerDescribesAllThatItAnswers compares the described operations of the server and their
+// requirements with a list, so that the API does not change by accident. With -update it rewrites
+// the list.
 func TestTheServerDescribesAllThatItAnswers(t *testing.T) {
 	w := newTown(t)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+"/openapi.json", http.NoBody)
@@ -71,11 +71,11 @@ func TestTheServerDescribesAllThatItAnswers(t *testing.T) {
 	}
 }
 
-// TestPagesOfOtherSitesReadEveryDocumentedHeader compares the headers of responses in the
-// description of the server with those that CORS exposes.
+// TestPagesOfOtherSitesReadEveryDocumentedHeader compares the response headers in the server's
+// description with the headers exposed by CORS.
 func TestPagesOfOtherSitesReadEveryDocumentedHeader(t *testing.T) {
 	w := newTown(t, "  listen: 127.0.0.1:0", "  listen: 127.0.0.1:0\n  cors_origins: [\"https://app.example\"]")
-	// A page may read these of every response.
+	// A page may read these headers of every response.
 	readable := []string{"cache-control", "content-language", "content-length", "content-type", "expires", "last-modified", "pragma"}
 	got := w.answer(t, http.MethodGet, "/openapi.json", "", http.Header{"Origin": {"https://app.example"}})
 	for name := range strings.SplitSeq(got.header.Get("Access-Control-Expose-Headers"), ", ") {

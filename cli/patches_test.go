@@ -29,8 +29,7 @@ func checkFiles(t *rapid.T, texts ...string) (*registry.Revision, diag.List) {
 	return rev, file.Complete(found, more)
 }
 
-// patchableFleet has tools, a plugin that guards, and agents that call and extend each
-// other.
+// patchableFleet has tools, a guarding plugin, and agents that call and extend each other.
 const patchableFleet = `version: 1
 providers: {p: {type: scripted}}
 models: {m: {provider_id: p, upstream_model: x}}
@@ -41,7 +40,7 @@ agents:
   c: {model_id: m, allowed_tools: [ls]}
 `
 
-// anyRules draws fields of an agent that decide about what it may do.
+// anyRules draws agent fields that control permissions.
 func anyRules(t *rapid.T, null bool) map[string]any {
 	a := map[string]any{}
 	set := func(name string, values ...any) {
@@ -64,8 +63,8 @@ func anyRules(t *rapid.T, null bool) map[string]any {
 	return a
 }
 
-// A patch that does not say allow_widening is refused if and only if diff calls what it
-// changes widened; one that says so never is.
+// A patch without allow_widening is rejected if and only if diff calls its changes widened; a patch
+// with it never is.
 func TestPropertyPatchesAreJudgedAsDiffDoes(t *testing.T) {
 	t.Parallel()
 	refused, total := 0, 0

@@ -14,20 +14,20 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 )
 
-// secretField is a field that may hold secrets, found in the schema of the configuration.
+// secretField is a field that may hold secrets, found in the configuration's schema.
 type secretField struct {
 	path string
-	// wrap returns a document with a value of the field.
+	// wrap returns a document with the field set to a value.
 	wrap func(value any) any
 	// isMapping is set for env and headers.
 	isMapping bool
 }
 
-// secretFields walks the schema of the configuration.
+// secretFields walks the configuration's schema.
 type secretFields struct {
 	defs map[string]any
-	// found are the fields that may hold secrets, and urls those whose names or descriptions
-	// say that they hold URLs.
+	// found are the fields that may hold secrets, and urls the fields whose names or descriptions
+	// indicate URLs.
 	found, urls map[string]secretField
 }
 
@@ -69,7 +69,7 @@ func (s *secretFields) walk(schema map[string]any, path string, seen []string, w
 	}
 }
 
-// walkVariant walks one of several forms of a record, which its type may select.
+// walkVariant walks one variant of a record, which its type may select.
 func (s *secretFields) walkVariant(one map[string]any, path string, seen []string, wrap func(any) any) {
 	then, ok := one["then"].(map[string]any)
 	if !ok {
@@ -94,7 +94,7 @@ func (s *secretFields) walkVariant(one map[string]any, path string, seen []strin
 // urlFieldName matches fields that hold URLs.
 var urlFieldName = regexp.MustCompile(`(^|_)(url|uri|dsn|endpoint)$`)
 
-// mayBeText reports whether a field may have a text.
+// mayBeText reports whether a field accepts text.
 func mayBeText(field map[string]any) bool {
 	types, _ := field["type"].([]any)
 	return field["type"] == "string" || slices.Contains(types, any("string"))
@@ -178,10 +178,10 @@ func TestSecretsInURLsAreNeitherStoredNorShown(t *testing.T) {
 	}
 }
 
-// unremarkable are names of variables and headers that do not sound like secrets.
+// unremarkable are variable and header names that do not sound like secrets.
 var unremarkable = []string{"PGPASSWORD", "DB_PASS", "X-Auth", "OPENAIKEY", "DATABASE_URL", "Ocp-Apim-Subscription-Key", "Accept", "X", "MODE"}
 
-// stored are the sections of a configuration that revisions and overlays store.
+// stored matches the configuration sections that revisions and overlays store.
 var stored = regexp.MustCompile(`^\.(providers|models|tools|plugins|agent_providers|agents|workflows|remote_agents|defaults)\b`)
 
 // TestPlainValuesAreNeitherStoredNorShown covers every field that may hold secrets.
@@ -249,18 +249,18 @@ func TestPlainValuesAreNeitherStoredNorShown(t *testing.T) {
 // secretFieldName matches fields that hold secrets by their kind.
 var secretFieldName = regexp.MustCompile(`^(env|headers)$|(^|_)(key|token|secret|password)$`)
 
-// notSecret are fields whose names match and that hold no secret.
+// notSecret are fields with matching names that hold no secret.
 var notSecret = map[string]string{
 	"session_key": "names a conversation", "secret": "in a variable, whether it is a secret",
 }
 
-// isMarked reports whether a field, or each of its forms but null, is marked as secret.
+// isMarked reports whether a field, or each of its variants except null, is marked as secret.
 func isMarked(field map[string]any) bool {
 	forms, _ := field["anyOf"].([]any)
 	for _, form := range forms {
 		form, _ := form.(map[string]any)
 		if form["enum"] != nil {
-			return true // a word of the format
+			return true // a format keyword
 		}
 		if form["type"] != "null" && !isMarked(form) {
 			return false
@@ -269,7 +269,7 @@ func isMarked(field map[string]any) bool {
 	return len(forms) > 0 || field["writeOnly"] == true
 }
 
-// TestFieldsForSecretsAreMarked fails for a new field for secrets without the tag.
+// TestFieldsForSecretsAreMarked fails for a new secret field without the tag.
 func TestFieldsForSecretsAreMarked(t *testing.T) {
 	t.Parallel()
 	var schema struct {

@@ -22,7 +22,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// The environment in which a host starts a provider.
+// The environment variables with which a host starts a provider.
 const (
 	socketVariable = "GESTALT_PLUGIN_SOCKET"
 	parentVariable = "GESTALT_PLUGIN_PARENT_PID"
@@ -31,10 +31,10 @@ const (
 )
 
 const (
-	// parentInterval is how often a provider looks whether its host is still there.
+	// parentInterval is how often a provider checks that its host is still running.
 	parentInterval = time.Second
-	// hostGrace is how long steps under way may take when the host ends the provider,
-	// which it kills soon.
+	// hostGrace is the time for running steps when the host stops the provider, before it kills the
+	// provider.
 	hostGrace = time.Second
 )
 
@@ -118,14 +118,14 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 	}
 	k := &providerKeeper{program: p, loaded: l, logger: logger, seen: seen, runtime: rt}
 	err = p.complain(context.WithoutCancel(ctx), l, k.serve(ctx, socket, o.agent))
-	_ = rt.Close() // also closes revisions published since
+	_ = rt.Close() // also closes later revisions
 	if lost := seen.shutdown(ctx); lost != nil {
 		p.printErrorf("%s", l.file.Redact(lost.Error()))
 	}
 	return err
 }
 
-// providerKeeper starts the app of a provider when its host has configured it.
+// providerKeeper starts a provider's app once its host has configured it.
 type providerKeeper struct {
 	*program
 	loaded   *loaded
@@ -133,10 +133,10 @@ type providerKeeper struct {
 	seen     *observed
 	runtime  *runtime.AgentRuntime
 	provider component.Provider
-	// serving ends with the provider; running is what serves in it.
+	// serving ends with the provider; running tracks its goroutines.
 	serving context.Context
 	running sync.WaitGroup
-	// app is nil before it is started.
+	// app is nil until it is started.
 	app *app.App
 }
 
@@ -162,12 +162,12 @@ func (k *providerKeeper) serve(ctx context.Context, socket, agent string) error 
 	cancel()
 	k.running.Wait()
 	if k.app != nil {
-		_ = k.app.Shutdown(ctx) // steps that were cut short are run again
+		_ = k.app.Shutdown(ctx) // interrupted steps are run again
 	}
 	return errors.Join(err, k.provider.Close())
 }
 
-// start begins to work on turns.
+// start starts processing turns.
 func (k *providerKeeper) start(ctx context.Context) (*service.Service, error) {
 	parts := k.Components
 	parts.TurnTools = func(*config.File, *zap.Logger) service.TurnTools { return k.provider.TurnTools() }
@@ -194,7 +194,7 @@ func listenSocket(ctx context.Context, path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// awaitParent ends the provider when the process that a host names is gone.
+// awaitParent stops the provider when the host's process has ended.
 func awaitParent(ctx context.Context, text string, end context.CancelFunc) {
 	pid, err := strconv.Atoi(text)
 	if err != nil || pid <= 0 {

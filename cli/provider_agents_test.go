@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// A provider shows its host that a turn has delegates and what they used, and nothing of
-// what they say and do.
+// A provider shows its host that a turn has delegates and their usage, but not their output or
+// actions.
 func TestAProviderShowsNothingOfWhatDelegatesDo(t *testing.T) {
 	t.Parallel()
 	config, _, _ := strings.Cut(strings.ReplaceAll(deepOffice, "script.yaml", "replies.yaml"), "store:")
@@ -42,8 +42,8 @@ func TestAProviderShowsNothingOfWhatDelegatesDo(t *testing.T) {
 	}
 }
 
-// A handoff in a turn of a provider holds for the session's later turns, unless
-// turns.handoff is per_turn.
+// A handoff in a provider's turn applies to the session's later turns, unless turns.handoff is
+// per_turn.
 func TestAProviderContinuesWithTheAgentThatTookOver(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[service.HandoffPolicy]string{service.HandoffSession: "billing", service.HandoffPerTurn: "front"} {
@@ -72,8 +72,8 @@ fallback: {text: front speaks}
 	}
 }
 
-// Requests of a host for a new session at the same time make one session, which all of them
-// can use as soon as they are answered.
+// Concurrent requests of a host for a new session create one session, which each can use as soon as
+// it is answered.
 func TestAHostBeginsASessionOfAProviderOnce(t *testing.T) {
 	t.Parallel()
 	const config = `version: 1

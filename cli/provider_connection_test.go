@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// serveConnected is the service, and the model, that connections of the host are for. It
-// repeats the credential that it got, as bad servers do.
+// serveConnected is the service and model that the host's connections are for. It repeats the
+// received credential, as bad servers do.
 func serveConnected(w http.ResponseWriter, r *http.Request) {
 	credential := r.Header.Get("Authorization")
 	if !strings.HasPrefix(credential, "Bearer secret-of-") {
@@ -39,7 +39,7 @@ func serveConnected(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ResolveConnection returns what turns may use.
+// ResolveConnection returns a connection that turns may use.
 func (h *providerHost) ResolveConnection(ctx context.Context, req *pb.ResolveAgentConnectionRequest) (*pb.ResolvedAgentConnection, error) {
 	if err := h.check(ctx, req.GetTurnId(), req.GetRunGrant()); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (h *providerHost) connect(name, secret string, params map[string]string) {
 	}
 }
 
-// asked returns the connections that turns asked for, and forgets them.
+// asked returns the connections requested by turns and clears the list.
 func (h *providerHost) asked() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func TestAProviderUsesConnectionsOfItsHost(t *testing.T) {
 	h.checkNoSecret()
 }
 
-// checkNoSecret looks for the credentials of connections in all that turns left.
+// checkNoSecret searches all data left by turns for connection credentials.
 func (h *providerHost) checkNoSecret() {
 	h.t.Helper()
 	said := []string{h.said.String()}

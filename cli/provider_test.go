@@ -72,14 +72,14 @@ const providerReplies = `replies:
 fallback: {text: Hello from the clerk.}
 `
 
-// providerHost plays the daemon: it is written from the protocol alone.
+// providerHost plays the daemon: it is written only from the protocol.
 type providerHost struct {
 	pb.UnimplementedAgentHostServer
 	t                  *testing.T
 	dir, socket, calls string
-	// args are arguments of the provider besides its configuration.
+	// args are additional arguments of the provider.
 	args []string
-	// crm is where requests with connections of the host go.
+	// crm is the destination of requests with the host's connections.
 	crm  string
 	cmd  *exec.Cmd
 	said *strings.Builder
@@ -91,12 +91,12 @@ type providerHost struct {
 	keys   map[string][]string
 	traces []string
 	pages  int
-	// served has the connections that turns may resolve, and resolved those that were asked for.
+	// served has the connections that turns may resolve, and resolved the requested ones.
 	served   map[string]*pb.ResolvedAgentConnection
 	resolved []string
-	// blocked gets the end of a call that blocks.
+	// blocked receives the end of a call that blocks.
 	blocked chan error
-	// crash is closed when the call has begun that the provider does not outlive.
+	// crash is closed when the call that crashes the provider has begun.
 	crash chan struct{}
 }
 
@@ -105,8 +105,8 @@ func newProviderHost(t *testing.T) *providerHost {
 	return newProviderHostOf(t, providerConfig, providerReplies)
 }
 
-// newProviderHostOf starts a provider with a configuration, the replies of its model and
-// more arguments.
+// newProviderHostOf starts a provider with a configuration, its model's replies and additional
+// arguments.
 func newProviderHostOf(t *testing.T, config, replies string, args ...string) *providerHost {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "host") // sockets have short paths
@@ -141,7 +141,7 @@ func newProviderHostOf(t *testing.T, config, replies string, args ...string) *pr
 	return h
 }
 
-// start starts the provider and shakes hands with it.
+// start starts the provider and performs the handshake.
 func (h *providerHost) start() {
 	h.t.Helper()
 	h.said = new(strings.Builder)
@@ -192,7 +192,7 @@ func (h *providerHost) start() {
 	}
 }
 
-// kill ends the provider as the kernel would.
+// kill kills the provider like the kernel would.
 func (h *providerHost) kill() {
 	_ = h.cmd.Process.Signal(syscall.SIGKILL)
 	_ = h.cmd.Wait()
@@ -216,7 +216,7 @@ func (h *providerHost) check(ctx context.Context, turnID, run string) error {
 	return nil
 }
 
-// ListTools lists a tool a page.
+// ListTools lists one tool per page.
 func (h *providerHost) ListTools(ctx context.Context, req *pb.ListAgentToolsRequest) (*pb.ListAgentToolsResponse, error) {
 	if err := h.check(ctx, req.GetTurnId(), req.GetRunGrant()); err != nil {
 		return nil, err
@@ -288,7 +288,7 @@ var (
 	eve = &pb.AgentSubjectContext{SubjectId: "user:eve"}
 )
 
-// turnOf is a turn with the tools of the host.
+// turnOf is a turn with the host's tools.
 func turnOf(session, id, text string) *pb.CreateAgentProviderTurnRequest {
 	return &pb.CreateAgentProviderTurnRequest{
 		SessionId: session, TurnId: id, ExecutionRef: id, Messages: []*pb.AgentMessage{{Role: "user", Text: text}}, Subject: ann, RunGrant: grant,
@@ -296,7 +296,7 @@ func turnOf(session, id, text string) *pb.CreateAgentProviderTurnRequest {
 	}
 }
 
-// ask makes a turn and returns it in a state.
+// ask creates a turn and returns it once it reaches a state.
 func (h *providerHost) ask(ctx context.Context, req *pb.CreateAgentProviderTurnRequest, want pb.AgentExecutionStatus) *pb.AgentTurn {
 	h.t.Helper()
 	if made, err := h.CreateTurn(ctx, req); err != nil || made.GetId() != req.GetTurnId() {
@@ -305,7 +305,7 @@ func (h *providerHost) ask(ctx context.Context, req *pb.CreateAgentProviderTurnR
 	return h.await(req.GetTurnId(), want)
 }
 
-// await returns a turn once it is in a state.
+// await returns a turn once it reaches a state.
 func (h *providerHost) await(id string, want pb.AgentExecutionStatus) *pb.AgentTurn {
 	h.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -569,7 +569,7 @@ func TestAHostHandsAWorkspaceToAProvider(t *testing.T) {
 		if got := h.ask(t.Context(), turnOf("s1", id, "files"), succeeded); got.GetOutputText() != "I have read it." {
 			t.Errorf("the turn is %v", got)
 		}
-		h.kill() // the next process finds it by the record of the session
+		h.kill() // the next process finds it by the session's record
 		h.start()
 	}
 	if _, err := h.UpdateSession(t.Context(), &pb.UpdateAgentProviderSessionRequest{SessionId: "s1", State: pb.AgentSessionState_AGENT_SESSION_STATE_ARCHIVED, Subject: ann}); err != nil {

@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// publishedSchema returns what "runtime schema" prints, and a compiler that knows
-// it and asserts formats, as many validators do.
+// publishedSchema returns the output of "runtime schema" and a compiler for it that asserts
+// formats, as many validators do.
 func publishedSchema(t *testing.T) (any, *jsonschema.Compiler) {
 	t.Helper()
 	var out bytes.Buffer
@@ -46,7 +46,7 @@ func compileSchema(t *testing.T, compiler *jsonschema.Compiler, location string)
 	return compiled
 }
 
-// asInstance turns YAML into what a JSON Schema validates.
+// asInstance converts YAML to an instance for JSON Schema validation.
 func asInstance(t *testing.T, text []byte) any {
 	t.Helper()
 	var v any
@@ -85,8 +85,7 @@ func subschemas(part any, pointer string, visit func(map[string]any, string)) {
 	}
 }
 
-// The published schema satisfies the schema of schemas, and its own defaults and
-// examples satisfy it.
+// The published schema satisfies the metaschema, and its own defaults and examples satisfy it.
 func TestThePublishedSchemaAcceptsItsOwnDefaults(t *testing.T) {
 	document, compiler := publishedSchema(t)
 	if err := compileSchema(t, compiler, "https://json-schema.org/draft/2020-12/schema").Validate(document); err != nil {
@@ -150,12 +149,12 @@ func TestThePublishedSchemaAcceptsShippedConfigurations(t *testing.T) {
 				return err
 			case entry.IsDir():
 				if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {
-					return filepath.SkipDir // a program of its own, which has kinds of its own
+					return filepath.SkipDir // a separate program with its own kinds
 				}
 				return nil
 			}
 			if entry.Name() == "canaries.yaml" {
-				return nil // a template, whose placeholders are no ids
+				return nil // a template with placeholders for ids
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {
@@ -178,8 +177,8 @@ func TestThePublishedSchemaAcceptsShippedConfigurations(t *testing.T) {
 	}
 }
 
-// configurationsIn returns the configurations among the documents of a file: the
-// document itself, or what a ConfigMap of Kubernetes holds.
+// configurationsIn returns the configurations among a file's documents: the document itself, or the
+// content of a Kubernetes ConfigMap.
 func configurationsIn(data []byte) [][]byte {
 	var found [][]byte
 	for text := range bytes.SplitSeq(data, []byte("\n---\n")) {

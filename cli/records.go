@@ -19,8 +19,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// records are the sessions and turns that a command works on: those in a store,
-// or those at a server.
+// records are the sessions and turns that a command works on, in a store or at a server.
 type records interface {
 	ListSessions(ctx context.Context, q native.SessionQuery) (*native.SessionList, error)
 	GetSession(ctx context.Context, id string) (*native.Session, error)
@@ -43,14 +42,14 @@ var (
 	_ records = (*native.Client)(nil)
 )
 
-// place is where the records are, and how they are shown.
+// place is the location of the records and how they are shown.
 type place struct {
 	records
-	// redact hides what must not be shown.
+	// redact hides secrets.
 	redact func(string) string
 	// name is the place's name on the command line.
 	name string
-	// workOn makes this process work on a turn; nil where another one does.
+	// workOn makes this process work on a turn; nil if another process does.
 	workOn func(turn string)
 	// models returns the models and pools that a turn may use, and the agent's own model; nil if
 	// only the server knows them.
@@ -65,8 +64,8 @@ type target struct {
 	files []string
 }
 
-// arguments checks the arguments of a command that takes FILE… and some others, or
-// with --server the others alone. The flags that are named belong to files.
+// arguments checks the arguments of a command that takes FILE… and a number of others, or with
+// --server only the others. The local flags require files.
 func (t *target) arguments(others int, local ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if done, err := t.check(cmd, args, others, local); done {
@@ -76,15 +75,14 @@ func (t *target) arguments(others int, local ...string) cobra.PositionalArgs {
 	}
 }
 
-// take takes the files out of the arguments, and returns the others.
+// take splits the files from the arguments and returns the others.
 func (t *target) take(args []string, others int) []string {
 	n := len(args) - others
 	t.files = args[:n]
 	return args[n:]
 }
 
-// lookAt calls do with the records of a place to read them, even while another process
-// works on them.
+// lookAt calls do with a place's records for reading, even while another process works on them.
 func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) error {
 	if t.server != "" {
 		return p.reach(ctx, &t.serverFlags, do)
@@ -108,8 +106,7 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 	return p.withRecords(ctx, l, service.Operator(), service.Settings{Store: e.Store, Notifier: e.Notifier}, do)
 }
 
-// withRecords calls do with the records of a store as a caller sees them, and closes
-// the store.
+// withRecords calls do with a store's records as visible to a caller, and closes the store.
 func (p *program) withRecords(ctx context.Context, l *loaded, caller service.Caller, settings service.Settings, do func(*place) error) error {
 	s := service.New(settings)
 	s.Listen()
@@ -118,12 +115,11 @@ func (p *program) withRecords(ctx context.Context, l *loaded, caller service.Cal
 	return p.complain(ctx, l, errors.Join(err, settings.Store.Close()))
 }
 
-// change is what changing the records of a store takes. At a server neither
-// counts.
+// change holds the requirements for changing a store's records. A server ignores them.
 type change struct {
 	// caller makes the changes and owns the new records.
 	caller service.Caller
-	// agents makes the runtime that it takes; nil takes none. It may return nil.
+	// agents builds the required runtime; nil if none is required. It may return nil.
 	agents func(*loaded) (*runtime.AgentRuntime, error)
 }
 
@@ -166,8 +162,8 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 	return p.withRecords(ctx, l, c.caller, service.Settings{Runtime: rt, Store: e.Store, Notifier: e.Notifier, Dispatcher: queue, Workspaces: workspaces}, do)
 }
 
-// complain shows why a command failed at the store, and ends it. It passes through cancellations
-// and errors that were already shown.
+// complain shows a store failure and ends the command. It passes through cancellations and errors
+// that were already shown.
 func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	switch locked, ok := errors.AsType[*store.LockedError](err); {
 	case ok:
@@ -178,8 +174,7 @@ func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	return p.fail(ctx, l.file.Redact, err)
 }
 
-// fail shows an error and ends the command with it, unless it was canceled or has
-// said what there is to say.
+// fail shows an error and ends the command, unless it was canceled or has already shown it.
 func (p *program) fail(ctx context.Context, redact func(string) string, err error) error {
 	switch {
 	case err != nil && ctx.Err() != nil:

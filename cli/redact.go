@@ -26,8 +26,8 @@ func writeRedacted(w io.Writer, v any, redact func(string) string) error {
 	return err
 }
 
-// fixed are the members whose values are words of the runtime itself or made by
-// it, never of a configuration, so that they need no redacting.
+// fixed are the members whose values are the runtime's own, never a configuration's, so that they
+// need no redaction.
 var fixed = map[string]bool{
 	"access": true, "action": true, "code": true, "decision": true, "event_type": true, "field": true, "finish_reason": true,
 	"kind": true, "message_id": true, "outcome": true, "reason": true, "session_id": true, "severity": true,
@@ -35,7 +35,7 @@ var fixed = map[string]bool{
 }
 
 // redactJSON redacts the texts of a JSON document one by one. Member names, numbers and fixed
-// values stay as they are, so the document keeps its form.
+// values are kept, so the document keeps its form.
 func redactJSON(document []byte, redact func(string) string) []byte {
 	return redactTexts(document, func(member string, literal []byte) []byte {
 		if fixed[member] {
@@ -48,9 +48,9 @@ func redactJSON(document []byte, redact func(string) string) []byte {
 // logNumber matches a number in a log line, or the rest of one.
 var logNumber = regexp.MustCompile(`-?\d[\d.eE+-]*`)
 
-// redactLogLine redacts a line of a log that is a JSON object, so that it stays one.
-// Unlike in a document of the runtime's own, plugins and tools choose the members of
-// a line: names and numbers may hold a secret, too.
+// redactLogLine redacts a JSON log line and keeps it valid JSON. Unlike in the runtime's own
+// documents, plugins and tools choose the members of a line, so names and numbers may contain
+// secrets too.
 func redactLogLine(line []byte, redact func(string) string) []byte {
 	number := func(n []byte) []byte {
 		if redact(string(n)) == string(n) {
@@ -110,7 +110,7 @@ func redactLiteral(literal []byte, redact func(string) string) []byte {
 	if json.Unmarshal(literal, &text) != nil {
 		return literal
 	}
-	// Short values are redacted where they stand in quotes.
+	// Short values are only redacted inside quotes.
 	clean := redact(`"` + text + `"`)
 	clean = strings.TrimSuffix(strings.TrimPrefix(clean, `"`), `"`)
 	if clean == text {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRedactJSON redacts texts without changing what the document is.
+// TestRedactJSON redacts texts without changing the document's structure.
 func TestRedactJSON(t *testing.T) {
 	redact := strings.NewReplacer(`s3"cret`, "${A}", `"pw"`, `"${B}"`, "777", "${C}", "<&>", "${D}").Replace
 	for _, test := range []struct{ in, want string }{
@@ -26,7 +26,7 @@ func TestRedactJSON(t *testing.T) {
 	}
 }
 
-// FuzzRedactJSON looks whether valid JSON stays valid.
+// FuzzRedactJSON checks that valid JSON stays valid.
 func FuzzRedactJSON(f *testing.F) {
 	f.Add(`{"a":["b",1,{"c":"d\"e"}]}`, "b")
 	f.Fuzz(func(t *testing.T, document, secret string) {

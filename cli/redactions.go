@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 )
 
-// keptRedactions is how many configurations have their secrets kept out of the
-// log: those that turns in flight may still work with.
+// keptRedactions is the number of configurations whose secrets are kept out of the log: those that
+// turns in flight may still use.
 const keptRedactions = 16
 
 // redactions keeps the secrets of several configurations out of the output. It is safe for
@@ -23,20 +23,20 @@ func newRedactions(f *config.File) *redactions {
 	return r
 }
 
-// add keeps the secrets of one more configuration out.
+// add adds the secrets of another configuration.
 func (r *redactions) add(f *config.File) {
 	files := append(slices.Clone(*r.files.Load()), f)
 	files = files[max(0, len(files)-keptRedactions):]
 	r.files.Store(&files)
 }
 
-// drop forgets a configuration that nothing was made of.
+// drop removes an unused configuration.
 func (r *redactions) drop(f *config.File) {
 	files := slices.DeleteFunc(slices.Clone(*r.files.Load()), func(one *config.File) bool { return one == f })
 	r.files.Store(&files)
 }
 
-// redact returns text without the secrets, the newest first.
+// redact returns text without the secrets, newest configuration first.
 func (r *redactions) redact(text string) string {
 	for _, f := range slices.Backward(*r.files.Load()) {
 		text = f.Redact(text)

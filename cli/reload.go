@@ -24,36 +24,34 @@ import (
 	"go.uber.org/zap"
 )
 
-// keeper keeps a server up to date: it reloads the configuration on request or when a file
-// changes, and refreshes the agents of peers at intervals. One goroutine does all of it, so the
-// tasks never overlap.
+// keeper keeps a server up to date: it reloads the configuration on request or when a file changes,
+// and refreshes the agents of peers at intervals. A single goroutine does all of it, so the tasks
+// never overlap.
 type keeper struct {
 	program *program
 	runtime *runtime.AgentRuntime
 	// files are the names of the files to reload; listen overrides their listen address, if set.
 	files  []string
 	listen string
-	// started is the configuration that the process began with; what of it does
-	// not change before the next start is compared with it.
+	// started is the initial configuration, for comparing settings that need a restart.
 	started *config.File
-	// app is what works on the turns.
+	// app processes the turns.
 	app        *app.App
 	redactions *redactions
 	// warnings are the warnings of the current configuration.
 	warnings *warnings
-	// hangups tells to read the files again; watch, if there is one, sees that
-	// they have changed.
+	// hangups requests a reload; watch, if not nil, detects changed files.
 	hangups <-chan os.Signal
 	watch   *watch
 	metrics *reloadMetrics
-	// telemetry tells tenants apart; nil when nothing is observed.
+	// telemetry distinguishes tenants; nil if nothing is observed.
 	telemetry *telemetry.Telemetry
 	logger    *zap.Logger
-	// jsonLog is set when the log is read by a program.
+	// jsonLog is set if the log is in JSON.
 	jsonLog bool
 }
 
-// run works until ctx ends.
+// run runs until ctx ends.
 func (k *keeper) run(ctx context.Context) {
 	discovery := time.NewTimer(app.DiscoveryWait(k.runtime, nil))
 	defer discovery.Stop()
@@ -85,14 +83,13 @@ func (k *keeper) run(ctx context.Context) {
 // maxProblem limits how much of a configuration's problems the log repeats, in bytes.
 const maxProblem = 4 << 10
 
-// reload puts the configuration that the files hold now in the place of the one
-// before, or says why it stays.
+// reload replaces the configuration with the files' current content, or logs why it stays.
 func (k *keeper) reload(ctx context.Context) {
 	logger := k.logger.Named("config")
 	if k.watch != nil {
 		k.watch.accept()
 	}
-	var shown bytes.Buffer // so that the log has the diagnostics
+	var shown bytes.Buffer // for the diagnostics in the log
 	p := *k.program
 	p.err = io.MultiWriter(k.program.err, &shown)
 	number, restart, err := k.replace(ctx, &p)
@@ -119,11 +116,11 @@ func (k *keeper) reload(ctx context.Context) {
 	}
 }
 
-// follow makes the watch, if any, look at all files of a configuration, even an invalid one,
-// since the error may be in any of them. Files read by components are not among them yet.
+// follow makes the watch, if any, observe all files of a configuration, even an invalid one, since
+// the error may be in any of them. Files read by components are not included yet.
 func (k *keeper) follow(l *loaded) {
 	if k.watch != nil {
-		k.watch.follow(append(l.file.Files(), k.files...)) // with the directories among them
+		k.watch.follow(append(l.file.Files(), k.files...)) // including directories
 	}
 }
 
@@ -186,8 +183,7 @@ func (k *keeper) publish(ctx context.Context, l *loaded) (*registry.Revision, er
 	return l.builder.Publish(ctx, k.runtime)
 }
 
-// reloadable are the settings of a server that count as soon as they are read,
-// once it asks for credentials.
+// reloadable are the server settings that apply on reload if the server requires credentials.
 var reloadable = []string{"keys", "jwt", "oauth"}
 
 // waiting names the changed settings that take effect only after a restart. A running server
@@ -218,13 +214,13 @@ func waiting(began, now *config.File) []string {
 	return names
 }
 
-// reloadMetrics count what became of new configurations.
+// reloadMetrics count the results of reloads.
 type reloadMetrics struct {
 	reloads metric.Int64Counter
 	latest  metric.Int64Gauge
 }
 
-// newReloadMetrics makes the instruments; nil meters measure nothing.
+// newReloadMetrics creates the instruments; a nil provider measures nothing.
 func newReloadMetrics(p metric.MeterProvider) (*reloadMetrics, error) {
 	if p == nil {
 		p = noop.NewMeterProvider()

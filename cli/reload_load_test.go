@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// A reload does not disturb requests under way, and new ones meet the new
-// configuration. Stopping the server does no harm either.
+// A reload does not disturb running requests, and new requests use the new configuration. Stopping
+// the server does no harm either.
 func TestStreamsGoOnWhileTheConfigurationChanges(t *testing.T) {
 	t.Parallel()
-	f := mortal(t, onSQLite(t), "turns: {grace: 2s}") // the client that owes an answer is waited for so long
+	f := mortal(t, onSQLite(t), "turns: {grace: 2s}") // the wait for a client that owes an answer
 	file := filepath.Join(f.dir, "config.yaml")
 	first, err := os.ReadFile(file)
 	if err != nil {

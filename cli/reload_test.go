@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sharedOutput is what a server has said so far.
+// sharedOutput is the output of a server so far.
 type sharedOutput struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -29,14 +29,14 @@ func (t *sharedOutput) add(text string) {
 	t.text.WriteString(text)
 }
 
-// String returns all of it.
+// String returns the whole output.
 func (t *sharedOutput) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.text.String()
 }
 
-// called returns a server of a script.
+// called returns a script's server by name.
 func called(ts *testscript.TestScript, name string) *daemon {
 	d, _ := ts.Value(daemonsKey{}).(*daemons)
 	d.mu.Lock()
@@ -56,8 +56,8 @@ func hangup(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(called(ts, args[0]).cmd.Process.Signal(syscall.SIGHUP))
 }
 
-// says waits until a server prints what matches a pattern, after what an earlier says
-// has waited for: "says NAME PATTERN".
+// says waits until a server prints a line that matches a pattern, after the match of an earlier
+// says: "says NAME PATTERN".
 func says(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: says NAME PATTERN")
@@ -110,7 +110,7 @@ func TestSettingsThatWaitForARestartAreNamed(t *testing.T) {
 	}
 }
 
-// A file counts as changed once it is left alone, however it came there.
+// A file counts as changed once it has settled, however it was written.
 func TestAWatchWaitsUntilAFileIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

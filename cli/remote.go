@@ -25,11 +25,10 @@ const (
 
 // serverFlags are the flags that name a server.
 type serverFlags struct {
-	// server is its URL; empty without --server.
+	// server is the server's URL; empty without --server.
 	server  string
 	keyFile string
-	// tenant has the overlay that a command about configurations works on; empty for the
-	// base.
+	// tenant names the tenant whose overlay a configuration command uses; empty for the base.
 	tenant string
 }
 
@@ -39,9 +38,8 @@ func (r *serverFlags) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
 }
 
-// check checks the command line of a command that may work at a server: with one there
-// are so many arguments, and no flags that belong to a FILE. Done reports whether there
-// is nothing more to check.
+// check checks the command line of a command that may use a server: with one it allows at most most
+// arguments and no flags for a FILE. done reports whether nothing more needs checking.
 func (r *serverFlags) check(cmd *cobra.Command, args []string, most int, local []string) (done bool, err error) {
 	if r.server == "" {
 		if r.keyFile != "" {
@@ -109,7 +107,7 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 	if err == nil || errors.As(err, new(exit)) {
 		return err
 	}
-	text := oneLine(err.Error()) // which a server has a part in
+	text := oneLine(err.Error()) // partly worded by a server
 	if refused, ok := errors.AsType[*native.Error](err); ok && refused.Status == http.StatusUnauthorized {
 		text += fmt.Sprintf("\n  the key comes from %s", cmp.Or(r.keyFile, "the variable "+keyVariable+", or from --api-key-file"))
 	} else if ok {

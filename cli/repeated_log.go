@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// repeatBurst equal warnings or errors are logged at once, then one per repeatPause.
+	// repeatBurst equal warnings or errors are logged immediately, then one per repeatPause.
 	repeatBurst = 20
 	repeatPause = 10 * time.Second
-	// maxRepeated bounds the messages that are told apart.
+	// maxRepeated limits the number of distinct messages.
 	maxRepeated = 1000
 )
 
-// repeatedCore limits the warnings and errors of one logger with one message. Nothing is lost
-// silently: the field "repeated" counts the lines left out.
+// repeatedCore limits the warnings and errors of one logger with one message. No loss is silent:
+// the field "repeated" counts the omitted lines.
 type repeatedCore struct {
 	zapcore.Core
 	lines *repeatedLines
 }
 
-// repeatedLines is shared by a core and those that With derives from it.
+// repeatedLines is shared by a core and the cores that With derives from it.
 type repeatedLines struct {
 	mu    sync.Mutex
 	lines map[repeatedKey]*repeatedLine
@@ -35,7 +35,7 @@ type repeatedKey struct {
 	logger, message string
 }
 
-// repeatedLine is a message. The latest line that was held back is kept with its core.
+// repeatedLine is a message with the latest line that was held back, and its core.
 type repeatedLine struct {
 	limit  *rate.Limiter
 	timer  *time.Timer
@@ -106,7 +106,7 @@ func (l *repeatedLines) hold(core zapcore.Core, entry zapcore.Entry, fields []za
 	return true
 }
 
-// makeRoom forgets the messages of which nothing is held back. The lock is held.
+// makeRoom removes messages with no held lines. The lock is held.
 func (l *repeatedLines) makeRoom() {
 	if len(l.lines) < maxRepeated {
 		return
@@ -118,7 +118,7 @@ func (l *repeatedLines) makeRoom() {
 	}
 }
 
-// flush writes the latest line that was held back, with their number.
+// flush writes the latest held line with the number of held lines.
 func (l *repeatedLines) flush(key repeatedKey) {
 	l.mu.Lock()
 	line := l.lines[key]
@@ -132,5 +132,5 @@ func (l *repeatedLines) flush(key repeatedKey) {
 	line.held, line.core, line.fields = 0, nil, nil
 	line.limit.Allow()
 	l.mu.Unlock()
-	_ = core.Write(entry, fields) // as for lines that are written at once
+	_ = core.Write(entry, fields) // as for lines written immediately
 }

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// TestRepeatedLinesAreCounted fails as a server does whose database is gone for two minutes.
+// TestRepeatedLinesAreCounted fails like a server whose database is unavailable for two minutes.
 func TestRepeatedLinesAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestManyMessagesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestFailuresOfEveryLoggerAreLogged covers loggers without a name, which were dropped.
+// TestFailuresOfEveryLoggerAreLogged covers loggers without a name, whose output was dropped.
 func TestFailuresOfEveryLoggerAreLogged(t *testing.T) {
 	t.Parallel()
 	for _, level := range []zapcore.Level{zapcore.InfoLevel, zapcore.WarnLevel, zapcore.ErrorLevel} {

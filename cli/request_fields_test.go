@@ -24,8 +24,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/fieldtest"
 )
 
-// recordingModel is a model that keeps the requests it gets. It calls the tools that
-// everyScript calls.
+// recordingModel is a model that records its requests. It calls the tools that everyScript calls.
 type recordingModel struct {
 	mu       sync.Mutex
 	requests strings.Builder
@@ -60,14 +59,13 @@ func (m *recordingModel) take() string {
 	return text
 }
 
-// fieldSurfaces are parts of the names of the operations of each surface, in the order of
-// the page.
+// fieldSurfaces are parts of the names of each surface's operations, in the order of the page.
 var fieldSurfaces = []string{
 	"/runtime/v1/", "/workflow/", "/agents/", "/agui/", "/aisdk/", "/a2a/", "A2A ", "/api/v1/workspaces/", "/api/a2a/", "/api/v1/agent/", "/api/oauth/", "/.well-known/", "/openapi.json", "/readyz",
 }
 
-// TestEveryFieldOfARequestIsHonoredOrRejected holds testdata/request_fields.yaml against the
-// published description of the server, and sends a request for each field.
+// TestEveryFieldOfARequestIsHonoredOrRejected compares testdata/request_fields.yaml with the
+// published description of the server and sends a request for each field.
 func TestEveryFieldOfARequestIsHonoredOrRejected(t *testing.T) {
 	t.Setenv("FIELDS_KEY", "k")
 	recorder := new(recordingModel)
@@ -88,7 +86,7 @@ func TestEveryFieldOfARequestIsHonoredOrRejected(t *testing.T) {
 	paths, _ := document["paths"].(map[string]any)
 	for path, item := range paths {
 		if strings.HasPrefix(path, "/v1/") {
-			continue // package server/openai has a table of its own
+			continue // package server/openai has its own table
 		}
 		for method := range item.(map[string]any) {
 			operation := strings.ToUpper(method) + " " + path
@@ -121,7 +119,7 @@ type fieldProbe struct {
 	operation string
 	as        *fieldtest.Operation
 	recorder  *recordingModel
-	// all is a credential of ann's with every scope.
+	// all is a credential of ann with every scope.
 	all http.Header
 }
 
@@ -151,10 +149,10 @@ func (p *fieldProbe) run(t *testing.T, table fieldtest.Table, fields []string) {
 	}
 }
 
-// goError matches what errors of encoding/json and of gRPC say of Go types.
+// goError matches texts about Go types in errors of encoding/json and gRPC.
 var goError = regexp.MustCompile(`json: |cannot unmarshal|Go (value|struct|type)|UnmarshalJSON|proto: `)
 
-// sendWrongTypes sends a field with values of each type. No answer may name a type of Go.
+// sendWrongTypes sends a field with values of each type. No answer may name a Go type.
 func (p *fieldProbe) sendWrongTypes(t *testing.T, made things, field string) {
 	t.Helper()
 	for _, value := range []any{7.5, []any{7.5}, map[string]any{"theta": 7.5}} {
@@ -241,8 +239,8 @@ var testNames = func() func(t *testing.T) map[string]bool {
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// probed is what became of a request: the answer, those to further requests, and what the
-// model was asked.
+// probed is the result of a request: its answer, the answers to further requests, and the model's
+// requests.
 type probed struct {
 	text, id string
 	failed   bool
@@ -312,7 +310,7 @@ func encodeForm(body any) string {
 	return strings.Join(list, "&")
 }
 
-// read sends a request and reads the answer to its end, or for five seconds.
+// read sends a request and reads the answer to its end, for at most five seconds.
 func (p *fieldProbe) read(t *testing.T, method, path, body string, headers ...http.Header) heard {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -338,8 +336,8 @@ func (p *fieldProbe) read(t *testing.T, method, path, body string, headers ...ht
 	return heard{resp.StatusCode, resp.Header, string(text)}
 }
 
-// checkRequestFieldsPage compares the fields that are not honored with docs/guides/server.md;
-// -update writes them.
+// checkRequestFieldsPage compares the ignored fields with docs/guides/server.md; -update writes
+// them.
 func checkRequestFieldsPage(t *testing.T, table fieldtest.Table) {
 	t.Helper()
 	names := slices.SortedFunc(maps.Keys(table), func(a, b string) int {

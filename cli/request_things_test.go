@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// fieldMakers make what only the requests of testdata/request_fields.yaml name.
+// fieldMakers create things that only the requests of testdata/request_fields.yaml name.
 var fieldMakers = map[string]func(*testing.T, *town, things){
 	"{own}": func(t *testing.T, w *town, made things) {
 		session := w.own(t, http.MethodPost, "/runtime/v1/sessions", `{"agent_id":"clerk"}`)
@@ -48,7 +48,7 @@ var fieldMakers = map[string]func(*testing.T, *town, things){
 	"{workrun}": makeWorkflowRun, "{workask}": makeWorkflowRun,
 }
 
-// makeWorkflowRun makes a run of a workflow that waits for an approval.
+// makeWorkflowRun creates a workflow run that waits for an approval.
 func makeWorkflowRun(t *testing.T, w *town, made things) {
 	t.Helper()
 	if made["{workrun}"] != "" {

@@ -22,11 +22,11 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// callRow is what is demanded of a method of gRPC.
+// callRow defines the requirements for a gRPC method.
 type callRow struct {
-	// request is its message as JSON, with things of ann.
+	// request is its message as JSON, with things owned by ann.
 	request string
-	// lost is set when the call names something that nobody else finds.
+	// lost is set when the call names something that no other caller finds.
 	lost bool
 }
 
@@ -35,7 +35,7 @@ const (
 	oldGRPC = "a2a.v1.A2AService/"
 )
 
-// callRows are all methods of the services that speak gRPC.
+// callRows lists all methods of the gRPC services.
 var callRows = map[string]callRow{
 	newGRPC + "SendMessage":                      {`{"tenant":"clerk","message":{` + oneAnswer + `}}`, true},
 	newGRPC + "SendStreamingMessage":             {`{"tenant":"clerk","message":{` + oneAnswer + `}}`, true},
@@ -61,7 +61,7 @@ var callRows = map[string]callRow{
 	oldGRPC + "GetAgentCard":                     {`{}`, false},
 }
 
-// grpcMethods returns the methods of all A2A services that the program has.
+// grpcMethods returns the methods of all A2A services in the program.
 func grpcMethods() map[string]protoreflect.MethodDescriptor {
 	found := map[string]protoreflect.MethodDescriptor{}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -78,7 +78,7 @@ func grpcMethods() map[string]protoreflect.MethodDescriptor {
 	return found
 }
 
-// dialGRPC connects to the address that the card of an agent names.
+// dialGRPC connects to the address on an agent's card.
 func (w *town) dialGRPC(t testing.TB, agent string) *grpc.ClientConn {
 	t.Helper()
 	var card struct {
@@ -145,15 +145,15 @@ func invoke(t *testing.T, conn *grpc.ClientConn, method protoreflect.MethodDescr
 	return string(text), nil
 }
 
-// noise is the codec of a client that sends bytes which are no message.
+// noise is the codec of a client that sends bytes that are not a message.
 type noise struct{}
 
 func (noise) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
 func (noise) Unmarshal([]byte, any) error   { return nil }
 func (noise) Name() string                  { return "proto" }
 
-// TestNobodysRequestOverGRPCIsDecoded sends what cannot be decoded and is as large
-// as a request may be: only who is let in is told so.
+// TestNobodysRequestOverGRPCIsDecoded sends undecodable messages of the maximum size: only
+// authorized callers receive a decoding error.
 func TestNobodysRequestOverGRPCIsDecoded(t *testing.T) {
 	w := newTown(t)
 	conn := w.dialGRPC(t, "clerk")

@@ -14,21 +14,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// machineDirs are directories that machines have.
+// machineDirs are common top-level directories.
 var machineDirs = []string{"bin", "etc", "home", "opt", "private", "proc", "root", "tmp", "usr", "var", "Users", "work"}
 
-// machinePlace matches what looks like a file: an address of one, a Go file, and a path
-// below one of machineDirs.
+// machinePlace matches text that looks like a file: a file URL, a Go file, and a path below one of
+// machineDirs.
 var machinePlace = regexp.MustCompile(`file:/+|[\w/.-]+\.go\b|(?:^|[^\w/.:-])/(?:` + strings.Join(machineDirs, "|") + `)/[^"\s]*`)
 
-// mayNamePlaces reports whether there is any sense in looking for a machinePlace, which
-// takes long. Most answers name none.
+// mayNamePlaces reports whether an answer may contain a machinePlace. The search is slow, and most
+// answers contain no match.
 func mayNamePlaces(answer string) bool {
 	return strings.Contains(answer, "file:/") || strings.Contains(answer, ".go") ||
 		slices.ContainsFunc(machineDirs, func(dir string) bool { return strings.Contains(answer, "/"+dir+"/") })
 }
 
-// machinePlaces returns what of an answer names a place of this machine that the request
+// machinePlaces returns the parts of an answer that name a place on this machine that the request
 // does not name itself.
 func machinePlaces(t *testing.T, answer, request string) []string {
 	t.Helper()
@@ -54,7 +54,7 @@ func machinePlaces(t *testing.T, answer, request string) []string {
 	return named
 }
 
-// oddSchemas are those of which libraries report where they looked.
+// oddSchemas are schemas for which libraries report where they looked.
 var oddSchemas = []string{
 	`{"$ref":"#/$defs/none"}`, `{"$ref":"#none"}`, `{"$ref":"other.json"}`, `{"$ref":"../up.json#/a"}`, `{"$ref":"file:///etc/hostname"}`, `{"$ref":"/etc/hostname"}`,
 	`{"$ref":"https://x.example/s"}`, `{"$ref":"%zz"}`, `{"$dynamicRef":"#none"}`, `{"$schema":"other.json"}`, `{"$schema":"file:///etc/hostname"}`, `{"$schema":"%zz"}`,
@@ -63,8 +63,8 @@ var oddSchemas = []string{
 	`{"properties":{"a":{"$ref":"#/properties/b"}}}`, `{"$schema":"http://json-schema.org/draft-04/schema#","id":"%zz"}`,
 }
 
-// TestNoAnswerNamesAPlaceOfTheMachine sends all surfaces what libraries complain
-// about with the files and addresses that they know.
+// TestNoAnswerNamesAPlaceOfTheMachine sends all surfaces input for which libraries report files and
+// addresses.
 func TestNoAnswerNamesAPlaceOfTheMachine(t *testing.T) {
 	w := newTown(t)
 	send := func(method, path, body string) {

@@ -22,16 +22,16 @@ import (
 // bearer returns the header of a credential.
 func bearer(shown string) http.Header { return http.Header{"Authorization": {"Bearer " + shown}} }
 
-// stranger is somebody who shows no credential that is good.
+// stranger is a caller without a valid credential.
 type stranger struct {
 	header http.Header
 	// query is added to the path.
 	query string
-	// silent is set when the request has no credential although it may have one.
+	// silent is set if the request has no credential although it could have one.
 	silent bool
 }
 
-// strangers are all ways of not showing a good credential.
+// strangers returns all variants of callers without a valid credential.
 func (w *town) strangers(t *testing.T) map[string]stranger {
 	t.Helper()
 	all := map[string]stranger{
@@ -64,7 +64,7 @@ func (w *town) strangers(t *testing.T) map[string]stranger {
 	return all
 }
 
-// badTokens are tokens that are, or were, almost good.
+// badTokens returns tokens that are almost valid or once were.
 func (w *town) badTokens(t *testing.T) map[string]string {
 	t.Helper()
 	_, other, err := ed25519.GenerateKey(rand.Reader)
@@ -115,14 +115,14 @@ func (w *town) badTokens(t *testing.T) map[string]string {
 	return list
 }
 
-// clients returns the clients of the configuration as another server knows them.
+// clients returns the configured clients as another server knows them.
 func clients() []auth.Client {
 	return []auth.Client{{Secret: auth.HashKey(botSecret), Principal: &server.Principal{
 		Caller: service.Caller{Tenant: "acme", Subject: "ann", Scopes: []string{"runs:read"}}, KeyID: "bot",
 	}}}
 }
 
-// access returns an access token as a server with a key issues it at some time.
+// access returns an access token as issued by a server with a key at a given time.
 func (w *town) access(t *testing.T, key string, at time.Time) string {
 	t.Helper()
 	return tokenOf(t, issuing(t, key, at))
@@ -152,7 +152,7 @@ func (w *town) refresh(t *testing.T) string {
 
 const botForm = "grant_type=client_credentials&client_id=bot&client_secret=" + botSecret
 
-// tokenOf asks an issuer for a token.
+// tokenOf requests a token from an issuer.
 func tokenOf(t *testing.T, o *auth.OAuth) string {
 	t.Helper()
 	i := slices.IndexFunc(o.Routes(), func(r server.Route) bool { return strings.HasSuffix(r.Pattern, "/token") })
@@ -169,7 +169,7 @@ func tokenOf(t *testing.T, o *auth.OAuth) string {
 	return body.Token
 }
 
-// revoked returns an access token of the server that was good, and is not now.
+// revoked returns a revoked access token of the server.
 func (w *town) revoked(t *testing.T) string {
 	t.Helper()
 	status, token := issue(t, w.LocalURL(), botForm)

@@ -8,34 +8,34 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// row is what is demanded of one route.
+// row defines the requirements for a route.
 type row struct {
-	// public routes need no credential; scope is what the others need.
+	// public routes need no credential; scope is the scope that other routes need.
 	public bool
 	scope  string
-	// speaks is how the route refuses.
+	// speaks is the form of the route's errors.
 	speaks *dialect
 	asks   []inquiry
 }
 
 // inquiry is a request that the route answers.
 type inquiry struct {
-	// request is a method and a path and, after a line feed, its body. Names in braces
-	// stand for what ann has created, and {workspace} for that of the caller.
+	// request is a method, a path and, after a line feed, a body. Names in braces stand for things
+	// that ann has created, and {workspace} for the caller's workspace.
 	request string
-	// owner is the status for ann, to whom belongs what the request names.
+	// owner is the status for ann, who owns the things named by the request.
 	owner int
-	// lost is the answer for everybody else: a status, and what its body says. It
-	// is empty where the request names nothing that belongs to anybody.
+	// lost is the answer for all other callers: a status and the body's text. It is empty if the
+	// request names nothing that has an owner.
 	lost string
 	form bool
 }
 
-// dialect is how a surface refuses: the bodies for no credential, one that is not
-// good, and one without the scope. REQUEST stands for the id of the request.
+// dialect defines the error bodies of a surface: for no credential, an invalid credential, and a
+// missing scope. REQUEST stands for the request's id.
 type dialect struct{ nobody, bad, scope string }
 
-// The challenges that go with the refusals.
+// The challenges of rejected requests.
 const (
 	challengeNobody = `Bearer realm="agentruntime"`
 	challengeBad    = `Bearer realm="agentruntime", error="invalid_token"`
@@ -111,13 +111,12 @@ const (
 	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found","hint":"session \"{session}\" not found"}`
 )
 
-// readsConfig is a route of the configuration.
+// readsConfig is a route that reads the configuration.
 func readsConfig(path string) row {
 	return row{scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1" + path, owner: 200}}}
 }
 
-// changesConfig is a route that changes the configuration, here without the revision that
-// is to be changed.
+// changesConfig is a route that changes the configuration, here without the revision to change.
 func changesConfig(request string) row {
 	method, path, _ := strings.Cut(request, " ")
 	return row{scope: "config:write", speaks: plainDialect, asks: []inquiry{{request: method + " /runtime/v1" + path, owner: 400}}}
@@ -129,8 +128,8 @@ func tenantRoute(verb, request string, owner int) row {
 	return row{scope: "config:" + verb + ":own", speaks: plainDialect, asks: []inquiry{{request: method + " /runtime/v1" + path, owner: owner}}}
 }
 
-// rows are all routes that this program answers. One that is missing here, and one
-// that is not mounted any more, fail the test.
+// rows lists all routes of this program. A missing route and a route that is no longer mounted fail
+// the test.
 var rows = map[string]row{
 	"GET /healthz":      {public: true, asks: []inquiry{{request: "GET /healthz", owner: 200}}},
 	"GET /readyz":       {public: true, asks: []inquiry{{request: "GET /readyz", owner: 200}}},
@@ -479,7 +478,7 @@ var rows = map[string]row{
 		{request: "GET /runtime/v1/turns/{run}/events?after=1", owner: 200, lost: noNativeTurn},
 	}},
 
-	// What peers read before they have a key.
+	// Resources that peers read before they have a key.
 	"GET /.well-known/agent-card.json":             {public: true, asks: []inquiry{{request: "GET /.well-known/agent-card.json", owner: 200}}},
 	"GET /.well-known/agents.json":                 {public: true, asks: []inquiry{{request: "GET /.well-known/agents.json", owner: 200}}},
 	"GET /a2a/{agent}/.well-known/agent-card.json": {public: true, asks: []inquiry{{request: "GET /a2a/{agent}/.well-known/agent-card.json", owner: 200}}},
@@ -492,7 +491,7 @@ var rows = map[string]row{
 	"/a2a/{agent}/v0.3/{path...}": {scope: settings.ScopeA2AInvoke, speaks: restDialect, asks: oldRESTQuestions},
 }
 
-// The answers of A2A for a task of somebody else.
+// The answers of A2A for another caller's task.
 const (
 	noTask    = `404 task \"{task}\" not found`
 	noRPCTask = `200 "code":-32001,"message":"task \"{task}\" not found`
@@ -525,7 +524,7 @@ var restQuestions = []inquiry{
 
 const (
 	oldMessage = `"kind":"message","messageId":"{message}","role":"user","parts":[{"kind":"text","text":"hello"}]`
-	// As the protocol's HTTP+JSON has them.
+	// In the form of the protocol's HTTP+JSON.
 	oldTold    = `"messageId":"{message}","role":"ROLE_USER","content":[{"text":"hello"}]`
 	oldReplied = `"taskId":"{task}","messageId":"{message}","role":"ROLE_USER","content":[{"data":{"data":{"approved":true}}}]`
 	oldAnswer  = `"kind":"message","taskId":"{task}","messageId":"{message}","role":"user","parts":[{"kind":"data","data":{"approved":true}}]`
@@ -548,7 +547,7 @@ var oldRESTQuestions = []inquiry{
 	{request: "GET " + oldREST + "/card", owner: 200},
 }
 
-// rpcs returns a question for each method of JSON-RPC.
+// rpcs returns an inquiry for each JSON-RPC method.
 func rpcs(at string, methods []inquiry) []inquiry {
 	for i := range methods {
 		method, params, _ := strings.Cut(methods[i].request, " ")

@@ -40,7 +40,7 @@ func TestEveryRouteHasARowAndEveryRowARoute(t *testing.T) {
 	}
 }
 
-// TestEveryRouteAnswersItsOwnerAlone asks each route as everybody there is.
+// TestEveryRouteAnswersItsOwnerAlone sends each route requests from every kind of caller.
 func TestEveryRouteAnswersItsOwnerAlone(t *testing.T) {
 	w := newTown(t)
 	strangers := w.strangers(t)
@@ -66,7 +66,7 @@ func TestEveryRouteAnswersItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// visit asks one question of one route.
+// visit sends one inquiry to one route.
 type visit struct {
 	*town
 	row   row
@@ -74,7 +74,7 @@ type visit struct {
 	made  things
 }
 
-// at returns the request as somebody of a tenant sends it, who names some things.
+// at returns the request as sent by a member of a tenant, with the named things.
 func (v *visit) at(t *testing.T, named things, tenant string) *http.Request {
 	t.Helper()
 	method, path, _ := v.parts(named, tenant)
@@ -91,8 +91,7 @@ func (v *visit) parts(named things, tenant string) (method, path, body string) {
 	return method, path, body
 }
 
-// put sends the request, and checks that the answer reveals nothing that the caller
-// does not know.
+// put sends the request and checks that the answer reveals nothing unknown to the caller.
 func (v *visit) put(t *testing.T, named things, tenant string, header http.Header, query string) heard {
 	t.Helper()
 	got := v.send(t, named, tenant, header, query)
@@ -123,7 +122,7 @@ func (v *visit) send(t *testing.T, named things, tenant string, header http.Head
 	return v.ask(t, method, path, body, headers...)
 }
 
-// refused checks a refusal of the router.
+// refused checks a rejection by the router.
 func refused(t *testing.T, who string, got *heard, status int, challenge, body string) {
 	t.Helper()
 	said := strings.TrimSpace(strings.ReplaceAll(got.body, got.header.Get("X-Request-Id"), "REQUEST"))
@@ -136,8 +135,8 @@ func refused(t *testing.T, who string, got *heard, status int, challenge, body s
 	}
 }
 
-// byStrangers asks without a good credential: the answer does not depend on
-// whether there is what is asked for.
+// byStrangers sends requests without a valid credential: the answer does not depend on whether the
+// requested thing exists.
 func (v *visit) byStrangers(t *testing.T, strangers map[string]stranger) {
 	t.Helper()
 	gone := v.made.gone()
@@ -161,7 +160,7 @@ func (v *visit) byStrangers(t *testing.T, strangers map[string]stranger) {
 	}
 }
 
-// withoutScope asks as the owner who may do everything else.
+// withoutScope sends the request as the owner with all other scopes.
 func (v *visit) withoutScope(t *testing.T) {
 	t.Helper()
 	if v.row.public {
@@ -174,8 +173,8 @@ func (v *visit) withoutScope(t *testing.T) {
 	}
 }
 
-// byForeigners asks as others who may do everything, but own nothing: they are
-// told what they would be told if it did not exist.
+// byForeigners sends the request as other callers with all scopes but no things: the answer is the
+// same as if the thing did not exist.
 func (v *visit) byForeigners(t *testing.T) {
 	t.Helper()
 	if v.row.public {
@@ -209,8 +208,8 @@ func (v *visit) byForeigners(t *testing.T) {
 	}
 }
 
-// withoutAgent asks as the owner who may use another agent only: neither the agent
-// nor anything that it made seems to exist.
+// withoutAgent sends the request as the owner restricted to another agent: neither the agent nor
+// its results seem to exist.
 func (v *visit) withoutAgent(t *testing.T) {
 	t.Helper()
 	if v.row.public {
@@ -244,8 +243,8 @@ func (v *visit) withoutAgent(t *testing.T) {
 	}
 }
 
-// byOwner asks as the owner, who may do nothing else: only then what was asked for
-// before did exist, and still does.
+// byOwner sends the request as the owner with only the required scope: it shows that the things
+// requested before did exist, and still do.
 func (v *visit) byOwner(t *testing.T) {
 	t.Helper()
 	scopes := []string{v.row.scope}

@@ -17,10 +17,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// things are what the placeholders of a request stand for.
+// things maps the placeholders of a request to their values.
 type things map[string]string
 
-// makers make what a request may name, as ann.
+// makers create the things that a request may name, as ann.
 var makers = map[string]func(*testing.T, *town, things){
 	"{agent}":   func(_ *testing.T, _ *town, made things) { made["{agent}"] = "clerk" },
 	"{message}": func(_ *testing.T, _ *town, made things) { made["{message}"] = uuid.NewString() },
@@ -61,16 +61,16 @@ var makers = map[string]func(*testing.T, *town, things){
 
 const annPath = "/api/v1/workspaces/acme"
 
-// toolWithHeaders is an agent elsewhere that a spec names, with a secret.
+// toolWithHeaders is a remote agent in a spec, with a secret.
 const toolWithHeaders = `{"kind":"a2a","name":"peer","agentCardUrl":"https://peer.example/card.json","headers":{"Authorization":"Bearer ` + headerSecret + `"}}`
 
-// stream opens the stream of a run of ann's, which the caller closes.
+// stream opens the stream of ann's run. The caller closes it.
 func (w *town) stream(t *testing.T, run string) *http.Response {
 	t.Helper()
 	return w.open(t, annPath+"/agent-runs/"+run+"/stream")
 }
 
-// open opens a stream of ann's, which the caller closes.
+// open opens one of ann's streams. The caller closes it.
 func (w *town) open(t *testing.T, path string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+path, http.NoBody)
@@ -141,7 +141,7 @@ func makeApproval(t *testing.T, w *town, made things) {
 	t.Fatal("the run waits for nothing")
 }
 
-// makeConversation makes a conversation in which the agent has answered, with an item.
+// makeConversation creates a conversation with an answer from the agent, and with an item.
 func makeConversation(t *testing.T, w *town, made things) {
 	t.Helper()
 	if made["{conversation}"] != "" {
@@ -149,8 +149,8 @@ func makeConversation(t *testing.T, w *town, made things) {
 	}
 	conversation := w.own(t, http.MethodPost, "/v1/conversations", `{"metadata":{"secret":"`+inputSecret+`"}}`)
 	made["{conversation}"], _ = conversation["id"].(string)
-	// A conversation has no agent when it begins, so none whose sessions begin with programs
-	// answers in it.
+	// A new conversation has no agent, so an agent whose sessions begin with programs cannot answer
+	// in it.
 	answered := w.ask(t, http.MethodPost, "/v1/responses", `{"model":"clerk","input":"hello","conversation":"`+made["{conversation}"]+`"}`, bearer(annKey))
 	if answered.status != http.StatusOK && !strings.Contains(answered.body, "has programs that run when its sessions begin") {
 		t.Fatalf("%d %s", answered.status, answered.body)
@@ -236,7 +236,7 @@ func makeTask(t *testing.T, w *town, made things) {
 	}
 }
 
-// make makes all that a text names.
+// make creates all things named in a text.
 func (w *town) make(t *testing.T, text string) things {
 	t.Helper()
 	made := things{}
@@ -250,7 +250,7 @@ func (w *town) make(t *testing.T, text string) things {
 	return made
 }
 
-// gone returns what looks like the things and is nothing.
+// gone returns well-formed values for things that do not exist.
 func (made things) gone() things {
 	gone := things{}
 	for name, value := range made {
@@ -266,7 +266,7 @@ func (made things) gone() things {
 	return gone
 }
 
-// fill writes the things where a text names them.
+// fill substitutes the things in a text.
 func (made things) fill(text, tenant string) string {
 	text = strings.ReplaceAll(text, "{workspace}", url.PathEscape(tenant))
 	for name, value := range made {
@@ -275,8 +275,7 @@ func (made things) fill(text, tenant string) string {
 	return text
 }
 
-// same writes an answer so that two can be compared that are the same but for
-// what was asked for.
+// same normalizes an answer so that answers can be compared regardless of the requested thing.
 func (h *heard) same(made things) string {
 	var text bytes.Buffer
 	header := h.header.Clone()
@@ -293,12 +292,11 @@ func (h *heard) same(made things) string {
 	return moment.ReplaceAllString(out, "NOW")
 }
 
-// moment matches what no two answers have in common: a time, and the id of an
-// event.
+// moment matches values that differ between any two answers: a time, and an event id.
 var moment = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z|(?m:^id: [0-9a-f-]{36}$)`)
 
-// leaks returns what of an answer must not be there: a secret, what was said, or
-// an id that was not asked for.
+// leaks returns the parts of an answer that must not be there: a secret, a message, or an id that
+// was not requested.
 func (w *town) leaks(h *heard, asked string, made things) []string {
 	var text bytes.Buffer
 	_ = h.header.Write(&text)
@@ -314,7 +312,7 @@ func (w *town) leaks(h *heard, asked string, made things) []string {
 	})
 }
 
-// Write adds to the log.
+// Write appends to the output.
 func (t *sharedOutput) Write(p []byte) (int, error) {
 	t.add(string(p))
 	return len(p), nil

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// shout sends bytes as they are over a connection of its own and returns the first
-// answer; a connection that is closed without one gives the status 0.
+// shout sends raw bytes over a new connection and returns the first answer; a connection that is
+// closed without an answer gives the status 0.
 func (w *town) shout(t *testing.T, text string) heard {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.LocalURL(), "http://"))
@@ -24,13 +24,13 @@ func (w *town) shout(t *testing.T, text string) heard {
 	if err := conn.SetDeadline(time.Now().Add(storeTime)); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.WriteString(conn, text) }() // the server may end it before it has read all
+	go func() { _, _ = io.WriteString(conn, text) }() // the server may close it before reading all
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		return heard{}
 	}
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // an answer may be cut short
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // an answer may be truncated
 	return heard{resp.StatusCode, resp.Header, string(body)}
 }
 
@@ -39,8 +39,8 @@ func wire(request string, headers ...string) string {
 	return request + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + strings.Join(append(headers, "", ""), "\r\n")
 }
 
-// TestNoPathLeadsAroundACredential writes the path of something that exists in all
-// the ways in which a router may read it as another one.
+// TestNoPathLeadsAroundACredential writes the path of an existing thing in all the ways that a
+// router may interpret as another path.
 func TestNoPathLeadsAroundACredential(t *testing.T) {
 	w := newTown(t)
 	made := w.make(t, "{run}{session}{task}")
@@ -60,7 +60,7 @@ func TestNoPathLeadsAroundACredential(t *testing.T) {
 			switch {
 			case got.status == 0, got.status == http.StatusUnauthorized, got.status == http.StatusNotFound, got.status == http.StatusBadRequest:
 			case got.status >= 300 && got.status <= 399 && strings.HasPrefix(got.header.Get("Location"), "/"):
-				// The path in its plain form, where a credential is asked for.
+				// The path in its plain form, for which a credential is required.
 				if there := w.shout(t, wire("GET "+got.header.Get("Location"))); there.status != http.StatusUnauthorized && there.status != http.StatusNotFound {
 					t.Errorf("%s leads to %s: %d", trick, got.header.Get("Location"), there.status)
 				}
@@ -70,7 +70,7 @@ func TestNoPathLeadsAroundACredential(t *testing.T) {
 			if leaked := w.leaks(&got, trick, made); len(leaked) > 0 {
 				t.Errorf("%s tells %q: %s", trick, leaked, got.body)
 			}
-			// Somebody else gets nowhere with it either.
+			// Another caller cannot use it either.
 			foreign := w.shout(t, wire("GET "+trick, "Authorization: Bearer "+w.token(t, "globex", "bob", w.scopes...)))
 			if leaked := w.leaks(&foreign, trick, made); len(leaked) > 0 || foreign.status == http.StatusOK && path != "/metrics" {
 				t.Errorf("%s tells somebody else %d %q: %s", trick, foreign.status, leaked, foreign.body)
@@ -163,7 +163,7 @@ func TestHeadersThatAreNotWhatTheySeem(t *testing.T) {
 	}
 }
 
-// wildcard matches a part of a pattern that stands for any text.
+// wildcard matches a pattern part that stands for any text.
 var wildcard = regexp.MustCompile(`\{[^}]*\}`)
 
 func TestPagesOfOtherSitesGetNothing(t *testing.T) {
@@ -202,16 +202,15 @@ func TestPagesOfOtherSitesGetNothing(t *testing.T) {
 		if asked.header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s may send cookies", origin)
 		}
-		// That a page may ask is no credential.
+		// An allowed origin is not a credential.
 		if got := s.ask(t, http.MethodGet, "/api/v1/workspaces/default/models", "", http.Header{"Origin": {origin}}); got.status != http.StatusUnauthorized {
 			t.Errorf("%s gets %d %s", origin, got.status, got.body)
 		}
 	}
 }
 
-// TestAGuessedKeyIsNotToldHowNearItWas holds that the answers to keys differ in
-// nothing. That the time they take tells nothing either, the lookup by their hash
-// is for.
+// TestAGuessedKeyIsNotToldHowNearItWas verifies that the answers to all wrong keys are identical.
+// The lookup by hash prevents timing leaks.
 func TestAGuessedKeyIsNotToldHowNearItWas(t *testing.T) {
 	w := newTown(t)
 	first := ""

@@ -23,7 +23,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 )
 
-// What must not be seen by whom it does not belong to, wherever it stands.
+// Texts that only their owner may see, wherever they appear.
 const (
 	annKey        = "ark_ann-ann-ann-ann-ann"
 	eveKey        = "ark_eve-eve-eve-eve-eve"
@@ -43,8 +43,8 @@ const (
 	jwtAudience = "agents"
 )
 
-// everySurface is a configuration in which all that this program can mount is
-// mounted. %s is what the receivers of notifications are allowed to be.
+// everySurface is a configuration that mounts everything this program can mount. %s is the list of
+// allowed notification receivers.
 const everySurface = `version: 1
 providers: {s: {type: scripted, script: ./script.yaml}}
 models: {m: {provider_id: s, upstream_model: x}}
@@ -80,7 +80,7 @@ const everyScript = `replies:
 fallback: {text: Hello.}
 `
 
-// town is a server with everything on it, and those who ask it.
+// town is a server with all surfaces, and its callers.
 type town struct {
 	*served
 	issuer ed25519.PrivateKey
@@ -92,8 +92,7 @@ type town struct {
 	mux      *http.ServeMux
 }
 
-// newTown returns a server; of its configuration the old texts are replaced by new
-// ones.
+// newTown returns a server whose configuration has the old texts replaced by new texts.
 func newTown(t *testing.T, oldnew ...string) *town {
 	t.Helper()
 	return newTownOf(t, everySurface, oldnew...)
@@ -140,7 +139,7 @@ func (w *town) claims(tenant, subject string, scopes ...string) map[string]any {
 	}
 }
 
-// token returns a good token of the issuer.
+// token returns a valid token of the issuer.
 func (w *town) token(t *testing.T, tenant, subject string, scopes ...string) string {
 	t.Helper()
 	return signed(t, jose.EdDSA, w.issuer, w.claims(tenant, subject, scopes...))
@@ -174,8 +173,8 @@ type heard struct {
 	body   string
 }
 
-// ask sends a request and reads the answer; of a stream only its first event. No
-// refusal may name a place of the machine.
+// ask sends a request and reads the answer, or a stream's first event. No error may name a place on
+// the machine.
 func (w *town) ask(t *testing.T, method, path, body string, headers ...http.Header) heard {
 	t.Helper()
 	got := w.answer(t, method, path, body, headers...)
@@ -189,7 +188,7 @@ func (w *town) ask(t *testing.T, method, path, body string, headers ...http.Head
 	return got
 }
 
-// answer sends a request and reads the answer; of a stream only its first event.
+// answer sends a request and reads the answer, or a stream's first event.
 func (w *town) answer(t *testing.T, method, path, body string, headers ...http.Header) heard {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, w.LocalURL()+path, strings.NewReader(body))
@@ -236,7 +235,7 @@ func firstEvent(r io.Reader) (string, error) {
 	return text.String(), lines.Err()
 }
 
-// own asks as ann, for whom it must go well.
+// own sends a request as ann, which must succeed.
 func (w *town) own(t *testing.T, method, path, body string) map[string]any {
 	t.Helper()
 	got := w.ask(t, method, path, body, bearer(annKey))

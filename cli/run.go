@@ -106,8 +106,8 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 	return cmd
 }
 
-// opensChat reports whether the command opens a conversation: on a terminal, without a prompt,
-// and without a flag that only a single turn has.
+// opensChat reports whether the command opens a conversation: on a terminal, without a prompt, and
+// without a flag for single turns only.
 func (o *runOptions) opensChat(args []string, remote bool) bool {
 	names := args
 	if !remote {
@@ -170,13 +170,13 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	return err
 }
 
-// runTurn runs a turn; an answerer that is nil answers nothing.
+// runTurn runs a turn; a nil answerer answers nothing.
 func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a *answerer, o *runOptions, logger *zap.Logger) error {
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rt.Close() }() // also closes revisions published since
+	defer func() { _ = rt.Close() }() // also closes later revisions
 	l.startProviders(ctx, rt.Revision(), l.agent)
 	if a != nil {
 		a.context = func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
@@ -205,8 +205,8 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 	return p.conclude(out, result, err)
 }
 
-// conclude ends the output of a run, and the command with the run's outcome; a nil
-// result means that err is why the run did not end.
+// conclude ends a run's output and the command with the run's outcome; if result is nil, err says
+// why the run did not end.
 func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	if closing := out.close(result); closing != nil {
 		return closing
@@ -227,8 +227,7 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	return nil
 }
 
-// abortTime bounds how long the peers of a turn that nobody resumes are asked to
-// end their tasks.
+// abortTime limits ending the tasks at peers of a turn that will not be resumed.
 const abortTime = 10 * time.Second
 
 // await runs a turn to its end and answers its interactions, if there is an answerer. A turn left
@@ -257,8 +256,8 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 	return turn.Wait(context.WithoutCancel(ctx))
 }
 
-// startConversation runs the session start of an agent for a turn that is a conversation by
-// itself, and returns the messages to show before the turn.
+// startConversation runs an agent's session start for a single-turn conversation, and returns the
+// messages to show before the turn.
 func startConversation(ctx context.Context, rt *runtime.AgentRuntime, agent string) ([]model.Message, error) {
 	kept, err := sessionstart.Run(ctx, service.HooksOf(rt.Revision(), agent), "")
 	if err != nil {
@@ -270,8 +269,7 @@ func startConversation(ctx context.Context, rt *runtime.AgentRuntime, agent stri
 	return nil, nil
 }
 
-// failed is the end of a command that has shown why it fails; err is the error of
-// showing it.
+// failed returns the exit of a command that has shown its failure; err is the error of showing it.
 func failed(err error) error {
 	if err != nil {
 		return err
@@ -279,7 +277,7 @@ func failed(err error) error {
 	return exit{exitFailed}
 }
 
-// failure says why a turn did not succeed.
+// failure describes why a turn did not succeed.
 func failure(result *runtime.Result, err error) string {
 	switch {
 	case err != nil:

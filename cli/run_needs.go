@@ -13,22 +13,21 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// needs are the parts of a configuration that the turns of one agent depend on: the
-// agent itself, those that it hands work to, and the models, tools and plugins of all
-// of them.
+// needs are the parts of a configuration that one agent's turns depend on: the agent itself, its
+// delegates and handoff targets, and the models, tools and plugins of all of them.
 type needs struct {
 	loaded *loaded
 	set    *registry.Set
 	rev    *registry.Revision
-	// paths are the places of the parts, and agents the explanations of the agents.
+	// paths are the paths of the parts, and agents the explanations of the agents.
 	paths  map[string]bool
 	agents map[string]*resolve.Explanation
-	// all is set when an agent does not resolve, so that its needs are unknown.
+	// all is set if an agent does not resolve, so that its needs are unknown.
 	all bool
 }
 
-// needsOf returns the dependencies of an agent's turns, in addition to the named parts of the
-// configuration. It fails if the agent does not exist.
+// needsOf returns the dependencies of an agent's turns plus the named parts of the configuration.
+// It fails if the agent does not exist.
 func (l *loaded) needsOf(ctx context.Context, rev *registry.Revision, agent string, parts ...string) (*needs, error) {
 	n := &needs{loaded: l, set: rev.Set(), rev: rev, paths: map[string]bool{}, agents: map[string]*resolve.Explanation{}}
 	for _, part := range parts {
@@ -38,13 +37,13 @@ func (l *loaded) needsOf(ctx context.Context, rev *registry.Revision, agent stri
 	return n, err
 }
 
-// startProviders starts the agent providers that an agent's turns depend on, so that delegates
-// find them ready.
+// startProviders starts the agent providers that an agent's turns depend on, so that they are ready
+// for delegates.
 func (l *loaded) startProviders(ctx context.Context, rev *registry.Revision, agent string) {
 	if rev.Set().AgentProviders.Len() == 0 {
 		return
 	}
-	n, _ := l.needsOf(ctx, rev, agent) // an agent that is not there is reported by its turn
+	n, _ := l.needsOf(ctx, rev, agent) // a missing agent is reported by its turn
 	rev.Set().StartProviders(func(id string) bool { return n.paths[diag.Key("agent_providers", id)] })
 }
 
@@ -88,13 +87,13 @@ func (n *needs) agent(ctx context.Context, id string) error {
 	}
 	for _, other := range slices.Concat(e.Agent.Delegates, e.Agent.Handoffs) {
 		if !filtered[other] {
-			_ = n.agent(ctx, other) // an unknown agent is an error elsewhere, or undiscovered
+			_ = n.agent(ctx, other) // an unknown agent is reported elsewhere or undiscovered
 		}
 	}
 	return nil
 }
 
-// unexplained reports whether an error is more than a consequence of the diagnostics found while
+// unexplained reports whether an error is not just a consequence of the diagnostics found while
 // reading.
 func (n *needs) unexplained(err error) bool {
 	l := n.loaded
@@ -130,8 +129,8 @@ func (n *needs) model(id string) {
 	}
 }
 
-// bundles returns the entries that could not be built and whose tools are unknown, and adds the
-// ones whose tools the agent's catalog may include.
+// bundles returns the entries that could not be built and whose tools are unknown, and adds those
+// whose tools the agent's catalog may include.
 func (n *needs) bundles(agent *spec.Agent) map[string]bool {
 	unlisted := map[string]bool{}
 	for i := range n.loaded.file.Tools {
@@ -148,8 +147,7 @@ func (n *needs) bundles(agent *spec.Agent) map[string]bool {
 	return unlisted
 }
 
-// mayAllow reports whether the catalog of an agent may let through a tool whose id
-// begins with a prefix.
+// mayAllow reports whether an agent's catalog may allow a tool whose id has a prefix.
 func mayAllow(agent *spec.Agent, prefix string) bool {
 	for _, pattern := range agent.ExcludedToolPatterns {
 		if pattern == "*" || pattern == prefix+"*" {
@@ -176,8 +174,8 @@ func mayAllow(agent *spec.Agent, prefix string) bool {
 	return false
 }
 
-// partial are the parts of a configuration of which a turn may need a part only.
-// Whatever else a file says is needed.
+// partial are the sections of which a turn may need only some entries. Everything else in a file is
+// needed.
 var partial = map[string]bool{
 	"providers": true, "models": true, "model_pools": true, "tools": true, "plugins": true, "agent_providers": true, "agents": true, "defaults": true,
 	"remote_agents": true, "schedules": true, "workflows": true, "store": true, "turns": true, "server": true,
@@ -206,8 +204,8 @@ func (n *needs) include(path string) bool {
 }
 
 // without drops the diagnostics of unset variables that nothing needs. If it drops any, it also
-// drops diagnostics of other agents, which may be consequences: reading leaves out a provider,
-// tool or source with an unset variable.
+// drops diagnostics of other agents, which may be consequences: reading omits a provider, tool or
+// source with an unset variable.
 func (n *needs) without(list diag.List) diag.List {
 	out := list[:0:0]
 	for _, d := range list {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// needy is a configuration with a variable in each part that an agent may need; the
-// addresses are those of a server that must not be asked.
+// needy is a configuration with a variable in each part that an agent may need; the addresses
+// belong to a server that must not be called.
 const needy = `version: 1
 store: {driver: sqlite, dsn: "${V_STORE}"}
 server: {keys: [{id: k, key: "${V_SERVER}"}]}
@@ -66,8 +66,8 @@ agents:
 
 var missing = regexp.MustCompile(`the variable (\w+) is not set\n  --> \S+config\.yaml:\d+:\d+\n`)
 
-// A run fails for the variables that its agent needs, with their places, and for no
-// others; what lacks one is not asked for anything.
+// A run fails only for the variables that its agent needs, with their positions; a component that
+// lacks a variable is not called.
 func TestARunNeedsTheVariablesOfItsAgentAlone(t *testing.T) {
 	t.Parallel()
 	at, asked := counter(t)
@@ -104,7 +104,7 @@ func TestARunNeedsTheVariablesOfItsAgentAlone(t *testing.T) {
 	}
 }
 
-// A variable that stands where nobody knows what it is for is needed by all.
+// A variable whose purpose is unknown is needed by all.
 func TestWhatIsNotKnownIsNeeded(t *testing.T) {
 	t.Parallel()
 	n := &needs{paths: map[string]bool{"providers.a": true}}

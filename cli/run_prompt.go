@@ -14,22 +14,22 @@ import (
 // maxPrompt bounds a prompt read from standard input, in bytes.
 const maxPrompt = 4 << 20
 
-// errNoPrompt ends a command whose user has nothing to ask.
+// errNoPrompt ends a command without a prompt.
 var errNoPrompt = errors.New("the prompt is empty")
 
-// prompt is the input of a run: a text, or typed text.
+// prompt is the input of a run, given or typed.
 type prompt struct {
 	// variables are the turn's variables for the agent's prompt.
 	variables json.RawMessage
 	// tenant holds the settings of the turn's tenant.
 	tenant tools.TenantValues
 	text   string
-	// typed is set when there is a terminal to ask at, and read when the text came from
-	// standard input.
+	// typed is set if the prompt can be typed at a terminal, and read if it came from standard
+	// input.
 	typed, read bool
 }
 
-// ignoreNoPrompt makes a clean end of errNoPrompt.
+// ignoreNoPrompt turns errNoPrompt into success.
 func ignoreNoPrompt(err error) error {
 	if errors.Is(err, errNoPrompt) {
 		return nil
@@ -37,8 +37,7 @@ func ignoreNoPrompt(err error) error {
 	return err
 }
 
-// promptAmong returns the prompt among the arguments. Without one, a person at the terminal is
-// asked.
+// promptAmong returns the prompt among the arguments. Without one, it is typed at the terminal.
 func promptAmong(args []string, in io.Reader) *prompt {
 	switch {
 	case len(args) > 0 && args[0] != "-":
@@ -50,7 +49,7 @@ func promptAmong(args []string, in io.Reader) *prompt {
 	}
 }
 
-// load reads the prompt unless it is typed later.
+// load reads the prompt unless it will be typed.
 func (q *prompt) load(ctx context.Context, in io.Reader) error {
 	if q.typed {
 		return nil
@@ -71,8 +70,7 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 	return nil
 }
 
-// ask asks for a prompt that is typed, until there is one. The error is errNoPrompt
-// at the end of the input.
+// ask asks for a typed prompt until there is one. It returns errNoPrompt at the end of the input.
 func (q *prompt) ask(ctx context.Context, a *answerer) error {
 	for q.typed && strings.TrimSpace(q.text) == "" {
 		a.prompt("prompt: ")
@@ -91,7 +89,7 @@ func (q *prompt) ask(ctx context.Context, a *answerer) error {
 	return nil
 }
 
-// readInput reads at most limit bytes of standard input, until ctx ends at the latest.
+// readInput reads at most limit bytes of standard input, or until ctx ends.
 func readInput(ctx context.Context, in io.Reader, limit int64) ([]byte, error) {
 	type input struct {
 		data []byte

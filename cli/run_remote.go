@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// cancelTime is how long a server may take to end a turn, and then to say so.
+	// cancelTime is how long a server may take to end a turn, and then to report it.
 	cancelTime = 10 * time.Second
 )
 
@@ -46,22 +46,22 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 	})
 }
 
-// storedRun is a run whose turn is kept by who works on it.
+// storedRun is a run whose turn is stored by its worker.
 type storedRun struct {
-	// id is the turn's id. agent is its agent; empty for the one that has the session's
-	// conversation. takes is set if agent takes over the conversation; otherwise it has the
-	// conversation only in a session of another agent.
+	// id is the turn's id. agent is its agent; empty for the session's current one. takes is set if
+	// agent takes over the conversation; otherwise it has the conversation only in a session of
+	// another agent.
 	id, agent string
 	takes     bool
 	// delegates also shows the events of delegates.
 	delegates bool
 	// session is the session that the run continues; empty for a new one.
 	session string
-	// busy is what happens to the turn while the session has another.
+	// busy is the policy if the session has another turn.
 	busy service.BusyPolicy
-	// model takes the place of the agent's, unless it is empty.
+	// model replaces the agent's model unless empty.
 	model string
-	// tools are all that the turn may call; nil for all of the agent's.
+	// tools are all tools that the turn may call; nil means all of the agent's.
 	tools spec.Names
 	// input is the turn's input and variables its variables; if input is nil, both come from
 	// prompt.
@@ -78,8 +78,8 @@ func (r *storedRun) begins() (input []model.Message, variables json.RawMessage) 
 	return []model.Message{model.User(r.prompt.text)}, r.prompt.variables
 }
 
-// newTurnID returns an id for a turn. It is chosen here, so that the turn can be
-// ended also when nobody hears that there is one.
+// newTurnID returns an id for a turn. It is generated here so that the turn can be ended even if
+// the reply is lost.
 func newTurnID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // runStored creates a turn, follows it to its end and shows the result.
@@ -109,8 +109,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	return err
 }
 
-// misuse shows why the command line is wrong, or that the command was canceled before it did
-// anything.
+// misuse shows a command line error, or that the command was canceled before it did anything.
 func (p *program) misuse(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -119,15 +118,15 @@ func (p *program) misuse(err error) error {
 	return exit{exitUsage}
 }
 
-// remoteTurn is a turn that a server works on.
+// remoteTurn is a turn run by a server.
 type remoteTurn struct {
 	*place
 	id     string
 	filter service.EventFilter
 	done   chan struct{}
 
-	// Known from its events: the agent that has the conversation, the usage, why the last answer
-	// ended, and the number of artifacts.
+	// Known from its events: the current agent, the usage, why the last answer ended, and the
+	// number of artifacts.
 	agent  string
 	usage  model.Usage
 	finish model.FinishReason
@@ -179,7 +178,7 @@ func (t *remoteTurn) Open(ctx context.Context) ([]*interaction.Request, error) {
 	return open, nil
 }
 
-// Answer answers an interaction. It is not an error if somebody else was faster.
+// Answer answers an interaction. It is not an error if it was already answered.
 func (t *remoteTurn) Answer(ctx context.Context, r interaction.Answer) error {
 	_, err := t.AnswerInteraction(ctx, t.id, r)
 	if errors.As(err, new(*store.ConflictError)) || errors.As(err, new(*store.StateError)) {
@@ -188,7 +187,7 @@ func (t *remoteTurn) Answer(ctx context.Context, r interaction.Answer) error {
 	return err
 }
 
-// Cancel ends the turn. If that fails, the turn continues and the follower is told why.
+// Cancel ends the turn. If that fails, the turn continues and the follower receives the error.
 func (t *remoteTurn) Cancel(reason error) {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
 	defer cancel()
@@ -199,14 +198,14 @@ func (t *remoteTurn) Cancel(reason error) {
 	_, _ = t.CancelTurn(ctx, t.id, text)
 }
 
-// reading is an event of the turn, or the error of reading it.
+// reading is an event of the turn or a read error.
 type reading struct {
 	record event.Record
 	err    error
 }
 
 // run follows the turn to its end, answers its interactions if there is an answerer, and returns
-// the result. When ctx ends, it ends the turn.
+// the result. If ctx ends, it ends the turn.
 func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*runtime.Result, error) {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	log := make(chan reading)
@@ -230,7 +229,7 @@ func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*run
 	err := t.follow(ctx, log, out, a)
 	stop()
 	close(t.done)
-	for range log { // until the one who reads it has ended
+	for range log { // until the reader has ended
 	}
 	<-answering
 	if err != nil {
@@ -239,8 +238,8 @@ func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*run
 	return t.result(context.WithoutCancel(ctx))
 }
 
-// follow shows the events of the turn until it has ended or, where nobody answers,
-// waits. When ctx ends it ends the turn, and shows how that goes for a while.
+// follow shows the turn's events until it has ended or, without an answerer, waits. If ctx ends it
+// ends the turn, and shows the progress for a while.
 func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.Sink, a *answerer) error {
 	var given <-chan time.Time
 	canceled := ctx.Done()
@@ -281,7 +280,7 @@ func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.S
 	}
 }
 
-// note records the state of the turn that an event shows.
+// note records the turn's state from an event.
 func (t *remoteTurn) note(data event.Data) {
 	switch d := data.(type) {
 	case *event.RunStart:

@@ -21,18 +21,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// errForgets is the answer to who wants to keep a session where nothing is kept.
+// errForgets is returned for a session to keep in a store that keeps nothing.
 var errForgets = errors.New("--session needs a store that outlives this command, and the store is memory: use store: {driver: sqlite} or {driver: postgres}, or --server URL")
 
-// session is the kept session that a run belongs to.
+// session is the kept session of a run.
 type session struct {
-	// id is empty if the run has a session that is not kept.
+	// id is empty if the run's session is not kept.
 	id              string
 	tenant, subject string
 }
 
-// withSession calls do with the records of the store of a configuration, where this
-// process works on the turns that do names, one after the other, and on no others.
+// withSession calls do with the records of a configuration's store. This process works only on the
+// turns that do names, one after another.
 func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, s *session, logger *zap.Logger, do func(*place) error) error {
 	driver := p.StoreDriver(l.file)
 	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
@@ -67,7 +67,7 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 }
 
-// hostedModel is shown for an agent at a hosted provider that names no model.
+// hostedModel is shown for an agent at a hosted provider without a model.
 const hostedModel = "the default of its provider"
 
 // modelsOf returns the models and pools of a set, and the agent's own model. They are empty for
@@ -84,21 +84,21 @@ func modelsOf(set *registry.Set, agentID string) (all []string, own string) {
 	return slices.Concat(set.Models.IDs(), set.Pools.IDs()), own
 }
 
-// lookInterval is how often a turn is looked at that no job was heard of: another
-// process may have had it, or its transaction was not over.
+// lookInterval is how often to check a turn without a job notification: another process may have
+// had it, or its transaction was still open.
 const lookInterval = 200 * time.Millisecond
 
-// soloDispatcher brings one turn at a time to this process. Jobs for others are for
-// those that serve the store.
+// soloDispatcher dispatches one turn at a time to this process. Other turns' jobs are left to the
+// store's servers.
 type soloDispatcher struct {
 	// turn is the id of the turn; nil before the first.
 	turn atomic.Pointer[string]
-	// shared enqueues jobs in a store that other processes serve, too; nil for a store
-	// of one process, which finds them again when it is served.
+	// shared enqueues jobs in a store that other processes also serve; nil for a single-process
+	// store, which finds them again when it is served.
 	shared dispatch.Dispatcher
 	due    chan struct{}
 
-	// stopped is closed to end the goroutine of Start, and idle by it; both once.
+	// stopped is closed to end Start's goroutine, which then closes idle; both once.
 	once          sync.Once
 	stopped, idle chan struct{}
 	started       bool
@@ -126,7 +126,7 @@ func (d *soloDispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) 
 	return nil
 }
 
-// Start begins to work on the turn whenever it can be claimed.
+// Start starts working on the turn whenever it can be claimed.
 func (d *soloDispatcher) Start(ctx context.Context, work dispatch.Handler) error {
 	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	d.started = true

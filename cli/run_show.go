@@ -20,12 +20,12 @@ type show struct {
 	redact func(string) string
 	// quiet shows only answers, questions and warnings.
 	quiet bool
-	// screen shows tools that run; nil shows none.
+	// screen shows running tools, or nil.
 	screen *screen
 	// delegates shows delegates in text.
 	delegates delegateViews[*show]
-	// line is set when text was written without the end of its line, and broken when
-	// that text is incomplete on the screen.
+	// line is set after text without a line end, and broken if that text is incomplete on the
+	// screen.
 	line, broken bool
 	failed       error
 }
@@ -128,8 +128,7 @@ func (o *show) text(data event.Data) {
 	}
 }
 
-// note describes an event, except answers and calls, in a line; empty if a person need not know
-// it.
+// note describes an event, except answers and calls, in one line; empty if it is not worth showing.
 func (o *show) note(data event.Data) string {
 	switch d := data.(type) {
 	case *event.ModelRetry:
@@ -218,7 +217,7 @@ func (o *show) endLine() {
 }
 
 func (o *show) write(text string) {
-	o.screen.clear() // which may be the same terminal
+	o.screen.clear() // possibly on the same terminal
 	_, err := io.WriteString(o.out, text)
 	o.keep(err)
 }
@@ -238,15 +237,15 @@ type outcome struct {
 	Response    string            `json:"response"`
 	Steps       int               `json:"steps"`
 	Usage       model.Usage       `json:"usage"`
-	// Cost is left out when no model has a price.
+	// Cost is omitted if no model has a price.
 	Cost *event.Cost `json:"cost,omitempty"`
 	// Agents breaks usage and cost down by agent, if there were several.
 	Agents event.AgentUsages `json:"agents,omitempty"`
-	// FinishReason says why the last answer ended.
+	// FinishReason is why the last answer ended.
 	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
-	// Artifacts counts the results that were too large for the conversation.
+	// Artifacts counts results too large for the conversation.
 	Artifacts int `json:"artifacts,omitempty"`
-	// Interactions are the open interactions of a turn that waits.
+	// Interactions are a waiting turn's open interactions.
 	Interactions json.RawMessage `json:"tickets,omitempty"`
 }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// hello is a configuration with an agent that repeats what it is told.
+// hello is a configuration with an agent that repeats its input.
 const hello = `version: 1
 providers: {echo: {type: scripted}}
 models: {m: {provider_id: echo, upstream_model: x}}
 agents: {helper: {model_id: m}}
 `
 
-// runHello runs the agent of hello and returns what the command showed.
+// runHello runs the agent of hello and returns the command's output.
 func runHello(t *testing.T) (code int, out, err string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
@@ -49,8 +49,7 @@ func TestARunIsTracedAsPartOfItsCaller(t *testing.T) {
 	}
 }
 
-// Telemetry that cannot be sent, or is not set up rightly, is told of and does
-// not fail the run.
+// Telemetry that cannot be sent or is misconfigured is reported and does not fail the run.
 func TestARunWithoutACollectorSucceeds(t *testing.T) {
 	setEnv(t, "OTEL_TRACES_EXPORTER=zipkin")
 	code, out, err := runHello(t)
@@ -62,8 +61,7 @@ func TestARunWithoutACollectorSucceeds(t *testing.T) {
 	}
 }
 
-// Each event that a person should know of is one line, without what would steer
-// a terminal.
+// Each event relevant to a person is one line, without terminal control sequences.
 func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 	t.Parallel()
 	for want, data := range map[string]event.Data{
@@ -114,8 +112,8 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 	}
 }
 
-// The text of an answer stays whole on standard output, whatever happens in the
-// middle of it; one that does not count is ended.
+// An answer's text stays whole on standard output, whatever happens in the middle of it; a
+// discarded answer ends its line.
 func TestNotesDoNotBreakAnAnswer(t *testing.T) {
 	t.Parallel()
 	text := &event.TextDelta{Delta: "One, "}

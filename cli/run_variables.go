@@ -13,10 +13,10 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// variableFlags are the variables that a turn is given by --var.
+// variableFlags are a turn's variables from --var.
 type variableFlags struct{ values map[string]json.RawMessage }
 
-// String returns the names of the variables: their values are not to be shown.
+// String returns the variables' names only: their values are secret.
 func (v *variableFlags) String() string {
 	names := make([]string, 0, len(v.values))
 	for name := range v.values {
@@ -66,10 +66,10 @@ func (v *variableFlags) encode() (json.RawMessage, error) {
 	return json.Marshal(v.values)
 }
 
-// tenantFlags are the variables that the tenant of a turn is given by --tenant-variable.
+// tenantFlags are the turn's tenant variables from --tenant-variable.
 type tenantFlags struct{ values tools.TenantValues }
 
-// String returns the names of the variables: their values are not to be shown.
+// String returns the variables' names only: their values are secret.
 func (v *tenantFlags) String() string { return strings.Join(slices.Sorted(maps.Keys(v.values)), ",") }
 
 // Type names the value in the help.

@@ -17,21 +17,21 @@ import (
 	"time"
 )
 
-// runsClient is a client of runs that comes back when its server is gone.
+// runsClient is a client of runs that reconnects when its server is gone.
 type runsClient struct {
 	t         *testing.T
 	mu        sync.Mutex
 	base, key string
 }
 
-// move makes the client speak to another server.
+// move switches the client to another server.
 func (c *runsClient) move(url string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.base = url
 }
 
-// show makes the client show another key.
+// show switches the client to another key.
 func (c *runsClient) show(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,19 +102,18 @@ type followed struct {
 
 	mu     sync.Mutex
 	events []map[string]any
-	// streams is how often the client had to ask for them.
+	// streams is the number of stream requests so far.
 	streams int
-	// wrong is what no server may do.
+	// wrong is a violation by a server.
 	wrong error
-	// news is closed when there is something new, and replaced; over is closed
-	// when nothing more comes.
+	// news is closed and replaced on news; over is closed when the run is over.
 	news, over chan struct{}
 }
 
-// errCut reports that a stream was cut off.
+// errCut reports that a stream was interrupted.
 var errCut = errors.New("the stream was interrupted")
 
-// follow reads the events, also from servers that are started later.
+// follow reads the events, including events from servers that start later.
 func (f *followed) follow(ctx context.Context) {
 	defer close(f.over)
 	again := time.NewTicker(20 * time.Millisecond)
@@ -133,7 +132,7 @@ func (f *followed) follow(ctx context.Context) {
 	}
 }
 
-// stream reads the events of one stream; nil is the end of the run.
+// stream reads the events of one stream; nil means the run has ended.
 func (f *followed) stream(ctx context.Context) error {
 	f.mu.Lock()
 	f.streams++
@@ -154,7 +153,7 @@ func (f *followed) stream(ctx context.Context) error {
 	for {
 		line, err := lines.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			return errors.New("the stream ended before the run") // as if there were no more
+			return errors.New("the stream ended before the run") // as if no more came
 		}
 		if err != nil {
 			return errCut
@@ -195,7 +194,7 @@ func (f *followed) list() []map[string]any {
 	return slices.Clone(f.events)
 }
 
-// check fails the test when a server did what it may not.
+// check fails the test if a server violated the protocol.
 func (f *followed) check() {
 	f.client.t.Helper()
 	f.mu.Lock()
@@ -205,7 +204,7 @@ func (f *followed) check() {
 	}
 }
 
-// of returns the events of a type so far, and what is closed when there are more.
+// of returns the events of a type so far, and a channel that is closed when more arrive.
 func (f *followed) of(kind string) (list []map[string]any, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -235,7 +234,7 @@ func (f *followed) await(kind string, n int) {
 	}
 }
 
-// answer answers a call, which gives one of the statuses.
+// answer answers a call, which must return one of the statuses.
 func (f *followed) answer(status int, call, result string, or ...int) {
 	f.client.t.Helper()
 	got, answer := f.client.post(f.at+"/tool-results", fmt.Sprintf(`{"toolUseId":%q,"result":%q}`, call, result))
@@ -257,7 +256,7 @@ func (f *followed) end() map[string]any {
 	return list[len(list)-1]
 }
 
-// compare holds what came against what a client reads that was never cut off.
+// compare compares the received events with those read without interruption.
 func (f *followed) compare() {
 	t := f.client.t
 	t.Helper()
@@ -270,7 +269,7 @@ func (f *followed) compare() {
 	}
 }
 
-// calls returns what the client was asked to call, sorted.
+// calls returns the calls requested from the client, sorted.
 func (f *followed) calls() []string {
 	asked, _ := f.of("local_tool_call")
 	list := make([]string, len(asked))

@@ -26,14 +26,14 @@ server:
   keys: [{id: bomber, key: ark_bomber-bomber-bomber, tenant: acme}, {id: desk, key: ark_desk-desk-desk-desk, tenant: calm}]
 `
 
-// The bombs: one that is too large for any value, and one that a nested answer makes so.
+// The bombs: the first is too large for any value, the second becomes too large by a nested answer.
 var (
 	doublingSchema  = doublingForms(26)
 	recursiveSchema = `{"$ref":"#/$defs/n","$defs":{"n":{"anyOf":[{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"type":"string"}]}}}`
 	nestedAnswer    = strings.Repeat("[", 400) + "1" + strings.Repeat("]", 400)
 )
 
-// doublingForms returns a schema of levels that each refer to the next one twice.
+// doublingForms returns a schema whose levels each refer twice to the next.
 func doublingForms(levels int) string {
 	defs := make([]string, 0, levels+1)
 	for i := range levels {
@@ -80,7 +80,7 @@ func (b *bystander) ask(ctx context.Context, method, url, body string) (status i
 	return resp.StatusCode, string(data), err
 }
 
-// slowest returns the 99th percentile of how long n runs take.
+// slowest returns the 99th percentile of the durations of n runs.
 func (b *bystander) slowest(t *testing.T, n int) time.Duration {
 	t.Helper()
 	took := make([]time.Duration, n)
@@ -95,8 +95,7 @@ func (b *bystander) slowest(t *testing.T, n int) time.Duration {
 	return took[n*99/100]
 }
 
-// eightAtATime calls a function with eight others at the same time, again and again until
-// the function that it returns is called.
+// eightAtATime repeats a function in eight goroutines until the returned function is called.
 func eightAtATime(t *testing.T, run func(ctx context.Context)) (stop func()) {
 	const clients, pause = 8, 500 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
@@ -117,8 +116,8 @@ func eightAtATime(t *testing.T, run func(ctx context.Context)) (stop func()) {
 	return func() { cancel(); all.Wait() }
 }
 
-// Eight schema bombs at a time end with a reason. The server takes little memory for them,
-// and another tenant's runs take no longer than twice as long as beside eight other runs.
+// Eight concurrent schema bombs end with a reason. The server uses little memory for them, and
+// another tenant's runs take at most twice as long as beside eight other runs.
 func TestSchemaBombsHarmNobody(t *testing.T) {
 	f := &serverFleet{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
@@ -151,9 +150,9 @@ func TestSchemaBombsHarmNobody(t *testing.T) {
 	}
 }
 
-// compareLoads checks that the 99th percentile of a client's runs is at most some times as
-// high beside eight hostile clients as beside eight ordinary ones. What else the machine
-// does makes single measurements differ, so that one of three has to show it.
+// compareLoads checks that the 99th percentile of a client's runs beside eight hostile clients is
+// at most a multiple of the percentile beside eight ordinary clients. Other load on the machine
+// affects measurements, so one of three must pass.
 func compareLoads(t *testing.T, calm *bystander, most time.Duration, ordinary, hostile func(ctx context.Context)) {
 	t.Helper()
 	const runs, tries = 300, 3
@@ -175,7 +174,7 @@ func compareLoads(t *testing.T, calm *bystander, most time.Duration, ordinary, h
 	}
 }
 
-// peakMemory returns the most memory that a process has had, in bytes.
+// peakMemory returns the peak memory of a process in bytes.
 func peakMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// TestSchema validates configurations with the schema that editors use: the
-// one that init writes, the example, and some that are wrong.
+// TestSchema validates configurations with the schema for editors: the output of init, the example,
+// and some invalid ones.
 func TestSchema(t *testing.T) {
 	var out bytes.Buffer
 	if code := run(t.Context(), []string{"schema"}, streams{out: &out, err: os.Stderr}); code != exitOK {
@@ -69,8 +69,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestInitSchemaLine looks whether the configuration that init writes points
-// editors to the schema that it writes beside it.
+// TestInitSchemaLine checks that the configuration written by init points editors to the schema
+// beside it.
 func TestInitSchemaLine(t *testing.T) {
 	first, _, _ := strings.Cut(string(initConfig), "\n")
 	if first != "# yaml-language-server: $schema="+defaultName+schemaSuffix {
@@ -78,7 +78,7 @@ func TestInitSchemaLine(t *testing.T) {
 	}
 }
 
-// TestComponents looks whether the names of the components are unique.
+// TestComponents checks that the component names are unique.
 func TestComponents(t *testing.T) {
 	c := shipped.Components()
 	var names []string
@@ -103,7 +103,7 @@ func TestComponents(t *testing.T) {
 	}
 }
 
-// TestColored looks at what counts as a terminal.
+// TestColored checks which outputs count as terminals.
 func TestColored(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")

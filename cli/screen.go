@@ -10,46 +10,44 @@ import (
 	"golang.org/x/term"
 )
 
-// silence is how long a tool may run before a person is told that it does, and
-// how often the time is updated.
+// silence is how long a tool may run before it is shown, and how often its time is updated.
 const silence = time.Second
 
-// screen is the standard error of a run. It also shows which tool runs: on a terminal in an
-// updated last line, elsewhere in one line per tool. A nil screen shows nothing.
+// screen is a run's standard error. It also shows running tools: on a terminal in an updated last
+// line, elsewhere in one line per tool. A nil screen shows nothing.
 type screen struct {
 	out io.Writer
-	// live is set when lines can be erased, and width returns how long they may be.
+	// live is set if lines can be erased, and width returns their maximum length.
 	live  bool
 	width func() int
 
 	mu    sync.Mutex
 	timer *time.Timer
 	drawn bool
-	// ready are the calls of the answer that is under way, and running those that
-	// are made, in the order of the answer.
+	// ready are the calls of the current answer, and running those being executed, in the order of
+	// the answer.
 	ready, running []runningCall
-	// asked are the questions that nobody has answered, by their interactions; nothing
-	// is drawn while there are any.
+	// asked are the unanswered questions, by interaction; nothing is drawn while there are any.
 	asked map[string]runningCall
-	// prompted is set while the cursor is behind a question that a person has not answered.
+	// prompted is set while the cursor is behind an unanswered question.
 	prompted bool
 }
 
-// runningCall is a tool call that was begun and has no result yet.
+// runningCall is a started tool call without a result.
 type runningCall struct {
 	id, name string
 	since    time.Time
-	// told is set when its line was written, where lines cannot be erased.
+	// told is set once its line was written, if lines cannot be erased.
 	told bool
 }
 
-// newScreen returns what shows tools that run on a standard error.
+// newScreen returns a screen for a standard error.
 func newScreen(out io.Writer) *screen {
 	s := &screen{out: out, width: func() int { return 0 }, asked: map[string]runningCall{}}
 	if f, ok := fileOf(out); ok && controllable(out) {
 		s.live = true
 		s.width = func() int {
-			width, _, _ := term.GetSize(int(f.Fd())) // 0 where it is not known
+			width, _, _ := term.GetSize(int(f.Fd())) // 0 if unknown
 			return width
 		}
 	}
@@ -68,8 +66,8 @@ func (s *screen) Write(p []byte) (int, error) {
 	return s.out.Write(p)
 }
 
-// setPrompted notes that a question was written, or that its line has ended. The next text
-// begins a new line otherwise.
+// setPrompted records that a question was written or that its line has ended. While set, the next
+// text begins a new line.
 func (s *screen) setPrompted(prompted bool) {
 	if s != nil {
 		s.mu.Lock()
@@ -78,7 +76,7 @@ func (s *screen) setPrompted(prompted bool) {
 	}
 }
 
-// clear erases the line that is drawn, for who writes to the same terminal.
+// clear erases the drawn line for another writer to the same terminal.
 func (s *screen) clear() {
 	if s != nil {
 		s.mu.Lock()
@@ -87,7 +85,7 @@ func (s *screen) clear() {
 	}
 }
 
-// Emit takes note of the calls that an event begins or ends.
+// Emit records the calls that an event starts or ends.
 func (s *screen) Emit(data event.Data) {
 	if s == nil {
 		return
@@ -124,13 +122,13 @@ func (s *screen) Emit(data event.Data) {
 	s.schedule()
 }
 
-// begin notes that a call is made from now on.
+// begin records that a call has started.
 func (s *screen) begin(c runningCall) {
 	c.since = time.Now()
 	s.running = append(s.running, c)
 }
 
-// remove notes that a call is not made any more.
+// remove records that a call has ended.
 func (s *screen) remove(id string) {
 	for _, list := range []*[]runningCall{&s.ready, &s.running} {
 		for i, c := range *list {
@@ -153,8 +151,7 @@ func (s *screen) close() {
 	s.schedule()
 }
 
-// schedule sets the timer to when there is something new to show, and erases what
-// does not hold any more.
+// schedule sets the timer for the next update, and erases outdated output.
 func (s *screen) schedule() {
 	if len(s.running) == 0 || len(s.asked) > 0 {
 		s.erase()
@@ -175,7 +172,7 @@ func (s *screen) schedule() {
 	s.timer.Reset(wait)
 }
 
-// tick shows the call that runs.
+// tick shows the running call.
 func (s *screen) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,10 +208,10 @@ func (s *screen) draw(c *runningCall, more int) {
 	s.drawn = true
 }
 
-// erase erases the line that is drawn.
+// erase erases the drawn line.
 func (s *screen) erase() {
 	if s.drawn {
-		_ = writeUnescaped(s.out, "\r\x1b[K") // the next write fails as well
+		_ = writeUnescaped(s.out, "\r\x1b[K") // the next write fails too
 		s.drawn = false
 	}
 }

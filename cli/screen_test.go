@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lockedBuffer is a buffer that a timer writes to, too.
+// lockedBuffer is a buffer that a timer also writes to.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -29,7 +29,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// take returns what was written since the last time.
+// take returns the output since the last call.
 func (l *lockedBuffer) take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,8 +37,8 @@ func (l *lockedBuffer) take() string {
 	return l.b.String()
 }
 
-// scene is a test of what a screen shows: events and time spans, each followed by
-// what is written then.
+// scene is a test of a screen's output: events and time spans, each followed by the expected
+// output.
 type scene []any
 
 func (s scene) play(t *testing.T, o *show, written *lockedBuffer) {
@@ -78,8 +78,7 @@ const (
 	endB   = "← build succeeded (0 ms): \n"
 )
 
-// A tool that runs for long is seen to run: on a terminal with the time, elsewhere
-// once.
+// A long-running tool is shown: on a terminal with the elapsed time, elsewhere once.
 func TestToolsThatRunForLongAreShown(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -120,7 +119,7 @@ func TestToolsThatRunForLongAreShown(t *testing.T) {
 	}
 }
 
-// A line that is longer than the terminal could not be erased as a whole.
+// A line longer than the terminal could not be erased completely.
 func TestTheLineFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,7 +130,7 @@ func TestTheLineFitsTheTerminal(t *testing.T) {
 	})
 }
 
-// Who wants the answer alone sees no progress, and is warned all the same.
+// A user who wants only the answer sees no progress but still sees warnings.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,12 +148,12 @@ func TestQuiet(t *testing.T) {
 	})
 }
 
-// result is that of a turn with an outcome.
+// result returns the result of a turn with an outcome.
 func result(o event.Outcome) *runtime.Result {
 	return &runtime.Result{Result: backend.Result{Outcome: o}}
 }
 
-// The last line of a run has its steps, tokens and cost, as far as they are known.
+// The last line of a run has its steps, tokens and cost, if known.
 func TestTheSummary(t *testing.T) {
 	t.Parallel()
 	eur := func(amount float64) *event.Cost { return &event.Cost{Amount: amount, Currency: "EUR"} }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// typed runs a command of the program and returns what it writes.
+// typed runs a command of the program and returns its output.
 func typed(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, failed bytes.Buffer
@@ -20,14 +20,14 @@ func typed(t *testing.T, args ...string) string {
 	return out.String() + failed.String()
 }
 
-// TestSecretsOfClientsAreShownNowhere leaves secrets in all places that clients
-// have for them, and then reads all that there is to read.
+// TestSecretsOfClientsAreShownNowhere puts secrets in every place where clients can put them and
+// then reads everything readable.
 func TestSecretsOfClientsAreShownNowhere(t *testing.T) {
 	for name, key := range map[string]string{"with a key": "  encryption_key: " + encryptionKey + "\n", "without a key": ""} {
 		t.Run(name, func(t *testing.T) {
 			dsn := filepath.Join(t.TempDir(), "runtime.db")
 			edits := []string{"store: {driver: memory}", "store: {driver: sqlite, dsn: " + dsn + "}"}
-			if key == "" { // clients of OAuth need one
+			if key == "" { // OAuth clients need one
 				from, to := strings.Index(everySurface, "  encryption_key"), strings.Index(everySurface, "  keys:")
 				edits = append(edits, everySurface[from:to], "")
 				from, to = strings.Index(everySurface, "  oauth:"), strings.Index(everySurface, "  jwt:")
@@ -87,7 +87,7 @@ func TestSecretsOfClientsAreShownNowhere(t *testing.T) {
 	}
 }
 
-// readAll returns a file; one that is not there is empty.
+// readAll returns a file's content, empty if it does not exist.
 func readAll(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)

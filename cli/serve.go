@@ -94,10 +94,9 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	return err
 }
 
-// serveLoaded listens, proves that every agent resolves, and serves until ctx ends.
-// It listens first because servers of tools, peers and the store may be slow:
-// until all of them have answered, or took too long, probes find the process alive
-// and not ready.
+// serveLoaded listens, verifies that every agent resolves, and serves until ctx ends. It listens
+// first because tool servers, peers and the store may be slow: until all of them have answered or
+// timed out, probes find the process alive but not ready.
 func (p *program) serveLoaded(ctx context.Context, l *loaded, k *keeper, seen *observed) error {
 	a := p.newApp(l, k.logger, seen)
 	if err := a.Listen(ctx); err != nil {
@@ -110,11 +109,11 @@ func (p *program) serveLoaded(ctx context.Context, l *loaded, k *keeper, seen *o
 	}
 	k.runtime, k.app = rt, a
 	err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, k, seen))
-	_ = rt.Close() // also closes revisions published since
+	_ = rt.Close() // also closes later revisions
 	return err
 }
 
-// serveUntil works on turns and answers requests until ctx ends.
+// serveUntil processes turns and answers requests until ctx ends.
 func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *observed) error {
 	var err error
 	if k.metrics, err = newReloadMetrics(seen.meters); err == nil {
@@ -122,7 +121,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			err = nil // it was asked to end while it waited for the store
+			err = nil // stopped while waiting for the store
 		}
 		return errors.Join(err, k.app.Shutdown(ctx))
 	}
@@ -140,7 +139,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 		about = append(about, zap.String("address", s.LocalURL()))
 	}
 	p.printErrorf("ready: %s", ready)
-	if k.jsonLog { // the message says it in the other form
+	if k.jsonLog { // the message above is not JSON
 		k.logger.Named("serve").Info("ready", about...)
 	}
 	keeping, stop := context.WithCancel(ctx)
@@ -153,7 +152,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	return errors.Join(err, k.app.Shutdown(ctx))
 }
 
-// newApp returns what works on the turns of a configuration, and answers requests.
+// newApp returns the app that processes a configuration's turns and answers requests.
 func (p *program) newApp(l *loaded, logger *zap.Logger, seen *observed) *app.App {
 	return app.New(app.Settings{
 		File: l.file, Components: &p.Components, Version: p.version(),

@@ -72,24 +72,23 @@ func TestAgesAreShort(t *testing.T) {
 	}
 }
 
-// storeTime bounds what a script waits for.
+// storeTime limits the waits of a script.
 const storeTime = time.Minute
 
-// daemons are the servers of a script, by the names that it gives them.
+// daemons are the servers of a script, by name.
 type daemons struct {
 	env     *testscript.Env
 	mu      sync.Mutex
 	running map[string]*daemon
 }
 
-// daemonsKey is where a script keeps its daemons.
+// daemonsKey is the key of a script's daemons.
 type daemonsKey struct{}
 
 // daemon is a server that runs beside a script.
 type daemon struct {
 	cmd *exec.Cmd
-	// said is what it wrote to standard error, and heard how much of it a script
-	// has waited for.
+	// said is its output on standard error, and heard the part that a script has waited for.
 	said  sharedOutput
 	heard int
 	ended chan struct{}
@@ -109,9 +108,8 @@ func newDaemons(env *testscript.Env) *daemons {
 	return d
 }
 
-// serving starts a server and waits until it is ready: "serving NAME ARG…". It listens
-// only where the arguments name an address, which is then in the variables URL and
-// ADDRESS.
+// serving starts a server and waits until it is ready: "serving NAME ARG…". It listens only if the
+// arguments name an address, which is then stored in the variables URL and ADDRESS.
 func serving(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: serving NAME ARG…")
@@ -143,7 +141,7 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// wait reads what a server says, until it has ended.
+// wait reads a server's output until it has ended.
 func (d *daemon) wait(said io.Reader, ready chan<- string) {
 	defer close(d.ended)
 	for lines := bufio.NewScanner(said); lines.Scan(); {
@@ -155,9 +153,8 @@ func (d *daemon) wait(said io.Reader, ready chan<- string) {
 	d.err = d.cmd.Wait()
 }
 
-// ends sends a server a signal, TERM or KILL, and checks its exit code; what it
-// said is in the file NAME.err then: "ends NAME SIGNAL CODE". A server that was
-// killed has the code -1.
+// ends sends a server a signal, TERM or KILL, and checks its exit code; its output is then in the
+// file NAME.err: "ends NAME SIGNAL CODE". A killed server has the code -1.
 func ends(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: ends NAME SIGNAL CODE")
@@ -187,7 +184,7 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// get fetches a page, which is on stdout then: "get STATUS URL HEADER…".
+// get fetches a page and prints it to stdout: "get STATUS URL HEADER…".
 func get(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: get STATUS URL HEADER…")
@@ -210,8 +207,7 @@ func get(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// until runs a command again and again until its output matches a pattern:
-// "until PATTERN COMMAND ARG…".
+// until repeats a command until its output matches a pattern: "until PATTERN COMMAND ARG…".
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until PATTERN COMMAND ARG…")
@@ -232,8 +228,8 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// keep puts what the last command wrote into a variable, or of it what matches a pattern:
-// "keep NAME [PATTERN]".
+// keep stores the last command's output, or its match of a pattern, in a variable: "keep NAME
+// [PATTERN]".
 func keep(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 || len(args) > 2 {
 		ts.Fatalf("usage: keep NAME [PATTERN]")
@@ -247,8 +243,7 @@ func keep(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], text)
 }
 
-// database makes an empty database of PostgreSQL, whose URL is in DATABASE_URL
-// then.
+// database creates an empty PostgreSQL database and stores its URL in DATABASE_URL.
 func database(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) > 0 {

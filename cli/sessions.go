@@ -59,16 +59,16 @@ be read.`,
 	return cmd
 }
 
-// labels is a flag that takes labels, each as name=value.
+// labels is a repeatable flag for labels, each as name=value.
 type labels map[string]string
 
-// String returns nothing: none is given by default.
+// String returns "": there is no default.
 func (*labels) String() string { return "" }
 
 // Type names the flag's type in the help text.
 func (*labels) Type() string { return "name=value" }
 
-// Set takes one more label.
+// Set adds a label.
 func (l *labels) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
@@ -81,7 +81,7 @@ func (l *labels) Set(text string) error {
 	return nil
 }
 
-// pageFlags adds the flags that choose a page of a list.
+// pageFlags adds the flags that select a page of a list.
 func pageFlags(cmd *cobra.Command, page *store.Page) {
 	cmd.Flags().IntVar(&page.Limit, "limit", store.DefaultPage, "maximum number of results")
 	cmd.Flags().StringVar(&page.After, "after", "", "continue after the previous page")
@@ -110,7 +110,7 @@ func listSessions(ctx context.Context, p *program, from *place, o *sessionsOptio
 	return writeTable(p.out, rows)
 }
 
-// labelText writes labels as they are given to --label.
+// labelText formats labels as for --label.
 func labelText(labels map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/driver"
 )
 
-// TestAStoreThatIsLeftOutIsNamed runs each command that opens a store, in a program that
-// has but one of them.
+// TestAStoreThatIsLeftOutIsNamed runs each command that opens a store, in a program with only one
+// store.
 func TestAStoreThatIsLeftOutIsNamed(t *testing.T) {
 	t.Parallel()
 	small := shipped.Components()

@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/app"
 )
 
-// A server listens at once though a server of tools is silent, is not ready while
-// it waits for it, and does not wait long.
+// A server listens immediately even if a tool server is silent; it is not ready while it waits for
+// the tool server, and does not wait long.
 func TestASilentServerOfToolsDoesNotKeepAServerFromListening(t *testing.T) {
 	t.Parallel()
 	dir := filesIn(t, map[string]string{"config.yaml": `version: 1
@@ -39,7 +39,7 @@ agents: {helper: {model_id: m}}
 		t.Fatal(err)
 	}
 	began, lines, log := time.Now(), bufio.NewScanner(said), ""
-	// after reads the log up to a line, and returns what follows in it.
+	// after reads the log up to a line and returns the rest.
 	after := func(text string) string {
 		for lines.Scan() {
 			log += lines.Text() + "\n"

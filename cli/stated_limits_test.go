@@ -21,8 +21,8 @@ func runInto(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// TestExplainAndModelsShowWhereLimitsComeFrom asks a server like vLLM for limits, and checks that
-// nothing is asked without --online.
+// TestExplainAndModelsShowWhereLimitsComeFrom queries a vLLM-like server for limits and checks that
+// nothing is queried without --online.
 func TestExplainAndModelsShowWhereLimitsComeFrom(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

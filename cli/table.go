@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// writeTable writes rows in aligned columns, the first with their names.
+// writeTable writes rows in aligned columns; the first row holds their names.
 func writeTable(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -20,7 +20,7 @@ func writeTable(w io.Writer, rows [][]string) error {
 	return t.Flush()
 }
 
-// age returns how long ago something was, in its greatest unit.
+// age returns the time since then, in its largest unit.
 func age(now, then time.Time) string {
 	const day = 24 * time.Hour
 	switch d := max(now.Sub(then), 0); {

@@ -28,17 +28,15 @@ import (
 	"go.uber.org/zap"
 )
 
-// flushLimit is how long sending the last spans and metrics may hold up the end
-// of the program.
+// flushLimit is how long exporting the last spans and metrics may delay the end of the program.
 const flushLimit = 5 * time.Second
 
 // envCapture is the variable that enables message contents in spans.
 const envCapture = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
-// observed is where the spans and metrics of this program go. The zero value
-// sends none.
+// observed holds the destinations of this program's spans and metrics. The zero value exports none.
 type observed struct {
-	// telemetry is nil when nothing is sent.
+	// telemetry is nil if nothing is exported.
 	telemetry *telemetry.Telemetry
 	// meters record metrics; nil if none are exported.
 	meters metric.MeterProvider
@@ -74,7 +72,7 @@ func observe(ctx context.Context, logger *zap.Logger, redact func(string) string
 	return o, wrong
 }
 
-// wanted reports whether a signal, TRACES or METRICS, is to be sent.
+// wanted reports whether a signal, TRACES or METRICS, is exported.
 func wanted(signal string) (bool, error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
@@ -104,9 +102,8 @@ func otlpSetting(signal, setting string) (variable, value string) {
 	return "", ""
 }
 
-// reachable checks the address to which a signal is sent. The exporters would replace
-// an invalid one by the local machine. The error does not repeat the endpoint, which
-// may hold a password.
+// reachable checks the endpoint of a signal. The exporters would replace an invalid one with
+// localhost. The error does not repeat the endpoint, which may contain a password.
 func reachable(signal string) error {
 	if variable, endpoint := otlpSetting(signal, "ENDPOINT"); endpoint != "" {
 		u, err := url.Parse(endpoint)
@@ -120,8 +117,8 @@ func reachable(signal string) error {
 	return nil
 }
 
-// connect makes the exporters, which reach out when there is something to send.
-// They and the samplers and batches read their own variables.
+// connect creates the exporters, which connect when there is data to send. They and the samplers
+// and batches read their own variables.
 func (o *observed) connect(ctx context.Context, s signals, version string, redact func(string) string) error {
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agentruntime"), semconv.ServiceVersion(version)),
@@ -131,7 +128,7 @@ func (o *observed) connect(ctx context.Context, s signals, version string, redac
 	}
 	settings := telemetry.Settings{
 		CaptureContent: captured(os.Getenv(envCapture)),
-		// Short values are redacted where they stand in quotes.
+		// Short values are only redacted inside quotes.
 		Redact: func(text string) string {
 			return strings.TrimSuffix(strings.TrimPrefix(redact(`"`+text+`"`), `"`), `"`)
 		},
@@ -185,7 +182,7 @@ func (o *observed) metrics(ctx context.Context, about *resource.Resource, s sign
 	return p, nil
 }
 
-// captured reports whether a value of envCapture asks for content in spans.
+// captured reports whether a value of envCapture enables content in spans.
 func captured(value string) bool {
 	switch strings.ToLower(value) {
 	case "true", "span_only", "span_and_event":
@@ -195,7 +192,7 @@ func captured(value string) bool {
 	}
 }
 
-// shutdown exports the rest and stops background work, even when ctx has ended. It takes at most
+// shutdown exports the rest and stops background work, even if ctx has ended. It takes at most
 // flushLimit and returns an error if data was lost.
 func (o *observed) shutdown(ctx context.Context) error {
 	if len(o.shutdowns) == 0 {
@@ -215,9 +212,8 @@ func (o *observed) shutdown(ctx context.Context) error {
 	return nil
 }
 
-// withCaller returns ctx as part of the trace that this program was called from:
-// the one in TRACEPARENT, TRACESTATE and BAGGAGE, which is how OpenTelemetry
-// hands a trace to a process.
+// withCaller returns ctx as part of the caller's trace from TRACEPARENT, TRACESTATE and BAGGAGE, as
+// OpenTelemetry passes a trace to a process.
 func withCaller(ctx context.Context) context.Context {
 	header := http.Header{}
 	for _, name := range []string{"traceparent", "tracestate", "baggage"} {

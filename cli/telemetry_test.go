@@ -24,7 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collector receives what is sent by OTLP.
+// collector receives data sent over OTLP.
 type collector struct {
 	url string
 
@@ -71,7 +71,7 @@ func (c *collector) take(r *http.Request) error {
 	return proto.UnmarshalOptions{Merge: true}.Unmarshal(data, message)
 }
 
-// withoutOpenTelemetry takes away the variables that the machine may have.
+// withoutOpenTelemetry unsets variables that the machine may have.
 func withoutOpenTelemetry(t *testing.T) {
 	t.Helper()
 	for _, pair := range os.Environ() {
@@ -92,7 +92,7 @@ func setEnv(t *testing.T, pairs ...string) {
 
 func plain(text string) string { return text }
 
-// sayHello tells of a turn in which something was said.
+// sayHello reports a turn with some text.
 func sayHello(ctx context.Context, o *observed) {
 	ctx, turn := o.telemetry.StartTurn(ctx, telemetry.Turn{AgentID: "helper", TurnID: "t-1"})
 	_, call := turn.StartModel(ctx, telemetry.Inference{
@@ -226,7 +226,7 @@ func TestSendingTheRestTakesNoLongerThanItsLimit(t *testing.T) {
 		stuck := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		o := &observed{shutdowns: []func(context.Context) error{stuck, stuck}}
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // the turn was canceled; what is left is sent all the same
+		cancel() // the turn was canceled; the rest is still sent
 		begun := time.Now()
 		err := o.shutdown(ctx)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != flushLimit {

@@ -135,7 +135,7 @@ func tenantsOf(ctx context.Context, c *admin.Client) (names []string, err error)
 	}
 }
 
-// checkTenants shows problems with overlays, each as soon as it is known.
+// checkTenants shows problems with overlays as they are found.
 func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []string, redact func(string) string) error {
 	broken := 0
 	for _, name := range names {
@@ -163,8 +163,8 @@ func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []str
 	return nil
 }
 
-// checkTenant proves the current overlay of a tenant. The server keeps an older overlay in use
-// when a new configuration breaks the current one, so it is asked to check again.
+// checkTenant checks a tenant's current overlay. If a new configuration breaks the current overlay,
+// the server keeps using an older one, so this requests a new check.
 func checkTenant(ctx context.Context, c *admin.Client, name string) ([]diag.Diagnostic, error) {
 	hash, err := c.CurrentHash(ctx)
 	if err != nil {
@@ -312,16 +312,15 @@ func newVariablesDelete(p *program, at *serverFlags) *cobra.Command {
 	}
 }
 
-// maxTyped limits the value of a variable that is read, in bytes. It is more than a server
-// accepts.
+// maxTyped limits a variable's value read from input, in bytes. It exceeds the server's limit.
 const maxTyped = 64 << 10
 
-// readValue reads the value of a variable. Somebody at a terminal does not see it.
+// readValue reads a variable's value, without echo on a terminal.
 func (p *program) readValue(name string) (string, error) {
 	if f, ok := p.in.(*os.File); ok && terminal(p.in) {
 		p.prompt("value of " + name + ": ")
 		typed, err := term.ReadPassword(int(f.Fd()))
-		_, _ = fmt.Fprintln(p.err) // the newline that was typed is not shown either
+		_, _ = fmt.Fprintln(p.err) // the typed newline was not echoed
 		if err != nil {
 			return "", fmt.Errorf("read the value: %w", err)
 		}

@@ -44,7 +44,7 @@ Exit codes: 0 done, 1 the store or the server cannot be used or the turn does no
 	return cmd
 }
 
-// transcriptPage is how many records of a log are read at once.
+// transcriptPage is the number of log records per read.
 const transcriptPage = 100
 
 // transcribedTurn is the JSON form of a transcript.
@@ -65,7 +65,7 @@ type transcribedEvent struct {
 	Display    *display.Display `json:"display,omitempty"`
 }
 
-// showTranscript shows a turn as far as its log goes.
+// showTranscript shows a turn up to the end of its log.
 func showTranscript(ctx context.Context, p *program, from *place, turnID, format string, delegates bool) error {
 	turn, err := from.GetTurn(ctx, turnID)
 	if err != nil {
@@ -116,10 +116,10 @@ type transcript struct {
 	redact func(string) string
 
 	reader display.Reader
-	// open is the prefix of the line that text is written to now; empty if a line begins.
+	// open is the prefix of the current text line; empty at the start of a line.
 	open string
-	// streamed is set if the answer under way was shown in parts, and answered once a
-	// text of the turn was shown.
+	// streamed is set if the current answer was shown in parts, and answered once any text of the
+	// turn was shown.
 	streamed, answered bool
 	delegates          delegateViews[*transcript]
 	failed             error
@@ -132,7 +132,7 @@ func newTranscript(out io.Writer, redact func(string) string) *transcript {
 	return t
 }
 
-// begin makes the transcript ready for the events of another turn.
+// begin prepares the transcript for the events of another turn.
 func (t *transcript) begin() {
 	t.reader, t.streamed, t.answered = display.Reader{}, false, false
 	t.delegates = delegateViews[*transcript]{out: t.out, open: func(out io.Writer) *transcript { return newTranscript(out, t.redact) }}
@@ -181,8 +181,8 @@ func (t *transcript) showDelegate(record *event.Record) error {
 	return view.shown.failed
 }
 
-// showResult writes the answer of a turn that ends: its text, unless that was shown, and
-// indented once more if it is an object or a list.
+// showResult writes an ending turn's answer: its text, unless already shown, and again with
+// indentation if it is an object or a list.
 func (t *transcript) showResult(data json.RawMessage) {
 	var d event.RunFinish
 	if json.Unmarshal(data, &d) != nil || d.Result == nil || d.Result.Response == "" {
@@ -199,7 +199,7 @@ func (t *transcript) showResult(data json.RawMessage) {
 	}
 }
 
-// indentStructured returns an answer that is a JSON object or list with one member a line.
+// indentStructured returns an answer that is a JSON object or list with one member per line.
 func indentStructured(answer string) (string, bool) {
 	answer = strings.TrimSpace(answer)
 	if !strings.HasPrefix(answer, "{") && !strings.HasPrefix(answer, "[") {
@@ -212,8 +212,7 @@ func indentStructured(answer string) (string, bool) {
 	return b.String(), true
 }
 
-// show writes an event. An event without a display is shown by its type, and a private
-// one not at all.
+// show writes an event. An event without a display is shown by its type; a private one is hidden.
 func (t *transcript) show(e *display.Event) {
 	d, visible := e.Readable()
 	switch {
@@ -276,7 +275,7 @@ func (t *transcript) showText(speaker string, d *display.Display) {
 	t.endLine()
 }
 
-// toolLine describes a call, or what came of it.
+// toolLine describes a call or its result.
 func toolLine(d *display.Display) string {
 	name := cmp.Or(d.Label, d.Ref)
 	line := strings.TrimSpace(d.Action + " " + name)
@@ -326,7 +325,7 @@ func usageLine(data json.RawMessage) string {
 	return strings.TrimPrefix(summary(&result), "= ")
 }
 
-// joinParts joins the parts of a line that are not empty.
+// joinParts joins the nonempty parts of a line.
 func joinParts(head, tail string) string { return strings.TrimRight(head+" "+tail, " ") }
 
 // writeLine writes a separate line.
@@ -335,7 +334,7 @@ func (t *transcript) writeLine(prefix, format string, args ...any) {
 	t.write(prefix + "> " + oneLine(t.redact(fmt.Sprintf(format, args...))) + "\n")
 }
 
-// endLine ends a line of text that was left open.
+// endLine ends an open line of text.
 func (t *transcript) endLine() {
 	if t.open != "" {
 		t.open = ""

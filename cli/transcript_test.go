@@ -9,13 +9,13 @@ import (
 	"github.com/agentruntime/agentruntime/event/display"
 )
 
-// shownEvent is an event as it is written in a row of a test.
+// shownEvent is an event in a test row.
 type shownEvent struct {
 	typ, data, display string
 	private            bool
 }
 
-// event returns the event, with the display of its type unless the row has one.
+// event returns the event, with its type's default display unless the row has one.
 func (e shownEvent) event(t *testing.T, seq uint64) *display.Event {
 	t.Helper()
 	ev := &display.Event{Seq: seq, Type: e.typ, Visibility: display.Public, Data: json.RawMessage(e.data)}
@@ -93,7 +93,7 @@ func TestTheLinesOfATranscript(t *testing.T) {
 	}
 }
 
-// TestATranscriptEndsWithTheAnswer holds also for turns whose log lacks their texts.
+// TestATranscriptEndsWithTheAnswer also covers turns whose log lacks their texts.
 func TestATranscriptEndsWithTheAnswer(t *testing.T) {
 	t.Parallel()
 	const end = "turn> completed (1 step)\n"

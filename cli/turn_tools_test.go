@@ -19,8 +19,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// bring makes a tool that a turn brings along, in a program that may reach hosts
-// on private networks.
+// bring makes a turn's own tool, in a program that may reach hosts on private networks.
 func bring(t *testing.T, private []string, kind, description string) []resolve.EphemeralTool {
 	t.Helper()
 	c := shipped.Components()
@@ -33,7 +32,7 @@ func bring(t *testing.T, private []string, kind, description string) []resolve.E
 	return made
 }
 
-// quiet drops the output of running tools. They ask nothing else of it.
+// quiet drops the output of running tools. The tools use no other method of it.
 type quiet struct{ tools.Host }
 
 func (quiet) Progress(string) {}
@@ -52,7 +51,7 @@ func say(t *testing.T, made []resolve.EphemeralTool, id, arguments string) (stri
 	return got.Content[0].Text, nil
 }
 
-// loopback is what may be reached in tests.
+// loopback lists the hosts that tests may reach.
 var loopback = []string{"127.0.0.1"}
 
 func TestARunReachesTheAgentThatItNames(t *testing.T) {

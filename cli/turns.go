@@ -52,10 +52,10 @@ be read.`,
 	return cmd
 }
 
-// statuses is a flag that takes states of turns.
+// statuses is a repeatable flag for turn states.
 type statuses []store.Status
 
-// String returns nothing: none is given by default.
+// String returns "": there is no default.
 func (*statuses) String() string { return "" }
 
 // Type names the flag's type in the help text.
@@ -69,7 +69,7 @@ func (*statuses) choices() []string {
 	}
 }
 
-// Set takes one more state.
+// Set adds a state.
 func (s *statuses) Set(value string) error {
 	one := choice{allowed: s.choices()}
 	if err := one.Set(value); err != nil {

@@ -24,14 +24,14 @@ type createOptions struct {
 	session         string
 	tenant, subject string
 	wait            bool
-	// model takes the place of the agent's, unless it is empty.
+	// model replaces the agent's model unless empty.
 	model string
 }
 
 // ownerFlagNames are the flags that ownerFlags adds.
 var ownerFlagNames = []string{"tenant", "subject"}
 
-// ownerFlags adds what says whose something new is.
+// ownerFlags adds the flags that name an owner.
 func ownerFlags(cmd *cobra.Command, tenant, subject *string) {
 	cmd.Flags().StringVar(tenant, "tenant", settings.DefaultTenant, "tenant that owns what is created")
 	cmd.Flags().StringVar(subject, "subject", "cli", "subject of the tenant that owns it")
@@ -101,7 +101,7 @@ func sessionOf(ctx context.Context, in *place, id, agent string) (session *nativ
 		}
 	}
 	session, err = in.CreateSession(ctx, native.CreateSession{ID: id, AgentID: agent})
-	if _, exists := errors.AsType[*store.ExistsError](err); exists { // by another command at the same time
+	if _, exists := errors.AsType[*store.ExistsError](err); exists { // created by a concurrent command
 		if found, missing := in.GetSession(ctx, id); missing == nil {
 			return found, false, nil
 		}
@@ -109,9 +109,8 @@ func sessionOf(ctx context.Context, in *place, id, agent string) (session *nativ
 	return session, true, err
 }
 
-// namedAgent returns the agent that a turn of a command names that has to be given one:
-// none if it is the session's own, so that the turn goes to the agent that has the
-// conversation.
+// namedAgent returns the agent to name in a turn for a command that requires one: empty if it is
+// the session's own, so that the turn goes to the session's current agent.
 func namedAgent(session *native.Session, agent string) string {
 	if agent == session.AgentID {
 		return ""
@@ -119,7 +118,7 @@ func namedAgent(session *native.Session, agent string) string {
 	return agent
 }
 
-// awaitTurn shows a turn that somebody else works on until it has ended.
+// awaitTurn shows a turn run by another process until it has ended.
 func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
 	out := newShow(p.streams, "text", false)
 	out.redact = at.redact
@@ -143,7 +142,7 @@ func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
 	return fmt.Errorf("the turn is %s: %s", t.Status, why(t))
 }
 
-// why says why a turn ended as it did.
+// why describes how a turn ended.
 func why(t *native.Turn) string {
 	if t.Outcome == nil {
 		return "nobody knows why"
@@ -205,8 +204,8 @@ SQLite file.`,
 	return cmd
 }
 
-// countNamed returns 2 if args name a turn and an interaction, and 1 if they name a turn alone, which
-// then follows a file that exists.
+// countNamed returns 2 if args name a turn and an interaction, and 1 if they name only a turn,
+// which then follows an existing file.
 func (t *target) countNamed(args []string) int {
 	if t.server != "" {
 		return min(max(len(args), 1), 2)
@@ -217,13 +216,13 @@ func (t *target) countNamed(args []string) int {
 	return 2
 }
 
-// isPath reports whether there is a file or directory at path.
+// isPath reports whether path is an existing file or directory.
 func isPath(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// resolveFlags adds the flags that give an answer.
+// resolveFlags adds the flags for an answer.
 func (o *resolveOptions) resolveFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.approve, "approve", false, "allow the call once")
 	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "reject the call, and tell the model")
@@ -231,7 +230,7 @@ func (o *resolveOptions) resolveFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.reason, "reason", "", "reason to show to the model")
 }
 
-// check checks that the flags give one answer.
+// check checks that the flags give exactly one answer.
 func (o *resolveOptions) check(cmd *cobra.Command) error {
 	given := 0
 	for _, one := range []bool{o.approve, o.refuse, o.result != ""} {
@@ -287,7 +286,7 @@ func findInteraction(all []native.Interaction, id string) (int, error) {
 	return i, nil
 }
 
-// answer returns the answer to a question that the flags give.
+// answer returns the answer to a question from the flags.
 func (o *resolveOptions) answer(q *interaction.Request) (interaction.Answer, error) {
 	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
 	r := interaction.Answer{Target: q.ID, Action: interaction.Resume, Reason: o.reason}

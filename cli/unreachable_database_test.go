@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
-// lateServer is the command serve with a database that may not be there.
+// lateServer is the command serve with a database that may be unavailable.
 type lateServer struct {
 	url  string
 	said *sharedOutput
@@ -47,7 +47,7 @@ func serveDatabase(t *testing.T, dsn string) *lateServer {
 	return s
 }
 
-// status returns the status of a request; 0 if nobody listens.
+// status returns the status of a request, or 0 if nothing listens.
 func (s *lateServer) status(method, path string) int {
 	req, err := http.NewRequestWithContext(context.Background(), method, s.url+path, strings.NewReader("{}"))
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *lateServer) status(method, path string) int {
 	return resp.StatusCode
 }
 
-// wait waits until something is so.
+// wait waits until a condition holds.
 func (s *lateServer) wait(t *testing.T, what string, isSo func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -78,7 +78,7 @@ func (s *lateServer) wait(t *testing.T, what string, isSo func() bool) {
 	}
 }
 
-// end stops the server as SIGTERM does, and returns its exit code.
+// end stops the server with SIGTERM and returns its exit code.
 func (s *lateServer) end(t *testing.T) int {
 	t.Helper()
 	s.stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// sendAll sends a request of a size over a connection of its own and reads nothing
-// before all of it is sent.
+// sendAll sends a request of the given size over a new connection and reads nothing before all of
+// it is sent.
 func (w *town) sendAll(t *testing.T, path, key string, size int, chunked bool) (*http.Response, error) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.LocalURL(), "http://"))
@@ -51,8 +51,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAClientThatSendsAllFirstReadsWhyItIsRefused sends large bodies to all surfaces:
-// those that are too large, and those that nobody reads because of something else.
+// TestAClientThatSendsAllFirstReadsWhyItIsRefused sends large bodies to all surfaces: bodies that
+// are too large, and bodies left unread because of another error.
 func TestAClientThatSendsAllFirstReadsWhyItIsRefused(t *testing.T) {
 	w := newTown(t)
 	const large = 8 << 20
@@ -88,7 +88,7 @@ func TestAClientThatSendsAllFirstReadsWhyItIsRefused(t *testing.T) {
 	}
 }
 
-// TestABodyThatNobodyAskedForIsNotReadForEver sends more than is read of a body.
+// TestABodyThatNobodyAskedForIsNotReadForEver sends more than the server reads of a body.
 func TestABodyThatNobodyAskedForIsNotReadForEver(t *testing.T) {
 	w := newTown(t)
 	resp, err := w.sendAll(t, annPath+"/agent-runs", annKey, 1<<30, true)

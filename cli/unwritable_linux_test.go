@@ -21,14 +21,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
-// outage makes a store take no writes, and ends that again.
+// outage makes a store reject writes and ends the outage.
 type outage struct {
-	// store is what a configuration says of the store.
+	// store is the store section of a configuration.
 	store      string
 	begin, end func(t *testing.T)
 }
 
-// outages make each store take no writes.
+// outages make each store reject writes.
 var outages = map[string]func(*testing.T) *outage{"a full disk": fullDisk, "a read-only database": readOnlyDatabase}
 
 // fullDisk is a small file system that is filled.
@@ -70,8 +70,8 @@ func fullDisk(t *testing.T) *outage {
 	}
 }
 
-// holdLog reads a file until the test ends, so that the log of the file cannot begin
-// anew: where it does, there is room for writes on a full disk.
+// holdLog keeps a file in a read transaction until the test ends, so that its log cannot restart: a
+// restart would leave room for writes on a full disk.
 func holdLog(t *testing.T, file string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
@@ -94,7 +94,7 @@ func holdLog(t *testing.T, file string) {
 	}
 }
 
-// readOnlyDatabase is a database that becomes read-only and drops its clients.
+// readOnlyDatabase is a database that becomes read-only and disconnects its clients.
 func readOnlyDatabase(t *testing.T) *outage {
 	t.Helper()
 	server := pgtest.Start(t)
@@ -124,8 +124,8 @@ const countingScript = `replies:
 fallback: {text: Hello.}
 `
 
-// TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain takes the room away from a
-// server while a tool of a turn runs, for longer than the lease of the turn.
+// TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain makes a server's store reject writes
+// while a turn's tool runs, for longer than the turn's lease.
 func TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range outages {
@@ -164,7 +164,7 @@ func TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain(t *testing.T) {
 					method, rest, _ := strings.Cut(request, " ")
 					path, body, _ := strings.Cut(rest, " ")
 					got, header, text := s.ask(t, method, path, body)
-					for range 20 { // a connection that was cut off is found out by who uses it next
+					for range 20 { // the next user of a closed connection detects it
 						if strings.Contains(text, "the store cannot be reached") {
 							got, header, text = s.ask(t, method, path, body)
 						}
@@ -208,7 +208,7 @@ func TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain(t *testing.T) {
 
 const runsPath = "/api/v1/workspaces/acme"
 
-// write writes a file of the configuration.
+// write writes a configuration file.
 func (f *serverFleet) write(name, text string) {
 	f.t.Helper()
 	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
@@ -216,7 +216,7 @@ func (f *serverFleet) write(name, text string) {
 	}
 }
 
-// read returns what is in a file; a file that is not there is empty.
+// read returns a file's content, empty if it does not exist.
 func (f *serverFleet) read(name string) string {
 	text, err := os.ReadFile(filepath.Join(f.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -246,14 +246,14 @@ func (v *victim) ask(t *testing.T, method, path, body string) (int, http.Header,
 	return resp.StatusCode, resp.Header, string(text)
 }
 
-// reads matches the requests that write nothing although they are a POST, and probes,
-// clients and methods that are refused for another reason.
+// reads matches POST requests that write nothing, probes, and clients and methods that are rejected
+// for another reason.
 var reads = regexp.MustCompile(`"(GetTask|ListTasks|SubscribeToTask|tasks/get|tasks/resubscribe|Nothing|` +
 	`GetTaskPushNotificationConfig|ListTaskPushNotificationConfigs|tasks/pushNotificationConfig/(get|list)|GetExtendedAgentCard|agent/getAuthenticatedExtendedCard)"|` +
 	`:subscribe|^POST /api/oauth/|^POST /runtime/v1/(tenants/acme/)?(validate|agents/\{agent\}/check-call)|^POST /agents/clerk/(getSnapshot|waitForSnapshot)|^POST /api/v1/agent/harnesses/|^DELETE /a2a/{agent}$|^POST (/api/v1)?/workflow/events|^POST /v1/responses/\{response\}/cancel|/(\{session\}/stop|\{run\}/feedback)$|^GET `)
 
-// TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites puts each request
-// that there is to a server whose database is read-only, and again where it is not.
+// TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites sends every request to a
+// server whose database is read-only, and again to a server whose database is writable.
 func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	out := readOnlyDatabase(t)
@@ -278,7 +278,7 @@ func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testi
 		calls[name] = w.make(t, row.request)
 	}
 	key := bearer(w.token(t, "acme", "ann", w.scopes...))
-	// A connection that was cut off is found out by who uses it next.
+	// The next user of a closed connection detects it.
 	put := func(q *question) (got heard) {
 		v := visit{town: w, asked: q.asked, made: q.made}
 		waitUntil(t, "the database is reached by "+q.asked.request, func() bool {
@@ -299,7 +299,7 @@ func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testi
 		}
 		got := put(q)
 		refused := strings.Contains(got.body, "takes no writes")
-		// A request that is wrong in itself is refused as ever.
+		// An invalid request is rejected as usual.
 		switch reading := reads.MatchString(q.asked.request) || q.asked.owner == http.StatusBadRequest || q.asked.owner == http.StatusNotFound; {
 		case reading && (refused || got.status != q.asked.owner):
 			t.Errorf("%s, which writes nothing, is told %d: %s", q.asked.request, got.status, got.body)
@@ -338,7 +338,7 @@ func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testi
 	}
 }
 
-// waitUntil waits until something holds.
+// waitUntil waits until a condition holds.
 func waitUntil(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

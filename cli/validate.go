@@ -23,7 +23,7 @@ type validateOptions struct {
 	online bool
 	agent  string
 	tenant tenantFlags
-	// overlay is the file with an overlay of a tenant, and tenantName whose it is.
+	// overlay is the file with a tenant's overlay, and tenantName that tenant.
 	overlay, tenantName string
 }
 
@@ -61,7 +61,8 @@ read.`,
 	return cmd
 }
 
-// maxDocument bounds a configuration on standard input, in bytes. It is more than one may have.
+// maxDocument limits a configuration on standard input, in bytes. It exceeds the limit of a
+// configuration.
 const maxDocument = 8 << 20
 
 // withDocument returns the program with the configuration on standard input, if files name it.
@@ -80,7 +81,7 @@ func (p *program) withDocument(ctx context.Context, files []string) (*program, e
 
 func validate(ctx context.Context, p *program, files []string, o *validateOptions) error {
 	logger, log := zap.NewNop(), newLogOutput(p.err, &choice{value: logText})
-	if o.online { // shows what programs write when they fail
+	if o.online { // shows output of failing programs
 		logger = newCommandLogger(log, false)
 		defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	}
@@ -130,7 +131,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 	return nil
 }
 
-// overlayReport returns the report about the overlay of a tenant over files that are valid.
+// overlayReport returns the report about a tenant's overlay over valid files.
 func (p *program) overlayReport(ctx context.Context, l *loaded, rev *registry.Revision, o *validateOptions) (report *diag.Report, err error) {
 	data, err := os.ReadFile(o.overlay)
 	if err != nil {
@@ -148,7 +149,7 @@ func (p *program) overlayReport(ctx context.Context, l *loaded, rev *registry.Re
 	return report, nil
 }
 
-// within reports whether a path is another one or lies below it.
+// within reports whether a path equals another one or lies below it.
 func within(path, above string) bool {
 	rest, ok := strings.CutPrefix(path, above)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -36,9 +36,9 @@ func newVersion(p *program) *cobra.Command {
 	return cmd
 }
 
-// addVersionFlag adds --version to the root command, which without it or a command
-// shows its help. Cobra's own flag would take a text/template, and a template
-// makes the linker keep every exported method of the program.
+// addVersionFlag adds --version to the root command, which shows its help without it or a command.
+// Cobra's own flag would use text/template, which makes the linker keep every exported method of
+// the program.
 func addVersionFlag(root *cobra.Command, p *program) {
 	wanted := root.Flags().Bool("version", false, "print version, commit and Go version")
 	showHelp := root.HelpFunc()
@@ -51,7 +51,7 @@ func addVersionFlag(root *cobra.Command, p *program) {
 	})
 }
 
-// text writes it as a line, for a command of that name.
+// text writes the version as one line for the version command.
 func (b buildInfo) text(command string) string {
 	return fmt.Sprintf("%s %s (commit %s, %s)\n", command, b.Version, b.Commit, b.Go)
 }

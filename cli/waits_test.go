@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// peerThatAsks is the configuration of a server whose agent needs leave to pay.
+// peerThatAsks is the configuration of a server whose agent needs approval to pay.
 const peerThatAsks = `version: 1
 providers:
   once: {type: scripted, script: ./once.yaml}
@@ -42,9 +42,8 @@ const pays = `replies:
   - text: It is paid.
 `
 
-// waitingConfig is a configuration whose agents wait, each for something else. Its
-// variables are the addresses of a server of this program, and of one that listens
-// and says nothing.
+// waitingConfig is a configuration whose agents each wait for something else. Its variables are the
+// addresses of a server of this program and of a silent server.
 const waitingConfig = `version: 1
 providers:
   silent: {type: scripted, script: ./silent.yaml}
@@ -100,8 +99,7 @@ func filesIn(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// fakePeer asks a question of every message, and counts the tasks that are
-// canceled.
+// fakePeer answers every message with a question and counts the canceled tasks.
 type fakePeer struct {
 	mu       sync.Mutex
 	asked    int
@@ -143,7 +141,7 @@ func (p *fakePeer) counts() (asked, canceled int) {
 	return p.asked, p.canceled
 }
 
-// mute returns the address of a server that takes connections and says nothing.
+// mute returns the address of a server that accepts connections and sends nothing.
 func mute(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -154,8 +152,7 @@ func mute(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// standing is a server of this program with an agent that asks, and the tasks that
-// it was given.
+// standing is a server of this program with an agent that asks, and its tasks.
 func standing(t *testing.T) *victim {
 	t.Helper()
 	f := &serverFleet{t: t, dir: filesIn(t, map[string]string{"config.yaml": peerThatAsks, "once.yaml": pays})}
@@ -180,20 +177,20 @@ func tasks(t *testing.T, server string) string {
 	return strings.Join(states, " ")
 }
 
-// mostCPU bounds what a command may use of a processor, start included. One that
-// spins for the seconds that it is left waiting uses more.
+// mostCPU limits the CPU time of a command, including startup. A command that busy-waits for these
+// seconds uses more.
 const mostCPU = 3 * time.Second
 
-// Whatever a turn waits for, and wherever its answer would come from, a signal ends the
-// command: soon, with code 130, one terminal event and no busy waiting, and with
-// nothing left running at a peer.
+// Whatever a turn waits for, and wherever its answer would come from, a signal ends the command:
+// soon, with code 130, one terminal event and no busy waiting, and with no task left running at a
+// peer.
 func TestASignalEndsACommandWhateverItsTurnWaitsFor(t *testing.T) {
 	peer := standing(t)
 	for _, test := range []struct {
 		agent string
-		// after is the event from which on the turn waits.
+		// after is the event after which the turn waits.
 		after string
-		// answered is set when somebody would have to answer.
+		// answered is set if the turn needs an answer.
 		answered bool
 	}{
 		{"model", "step_start", false},
@@ -265,7 +262,7 @@ func TestASignalEndsACommandWhateverItsTurnWaitsFor(t *testing.T) {
 	}
 }
 
-// readUntil reads lines until one has a text.
+// readUntil reads lines until one contains a text.
 func readUntil(t *testing.T, out io.Reader, text string, stderr *bytes.Buffer) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
@@ -284,9 +281,8 @@ func readUntil(t *testing.T, out io.Reader, text string, stderr *bytes.Buffer) *
 	}
 }
 
-// A question of a remote agent is answered like one of a local agent, whichever way the
-// answers come; where nobody can be asked the command fails, names what the turn waits
-// for, and leaves no task at the peer.
+// A remote agent's question is answered like a local agent's, however the answers arrive; if no
+// answer is possible the command fails, names the awaited answer, and leaves no task at the peer.
 func TestAPeerThatAsksIsAnsweredAsAnAgentHere(t *testing.T) {
 	peer := standing(t)
 	for _, agent := range []string{"person", "peer"} {
@@ -294,7 +290,7 @@ func TestAPeerThatAsksIsAnsweredAsAnAgentHere(t *testing.T) {
 			approve, in string
 			code        int
 			out, err    string
-			// task is what becomes of the peer's task.
+			// task is the outcome of the peer's task.
 			task string
 		}{
 			{"yes", "", 0, "It is paid.\n", "  yes\n", "succeeded"},

@@ -6,27 +6,26 @@ import (
 	"go.uber.org/zap"
 )
 
-// warnings logs the warnings of the configuration in use, each once: again only
-// after it was gone. It belongs to the goroutine that publishes.
+// warnings logs the current configuration's warnings, each once: again only after it had
+// disappeared. It belongs to the publishing goroutine.
 type warnings struct {
 	logger *zap.Logger
-	// current is the configuration in use; nil before there is one.
+	// current is the current configuration; nil before the first.
 	current *loaded
 	known   map[diag.Identity]bool
-	// paused is set while a configuration takes the place of the one in use: what
-	// publishing finds then is part of what replace is given.
+	// paused is set while a configuration replaces the current one: replace then receives the
+	// findings of publishing.
 	paused bool
 }
 
-// replace makes a configuration that was proved the one in use.
+// replace makes a checked configuration the current one.
 func (w *warnings) replace(l *loaded) {
 	before := w.known
 	w.current, w.known = l, make(map[diag.Identity]bool)
 	w.log(l.proved, before)
 }
 
-// add logs the diagnostics of publishing while the configuration stays the same, as
-// when peers have other agents.
+// add logs diagnostics of publishing an unchanged configuration, such as changed agents of peers.
 func (w *warnings) add(list diag.List) {
 	if w.paused || w.current == nil {
 		return
@@ -34,7 +33,7 @@ func (w *warnings) add(list diag.List) {
 	w.log(w.current.file.Complete(nil, list), w.known)
 }
 
-// log logs the warnings that were not known before.
+// log logs the new warnings.
 func (w *warnings) log(list diag.List, before map[diag.Identity]bool) {
 	var fresh diag.List
 	for i := range list {

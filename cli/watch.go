@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// watchInterval is how often files are looked at.
+	// watchInterval is the interval between checks of the files.
 	watchInterval = time.Second
-	// maxWatched limits how much of a file is read, in bytes.
+	// maxWatched limits the bytes read of a file.
 	maxWatched = 16 << 20
 )
 
@@ -27,15 +27,15 @@ type watch struct {
 	known, seen map[string]fingerprint
 }
 
-// newWatch returns a watch that knows the files as they are.
+// newWatch returns a watch that accepts the files' current content.
 func newWatch(files []string) *watch {
 	w := &watch{known: make(map[string]fingerprint, len(files))}
 	w.follow(files)
 	return w
 }
 
-// follow makes the watch look at these files from now on. It knows those that it
-// has not looked at before as they are, so it is called before they are read.
+// follow makes the watch observe the given files. It accepts the current content of files it did
+// not observe before, so call it before reading them.
 func (w *watch) follow(files []string) {
 	known := make(map[string]fingerprint, len(files))
 	for _, name := range files {
@@ -49,7 +49,7 @@ func (w *watch) follow(files []string) {
 	w.seen = maps.Clone(known)
 }
 
-// accept takes the files as they are now for those that count.
+// accept accepts the files' current content.
 func (w *watch) accept() {
 	for name := range w.known {
 		w.known[name] = look(name)
@@ -57,8 +57,8 @@ func (w *watch) accept() {
 	w.seen = maps.Clone(w.known)
 }
 
-// changed looks at the files, and reports whether they have changed and are left
-// alone since the look before: a file may be written in parts.
+// changed checks the files and reports whether they have changed but not since the previous check:
+// a file may be written in parts.
 func (w *watch) changed() bool {
 	before := w.seen
 	w.seen = make(map[string]fingerprint, len(w.known))

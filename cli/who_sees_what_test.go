@@ -20,7 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
-// viewers are the callers of the table, in the order of its columns, with their keys.
+// viewers are the callers in the table, in column order, with their keys.
 var viewers = []struct{ name, tenant, key string }{
 	{"no key", "acme", ""},
 	{"runs", "acme", annKey},
@@ -32,14 +32,14 @@ var viewers = []struct{ name, tenant, key string }{
 	{"config:read", "ops", "ark_operator-operator"},
 }
 
-// acmeDocument is the overlay of a tenant.
+// acmeDocument is a tenant's overlay.
 const acmeDocument = `{"document": {"version": 1,
 	"agents": {"id-own": {"extends": "clerk", "description": "@", "system_prompt": "@"}},
 	"tools": {"id-crm": {"type": "http", "description": "@", "url": "https://@.example", "headers": {"X-H": "${tenant.SECRET}"}}},
 	"patches": {"agents": {"clerk": {"description": "@", "system_prompt": "@"}}}}}`
 
-// TestWhoSeesWhichField plants a text in every field, calls every route as every viewer,
-// and searches what they get.
+// TestWhoSeesWhichField plants a text in every field, calls every route as every viewer, and
+// searches the responses.
 func TestWhoSeesWhichField(t *testing.T) {
 	withoutOpenTelemetry(t)
 	collected := newCollector(t)
@@ -50,7 +50,7 @@ func TestWhoSeesWhichField(t *testing.T) {
 	})
 	peerURL := []string{"http://peer.invalid", peer.URL}
 	w := newTownOf(t, c.document, peerURL...)
-	seen := map[string]map[string]bool{} // the fields that each viewer sees
+	seen := map[string]map[string]bool{} // the fields seen by each viewer
 	note := func(viewer, text string) {
 		for _, canary := range c.in(text) {
 			if seen[c.fields[canary]] == nil {
@@ -70,7 +70,7 @@ func TestWhoSeesWhichField(t *testing.T) {
 	}
 	made := w.make(t, strings.Join(slices.Collect(maps.Keys(makers)), ""))
 	requests := w.allRequests(t, operator, overlayHash)
-	slices.SortStableFunc(requests, func(a, b string) int { // what changes nothing comes first
+	slices.SortStableFunc(requests, func(a, b string) int { // read-only requests first
 		return strings.Compare(b[:1], a[:1])
 	})
 	for _, v := range viewers {
@@ -132,7 +132,7 @@ func TestWhoSeesWhichField(t *testing.T) {
 	})
 }
 
-// TestPublicURLsMustNotHoldSecrets covers every URL that callers without a key see.
+// TestPublicURLsMustNotHoldSecrets covers every URL visible to callers without a key.
 func TestPublicURLsMustNotHoldSecrets(t *testing.T) {
 	c := plantCanaries(t)
 	t.Setenv("HIDDEN", "a secret of a variable")
@@ -158,7 +158,7 @@ func TestPublicURLsMustNotHoldSecrets(t *testing.T) {
 	}
 }
 
-// seenBy notes a text that a viewer sees.
+// seenBy records a text seen by a viewer.
 type seenBy func(viewer, text string)
 
 // callAllMethods calls every gRPC method of the A2A services as every viewer.
@@ -180,7 +180,7 @@ func (w *town) callAllMethods(t *testing.T, c *canaries, made things, note seenB
 	}
 }
 
-// runAllCommands runs the commands that print what the server has as every viewer.
+// runAllCommands runs the commands that print server data as every viewer.
 func (w *town) runAllCommands(t *testing.T, c *canaries, note seenBy) {
 	t.Helper()
 	for _, v := range viewers {
@@ -225,7 +225,7 @@ func runFileCommands(t *testing.T, document string, c *canaries) {
 	}
 }
 
-// runLine runs a command and returns all that it prints.
+// runLine runs a command and returns its whole output.
 func runLine(t *testing.T, line string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -235,7 +235,7 @@ func runLine(t *testing.T, line string) string {
 	return out.String()
 }
 
-// without removes the canaries of a request from what it returned: the caller knows them.
+// without removes a request's canaries from its response: the caller knows them.
 func (c *canaries) without(text, request string) string {
 	for _, canary := range c.in(request) {
 		text = strings.ReplaceAll(text, canary, "")
@@ -314,7 +314,7 @@ func (w *town) readMCP(t *testing.T, note seenBy) {
 	}
 }
 
-// allRequests returns the requests of all routes, and those for every entry and revision.
+// allRequests returns the requests of all routes, including requests for every entry and revision.
 func (w *town) allRequests(t *testing.T, operator http.Header, overlay string) []string {
 	t.Helper()
 	var all []string
@@ -351,7 +351,7 @@ func (w *town) allRequests(t *testing.T, operator http.Header, overlay string) [
 	return append(all, "GET /workflow/schedules?limit=1000", "GET /workflow/event-triggers?limit=1000")
 }
 
-// turnOf lets an agent work on a turn and returns all that its caller gets of it.
+// turnOf runs a turn of an agent and returns everything its caller receives.
 func (w *town) turnOf(t *testing.T, agent string, header http.Header) []string {
 	t.Helper()
 	session := w.ask(t, http.MethodPost, "/runtime/v1/sessions", fmt.Sprintf(`{"agent_id":%q}`, agent), header)

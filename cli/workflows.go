@@ -38,13 +38,13 @@ Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usa
 	return cmd
 }
 
-// flows makes the commands about workflows at a server.
+// flows creates the commands for a server's workflows.
 type flows struct {
 	*program
 	at *serverFlags
 }
 
-// flowClient is a client of a server, and how its answers are shown.
+// flowClient is a server's client and its output settings.
 type flowClient struct {
 	*workflows.Client
 	redact func(string) string
@@ -60,16 +60,16 @@ func (f *flows) reach(cmd *cobra.Command, do func(ctx context.Context, c *flowCl
 	})
 }
 
-// fields is a flag that takes the members of a JSON object: NAME=TEXT or NAME:=JSON.
+// fields is a repeatable flag for members of a JSON object: NAME=TEXT or NAME:=JSON.
 type fields map[string]json.RawMessage
 
-// String returns nothing: none is given by default.
+// String returns "": there is no default.
 func (*fields) String() string { return "" }
 
 // Type names the value in the help.
 func (*fields) Type() string { return "name=value" }
 
-// Set adds one more member.
+// Set adds a member.
 func (f *fields) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	name, isJSON := strings.CutSuffix(name, ":")
@@ -92,7 +92,7 @@ func (f *fields) Set(text string) error {
 	return nil
 }
 
-// maxTarget bounds a file with a target, an input or the data of an event, in bytes.
+// maxTarget limits a file with a target, an input or event data, in bytes.
 const maxTarget = 1 << 20
 
 // readJSON reads a file with JSON, or standard input for "-".
@@ -118,8 +118,7 @@ func (f *flows) readJSON(flag, path string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// objectOf returns what flags give as an object: their members, or a file; nil if neither
-// is given.
+// objectOf returns the object given by flags, as members or a file; nil if neither is given.
 func (f *flows) objectOf(cmd *cobra.Command, members fields, fileFlag, path string) (json.RawMessage, error) {
 	switch {
 	case path != "" && members != nil:
@@ -179,7 +178,7 @@ started. An event with the source and ID of an earlier event starts no run.`,
 	return cmd
 }
 
-// completeEvent reads the parts of an event that are more than a text.
+// completeEvent reads the non-text parts of an event.
 func (f *flows) completeEvent(cmd *cobra.Command, o *publishOptions) (err error) {
 	if o.at != "" {
 		if o.event.Time, err = time.Parse(time.RFC3339, o.at); err != nil {
@@ -191,7 +190,7 @@ func (f *flows) completeEvent(cmd *cobra.Command, o *publishOptions) (err error)
 	return err
 }
 
-// showPublishedEvent shows an event that was published.
+// showPublishedEvent shows a published event.
 func (f *flows) showPublishedEvent(out *workflows.Published, format string, redact func(string) string) error {
 	if format == "json" {
 		return writeRedacted(f.out, out, redact)

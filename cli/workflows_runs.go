@@ -75,7 +75,7 @@ func runRows(list []*workflows.RunView) [][]string {
 	return rows
 }
 
-// triggerText returns what began a run, as lists show it.
+// triggerText returns a run's trigger for lists.
 func triggerText(t *workflows.Trigger) string {
 	if id := cmp.Or(t.ScheduleID, t.TriggerID); id != "" {
 		return t.Kind + ":" + id
@@ -131,12 +131,12 @@ type runText struct {
 	redact func(string) string
 }
 
-// addLine adds a line whose values may hold anything.
+// addLine adds a line whose values may contain any text.
 func (t *runText) addLine(format string, args ...any) {
 	t.WriteString(strings.TrimRight(oneLine(t.redact(fmt.Sprintf(format, args...))), " ") + "\n")
 }
 
-// addRow adds a name and a value, unless that is empty.
+// addRow adds a name and a value unless the value is empty.
 func (t *runText) addRow(indent, name, value string) {
 	if value != "" {
 		t.addLine("%s%-9s %s", indent, name, value)
@@ -213,7 +213,7 @@ func compactJSON(raw json.RawMessage) string {
 	return string(data)
 }
 
-// tookText returns how long something took; empty if it has not ended.
+// tookText returns a duration; empty if it has not ended.
 func tookText(from, to time.Time) string {
 	if from.IsZero() || to.IsZero() {
 		return ""
@@ -230,7 +230,7 @@ func (c costs) add(one *event.Cost) {
 	}
 }
 
-// usageText returns tokens and money in words; empty if nothing was used.
+// usageText describes tokens and cost in words; empty if there was no usage.
 func usageText(u *event.Usage, cost costs) string {
 	var parts []string
 	if n := u.Input + u.Output; n > 0 {

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// startWords name a kind of what starts workflows.
+// startWords are the words for a kind of start.
 type startWords struct {
 	kind workflows.Kind
-	// command is the name of the command, noun one of them, and short its help.
+	// command is the command's name, noun the singular, and short the help.
 	command, noun, short string
 }
 
@@ -86,7 +86,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// timeText returns a time, or a dash for none.
+// timeText returns a time, or a dash if it is zero.
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -94,7 +94,7 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// createdText returns when a start was created; declared ones have no time.
+// createdText returns the creation time of a start; declared ones have none.
 func createdText(s *workflows.Start) string {
 	if s.Declared {
 		return "declared"
@@ -250,7 +250,7 @@ steps, use --target-file.`,
 	return cmd
 }
 
-// startOptions are the flags of what makes and changes schedules and triggers.
+// startOptions are the flags for creating and changing schedules and triggers.
 type startOptions struct {
 	id, cron, zone, missed, inputFile string
 	input                             fields
@@ -260,7 +260,7 @@ type startOptions struct {
 	paused, unpaused, clearInput      bool
 }
 
-// startFlags adds the flags that a kind has.
+// startFlags adds the flags of a kind.
 func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 	flags := cmd.Flags()
 	if k == workflows.Schedules {
@@ -280,7 +280,7 @@ func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 	o.target.targetFlags(cmd)
 }
 
-// apply changes in a request what flags name.
+// apply applies the set flags to a request.
 func (o *startOptions) apply(cmd *cobra.Command, f *flows, req *workflows.StartRequest) error {
 	changed := cmd.Flags().Changed
 	for name, to := range map[string]struct {
@@ -307,7 +307,7 @@ func (o *startOptions) apply(cmd *cobra.Command, f *flows, req *workflows.StartR
 	return o.target.apply(cmd, f, &req.Target)
 }
 
-// applyMatch changes which events match.
+// applyMatch changes the event filter.
 func (o *startOptions) applyMatch(changed func(string) bool, req *workflows.StartRequest) {
 	if req.Match == nil {
 		req.Match = new(workflows.Match)
@@ -343,10 +343,10 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 	excludeFlags(cmd, "param", "prompt")
 }
 
-// errManySteps refuses flags that name a part of a target.
+// errManySteps rejects flags that change a part of a target.
 var errManySteps = errors.New("--param needs a target with a single call, and --prompt one with a single turn; --target-file replaces any target")
 
-// apply changes a target as the flags name it.
+// apply applies the flags to a target.
 func (o *targetOptions) apply(cmd *cobra.Command, f *flows, t *workflows.Target) error {
 	changed := cmd.Flags().Changed
 	if o.file != "" {
@@ -383,7 +383,7 @@ func (o *targetOptions) apply(cmd *cobra.Command, f *flows, t *workflows.Target)
 	return err
 }
 
-// soleStep returns the call or the turn that is all of a target.
+// soleStep returns the single call or turn of a target.
 func soleStep(t *workflows.Target) (*workflows.Tool, *workflows.Agent) {
 	if len(t.Steps) == 1 {
 		return t.Steps[0].Tool, t.Steps[0].Agent

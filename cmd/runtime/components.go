@@ -5,6 +5,5 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 )
 
-// components returns the list of components that this command is built with:
-// all that ship.
+// components returns this command's components: all that ship.
 func components() app.Components { return shipped.Components() }
