@@ -21,8 +21,7 @@ func agentOf(t *testing.T, fields string) (*spec.Agent, diag.List) {
 	return f.Agents[0], list
 }
 
-// Each way in which a guard, a form, a handoff or a context policy may be
-// written, and what it means.
+// Each form of a guard, an output schema, a handoff or a context policy, and its meaning.
 func TestFieldsOfAgents(t *testing.T) {
 	t.Parallel()
 	for fields, set := range map[string]func(*spec.Agent){
@@ -84,7 +83,7 @@ func TestFieldsOfAgents(t *testing.T) {
 	}
 }
 
-// What may be set for all agents is read like what one agent sets.
+// Fields set for all agents are read like an agent's own fields.
 func TestFieldsOfDefaults(t *testing.T) {
 	t.Parallel()
 	f, list := parseDocument(t, lines(
@@ -113,7 +112,7 @@ func TestFieldsOfDefaults(t *testing.T) {
 	}
 }
 
-// What cannot be meant, at its place, with what helps.
+// Invalid fields, reported at their positions with a hint.
 func TestWrongFieldsOfAgents(t *testing.T) {
 	t.Parallel()
 	for fields, want := range map[string][]string{
@@ -169,8 +168,8 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 	}
 }
 
-// A field that is there under a misspelled name is not missing, neither for the
-// loader nor for those who look at what it read.
+// A field with a misspelled name is not missing, neither for the loader nor for readers of its
+// result.
 func TestAMisspelledFieldIsNotMissing(t *testing.T) {
 	t.Parallel()
 	text := lines(
@@ -197,7 +196,7 @@ func TestAMisspelledFieldIsNotMissing(t *testing.T) {
 	}
 }
 
-// A form as large as one may be is read, one byte more is refused at its place.
+// A schema of the maximum size is read; one byte more is rejected at its position.
 func TestALargeFormIsRefused(t *testing.T) {
 	t.Parallel()
 	for size, wrong := range map[int]bool{32 << 10: false, 32<<10 + 1: true} {

@@ -8,8 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 )
 
-// large returns a configuration of many agents and tools, as a generator might
-// write it.
+// large returns a configuration of many agents and tools, as from a generator.
 func large(agents, tools int) []byte {
 	var out strings.Builder
 	out.WriteString("version: 1\nproviders:\n  p: {type: vendor, api_key: \"${KEY}\"}\nmodels:\n  m: {provider_id: p, upstream_model: x}\ntools:\n")

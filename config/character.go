@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// invisible are the characters that look like a space, or like nothing.
+// invisible are the characters that look like a space or are invisible.
 var invisible = map[rune]string{
 	'\t': "tab", 0xA0: "no-break space", 0xAD: "soft hyphen", 0x1680: "ogham space mark", 0x180E: "mongolian vowel separator",
 	0x2000: "en quad", 0x2001: "em quad", 0x2002: "en space", 0x2003: "em space", 0x2004: "three-per-em space",
@@ -38,8 +38,7 @@ var lookalikes = map[string]struct {
 	"Greek":    {[]rune("αικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"), "aiknoptuxABEZHIKMNOPTYX"},
 }
 
-// latinLookalike returns the script of a letter that looks like a Latin one, and the
-// Latin letter.
+// latinLookalike returns a letter's script and the Latin letter that it resembles.
 func latinLookalike(r rune) (script string, latin rune) {
 	if r >= 0xFF21 && r <= 0xFF5A {
 		return "fullwidth", r - 0xFF21 + 'A'
@@ -54,8 +53,8 @@ func latinLookalike(r rune) (script string, latin rune) {
 	return "", 0
 }
 
-// nameCharacters names, in the hints of diagnostics, the characters at their places
-// that look like others: they may be the mistake, and are hard to find otherwise.
+// nameCharacters names lookalike characters in the hints of diagnostics at their positions: they
+// may be the mistake and are otherwise hard to find.
 func (f *File) nameCharacters(list diag.List) {
 	for i := range list {
 		d := &list[i]
@@ -86,8 +85,8 @@ func joinHints(first, second string) string {
 	}
 }
 
-// oddCharacter looks for such a character at the place of a diagnostic: in the text
-// that it marks, or, if that cannot be parsed, in the whole line and the one before.
+// oddCharacter looks for such a character at a diagnostic's position: in the marked text, or, if
+// that cannot be parsed, in the whole line and the one before.
 func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 	if d.Column > maxColumn {
 		return ""
@@ -109,11 +108,11 @@ func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 	return ""
 }
 
-// maxColumn bounds the columns up to which lines are looked at: nobody reads
-// further, and a file may be one line.
+// maxColumn limits the examined columns of a line: nobody reads further, and a file may be a single
+// line.
 const maxColumn = 1000
 
-// lineText returns a line as editors count them, up to the part that is looked at.
+// lineText returns a line, counted as in editors, up to the examined limit.
 func (doc *document) lineText(n int) string {
 	x := doc.lines()
 	if n < 1 || n > len(x.shown) {
@@ -138,8 +137,8 @@ func splitRunes(text string, n int) (kept, rest string) {
 	return text[:len(text)-len(rest)], rest
 }
 
-// maxToken bounds, in bytes, the texts in which letters of other scripts are looked
-// for: ids and names are short.
+// maxToken limits, in bytes, the texts to search for letters of other scripts: ids and names are
+// short.
 const maxToken = 200
 
 // nameOddCharacter names the first odd character of a text that begins at a column. In a line
@@ -168,15 +167,15 @@ func nameOddCharacter(text string, column int, line bool) string {
 	return ""
 }
 
-// startsTypeset reports whether a text begins with a character of typography.
+// startsTypeset reports whether a text begins with a typographic character.
 func startsTypeset(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	_, typed := typographic[r]
 	return typed || len(text) <= maxToken && !strings.Contains(text, " ")
 }
 
-// isDisguised reports whether a text reads as an ASCII word, but is not: it has
-// letters of other scripts, and all of them look like Latin ones.
+// isDisguised reports whether a text looks like an ASCII word but is not: it has letters of other
+// scripts, all of which look like Latin ones.
 func isDisguised(text string) bool {
 	found := false
 	for _, r := range text {

@@ -7,11 +7,9 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// Complete brings together what loading the file and building it found, in the
-// order in which it is displayed. Each diagnostic gets its place in the files from
-// its path. What building found only because loading had found something is
-// left out, as are repetitions. Values that must not be shown are taken out of
-// the texts, and what comments in the files silence is left out.
+// Complete merges the findings of loading and building, in display order. Each diagnostic gets its
+// position in the files from its path. Consequences of loading errors and repetitions are dropped.
+// Secret values are removed from the texts, and diagnostics suppressed by comments are dropped.
 func (f *File) Complete(load, build diag.List) diag.List {
 	if f.isEdited() {
 		return f.completeEdited(build)
@@ -20,9 +18,8 @@ func (f *File) Complete(load, build diag.List) diag.List {
 	return shown
 }
 
-// CompleteAll is Complete for a check of all that the files define: it returns what
-// comments silence as well, and reports the comments that are wrong or silence
-// nothing.
+// CompleteAll is Complete for a check of everything that the files define: it also returns
+// suppressed diagnostics, and reports comments that are wrong or suppress nothing.
 func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed) {
 	all := f.mergeFindings(load, build)
 	shown, suppressed, used := f.applyIgnores(all)
@@ -35,12 +32,12 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 	return shown, suppressed
 }
 
-// mergeFindings is Complete without regard to comments.
+// mergeFindings is Complete without handling comments.
 func (f *File) mergeFindings(load, build diag.List) diag.List {
 	causes := newCauses(load)
 	causes.meant = f.meant
 	for id := range f.unextended {
-		causes.below[diag.Key("agents", id)] = true // what it may inherit is not known
+		causes.below[diag.Key("agents", id)] = true // its inheritance is unknown
 	}
 	causes.addMissingRegistries(f.root)
 	list := slices.Clone(load)
@@ -60,9 +57,8 @@ func (f *File) mergeFindings(load, build diag.List) diag.List {
 	return list
 }
 
-// onePerPlace drops diagnostics that repeat another one at the same place of a file
-// under a different path: a mistake in an anchored value is one mistake, however
-// often the anchor is used.
+// onePerPlace drops diagnostics that repeat another one at the same file position under a different
+// path: a mistake in an anchored value is one mistake, however often the anchor is used.
 func onePerPlace(list diag.List) diag.List {
 	type key struct {
 		code    diag.Code
@@ -89,7 +85,7 @@ func onePerPlace(list diag.List) diag.List {
 	return out
 }
 
-// fillSpans fills in the places that a diagnostic does not have yet.
+// fillSpans fills in a diagnostic's missing positions.
 func (f *File) fillSpans(d *diag.Diagnostic) {
 	if d.Line == 0 && d.Path != "" {
 		if span, ok := f.locateSpan(placeCode(d), d.Path); ok {
@@ -118,15 +114,14 @@ func placeCode(d *diag.Diagnostic) diag.Code {
 	return d.Code
 }
 
-// causes are the places where loading found something that what comes later
-// may follow from.
+// causes are the places of loading findings that later findings may follow from.
 type causes struct {
-	// at are the places themselves, and below those whose value is at fault.
+	// at are the places themselves, and below those with a faulty value.
 	at, below map[string]bool
-	// inside are the fields that contain such a place, and entries of
-	// registries of components with a variable that is not set.
+	// inside are the fields that contain such a place, and component entries with an unset
+	// variable.
 	inside map[string]bool
-	// meant are the fields that are there under a misspelled name.
+	// meant are the fields that are present under a misspelled name.
 	meant map[string]bool
 	consequences
 }
@@ -161,7 +156,7 @@ func (c *causes) addEnclosingFields(path string, unset bool) {
 	case segments[0].Key == "defaults", settingNamed(segments[0].Key) != nil:
 		from = 2
 	case unset && (segments[0].Key == "providers" || segments[0].Key == "tools" || segments[0].Key == "plugins"):
-		from = 2 // making the component of an empty value may fail as a whole
+		from = 2 // creating a component from an empty value may fail entirely
 	}
 	for n := from; n < len(segments); n++ {
 		c.inside[joinPath(segments[:n])] = true
@@ -180,8 +175,7 @@ func joinPath(segments []diag.Segment) string {
 	return path
 }
 
-// coversFinding reports whether a diagnostic of building only repeats, or follows
-// from, one of loading.
+// coversFinding reports whether a building diagnostic repeats or follows from a loading diagnostic.
 func (c *causes) coversFinding(d diag.Diagnostic) bool {
 	if d.Path == "" {
 		return false
@@ -228,13 +222,13 @@ func repeatsFinding(one diag.Diagnostic, before diag.List, base string) bool {
 	for i := range before {
 		b := &before[i]
 		switch {
-		case b.Code == diag.PlainSecret, b.Code == diag.NoEffect, b.Code == diag.MissingDirectory: // nothing follows from how a text is written
+		case b.Code == diag.PlainSecret, b.Code == diag.NoEffect, b.Code == diag.MissingDirectory: // a text's spelling has no consequences
 		case b.Path != base && !isBelow(b.Path, base):
 		case b.Path == one.Path, one.Path == base, one.Code != diag.InvalidID && isBelow(b.Path, one.Path),
 			!b.Code.MarksKey() && isBelow(one.Path, b.Path):
 			return true
 		case one.Code == diag.MissingField && b.Path == diag.Key(base, "endpoint"):
-			return true // what an agent needs depends on its endpoint
+			return true // an agent's needs depend on its endpoint
 		}
 	}
 	return false

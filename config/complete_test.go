@@ -47,7 +47,7 @@ func TestComplete(t *testing.T) {
 		diag.New(diag.InvalidValue, "", "no place"),
 		// repetitions
 		diag.New(diag.ModelNotFound, "agents.a.model_id", "no model nowhere").ForAgent("a"),
-		// follow from what loading found
+		// follow from the loader's findings
 		diag.New(diag.AgentNotFound, "agents.a.delegates[0]", "no agent"),
 		diag.New(diag.AgentNotFound, "agents.a.delegates", "an agent is missing"),
 		diag.New(diag.InvalidID, `models["bad id"]`, "again"),
@@ -82,8 +82,7 @@ func TestCompleteAmbiguousModel(t *testing.T) {
 	t.Parallel()
 	f, load := parseDocument(t, "version: 1\nmodels: {m: {provider_id: p, upstream_model: x}}\nmodel_pools: {m: {members: [{model_id: n}]}}\nagents: {a: {model_id: m}}\n")
 	list := f.Complete(load, diag.List{diag.New(diag.AmbiguousModel, "agents.a.model_id", "m is both")})
-	// The definition is wrong, and so is what refers to it: these are two places
-	// to look at.
+	// Both the definition and the reference are wrong: these are two places to look at.
 	if len(list) != 2 || list[0].Code != diag.DuplicateID || list[1].Code != diag.AmbiguousModel {
 		t.Fatal(shows(list))
 	}

@@ -45,36 +45,34 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// Version is the one version of the file format that this package reads.
+// Version is the only file format version that this package reads.
 const Version = 1
 
-// Kinds are the component kinds that the binary knows.
+// Kinds are the component kinds known to the binary.
 type Kinds struct {
 	Providers []model.ProviderKind
 	Tools     []tools.Kind
 	Plugins   []plugins.Kind
-	// AgentProviders are the ways to host a provider of agents.
+	// AgentProviders are the ways to host an agent provider.
 	AgentProviders []backend.AgentProviderKind
 	// Sections are the agent sections that the binary's own plugins and its
 	// pipeline claim. Only the JSON Schema and the reference need them.
 	Sections []plugins.Section
-	// Scopes are those that routes of the server need; empty is settings.Scopes.
+	// Scopes are the scopes required by server routes; empty means settings.Scopes.
 	Scopes []string
-	// Stores are the values of store.driver, and Surfaces the protocols with a section
-	// below server, that the binary was built with; nil is all that package settings
-	// describes.
+	// Stores are the values of store.driver, and Surfaces the protocols with a section below
+	// server, that the binary was built with; nil means all in package settings.
 	Stores, Surfaces []string
 }
 
 // Options control how files are read.
 type Options struct {
 	Kinds Kinds
-	// LookupEnv returns the value of a variable; nil is os.LookupEnv.
+	// LookupEnv returns the value of a variable; nil means os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
-	// Stdin is read for the path "-". If it is nil, "-" is the name of a file.
+	// Stdin is read for the path "-". If nil, "-" is a file name.
 	Stdin io.Reader
-	// RequireVariables makes a variable that is not set an error instead of a
-	// warning.
+	// RequireVariables makes an unset variable an error instead of a warning.
 	RequireVariables bool
 	// Keyed is set for documents without server settings whose process has a server that requires
 	// credentials.
@@ -94,12 +92,12 @@ type Source struct {
 	// relative to the directory of Name.
 	Name string
 	Data []byte
-	// Stored is set for the document of a revision, or an overlay, that the store has. It
-	// is used even if an earlier version of the runtime stored secrets in it.
+	// Stored is set for the stored document of a revision or an overlay. It is used even if an
+	// earlier version of the runtime stored secrets in it.
 	Stored bool
 }
 
-// Entry is one entry of a registry of components.
+// Entry is one entry of a component registry.
 type Entry[K any] struct {
 	ID string
 	// Dir is the directory of the file that contains the entry; relative paths
@@ -108,58 +106,55 @@ type Entry[K any] struct {
 	// Kind is the entry's kind, selected by its type; the zero value if Broken and the type is
 	// unknown.
 	Kind K
-	// Config is the kind's record, a pointer as NewConfig returns it; nil when
-	// the type is unknown.
+	// Config is the kind's record, a pointer as NewConfig returns it; nil if the type is unknown.
 	Config any
-	// Broken is set if the entry has errors, so that nothing can be made of
-	// it. It is listed nevertheless, so that references to it are not
-	// reported as well.
+	// Broken is set if the entry has errors, so that it cannot be used. It is still listed, so that
+	// references to it are not reported too.
 	Broken bool
 }
 
-// File is the merged content of the files of a configuration. The entries of a
-// registry are in the order in which their ids first appeared.
+// File is the merged content of a configuration's files. A registry's entries are in the order in
+// which their ids first appeared.
 //
-// Redact may be called from many goroutines at once; Complete and Source
-// compute places on demand and belong to one at a time.
+// Redact is safe for concurrent use; Complete and Source compute places on demand and must be used
+// by one goroutine at a time.
 type File struct {
 	Providers []Entry[model.ProviderKind]
 	Tools     []Entry[tools.Kind]
 	Plugins   []Entry[plugins.Kind]
-	// AgentProviders are the providers of agents that the runtime hosts.
+	// AgentProviders are the agent providers that the runtime hosts.
 	AgentProviders []Entry[backend.AgentProviderKind]
 	Models         []spec.Model
 	Pools          []spec.Pool
 	RemoteAgents   []spec.RemoteSource
-	// BrokenSources are the positions of sources with errors in RemoteAgents, which must not be
-	// asked for their agents.
+	// BrokenSources are the indexes of sources with errors in RemoteAgents. They must not be
+	// queried for agents.
 	BrokenSources map[int]bool
 	Agents        []*spec.Agent
-	// PluginKinds are the kinds that the entries of Plugins may be of.
+	// PluginKinds are the possible kinds of Plugins entries.
 	PluginKinds []plugins.Kind
-	// Defaults is nil when no file has defaults.
+	// Defaults is nil if no file has defaults.
 	Defaults *spec.Defaults
-	// Store is where sessions and turns are kept. Its driver, and its paths as
-	// seen from the working directory, are filled in.
+	// Store configures where sessions and turns are stored. Its driver, and its paths relative to
+	// the working directory, are filled in.
 	Store settings.Store
 	// Revisions selects where the agents come from.
 	Revisions settings.Revisions
 	// TenantRules allows and bounds the overlays of tenants, and declares their variables; nil allows
 	// none.
 	TenantRules *spec.Tenants
-	// Turns configures how a process works on them.
+	// Turns configures how a process runs turns.
 	Turns settings.Turns
-	// Workspaces configures the directories that sessions work in. Where they are is
-	// filled in.
+	// Workspaces configures the working directories of sessions. Their location is filled in.
 	Workspaces settings.Workspaces
-	// Server configures how it answers HTTP requests.
+	// Server configures the HTTP server.
 	Server settings.Server
-	// Schedules make turns when they are due.
+	// Schedules start turns when they are due.
 	Schedules []settings.Schedule
 	// Workflows are steps that schedules and events begin.
 	Workflows []*workflow.Workflow
-	// Partial is set if a file, or a whole registry of one, could not be
-	// read. A reference to a missing entry is then not a mistake.
+	// Partial is set if a file or one of its registries could not be read. A reference to a missing
+	// entry is then not a mistake.
 	Partial bool
 
 	documents []*document
@@ -169,38 +164,36 @@ type File struct {
 	redactor  redactor
 	index     map[*node]map[string]int
 	spellings map[string][]string // other spellings in files, by field name
-	// workflowGroups are the groups below workflows in which workflows are written, by id.
+	// workflowGroups are the groups below workflows that contain workflows, by workflow id.
 	workflowGroups map[string]string
-	// meant are the paths of fields that seem to be there under a misspelled
-	// name, so that they are not reported missing as well.
+	// meant are the paths of fields that seem to be present under a misspelled name, so that they
+	// are not reported missing too.
 	meant map[string]bool
 	// overlays records the effect of patches and extends, patched are the applied patches, and
 	// unextended the agents with an invalid extends.
 	overlays overlays
 	patched  []patch
-	// options are those that the files were read with, and included the files that
-	// their values are.
+	// options are the options of loading, and included the files used as values.
 	options    Options
 	included   map[string]included
 	unextended map[string]bool
-	// looked are the variables that values come from, and budget is the remaining size of the
+	// looked are the variables used in values, and budget is the remaining size of the
 	// configuration.
 	looked map[string]variable
 	budget budget
-	// edited holds what Edit needs to know about the document: set in a file returned by Edit,
-	// read on demand in others.
+	// edited holds the document's data for Edit: set in a file returned by Edit, read on demand in
+	// others.
 	edited     *edited
 	readEdited func() *edited
-	// declared is the tree before agents were extended, and noted what decoding found out
-	// about its texts.
+	// declared is the tree before agents were extended, and noted what decoding recorded about its
+	// texts.
 	declared *node
 	noted    notedTexts
 }
 
-// Files returns the names of the files that the configuration consists of: those
-// that were given, and then, sorted, those that they refer to and that count as
-// they are when it is read, such as prompts, scripts and certificates. They are
-// listed whether or not they are there.
+// Files returns the names of the configuration's files: the given ones, and then, sorted, the
+// referenced files whose content matters when it is read, such as prompts, scripts and
+// certificates. Missing files are listed too.
 func (f *File) Files() []string {
 	return append(f.fileNames(), slices.Sorted(maps.Keys(f.referred))...)
 }
@@ -216,7 +209,7 @@ func (f *File) addReferredFile(name string) {
 	f.referred[name] = struct{}{}
 }
 
-// fileNames returns the names of the files in the order in which they were given.
+// fileNames returns the names of the files in the given order.
 func (f *File) fileNames() []string {
 	names := make([]string, len(f.documents))
 	for i, doc := range f.documents {
@@ -225,7 +218,7 @@ func (f *File) fileNames() []string {
 	return names
 }
 
-// kind is what config needs to know of a component kind, whatever it makes.
+// kind is the part of a component kind that config needs, independent of its product.
 type kind struct {
 	typ, summary string
 	newConfig    func() any

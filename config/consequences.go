@@ -10,14 +10,14 @@ import (
 // consequences are findings of building that may exist only because loading could not
 // read something: definitions that look unused, and tools and entries that look missing.
 type consequences struct {
-	// catalogs are the records, agents or the defaults, whose catalog is at fault.
+	// catalogs are the records, agents or the defaults, with a faulty catalog.
 	catalogs map[string]bool
-	// refused are the ids outside the grammar, as they stand in hints.
+	// refused are the ids that violate the grammar, as they appear in hints.
 	refused []string
-	// uses are the registries that a faulty part may refer to, and lost those with a possibly
+	// uses are the registries that a faulty part may reference, and lost those with a possibly
 	// missing entry.
 	uses, lost map[string]bool
-	// errors is set if anything could not be read: what agents may do is not known then.
+	// errors is set if anything could not be read, so that agents' permissions are unknown.
 	errors bool
 	// unknownTop is set if a file has an unknown top-level key.
 	unknownTop bool
@@ -27,7 +27,7 @@ func newConsequences() consequences {
 	return consequences{catalogs: map[string]bool{}, uses: map[string]bool{}, lost: map[string]bool{}}
 }
 
-// addFinding notes what may follow from a diagnostic of loading.
+// addFinding records the possible consequences of a loading diagnostic.
 func (c *consequences) addFinding(d *diag.Diagnostic) {
 	at, ok := diag.ParsePath(d.Path)
 	if !ok {
@@ -46,7 +46,7 @@ func (c *consequences) addFinding(d *diag.Diagnostic) {
 	}
 }
 
-// addMissingRegistries notes the registries that no file has, where one has a top-level key that
+// addMissingRegistries records the registries missing from all files, if an unknown top-level key
 // may be meant for any of them.
 func (c *consequences) addMissingRegistries(root *node) {
 	if !c.unknownTop || root == nil {
@@ -59,8 +59,7 @@ func (c *consequences) addMissingRegistries(root *node) {
 	}
 }
 
-// referrers are the fields of agents and the defaults that refer to entries of
-// registries.
+// referrers are the fields of agents and the defaults that reference registry entries.
 var referrers = map[string][]string{
 	"model_id": {"models", "model_pools"}, "context_policy": {"models", "model_pools"},
 	"plugin_ids": {"plugins"}, "active_hook_filter": {"plugins"},
@@ -68,8 +67,8 @@ var referrers = map[string][]string{
 	"excluded_tools": {"tools"}, "excluded_tool_patterns": {"tools"},
 }
 
-// addReferredRegistries notes which registries a place refers to. What cannot be read there may
-// be the one use of an entry.
+// addReferredRegistries records the registries that a place references. An unreadable value there
+// may be the only use of an entry.
 func (c *consequences) addReferredRegistries(at []diag.Segment) {
 	record, rest := at[0].Key, at[1:]
 	if record == "agents" && len(rest) > 0 {
@@ -93,7 +92,7 @@ func (c *consequences) addReferredRegistries(at []diag.Segment) {
 	}
 }
 
-// addUnknownAgentField notes a field of an agent whose name or place nobody knows: it may be any
+// addUnknownAgentField records an agent's field with an unknown name or place: it may be any
 // reference.
 func (c *consequences) addUnknownAgentField(at []diag.Segment) {
 	if at[0].Key == "agents" && len(at) == 3 || at[0].Key == "defaults" && len(at) == 2 {
@@ -107,8 +106,8 @@ func (c *consequences) anyEntry() {
 	}
 }
 
-// isConsequence reports whether a diagnostic of building is about something missing or
-// unused that may be in a part of the files that could not be read.
+// isConsequence reports whether a building diagnostic is about something missing or unused that may
+// be in an unreadable part of the files.
 func (c *consequences) isConsequence(d diag.Diagnostic) bool {
 	at, ok := diag.ParsePath(d.Path)
 	if !ok {
@@ -116,7 +115,7 @@ func (c *consequences) isConsequence(d diag.Diagnostic) bool {
 	}
 	for _, id := range c.refused {
 		if strings.Contains(d.Hint, id) {
-			return true // what is meant is defined, but its id is wrong
+			return true // it is defined, but with an invalid id
 		}
 	}
 	switch d.Code {

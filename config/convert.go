@@ -24,7 +24,7 @@ func (s *size) add(child size) {
 	s.depth = max(s.depth, child.depth+1)
 }
 
-// converter turns the nodes of the library into the small nodes of a tree.
+// converter converts the YAML library's nodes to the smaller nodes of a tree.
 type converter struct {
 	doc        *document
 	index      uint16
@@ -127,7 +127,7 @@ func (c *converter) convertAlias(y *yaml.Node) (*node, size) {
 	return n, size{}
 }
 
-// location is the place of a value, from the inside out; nil is the root.
+// location is a value's position, from the inside out; nil is the root.
 type location struct {
 	parent *location
 	level  int
@@ -156,8 +156,7 @@ func (c *converter) convertSequence(n *node, y *yaml.Node, at *location, s *size
 	}
 }
 
-// convertMapping converts a mapping. Its own keys come first, in order, then keys from merge
-// keys.
+// convertMapping converts a mapping. Its own keys come first, in order, then those from merge keys.
 func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size) {
 	n.kind, n.style = mappingNode, collectionStyle(y)
 	c.checkTag(n, y, "!!map")
@@ -196,7 +195,7 @@ func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size)
 	}
 }
 
-// checkKey reports keys that are not texts.
+// checkKey reports non-text keys.
 func (c *converter) checkKey(key *node) bool {
 	switch key.kind {
 	case stringNode:
@@ -232,8 +231,8 @@ func (c *converter) reportRepeatedKey(key, first *node, at *location) {
 	again.diagnostic.Related = []diag.Related{related}
 }
 
-// addMergedKeys adds the keys of a mapping, or of a list of mappings, that a merge key
-// refers to. Keys that are there already win.
+// addMergedKeys adds the keys of a mapping, or of a list of mappings, that a merge key references.
+// Existing keys win.
 func (c *converter) addMergedKeys(n, source *node, keys *keySet) {
 	switch source.kind {
 	case mappingNode:
@@ -288,7 +287,7 @@ func (c *converter) setScalarKind(n *node, y *yaml.Node) {
 		n.kind = intNode
 	case "!!float":
 		n.kind = floatNode
-	default: // texts, and what YAML takes for a date or a merge key
+	default: // texts, and YAML's dates and merge keys
 		n.kind = stringNode
 	}
 	if y.Style&yaml.TaggedStyle != 0 {
@@ -297,7 +296,7 @@ func (c *converter) setScalarKind(n *node, y *yaml.Node) {
 	}
 }
 
-// checkTag reports tags except for the allowed one, which has no effect.
+// checkTag reports tags other than the allowed one, which has no effect.
 func (c *converter) checkTag(n *node, y *yaml.Node, allowed string) {
 	if y.Style&yaml.TaggedStyle == 0 || y.Tag == allowed {
 		return

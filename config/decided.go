@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// decidedBy returns where the value at a path comes from, if not from the entry itself.
+// decidedBy returns the origin of the value at a path, if it is not the entry itself.
 func (f *File) decidedBy(path []diag.Segment) origin {
 	if len(f.overlays.written) == 0 || f.root == nil {
 		return origin{}
 	}
 	var by origin
-	inherited := "" // the agent whose collection this one has as a whole
+	inherited := "" // the agent a whole collection comes from
 	at := f.root
 	for i, segment := range path {
 		if _, merged := f.overlays.written[at]; merged && !segment.IsIndex {
@@ -35,7 +35,7 @@ func (f *File) decidedBy(path []diag.Segment) origin {
 	return by
 }
 
-// hasAt reports whether an entry has the very value at a path.
+// hasAt reports whether an entry has exactly this value at a path.
 func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, value *node) bool {
 	at := f.root
 	for _, segment := range slices.Concat([]diag.Segment{registry, {Key: id}}, path) {
@@ -48,7 +48,7 @@ func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, valu
 	return at == value
 }
 
-// originOf returns where a field of a merged collection comes from.
+// originOf returns the origin of a field of a merged collection.
 func (f *File) originOf(in *node, name string) origin {
 	if c, ok := f.overlays.cleared[in][name]; ok {
 		return c.origin
@@ -110,30 +110,29 @@ func (f *File) findEntry(registry, id string) *node {
 	return value
 }
 
-// Decision is where one field of an entry was decided.
+// Decision is the place that decides one field of an entry.
 type Decision struct {
-	// Field is the name of the field. The fields of merged mappings are named one by
-	// one, as in budgets.max_tokens, and so are sections.
+	// Field is the field's name. Fields of merged mappings and sections are named individually, as
+	// in budgets.max_tokens.
 	Field string `json:"field"`
 	// Place is file:line:column, or the path in a document.
 	Place string `json:"place"`
 	// From is the agent that the field is inherited from, if any.
 	From string `json:"inherited_from,omitempty"`
-	// Patched is set if a patch decided it.
+	// Patched is set if a patch decided the field.
 	Patched bool `json:"patched,omitempty"`
 	// Cleared is set if the field was removed there.
 	Cleared bool `json:"cleared,omitempty"`
 }
 
-// Decisions returns where each field of an agent was decided, in the order of the
-// fields, for an agent that extends another or is patched. For others it returns
-// nothing: their fields stand where they do.
+// Decisions returns where each field of an extending or patched agent was decided, in field order.
+// For others it returns nil: their fields are decided in place.
 func (f *File) Decisions(agentID string) []Decision {
 	return f.decisions(agentID, func(key *node, _ string) string { return f.documents[key.document].spanOfNode(key).Place() })
 }
 
-// DocumentDecisions is Decisions with the paths of the places, for files that their
-// reader has as documents. Paths in the second of two documents begin with its name.
+// DocumentDecisions is Decisions with paths instead of file positions, for readers that have the
+// files as documents. Paths in the second of two documents begin with its name.
 func (f *File) DocumentDecisions(agentID, second string) []Decision {
 	if f.isEdited() {
 		f = f.readAgent(agentID)
@@ -167,8 +166,8 @@ type decisions struct {
 	list  []Decision
 }
 
-// addFields adds the decisions about the fields of a mapping of the agent. Of mappings
-// that were merged, each field was decided by itself.
+// addFields adds the decisions for the fields of one of the agent's mappings. In merged mappings,
+// each field has its own decision.
 func (c *decisions) addFields(parent string, in *node) {
 	f := c.file
 	for key, value := range in.pairs {
@@ -197,8 +196,7 @@ func (c *decisions) addField(key *node, field string, by origin, isCleared bool)
 	c.list = append(c.list, Decision{Field: field, Place: c.place(key, path), From: by.from, Patched: by.patched, Cleared: isCleared})
 }
 
-// DecidedPath returns the path that decided the value at a path: a path in a patch, if a patch
-// did.
+// DecidedPath returns the path that decided the value at a path, which may be in a patch.
 func (f *File) DecidedPath(path string) string {
 	segments, ok := diag.ParsePath(path)
 	if !ok || len(segments) < 3 || f.root == nil {

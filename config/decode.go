@@ -15,16 +15,16 @@ import (
 type decoder struct {
 	file     *File
 	expander expander
-	strict   bool // a variable that is not set is an error
+	strict   bool // an unset variable is an error
 	found    diag.List
 	kinds    Kinds
 }
 
-// addDiagnostic adds a diagnostic about the value n, or about the key of the place p if
-// the code is about keys.
+// addDiagnostic adds a diagnostic about the value n, or about the key of the place p if the code
+// marks keys.
 func (d *decoder) addDiagnostic(code diag.Code, p *place, n *node, format string, args ...any) reported {
 	if p != nil && p.node != nil && (code.MarksKey() || n.kind == nullNode && n.text == "") {
-		n = p.node // the key, also of a value that is not even written
+		n = p.node // the key, also for an omitted value
 	}
 	if doc := d.file.documents[n.document]; doc.findings > maxFindings {
 		doc.countFinding(code.Info().Severity) // not worth a text
@@ -48,8 +48,8 @@ func (d *decoder) addFinding(found diag.Diagnostic, n *node) reported {
 	return reported{&d.found[len(d.found)-1]}
 }
 
-// reported is a diagnostic that was just added, to add to it at once; it is
-// empty when the diagnostic was not kept.
+// reported is a diagnostic that was just added, for adding details; it is empty if the diagnostic
+// was dropped.
 type reported struct{ diagnostic *diag.Diagnostic }
 
 func (r reported) setHint(text string) {
@@ -67,7 +67,7 @@ func (doc *document) countFinding(severity diag.Severity) bool {
 	return doc.findings <= maxFindings
 }
 
-// countErrors returns how many errors were found so far, reported or not.
+// countErrors returns the number of errors so far, including unreported ones.
 func (d *decoder) countErrors() int {
 	n := 0
 	for _, doc := range d.file.documents {
@@ -76,8 +76,7 @@ func (d *decoder) countErrors() int {
 	return n
 }
 
-// hasTooManyErrors reports whether a file has so many errors that it is not worth
-// reading on.
+// hasTooManyErrors reports whether a file has too many errors to read on.
 func (doc *document) hasTooManyErrors() bool { return doc.errors > maxFindings }
 
 // omittedFindings returns a diagnostic that replaces the omitted ones.
@@ -93,8 +92,7 @@ func (doc *document) omittedFindings() diag.List {
 	return diag.List{d}
 }
 
-// decodeFields decodes a mapping into a struct. also is another key, which the caller
-// has decoded.
+// decodeFields decodes a mapping into a struct. also is another key, already decoded by the caller.
 func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, also string) {
 	if n.kind != mappingNode {
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describeValue(n, false))
@@ -132,8 +130,7 @@ func (d *decoder) decodeField(f *field, key, value *node, v reflect.Value, p *pl
 	target := f.fieldValue(v)
 	s := shapeOf(f.typ)
 	if value.kind == nullNode && s != namesShape {
-		// Nothing is the same as no field, except where it is a list that
-		// tells the two apart.
+		// An empty value equals a missing field, except for a list that distinguishes them.
 		if f.required {
 			d.addDiagnostic(diag.MissingField, at, value, "%s has no value", clip.Text(key.text))
 		}
@@ -209,9 +206,9 @@ func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, vari
 	d.addMeantField(p.fieldPlace(near, nil))
 }
 
-// guessField returns which of its fields a record's unknown name probably means, and the
-// hint; ok is false when nothing is known of the name. The name of a field in another system
-// comes before a field that looks alike, unless it is misspelled further.
+// guessField returns the field that an unknown name probably means, and the hint; ok is false if
+// there is no guess. A field's name in another system precedes a similar field, unless it is
+// misspelled further.
 func (r *record) guessField(name string, names []string, p *place) (field, hint string, ok bool) {
 	near, isNear := nearest.Of(name, names)
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
@@ -247,7 +244,7 @@ func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *pl
 	}
 }
 
-// checkDepending reports the texts that are missing because of the value of another one.
+// checkDepending reports texts that another field's value requires.
 func (d *decoder) checkDepending(r *record, n *node, v reflect.Value, p *place) {
 	for _, f := range r.depending {
 		holds := r.byName[f.when.field].fieldValue(v).String() == f.when.value
@@ -272,7 +269,7 @@ func (d *decoder) reportMissingField(name string, n *node, p *place, hint string
 	d.addDiagnostic(diag.MissingField, at, n, "%s is required", name).setHint(hint)
 }
 
-// listAllowed offers the names that a record has, if they are few.
+// listAllowed lists a record's names if they are few.
 func listAllowed(names []string) string {
 	const few = 12
 	switch {

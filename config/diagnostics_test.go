@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// spans writes diagnostics as code, range and path, with the text underlined.
+// spans formats diagnostics as code, range and path, with the underlined text.
 func spans(source string, list diag.List) []string {
 	var out []string
 	for _, d := range list {
@@ -20,7 +20,7 @@ func spans(source string, list diag.List) []string {
 	return out
 }
 
-// underlined returns the text of a span, of its first line if it has several.
+// underlined returns the text of a span, or of its first line.
 func underlined(source string, s diag.Span) string {
 	all := strings.Split(strings.TrimPrefix(source, "\ufeff"), "\n")
 	if s.Line < 1 || s.Line > len(all) {
@@ -141,14 +141,14 @@ func TestDiagnostics(t *testing.T) {
 		"a source id": {"version: 1\nremote_agents: [{name: a b, base_url: \"http://x\"}]\n", []string{"invalid-id 2:24-2:27 remote_agents[0].name |a b|"}},
 		"an empty id": {"version: 1\nmodels: {\"\": {provider_id: p, upstream_model: x}}\n", []string{"invalid-id 2:10-2:12 models[\"\"] |\"\"|"}},
 
-		// unset-variable, and no more than that
+		// unset-variable and nothing else
 		"an unset key":      {"version: 1\nproviders: {p: {type: vendor, api_key: ${KEY}}}\n", []string{"unset-variable 2:40-2:46 providers.p.api_key |${KEY}|"}},
 		"an unset url":      {"version: 1\nagents: {a: {endpoint: {base_url: \"${URL}\"}}}\n", []string{"unset-variable 2:35-2:43 agents.a.endpoint.base_url |\"${URL}\"|"}},
 		"an unset enum":     {"version: 1\nagents: {a: {model_id: m, tool_execution: $$${HOW}}}\n", []string{"unset-variable 2:43-2:51 agents.a.tool_execution |$$${HOW}|"}},
 		"an unset duration": {"version: 1\ntools: {t: {type: command, command: [x], timeout: ${T}}}\n", []string{"unset-variable 2:51-2:55 tools.t.timeout |${T}|"}},
 		"an unset model":    {"version: 1\nagents: {a: {model_id: ${M}}}\n", []string{"unset-variable 2:24-2:28 agents.a.model_id |${M}|"}},
 
-		// invalid-endpoint, which the record says
+		// invalid-endpoint, reported by the record
 		"a bad scheme": {"version: 1\nagents: {a: {endpoint: {base_url: ftp://x}}}\n", []string{"invalid-endpoint 2:35-2:42 agents.a.endpoint.base_url |ftp://x|"}},
 		"no endpoint":  {"version: 1\nagents: {a: {endpoint: 3}}\n", []string{"invalid-value 2:24-2:25 agents.a.endpoint |3|"}},
 	} {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Expand returns the files that paths refer to. A directory stands for the files directly in it
-// that end in .yaml or .yml and do not begin with a dot, sorted by name. If a file is named
-// several times, the last one counts.
+// Expand returns the files for paths. A directory stands for the files directly in it that end in
+// .yaml or .yml and do not begin with a dot, sorted by name. If a file is named several times, the
+// last one counts.
 func Expand(paths []string) ([]string, error) {
 	var files []string
 	var errs []error

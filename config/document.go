@@ -12,17 +12,16 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// notedTexts is what decoding found out about the texts of the files, for Document.
+// notedTexts is what decoding recorded about the files' texts, for Document.
 type notedTexts struct {
-	// paths are paths of files, and secrets are texts that may hold secrets.
+	// paths are file paths, and secrets are texts that may contain secrets.
 	paths, secrets map[*node]bool
-	// prompts are the contents of the files that prompts name, by the name.
+	// prompts are the contents of prompt files, by file name node.
 	prompts map[*node]string
-	// plain are the places of the secrets that the files themselves contain, plainURLs those of
-	// URLs with secrets, and masked those of texts that are stored and not shown.
+	// plain are the places of secrets that the files contain literally, plainURLs those of URLs
+	// with secrets, and masked those of texts that are stored but not shown.
 	plain, plainURLs, masked map[*node]string
-	// dirs are the directories where the paths of nodes start, where their files do not
-	// decide it.
+	// dirs are the base directories of nodes' paths, if their files do not determine them.
 	dirs map[*node]string
 }
 
@@ -40,7 +39,7 @@ func (t *notedTexts) addSecret(n *node) {
 	t.secrets[n] = true
 }
 
-// addPrompt notes the content of a prompt's file, as a text of a configuration.
+// addPrompt records a prompt file's content as a configuration text.
 func (t *notedTexts) addPrompt(name *node, content string, isTemplate bool) {
 	if t.prompts == nil {
 		t.prompts = make(map[*node]string)
@@ -93,7 +92,7 @@ func (t *notedTexts) plainAt(n *node) (path string, isPlain bool) {
 // escapeText returns a text that expands to the given one.
 func escapeText(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
-// copyDeclared returns a copy of the merged tree that extending agents does not change.
+// copyDeclared returns a copy of the merged tree that is unaffected by extending agents.
 func (m *merger) copyDeclared() *node {
 	root := *m.root
 	root.children = slices.Clone(root.children)
@@ -105,8 +104,8 @@ func (m *merger) copyDeclared() *node {
 	return &root
 }
 
-// PlainSecretError reports values of fields that may hold secrets, such as env, headers and
-// keys, that are not references. They are not stored.
+// PlainSecretError reports fields that may hold secrets, such as env, headers and keys, whose
+// values are not references. They are not stored.
 type PlainSecretError struct {
 	// Paths are the places of the secrets.
 	Paths []string
@@ -133,8 +132,7 @@ func (e *PlainSecretError) Findings() diag.List {
 	return list
 }
 
-// declaredSections are the top-level keys that a document has, in their order: those
-// that turns resolve from.
+// declaredSections are a document's top-level keys, in order: those that turns resolve from.
 var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", tenantsKey}
 
 // Document returns the declarations, without settings, as one document of canonical JSON for
@@ -151,8 +149,8 @@ func (f *File) Document() ([]byte, error) {
 	return text, err
 }
 
-// writeDocument returns what Document does, and the paths of secrets in plain text. With
-// such paths it must be neither kept nor shown.
+// writeDocument returns Document's result and the paths of plain-text secrets. With such paths it
+// must be neither stored nor shown.
 func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	if f.isEdited() {
 		return f.edited.text, nil, nil
@@ -181,8 +179,7 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	return w.out.Bytes(), w.plain, nil
 }
 
-// BaseDir returns the directory at which the relative paths of Document start: the first file's
-// directory.
+// BaseDir returns the base directory of Document's relative paths: the first file's directory.
 func (f *File) BaseDir() string {
 	if len(f.documents) == 0 {
 		return ""
@@ -190,7 +187,7 @@ func (f *File) BaseDir() string {
 	return f.documents[0].dir
 }
 
-// DocumentHash returns the hash of the document, and whether there is one.
+// DocumentHash returns the document's hash, and whether there is a document.
 func (f *File) DocumentHash() (string, bool) {
 	document, err := f.Document()
 	if err != nil && len(f.documents) == 1 && f.documents[0].stored {
@@ -212,7 +209,7 @@ type documentWriter struct {
 	file  *File
 	base  string
 	plain []string
-	// keepsPaths is set if relative paths start at the directory of the entry being changed.
+	// keepsPaths is set if relative paths start at the directory of the changed entry.
 	keepsPaths bool
 }
 
@@ -307,7 +304,7 @@ func (w *documentWriter) promptOf(n *node) (content string, ok bool) {
 	return content, ok
 }
 
-// textOf returns a text of a file as it is in the document.
+// textOf returns a file's text in its document form.
 func (w *documentWriter) textOf(n *node) (string, error) {
 	dir := w.file.dirOf(n)
 	text := n.text
@@ -345,7 +342,7 @@ func (w *documentWriter) textOf(n *node) (string, error) {
 	return out.String() + text, nil
 }
 
-// indexReference returns where a reference begins, or -1: text after $$ does not count.
+// indexReference returns the index of a reference, or -1: text after $$ does not count.
 func indexReference(text, mark string) int {
 	for i := 0; i < len(text); i++ {
 		switch {

@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// dirKey is the field of an entry in a document that says where the relative paths of the
-// entry start, as a path from the directory of the document. Entries of files in other
-// directories have it, because a component may use its directory for more than the fields
-// that are known to be paths.
+// dirKey is a document entry's field with the base of its relative paths, as a path from the
+// document's directory. Entries of files in other directories have it, because a component may use
+// its directory for more than the fields known to be paths.
 const dirKey = "$dir"
 
-// placedSections are the top-level keys whose entries become components, which know the
-// directory of their file.
+// placedSections are the top-level keys whose entries become components, which know their file's
+// directory.
 var placedSections = []string{"providers", "tools", "plugins", "agent_providers"}
 
-// readDirs notes the directories that entries name, and removes the fields that name them.
-// A directory that is not a text stays, and is an unknown field.
+// readDirs records the entries' directories and removes the fields that name them. A non-text
+// directory stays and is an unknown field.
 func (l *loader) readDirs() {
 	for _, name := range placedSections {
 		_, section := l.file.root.findField(name)
@@ -33,7 +32,7 @@ func (l *loader) readDirs() {
 	}
 }
 
-// placeNodes notes the directory of a node and of those below it that are of one file.
+// placeNodes records the directory of a node and of its descendants from the same file.
 func (t *notedTexts) placeNodes(n *node, document uint16, dir string) {
 	if _, known := t.dirs[n]; known || n.document != document {
 		return
@@ -47,7 +46,7 @@ func (t *notedTexts) placeNodes(n *node, document uint16, dir string) {
 	}
 }
 
-// dirOf returns the directory where relative paths in a node start.
+// dirOf returns the base directory of a node's relative paths.
 func (f *File) dirOf(n *node) string {
 	if dir, ok := f.noted.dirs[n]; ok {
 		return dir
@@ -55,8 +54,8 @@ func (f *File) dirOf(n *node) string {
 	return f.documents[n.document].dir
 }
 
-// writePlaced writes a section whose entries become components. The paths of an entry
-// start at its own directory, which the entry then names.
+// writePlaced writes a section whose entries become components. An entry's paths start at its own
+// directory, which the entry then names.
 func (w *documentWriter) writePlaced(section *node) error {
 	base := w.base
 	defer func() { w.base = base }()

@@ -2,9 +2,8 @@ package config
 
 import "bytes"
 
-// ComparedParts returns of the documents of two files what has to be compared to know how
-// they differ: two documents without the entries that are the same in both, which takes far
-// less time than reading both. They may contain secrets, and must be neither kept nor shown.
+// ComparedParts returns the documents of two files without the entries equal in both, which takes
+// far less time than reading both. They may contain secrets, and must be neither stored nor shown.
 func ComparedParts(before, after *File) (old, fresh []byte, err error) {
 	was, now := before.asEdited(), after.asEdited()
 	if was != nil && now != nil {
@@ -49,8 +48,8 @@ func differingParts(was, now *layout) (old, fresh []byte) {
 	return append(old, '}'), append(fresh, '}')
 }
 
-// differingEntries returns the entries of both sides without those that are the same, which
-// stand in the same order. Of entries in another order it may return some of these as well.
+// differingEntries returns both sides' entries without the equal ones in the same order. If the
+// order differs it may return some equal ones too.
 func differingEntries(was, now *layout, before, after []span) (gone, come []span) {
 	n := 0
 	for _, old := range before {

@@ -14,9 +14,9 @@ type DocumentPatch struct {
 	Value json.RawMessage
 }
 
-// withoutPatches returns the file as it is without its patches. It returns nil for a file without
-// patches, and if its patches cannot stay patches: patches of several files are applied in order,
-// and entries that are invalid without them would not be read in full.
+// withoutPatches returns the file without its patches. It returns nil for a file without patches,
+// and if its patches cannot stay patches: patches of several files are applied in order, and
+// entries that are invalid without them would not be read completely.
 func (f *File) withoutPatches() *File {
 	if len(f.documents) != 1 || len(f.patched) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (f *File) withoutPatches() *File {
 	return bare
 }
 
-// writePatches writes the patches of a file as they are.
+// writePatches writes a file's patches unchanged.
 func (w *documentWriter) writePatches() error {
 	w.keepsPaths = true
 	_, patches := w.file.documents[0].root.findField(patchesKey)
@@ -75,8 +75,8 @@ func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
 	return list, nil
 }
 
-// WithPatch returns a document with a patch, in the place of the one of the same entry or
-// after all others. A nil value removes the patch. had reports whether there was one.
+// WithPatch returns a document with a patch that replaces the entry's existing one or follows all
+// others. A nil value removes the patch. had reports whether there was one.
 func WithPatch(document json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
 	doc, err := decodeMembers(document)
 	if err != nil {
@@ -98,7 +98,7 @@ func WithPatch(document json.RawMessage, registry, id string, value json.RawMess
 	return changed, had, err
 }
 
-// withoutEmpty returns patches without the registries of which nothing is patched.
+// withoutEmpty returns patches without empty registries.
 func withoutEmpty(patches json.RawMessage) (json.RawMessage, error) {
 	members, err := decodeMembers(patches)
 	if err != nil {

@@ -36,8 +36,8 @@ func documentOf(t *testing.T, f *config.File) string {
 	return string(document)
 }
 
-// A document has the declarations of all files, with what is not secret in other files,
-// and with references to everything else.
+// A document has the declarations of all files, including non-secret content of other files, and
+// references to everything else.
 func TestADocumentKeepsReferences(t *testing.T) {
 	t.Setenv("MODEL", "m-1")
 	t.Setenv("KEY", "the-secret-of-the-vendor")
@@ -93,8 +93,8 @@ func TestADocumentContainsNoSecret(t *testing.T) {
 	}
 }
 
-// A component of a file in another directory has that directory also when it is read from
-// the document, and paths that are variables start there.
+// A component from a file in another directory keeps that directory when it is read from the
+// document, and variable paths are relative to it.
 func TestADocumentKeepsTheDirectoriesOfComponents(t *testing.T) {
 	t.Setenv("MOUNT", "from-variable")
 	dir := writeFiles(t, map[string]string{
@@ -133,7 +133,7 @@ func TestADocumentKeepsTheDirectoriesOfComponents(t *testing.T) {
 	}
 }
 
-// A directory that is not a text is a field that is not known.
+// A directory that is not a text is an unknown field.
 func TestADirectoryMustBeAText(t *testing.T) {
 	_, found := parseDocument(t, "version: 1\nplugins: {l: {type: log, $dir: 3}}\n")
 	if !found.HasErrors() || !strings.Contains(shows(found), "$dir") {
@@ -141,8 +141,7 @@ func TestADirectoryMustBeAText(t *testing.T) {
 	}
 }
 
-// The patches of a file that is alone stay patches, with the entries as they are without
-// them.
+// The patches of a single file stay patches, and the entries stay unpatched.
 func TestADocumentKeepsThePatchesOfOneFile(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"c.yaml": `version: 1
@@ -191,7 +190,7 @@ patches:
 	}
 }
 
-// What a patch replaces is part of the document, so it must not be a secret either.
+// A value replaced by a patch is part of the document, so it must not be a secret either.
 func TestASecretBelowAPatchIsNotStored(t *testing.T) {
 	f, _ := parseDocument(t, "version: 1\nproviders: {p: {type: vendor, api_key: plain-secret-1}}\npatches: {providers: {p: {api_key: \"${KEY}\"}}}\n")
 	_, err := f.Document()
@@ -201,7 +200,7 @@ func TestASecretBelowAPatchIsNotStored(t *testing.T) {
 	}
 }
 
-// An entry that is wrong without its patch is written with it.
+// An entry that is invalid without its patch is written in patched form.
 func TestADocumentHasNoEntryThatIsWrongByItself(t *testing.T) {
 	f, found := parseDocument(t, "version: 1\nproviders: {p: {type: vendor, api_key: x, api_kee: y}}\npatches: {providers: {p: {api_key: \"${KEY}\", api_kee: null}}}\n")
 	if found.HasErrors() {

@@ -13,8 +13,8 @@ import (
 // maxEdits is the number of differing entries above which reading the whole document is as fast.
 const maxEdits = 256
 
-// editable are the registries whose entries are read one by one: records that nothing
-// else in a document has to be read for.
+// editable are the registries whose entries are read one by one: records that can be read without
+// the rest of a document.
 var editable = []string{modelsKey, poolsKey, agentsKey}
 
 const (
@@ -27,12 +27,12 @@ type DocumentEdit struct {
 	// File represents the document. It has no entries: only Document, Complete, Redact, Edit and
 	// TenantRules may be used.
 	File *File
-	// Models, Pools and Agents differ or are new, including agents that extend one that differs.
-	// They are in document order.
+	// Models, Pools and Agents are changed or new, including agents that extend a changed one. They
+	// are in document order.
 	Models []spec.Model
 	Pools  []spec.Pool
 	Agents []*spec.Agent
-	// Removed are the ids of entries that are gone, by registry.
+	// Removed are the ids of removed entries, by registry.
 	Removed map[string][]string
 }
 
@@ -40,7 +40,7 @@ type DocumentEdit struct {
 type edited struct {
 	*layout
 
-	// extends are the agents that agents extend.
+	// extends maps agents to the agents they extend.
 	extends map[string]string
 }
 
@@ -58,7 +58,7 @@ func (f *File) asEdited() *edited {
 // Edit reads a document that differs in a few entries, like Parse, in time proportional to the
 // difference. ok is false if the document must be read as a whole: too much differs, something
 // other than models, pools and agents differs, something is invalid, or a variable or file has
-// changed. The edit's file also hides secrets that are gone.
+// changed. The edit's file also hides removed secrets.
 func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 	before := f.asEdited()
 	if before == nil || !f.isFresh() {
@@ -85,7 +85,7 @@ func (f *File) newEdited() *edited {
 		return nil
 	}
 	l, ok := layoutOf(text)
-	if !ok || l.section(patchesKey) != nil { // which reach into other entries
+	if !ok || l.section(patchesKey) != nil { // they reach into other entries
 		return nil
 	}
 	made := &edited{layout: l, extends: map[string]string{}}
@@ -99,7 +99,7 @@ func (f *File) newEdited() *edited {
 	return made
 }
 
-// refersToUnread reports whether the file refers to files whose content it does not know.
+// refersToUnread reports whether the file references files with unknown content.
 func (f *File) refersToUnread() bool {
 	for name := range f.referred {
 		if _, ok := f.included[name]; !ok {
@@ -109,7 +109,7 @@ func (f *File) refersToUnread() bool {
 	return false
 }
 
-// noteExtends notes which agent one extends.
+// noteExtends records the agent that another one extends.
 func noteExtends(extends map[string]string, id string, value []byte) bool {
 	delete(extends, id)
 	if !bytes.Contains(value, []byte(`"`+extendsKey+`"`)) {
@@ -127,7 +127,7 @@ func noteExtends(extends map[string]string, id string, value []byte) bool {
 	return true
 }
 
-// isFresh reports whether the variables and files that values come from are unchanged.
+// isFresh reports whether the variables and files used in values are unchanged.
 func (f *File) isFresh() bool {
 	lookup := f.options.lookupFunc()
 	for name, known := range f.looked {
@@ -143,7 +143,7 @@ func (f *File) isFresh() bool {
 	return true
 }
 
-// variable is the value of a variable when it was looked up.
+// variable is a variable's value at lookup.
 type variable struct {
 	value string
 	set   bool
@@ -155,13 +155,12 @@ type editor struct {
 	before  *edited
 	next    *layout
 	extends map[string]string
-	// changed are the entries that differ or are new, and removed those that are gone, by
-	// registry.
+	// changed are the changed or new entries, and removed the removed ones, by registry.
 	changed map[string][]span
 	removed map[string][]string
 }
 
-// findChanges finds the entries that differ. It is not ok if something else does.
+// findChanges finds the changed entries. ok is false if anything else differs.
 func (e *editor) findChanges() bool {
 	old := e.before.sections
 	if len(old) != len(e.next.sections) {
@@ -217,8 +216,7 @@ func (e *editor) compareEntries(was, now *placedSection) bool {
 	return true
 }
 
-// readExtends reads which agents extend which. It is not ok if one extends an agent that
-// is gone.
+// readExtends reads the extends relations. ok is false if an agent extends a removed one.
 func (e *editor) readExtends() bool {
 	e.extends = e.before.extends
 	if len(e.changed[agentsKey])+len(e.removed[agentsKey]) == 0 {
@@ -283,7 +281,7 @@ func (e *editor) isChanged(registry, id string) bool {
 	return slices.ContainsFunc(e.changed[registry], func(m span) bool { return e.next.idOf(m) == id })
 }
 
-// reachedAgents returns the agents that differ, and those that extend them.
+// reachedAgents returns the changed agents and those that extend them.
 func (e *editor) reachedAgents() map[string]bool {
 	reached := make(map[string]bool, len(e.changed[agentsKey]))
 	for _, m := range e.changed[agentsKey] {
@@ -303,7 +301,7 @@ func (e *editor) reachedAgents() map[string]bool {
 	return reached
 }
 
-// withAncestors returns agents and those that they extend.
+// withAncestors returns agents and those they extend.
 func withAncestors(ids map[string]bool, extends map[string]string) map[string]bool {
 	all := maps.Clone(ids)
 	for id := range ids {
@@ -314,7 +312,7 @@ func withAncestors(ids map[string]bool, extends map[string]string) map[string]bo
 	return all
 }
 
-// canonicalDocument returns the document as Document writes it, where x has what differs.
+// canonicalDocument returns the document in Document's form, where x has the changed entries.
 func (e *editor) canonicalDocument(x *File) (*layout, bool) {
 	text, err := x.Document()
 	if err != nil {
@@ -375,8 +373,8 @@ func (e *editor) newFile(x *File, canonical *layout) *File {
 	return f
 }
 
-// completeEdited is Complete for the file of an edit, without findings of loading: it
-// reads the entries that the findings are about, to know their places.
+// completeEdited is Complete for an edit's file, without loading findings: it reads the entries
+// that the findings concern, to locate them.
 func (f *File) completeEdited(list diag.List) diag.List {
 	if len(list) == 0 {
 		return list
@@ -408,7 +406,7 @@ func (f *File) completeEdited(list diag.List) diag.List {
 	return shown
 }
 
-// readAgent reads an agent of the document of an edit, with those that it extends.
+// readAgent reads an agent of an edit's document, with those it extends.
 func (f *File) readAgent(id string) *File {
 	part := f.edited.excerptOf(map[string]map[string]bool{agentsKey: withAncestors(map[string]bool{id: true}, f.edited.extends)})
 	x, _ := parse([]Source{{Name: f.documents[0].name, Data: part.text}}, f.options, newBudget(), f.included)

@@ -15,8 +15,8 @@ import (
 const editable = `{"version":1,"providers":{"p":{"type":"vendor","api_key":"${KEY}"}},"models":{"m":{"provider_id":"p","upstream_model":"u"},"n":{"provider_id":"p","upstream_model":"u"}},` +
 	`"agents":{"a":{"model_id":"m","system_prompt":"Hello ${WHO}."},"b":{"extends":"a","max_rounds":3},"c":{"model_id":"n"}}}`
 
-// An edit has what differs as Parse reads it, agents that inherit it included; what it
-// cannot be sure of is left to Parse.
+// An edit contains the differences as Parse reads them, including agents that inherit from changed
+// ones; uncertain cases are left to Parse.
 func TestEditOfADocument(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -86,8 +86,7 @@ func TestEditOfADocument(t *testing.T) {
 	}
 }
 
-// What variables and files contain counts as it is: a document is read anew where one has
-// changed.
+// The content of variables and files counts: a document is reread if any content has changed.
 func TestEditNoticesOtherValues(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// DocumentEntry is one entry of a registry of a document.
+// DocumentEntry is one entry of a document's registry.
 type DocumentEntry struct {
 	ID    string
 	Value json.RawMessage
@@ -37,9 +37,8 @@ func DocumentEntries(document json.RawMessage, registry string) ([]DocumentEntry
 	return list, nil
 }
 
-// WithEntry returns a document with an entry of a registry, in the place of one with the
-// same id or after all others. A nil value removes the entry. had reports whether there
-// was one.
+// WithEntry returns a document with a registry entry that replaces the one with the same id or
+// follows all others. A nil value removes the entry. had reports whether there was one.
 func WithEntry(document json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
 	if l, ok := layoutOf(document); ok {
 		s := l.section(registry)

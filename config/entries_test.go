@@ -40,8 +40,8 @@ func TestEntriesOfADocument(t *testing.T) {
 	}
 }
 
-// Entries of a document that is written as Document writes it are found and changed
-// without decoding it, with what comes of decoding it.
+// Entries of a document written by Document are found and changed without decoding it, with the
+// same result as decoding.
 func TestPropertyEntriesAreFoundInTheText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

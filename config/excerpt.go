@@ -9,19 +9,19 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// excerpt is a document with some entries of another one, in order, and everything outside of
-// registries.
+// excerpt is a document with some of another document's entries, in order, and everything outside
+// of registries.
 type excerpt struct {
 	text []byte
-	// of is the other document, and pieces are where the parts of the excerpt come from.
+	// of is the other document, and pieces are the origins of the excerpt's parts.
 	of     []byte
 	pieces []piece
 }
 
-// piece is a part of an excerpt: where it begins there, and in the other document.
+// piece is a part of an excerpt: its offset there and in the other document.
 type piece struct{ at, from int }
 
-// excerptOf returns the document with the entries that are wanted, by registry.
+// excerptOf returns the document with the wanted entries, by registry.
 func (l *layout) excerptOf(wanted map[string]map[string]bool) *excerpt {
 	var out bytes.Buffer
 	x := &excerpt{of: l.text}
@@ -69,8 +69,8 @@ func (l *layout) wantedOf(s *placedSection, ids map[string]bool) []span {
 	return list
 }
 
-// moveSpans makes the spans of diagnostics, which are in the excerpt, those in the other
-// document. Both have one line.
+// moveSpans converts the spans of diagnostics from the excerpt to the other document. Both have one
+// line.
 func (x *excerpt) moveSpans(list diag.List, file string) {
 	from, to := newColumns(x.text), newColumns(x.of)
 	move := func(column int) int { return to.column(x.origin(from.offset(column))) }
@@ -78,7 +78,7 @@ func (x *excerpt) moveSpans(list diag.List, file string) {
 		if s.File == file && s.Line == 1 && s.EndLine == 1 {
 			s.Column = move(s.Column)
 			if s.EndColumn > 1 {
-				s.EndColumn = move(s.EndColumn-1) + 1 // what it ends with may be the end of a piece
+				s.EndColumn = move(s.EndColumn-1) + 1 // its last character may end a piece
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (x *excerpt) moveSpans(list diag.List, file string) {
 	}
 }
 
-// origin returns where a byte of the excerpt is in the other document.
+// origin returns the offset in the other document of a byte of the excerpt.
 func (x *excerpt) origin(offset int) int {
 	i, found := slices.BinarySearchFunc(x.pieces, offset, func(p piece, at int) int { return cmp.Compare(p.at, at) })
 	if !found {
@@ -99,7 +99,7 @@ func (x *excerpt) origin(offset int) int {
 	return x.pieces[i].from + offset - x.pieces[i].at
 }
 
-// columns turns offsets in a text of one line into columns and back.
+// columns converts offsets in a one-line text to columns and back.
 type columns struct {
 	// starts are the offsets of the characters; nil if each is one byte.
 	starts []int32

@@ -33,11 +33,11 @@ type expander struct {
 	files  map[string]included
 	// looked are the variables that were looked up.
 	looked map[string]variable
-	// left is how many bytes may still be put into texts, unread how many may
-	// still be read from files.
+	// left is the number of bytes still allowed in texts, unread the number that may still be read
+	// from files.
 	left, unread int
-	// scopes are those whose variables the text that is expanded may refer to: such
-	// references stay, and all else is quoted. Nil expands to a plain text.
+	// scopes are the scopes whose variables the text may reference: such references stay, and the
+	// rest is quoted. Nil expands to plain text.
 	scopes []spec.Scope
 	// keepsRefs is set while a workflow is decoded.
 	keepsRefs bool
@@ -48,10 +48,10 @@ type included struct {
 	err  error
 }
 
-// expansion is what became of a text.
+// expansion is the result of expanding a text.
 type expansion struct {
 	text string
-	// hidden are the values that must not be shown.
+	// hidden are the values to hide.
 	hidden []hiddenValue
 	// unset are the names of variables without a value.
 	unset []string
@@ -123,9 +123,8 @@ func (e *expander) expand(text, dir string) expansion {
 	return x
 }
 
-// keptRef returns the length of the reference at the beginning of a text that stays as
-// it is; 0 if none does. One without an end is kept up to the end of the text, and
-// reported where it is read.
+// keptRef returns the length of the reference to keep at the start of a text, or 0. An unterminated
+// reference extends to the end of the text and is reported where it is read.
 func (e *expander) keptRef(text string) int {
 	const begin, end = "${{", "}}"
 	switch {
@@ -142,7 +141,7 @@ func (e *expander) keptRef(text string) int {
 	return len(text)
 }
 
-// places describes where the variables of a scope can stand.
+// places describes where a scope's variables may be used.
 var places = map[spec.Scope]string{
 	spec.TurnScope:   "the system_prompt of an agent",
 	spec.TenantScope: "the system_prompt and the reasoning_effort of an agent, and in the url and headers of http and mcp tools, the query of http tools and the secrets of webhooks of workflows",
@@ -216,7 +215,7 @@ func (e *expander) includeFile(path, dir string) (string, error) {
 	return read.text, read.err
 }
 
-// relativeTo returns path as seen from the directory dir.
+// relativeTo returns path relative to the directory dir.
 func relativeTo(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -254,7 +253,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// fileErrorReason strips an error of a file of what its caller says anyway.
+// fileErrorReason strips a file error of the details that its caller adds.
 func fileErrorReason(err error) error {
 	var number syscall.Errno
 	switch {

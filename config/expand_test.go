@@ -132,7 +132,7 @@ func FuzzExpand(f *testing.F) {
 		if utf8.ValidString(text) && !utf8.ValidString(x.text) {
 			t.Errorf("%q became invalid: %q", text, x.text)
 		}
-		// What is escaped comes back as it was.
+		// Escaped text is restored unchanged.
 		if y := testExpander().expand(strings.ReplaceAll(text, "$", "$$"), ""); y.err != nil || y.text != text || len(y.hidden)+len(y.unset) > 0 {
 			t.Errorf("escaped %q became %q, %v", text, y.text, y.err)
 		}

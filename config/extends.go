@@ -11,7 +11,7 @@ import (
 
 const (
 	extendsKey = "extends"
-	// maxExtends limits the length of a chain of agents that extend one another.
+	// maxExtends limits the length of a chain of extending agents.
 	maxExtends = 8
 )
 
@@ -19,8 +19,8 @@ const (
 type extension struct {
 	id, base   string
 	key, value *node // of extends
-	// chain is how many agents it builds on, and broken is set if one of them is
-	// missing, or it builds on itself.
+	// chain is the number of agents it builds on; broken is set if one is missing or it builds on
+	// itself.
 	chain  int
 	broken bool
 	known  bool
@@ -189,9 +189,9 @@ func (e *extender) extendAgent(x *extension) {
 	e.entries[x.id] = m.mergeInto(e.inherited(e.entries[x.base], own), own, isNamesField)
 }
 
-// inherited returns the base's fields that an agent inherits, which are all except those that
-// mean the same as one of its own. The allow fields count as one, as do the two ways to configure
-// compaction; see spec.Defaults.
+// inherited returns the base's fields that an agent inherits: all except those equivalent to one of
+// its own. The allow fields count as one, as do the two ways to configure compaction; see
+// spec.Defaults.
 func (e *extender) inherited(base, own *node) *node {
 	left := []string{extendsKey}
 	if hasValue(own, "allowed_tools") || hasValue(own, "allowed_tool_patterns") {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// shape is the form that values of a Go type have in a file.
+// shape is the form of a Go type's values in a file.
 type shape uint8
 
 const (
@@ -41,15 +41,15 @@ const (
 type record struct {
 	typ    reflect.Type
 	fields []*field
-	// byName finds fields by name, and by the names of their other spellings.
+	// byName finds fields by name and by their other spellings.
 	byName map[string]*field
-	// id is the field that the key of the surrounding mapping goes to, or nil.
+	// id is the field for the key of the surrounding mapping, or nil.
 	id []int
 	// variant is the field whose value decides which other fields apply, or nil.
 	variant *field
 	// required are the fields that must be there.
 	required []*field
-	// depending are those that must be there when another one has a value, or not.
+	// depending are the fields required depending on another one's value.
 	depending []*field
 	// leftOut are the fields that it would have in a program with more components.
 	leftOut []string
@@ -69,23 +69,23 @@ type field struct {
 	tenant    bool // texts may refer to variables of tenants
 	byDefault string
 	enum      []string
-	leftOut   []string // what enum would have in a program with more components
+	leftOut   []string // enum values of a program with more components
 	min, max  *float64
 	pattern   *regexp.Regexp
-	keys      string // what the keys of a mapping match, as its record checks
+	keys      string // pattern of a mapping's keys, checked by its record
 	of        []string
 	other     []spelling
-	// when, if set, is when a text must be there.
+	// when, if set, is the condition under which a text is required.
 	when *condition
 }
 
-// condition is that a text of a record has a value, or does not have it.
+// condition requires that a record's text has a value, or does not.
 type condition struct {
 	field, value string
 	negated      bool
 }
 
-// parseCondition reads the tag of a field that another one depends on; nil for none.
+// parseCondition parses the tag of a field that depends on another; nil without a tag.
 func parseCondition(tag string) *condition {
 	name, value, ok := strings.Cut(tag, "=")
 	if !ok {
@@ -95,13 +95,13 @@ func parseCondition(tag string) *condition {
 	return &condition{name, value, negated}
 }
 
-// spelling is another spelling of a time span: a number of a unit.
+// spelling is another spelling of a time span: a number of units.
 type spelling struct {
 	name string
 	unit time.Duration
 }
 
-// unitName is how a unit is called in a text.
+// unitName returns the unit's name in a text.
 func (s spelling) unitName() string {
 	if s.unit == time.Millisecond {
 		return "milliseconds"
@@ -286,12 +286,11 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 	return f
 }
 
-// fieldValue returns the field of a struct, making embedded pointers is not needed
-// because only structs are embedded.
+// fieldValue returns the field of a struct. It need not create embedded pointers because only
+// structs are embedded.
 func (f *field) fieldValue(v reflect.Value) reflect.Value { return v.FieldByIndex(f.index) }
 
-// otherSpelling returns the other spelling of a field that name is, or nil when name
-// is the field's own.
+// otherSpelling returns the field's other spelling called name, or nil for the field's own name.
 func (f *field) otherSpelling(name string) *spelling {
 	for i := range f.other {
 		if f.other[i].name == name {
@@ -301,8 +300,8 @@ func (f *field) otherSpelling(name string) *spelling {
 	return nil
 }
 
-// fieldNames returns the field names that a record of a variant may have; an empty variant
-// returns all of them.
+// fieldNames returns the field names allowed for a variant of a record; an empty variant returns
+// all of them.
 func (r *record) fieldNames(variant string) []string {
 	var names []string
 	for _, f := range r.fields {

@@ -6,25 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// Inside of {…} and […] YAML takes the braces of ${NAME} for the start and end
-// of a mapping, so that api_key: ${KEY} would need quotes there and nowhere
-// else. Therefore the indicators in references are replaced, one for one so that columns
-// stay the same, before the text is parsed, and restored in the texts that the parser
-// returns. The meaning of valid YAML does not change.
+// Inside of {…} and […], YAML takes the braces of ${NAME} for the start and end of a mapping, so
+// that api_key: ${KEY} would need quotes only there. Therefore the indicators in references are
+// replaced before parsing, one for one so that columns stay the same, and restored in the parsed
+// texts. The meaning of valid YAML does not change.
 
 // flowIndicators are the characters that end an unquoted text in a flow
 // collection.
 const flowIndicators = "{}[],"
 
-// standIns are the characters that take the place of flowIndicators, of those
-// that Unicode leaves for private use.
+// standIns are private-use Unicode characters that replace flowIndicators.
 type standIns struct {
 	runes    [len(flowIndicators)]rune
 	original *strings.Replacer
 }
 
-// withStandIns returns data with the indicators of references replaced, and the
-// replacements to undo that, nil if nothing was replaced.
+// withStandIns returns data with the indicators of references replaced, and the stand-ins to undo
+// it; nil if nothing was replaced.
 func withStandIns(data []byte) ([]byte, *standIns) {
 	if !bytes.Contains(data, []byte("${")) {
 		return data, nil
@@ -52,7 +50,7 @@ func withStandIns(data []byte) ([]byte, *standIns) {
 	}
 }
 
-// newStandIns chooses characters that data does not contain.
+// newStandIns chooses characters that do not occur in data.
 func newStandIns(data []byte) (*standIns, bool) {
 	s := &standIns{}
 	var pairs []string
@@ -90,7 +88,8 @@ func (s *standIns) restoreText(text string) string {
 	return s.original.Replace(text)
 }
 
-// referenceLength returns the length of the reference at the start of data, or 0. References do not go beyond a line or a quote.
+// referenceLength returns the length of the reference at the start of data, or 0. References do not
+// cross a line or a quote.
 func referenceLength(data []byte) int {
 	const longest = 4096
 	for i := 2; i < len(data) && i < longest; i++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// A foreignName is what other systems call a field.
+// A foreignName is another system's name for a field.
 type foreignName struct {
 	// names are the other names, in snake case, separated by spaces.
 	names string
@@ -18,9 +18,8 @@ type foreignName struct {
 	hint string
 }
 
-// foreignFields are the names of fields in other systems, by the record that people
-// write them in: agent SDKs and frameworks, editors' lists of MCP servers, agent
-// cards, and manifests of clusters.
+// foreignFields are field names of other systems, by the record in which people write them: agent
+// SDKs and frameworks, editors' lists of MCP servers, agent cards, and cluster manifests.
 var foreignFields = map[string][]foreignName{
 	"agent": {
 		{"model llm model_name model_client llm_config chat_model language_model", "model_id", "write model_id: the id of an entry under models"},
@@ -232,8 +231,8 @@ func findForeign(table []foreignName, name string) (foreignName, bool) {
 	return foreignName{}, false
 }
 
-// nearestForeign returns the name of a table that is nearest to name, or one of own that is at
-// least as near; empty if none is near.
+// nearestForeign returns the table's name nearest to name, or one of own that is at least as near;
+// empty if none is near.
 func nearestForeign(table []foreignName, name string, own []string) string {
 	all := slices.Clone(own)
 	for _, f := range table {
@@ -243,10 +242,10 @@ func nearestForeign(table []foreignName, name string, own []string) string {
 	return near
 }
 
-// maxForeign bounds, in bytes, the names that are looked up.
+// maxForeign limits the looked-up names, in bytes.
 const maxForeign = 64
 
-// snakeCase writes a name in small letters, with underscores between its words.
+// snakeCase converts a name to lower case with underscores between words.
 func snakeCase(name string) string {
 	var b strings.Builder
 	for i, c := range name {

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// What other systems call something has a hint with what it is called here.
+// Other systems' names have a hint with the name used here.
 func TestNamesOfOtherSystemsHaveHints(t *testing.T) {
 	t.Parallel()
 	const head = "version: 1\n"
@@ -90,7 +90,7 @@ func hints(list diag.List) string {
 	return b.String()
 }
 
-// Characters that look like others, or like nothing, are named with their place.
+// Lookalike and invisible characters are named with their positions.
 func TestOddCharactersAreNamed(t *testing.T) {
 	t.Parallel()
 	const agent = "version: 1\nagents:\n  a:\n    %model_id: m\n"
@@ -126,7 +126,7 @@ func TestOddCharactersAreNamed(t *testing.T) {
 	}
 }
 
-// A manifest of another system has another name for the version.
+// A manifest from another system uses another name for the version.
 func TestAMissingVersionNamesWhatStandsInItsPlace(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

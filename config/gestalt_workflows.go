@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// The groups below workflows in the spelling of Gestalt, and the fields that mark their entries.
+// The workflow groups in Gestalt's spelling, and the fields that mark their entries.
 const (
 	eventTriggersGroup = "eventTriggers"
 	schedulesGroup     = "schedules"
@@ -54,8 +54,7 @@ func (l *loader) ungroupWorkflows(workflows *node) *node {
 	return &flat
 }
 
-// isWorkflowGroup reports whether an entry of workflows is a group rather than a workflow with
-// such an id.
+// isWorkflowGroup reports whether an entry of workflows is a group, not a workflow with such an id.
 func isWorkflowGroup(id string, value *node) bool {
 	if id != eventTriggersGroup && id != schedulesGroup || value.kind != mappingNode {
 		return false
@@ -65,7 +64,7 @@ func isWorkflowGroup(id string, value *node) bool {
 	return steps == nil && target == nil
 }
 
-// setWorkflowGroup notes the group in which a workflow is written.
+// setWorkflowGroup records a workflow's group.
 func (f *File) setWorkflowGroup(id, group string) {
 	if f.workflowGroups == nil {
 		f.workflowGroups = map[string]string{}
@@ -73,8 +72,8 @@ func (f *File) setWorkflowGroup(id, group string) {
 	f.workflowGroups[id] = group
 }
 
-// decodeWorkflow decodes a workflow in either spelling. It returns the problems of the record,
-// and the number of diagnostics before.
+// decodeWorkflow decodes a workflow in either spelling. It returns the record's problems and the
+// number of earlier diagnostics.
 func (l *loader) decodeWorkflow(id string, n *node, p *place) (w workflow.Workflow, found diag.List, start int) {
 	var translated *workflow.Workflow
 	switch l.workflowSpelling(id, n) {
@@ -93,8 +92,8 @@ func (l *loader) decodeWorkflow(id string, n *node, p *place) (w workflow.Workfl
 	return *translated, append(found, translated.Validate()...), start
 }
 
-// workflowSpelling returns the group whose spelling a workflow has; empty for a workflow in the
-// spelling of the runtime.
+// workflowSpelling returns the group whose spelling a workflow uses; empty for the runtime's own
+// spelling.
 func (l *loader) workflowSpelling(id string, n *node) string {
 	if group := l.file.workflowGroups[id]; group != "" {
 		return group
@@ -113,7 +112,7 @@ func (f *File) nameGroups(list diag.List) {
 	for i := range list {
 		segments, ok := diag.ParsePath(list[i].Path)
 		if !ok || len(segments) < 2 || segments[0].Key != workflowsKey || list[i].Code == diag.DuplicateID {
-			continue // the second definition of an id is in no group, or its path names the group
+			continue // an id's second definition has no group, or its path names the group
 		}
 		if group := f.workflowGroups[segments[1].Key]; group != "" {
 			list[i].Path = workflowsKey + "." + group + list[i].Path[len(workflowsKey):]

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// gestaltFile has a workflow in each group, as Gestalt's documentation writes them, and one of the
-// runtime.
+// gestaltFile has a workflow in each group, in the form of Gestalt's documentation, and a native
+// workflow.
 const gestaltFile = `version: 1
 workflows:
   eventTriggers:
@@ -67,7 +67,7 @@ func TestGroupsOfGestaltAreWorkflows(t *testing.T) {
 	}
 }
 
-// TestGroupsOfGestaltSurviveARevision reads the document that a revision stores.
+// TestGroupsOfGestaltSurviveARevision reads the document stored by a revision.
 func TestGroupsOfGestaltSurviveARevision(t *testing.T) {
 	t.Parallel()
 	f, _ := parseGestalt(t, gestaltFile)

@@ -25,14 +25,13 @@ type ignore struct {
 	faults diag.List
 }
 
-// ignoreForm is the hint with the form of such a comment.
+// ignoreForm is the hint with the form of an ignore comment.
 const ignoreForm = "write # runtime: ignore CODE reason"
 
-// ignoreMark is the beginning of such a comment; the group is the word that probes
-// replace.
+// ignoreMark matches the start of an ignore comment; the group is the word that probes replace.
 var ignoreMark = regexp.MustCompile(`#[ \t]*(runtime):[ \t]*ignore\b`)
 
-// ignoresOf returns the comments of a document that silence diagnostics.
+// ignoresOf returns a document's ignore comments.
 func (doc *document) ignoresOf() []ignore {
 	if doc.ignoresKnown {
 		return doc.ignores
@@ -66,9 +65,9 @@ const (
 	prefixLength = 3
 )
 
-// inComments reports for each mark whether it is in a comment. It replaces a word of each mark by
-// a unique one and parses the document: if the word is in a value, the mark is not in a comment.
-// A separate scanner would have to handle the ends of all scalar styles.
+// inComments reports for each mark whether it is in a comment. It replaces a word of each mark with
+// a unique one and parses the document: if the word is in a value, the mark is not in a comment. A
+// separate scanner would have to handle the ends of all scalar styles.
 func inComments(data []byte, marks [][]int) []bool {
 	out := make([]bool, len(marks))
 	prefix, ok := unusedPrefix(data)
@@ -110,7 +109,7 @@ func unusedPrefix(data []byte) (string, bool) {
 	return "", false
 }
 
-// toLetters writes a number as n small letters.
+// toLetters writes a number as n lower-case letters.
 func toLetters(i, n int) string {
 	word := make([]byte, n)
 	for at := n - 1; at >= 0; at-- {
@@ -120,7 +119,7 @@ func toLetters(i, n int) string {
 	return string(word)
 }
 
-// fromLetters reads what letters wrote; it is -1 for anything else.
+// fromLetters is the reverse of toLetters; -1 for any other word.
 func fromLetters(word string) int {
 	i := 0
 	for _, c := range []byte(word) {
@@ -132,11 +131,11 @@ func fromLetters(word string) int {
 	return i
 }
 
-// ignoreParts are the codes of such a comment and the reason that follows.
+// ignoreParts matches an ignore comment's codes and the reason after them.
 var ignoreParts = regexp.MustCompile(`^[ \t]*([^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)[ \t]*(.*)$`)
 
-// newIgnore reads the comment that begins at from, whose codes begin at rest, and
-// which ends with its line, or before limit.
+// newIgnore reads the comment at from, whose codes begin at rest, and which ends with its line, or
+// before limit.
 func (doc *document) newIgnore(from, rest, limit int) ignore {
 	content := doc.data[rest:limit]
 	if end := bytes.IndexAny(content, "\r\n"); end >= 0 {
@@ -160,8 +159,7 @@ func (doc *document) newIgnore(from, rest, limit int) ignore {
 	return c
 }
 
-// addCode adds a code to those that the comment suppresses, or adds a fault if it is
-// unknown.
+// addCode adds a code to suppress, or a fault if the code is unknown.
 func (c *ignore) addCode(name string) {
 	code := diag.Code(name)
 	var names []string
@@ -180,7 +178,7 @@ func (c *ignore) addCode(name string) {
 	}
 }
 
-// addFault adds something that is wrong with the comment.
+// addFault adds a fault of the comment.
 func (c *ignore) addFault(message, hint string) {
 	d := diag.New(diag.InvalidIgnore, "", "%s", message).WithHint("%s", hint)
 	d.Span = c.span

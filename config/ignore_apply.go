@@ -14,8 +14,8 @@ type ignoredLine struct {
 	code diag.Code
 }
 
-// applyIgnores splits a list into shown and suppressed diagnostics, and returns which comments
-// suppress anything. Errors are always shown.
+// applyIgnores splits a list into shown and suppressed diagnostics, and returns the comments that
+// suppress any. Errors are always shown.
 func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.Suppressed, used map[ignoredLine]bool) {
 	reasons := f.ignoredLines()
 	if len(reasons) == 0 {
@@ -35,7 +35,7 @@ func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.
 	return shown, suppressed, used
 }
 
-// ignoredLines returns what comments suppress, with their reasons.
+// ignoredLines returns the lines suppressed by comments, with the reasons.
 func (f *File) ignoredLines() map[ignoredLine]string {
 	var reasons map[ignoredLine]string
 	for _, doc := range f.documents {
@@ -83,7 +83,7 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 	return found
 }
 
-// describeLine names the line that the comment applies to.
+// describeLine describes the line that the comment applies to.
 func (c *ignore) describeLine() string {
 	switch c.line {
 	case c.span.Line:
@@ -95,9 +95,8 @@ func (c *ignore) describeLine() string {
 	}
 }
 
-// ofTheMachine reports whether a diagnostic of a code depends on the machine: on its
-// variables, and on the catalogues of servers that it knows. While a catalogue is
-// unknown, so is what could be said about its tools.
+// ofTheMachine reports whether diagnostics of a code depend on the machine: on its variables, and
+// on its known server catalogues. While a catalogue is unknown, so are findings about its tools.
 func ofTheMachine(code diag.Code, unknownTools bool) bool {
 	switch code {
 	case diag.UnsetVariable, diag.NoCatalog:

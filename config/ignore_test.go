@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// said tells a list by its lines, codes and messages.
+// said formats a list as lines, codes and messages.
 func said(list diag.List) []string {
 	all := []string{}
 	for _, d := range list {
@@ -150,8 +150,8 @@ func TestAReasonShowsNoSecret(t *testing.T) {
 	}
 }
 
-// scalar draws a value that contains the beginning of such a comment, in one of the
-// ways in which YAML writes texts, as the lines after a key.
+// scalar draws a value that contains the start of such a comment, in one of YAML's text forms, as
+// the lines after a key.
 func scalar(t *rapid.T) string {
 	words := rapid.SliceOfN(rapid.SampledFrom([]string{
 		"# runtime: ignore no-such-code x", "#runtime:ignore", "word", "it''s", "[", "}", ": ", "- ", "é", "\u2028", "# other", "${X", "|", "\\\\",
@@ -181,8 +181,7 @@ func scalar(t *rapid.T) string {
 	}
 }
 
-// A comment counts wherever it stands between texts of any form, and what stands in a
-// text never does.
+// A comment is effective anywhere between texts of any form; text inside a value never is.
 func TestPropertyOnlyCommentsSilence(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// encodeJSON turns a value into JSON: texts expanded, numbers exact, keys in order.
+// encodeJSON encodes a value as JSON: texts expanded, numbers exact, keys in order.
 func (d *decoder) encodeJSON(n *node, p *place) (json.RawMessage, bool) {
 	w := jsonWriter{decoder: d}
 	ok := w.writeValue(n, p)
@@ -21,7 +21,7 @@ func (d *decoder) encodeJSON(n *node, p *place) (json.RawMessage, bool) {
 type jsonWriter struct {
 	decoder *decoder
 	out     bytes.Buffer
-	// keepsTexts leaves references in texts as they are.
+	// keepsTexts leaves references in texts unchanged.
 	keepsTexts bool
 }
 
@@ -91,7 +91,7 @@ func (w *jsonWriter) writeMapping(n *node, p *place) bool {
 	return ok
 }
 
-// writeText appends a text, quoted. Nearly all need no escape.
+// writeText appends a quoted text. Nearly all texts need no escape.
 func (w *jsonWriter) writeText(s string) {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7F {
@@ -129,7 +129,7 @@ func secretName(name string) bool {
 	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
 }
 
-// hiddenNames are the fields that hold secrets by their kind.
+// hiddenNames matches the fields whose kind may hold secrets.
 var hiddenNames = regexp.MustCompile(`^(env|headers|identity_header)$|(^|[_-])key$`)
 
 // hiddenName reports whether the value under a name is hidden in an unknown record.
@@ -141,8 +141,8 @@ func (d *decoder) addSecret(n *node) {
 	doc.secrets = append(doc.secrets, n)
 }
 
-// hideSecrets hides the texts of a value that is not decoded: all of them if it is a secret,
-// otherwise those in fields with names of secrets.
+// hideSecrets hides the texts of an undecoded value: all of them if it is a secret, otherwise those
+// in fields with secret names.
 func (d *decoder) hideSecrets(n *node, secret bool) {
 	switch n.kind {
 	case mappingNode:

@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// vendor is the record of a provider kind as a real one looks.
+// vendor is the record of a realistic provider kind.
 type vendor struct {
 	APIKey  string            `json:"api_key" required:"true" secret:"true" doc:"The key."`
 	BaseURL string            `json:"base_url,omitempty" pattern:"^https?://" doc:"Where the vendor is."`
@@ -53,7 +53,7 @@ type mount struct {
 
 type level int
 
-// UnmarshalText reads low or high.
+// UnmarshalText parses low or high.
 func (l *level) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "low":
@@ -66,7 +66,7 @@ func (l *level) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Validate refuses a command that runs itself.
+// Validate rejects a command that runs itself.
 func (c *command) Validate() diag.List {
 	if len(c.Command) > 0 && c.Command[0] == "self" {
 		return diag.List{diag.New(diag.InvalidValue, "command[0]", "a tool cannot run itself")}

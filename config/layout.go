@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// layout is where the parts of a document are that Document returned, or that is written
-// in the same way. It refers to the text and copies none of it.
+// layout holds the positions of a document's parts, for a document from Document or in the same
+// form. It refers to the text without copying it.
 type layout struct {
 	text     []byte
 	sections []placedSection
@@ -20,7 +20,7 @@ type placedSection struct {
 	entries []span
 }
 
-// span is where a member of an object is: its key with the quotes, and its value.
+// span is the position of an object member: its key with the quotes, and its value.
 type span struct{ key, keyEnd, value, end int32 }
 
 // layoutOf finds the parts of a document. ok is false unless the document has the form, members
@@ -55,7 +55,7 @@ func layoutOf(text []byte) (l *layout, ok bool) {
 	return l, at == len(text)-1 && text[at] == '}'
 }
 
-// membersOf finds the members of an object that has some.
+// membersOf finds the members of a nonempty object.
 func (l *layout) membersOf(of span) ([]span, bool) {
 	if l.text[of.value] != '{' || of.end-of.value < 3 {
 		return nil, false
@@ -72,7 +72,7 @@ func (l *layout) membersOf(of span) ([]span, bool) {
 	return list, int(list[len(list)-1].end) == int(of.end)-1
 }
 
-// memberAt finds the member of an object that begins at a place.
+// memberAt finds the object member at a position.
 func (l *layout) memberAt(at int) (m span, ok bool) {
 	end, ok := l.skipText(at)
 	if !ok || end >= len(l.text) || l.text[end] != ':' {
@@ -82,7 +82,7 @@ func (l *layout) memberAt(at int) (m span, ok bool) {
 	return span{int32(at), int32(end), int32(end + 1), int32(last)}, ok //nolint:gosec // a document is not that large
 }
 
-// skipText returns where the text ends that begins at a place with its quote.
+// skipText returns the end of the text whose opening quote is at a position.
 func (l *layout) skipText(at int) (end int, ok bool) {
 	if at >= len(l.text) || l.text[at] != '"' {
 		return 0, false
@@ -103,7 +103,7 @@ func (l *layout) skipText(at int) (end int, ok bool) {
 	}
 }
 
-// skipValue returns where the value ends that begins at a place.
+// skipValue returns the end of the value at a position.
 func (l *layout) skipValue(at int) (end int, ok bool) {
 	depth := 0
 	for i := at; i < len(l.text); {
@@ -149,7 +149,7 @@ func (l *layout) section(name string) *placedSection {
 	return nil
 }
 
-// find returns where an entry of a registry is among the others, or -1.
+// find returns the index of a registry's entry, or -1.
 func (l *layout) find(s *placedSection, id string) int {
 	if s == nil {
 		return -1
@@ -179,7 +179,7 @@ func (l *layout) idOf(m span) string {
 	return id
 }
 
-// listEntries returns the entries of a registry, if there is one.
+// listEntries returns a registry's entries, if it exists.
 func (l *layout) listEntries(s *placedSection) []DocumentEntry {
 	if s == nil || s.entries == nil {
 		return nil
@@ -191,8 +191,8 @@ func (l *layout) listEntries(s *placedSection) []DocumentEntry {
 	return list
 }
 
-// withEntry returns the document with a value, which is JSON, in the place of an entry, or
-// after all others for a place below 0.
+// withEntry returns the document with a JSON value that replaces an entry, or follows all others if
+// at is negative.
 func (l *layout) withEntry(s *placedSection, at int, id string, value []byte) []byte {
 	last := int(s.entries[len(s.entries)-1].end)
 	out := bytes.NewBuffer(make([]byte, 0, len(l.text)+len(value)+len(id)))

@@ -8,30 +8,28 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// The limits of a configuration file. They bound time and memory whatever a
-// file contains.
+// The limits of a configuration file. They limit time and memory for any content.
 const (
-	// maxFileSize is the size, in bytes, that a file must stay below.
+	// maxFileSize is the exclusive maximum size of a file in bytes.
 	maxFileSize = 5_000_000
-	// maxDepth is how deep collections may be nested.
+	// maxDepth is the maximum nesting depth of collections.
 	maxDepth = 100
-	// maxNodes is the number of values a file may have, aliases and merge keys
-	// written out.
+	// maxNodes is the maximum number of values in a file, with aliases and merge keys expanded.
 	maxNodes = 750_000
-	// maxExpanded is the number of bytes the texts of a file may have, aliases
-	// written out, and the bytes that variables and files may add to them.
+	// maxExpanded limits the bytes of a file's texts, with aliases expanded, and the bytes that
+	// variables and files may add to them.
 	maxExpanded = 16 << 20
-	// maxIncluded is the size, in bytes, of a file that a value refers to.
+	// maxIncluded is the maximum size of a referenced file in bytes.
 	maxIncluded = 1 << 20
-	// maxIncludedTotal is the number of bytes read from all such files.
+	// maxIncludedTotal limits the bytes read from all such files.
 	maxIncludedTotal = 256 << 20
-	// maxFindings is the number of diagnostics reported for one file. A file
-	// with more errors than that is not read to its end.
+	// maxFindings is the maximum number of reported diagnostics per file. A file with more errors
+	// is not read to its end.
 	maxFindings = 1000
 )
 
-// checkData rejects data that is too large or not valid text before it is parsed, since the
-// parser does not tell where a broken character is.
+// checkData rejects data that is too large or not valid text before parsing, since the parser does
+// not report the position of an invalid character.
 func checkData(doc *document) (diag.Diagnostic, bool) {
 	data := doc.data
 	switch {
@@ -69,10 +67,9 @@ func checkData(doc *document) (diag.Diagnostic, bool) {
 	return diag.Diagnostic{}, true
 }
 
-// estimateNodes bounds the number of nodes that parsing data makes, from the
-// characters that start one. The parser takes about 250 bytes for each, so
-// this has to be known before. Text is overestimated, by far less than what
-// separates it from the limit.
+// estimateNodes estimates an upper bound of parsed nodes from the characters that start one. The
+// parser takes about 250 bytes for each, so the bound is needed before parsing. Text is
+// overestimated, but stays far below the limit.
 func estimateNodes(data []byte) int {
 	n := 2
 	for i, c := range data {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/usage"
 )
 
-// filled returns a text of a bit less than the largest size, repeating part.
+// filled returns a text slightly below the maximum size that repeats part.
 func filled(before, part, after string) string {
 	return before + strings.Repeat(part, (4_999_000-len(before)-len(after))/len(part)) + after
 }
@@ -89,7 +89,7 @@ func manyKeys(n int) string {
 	return out.String()
 }
 
-// Whatever a file contains, it is refused soon and in little memory.
+// Whatever a file contains, it is rejected soon and in little memory.
 func TestBombs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("time and memory mean nothing with the race detector: make plain runs it without")
@@ -118,8 +118,8 @@ func TestBombs(t *testing.T) {
 			} else {
 				t.Logf("%v, %d MB, %d diagnostics, first %s", elapsed, allocated, len(list), first(list))
 			}
-			// On an idle machine it takes less than two seconds with the collection
-			// of garbage, which runs beside.
+			// On an idle machine it takes less than two seconds, including concurrent garbage
+			// collection.
 			if elapsed > 15*time.Second {
 				t.Errorf("it took %v", elapsed)
 			}

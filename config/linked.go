@@ -13,7 +13,7 @@ import (
 // surfaces are the protocols with a section below server.
 var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative, settings.SurfaceOpenAI, settings.SurfaceAGUI, settings.SurfaceAISDK, settings.SurfaceMCP, settings.SurfaceConsole}
 
-// recordOf describes a struct type, without parts that this program was built without.
+// recordOf describes a struct type without the parts that this program lacks.
 func (k *Kinds) recordOf(t reflect.Type) *record {
 	r := recordOf(t)
 	switch {
@@ -26,12 +26,12 @@ func (k *Kinds) recordOf(t reflect.Type) *record {
 	}
 }
 
-// missingFrom returns which names a list does not have.
+// missingFrom returns the names missing from a list.
 func missingFrom(list, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return contains(list, name) })
 }
 
-// withDrivers returns the description of the store with these drivers alone.
+// withDrivers returns the store's description with only these drivers.
 func (r *record) withDrivers(names []string) *record {
 	driver := *r.byName["driver"]
 	driver.enum, driver.leftOut = names, missingFrom(names, driver.enum)
@@ -59,8 +59,8 @@ func (r *record) withoutFields(names []string) *record {
 	return other
 }
 
-// checkDriver reports a store without a driver, or with an unknown one, if the program
-// was built without the driver that is meant.
+// checkDriver reports a store with a missing or unknown driver, if the program was built without
+// the intended driver.
 func (k *Kinds) checkDriver(s *settings.Store) diag.List {
 	if k.Stores == nil || contains(k.Stores, s.Kind()) {
 		return nil
@@ -68,8 +68,8 @@ func (k *Kinds) checkDriver(s *settings.Store) diag.List {
 	return diag.List{diag.New(diag.InvalidValue, "driver", "driver is %q, but this program was built without it", clip.Text(s.Kind())).WithHint("%s", listLinked(k.Stores))}
 }
 
-// switchOffSurfaces switches off the protocols that the program was built without: they
-// are on unless a configuration says otherwise.
+// switchOffSurfaces disables the protocols that the program was built without: they are enabled by
+// default.
 func (k *Kinds) switchOffSurfaces(s *settings.Server) {
 	if k.Surfaces == nil {
 		return
@@ -84,7 +84,7 @@ func (k *Kinds) switchOffSurfaces(s *settings.Server) {
 	}
 }
 
-// listLinked lists the choices that this program was built with.
+// listLinked lists the choices built into this program.
 func listLinked(names []string) string {
 	if len(names) == 0 {
 		return "it has none"

@@ -8,15 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// TestWhatAProgramWasBuiltWithoutIsAMistakeAtItsPlace loads configurations in programs
-// with some of the stores and protocols.
+// TestWhatAProgramWasBuiltWithoutIsAMistakeAtItsPlace loads configurations in programs with only
+// some of the stores and protocols.
 func TestWhatAProgramWasBuiltWithoutIsAMistakeAtItsPlace(t *testing.T) {
 	t.Parallel()
 	own := []string{"sqlite", "ledger"}
 	for _, tt := range []struct {
 		name, text       string
 		stores, surfaces []string
-		// want are the places and texts, line by line.
+		// want holds the positions and texts, line by line.
 		want string
 	}{
 		{name: "a store", text: "store: {driver: memory}", stores: own, want: "2:17 invalid-value driver is \"memory\", but this program was built without it (it has sqlite, ledger)"},
@@ -65,8 +65,8 @@ func TestThePasswordOfAStoreThatIsLeftOutIsNotShown(t *testing.T) {
 	}
 }
 
-// TestTheSchemaAndTheReferenceDescribeWhatAProgramHas compares a program with a store and
-// a protocol with one that has all.
+// TestTheSchemaAndTheReferenceDescribeWhatAProgramHas compares a program with one store and one
+// protocol with a complete program.
 func TestTheSchemaAndTheReferenceDescribeWhatAProgramHas(t *testing.T) {
 	t.Parallel()
 	small := config.Kinds{Stores: []string{"sqlite"}, Surfaces: []string{"native"}}

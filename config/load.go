@@ -18,14 +18,12 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Load reads the files of a configuration, as Expand has them. Mistakes in their content are
-// returned as diagnostics. The error reports files that cannot be read; the file is
-// nil then.
+// Load reads the files of a configuration, as Expand returns them. Mistakes in their content are
+// returned as diagnostics. The error reports files that cannot be read; the file is then nil.
 //
-// Of several files a later one overrides an earlier one: in a registry entry
-// by entry, in the defaults and in settings field by field. Remote agents add
-// up. Then the patches of all files are applied, in the order of the files, and then
-// agents get the fields of those that they extend.
+// A later file overrides an earlier one: in registries entry by entry, in the defaults and settings
+// field by field. Remote agents add up. Then the patches of all files are applied, in the order of
+// the files, and then agents get the fields of those that they extend.
 func Load(paths []string, opts Options) (*File, diag.List, error) {
 	if len(paths) == 0 {
 		return nil, nil, errors.New("read configuration: a file is required")
@@ -79,8 +77,8 @@ func parseBare(source Source, opts Options, known map[string]included) (*File, d
 
 // budget limits the remaining size of a configuration.
 type budget struct {
-	// expanded is how many bytes may be put into texts, unread how many may be read from
-	// files, and overlaid how many fields patches and extended agents may write out.
+	// expanded is the number of bytes allowed in texts, unread the number allowed from files, and
+	// overlaid the number of fields that patches and extended agents may add.
 	expanded, unread, overlaid int
 }
 
@@ -95,10 +93,10 @@ func parse(sources []Source, opts Options, left budget, known map[string]include
 // registries.
 type loader struct {
 	decoder
-	// patches are the patches of all files; leavesOut selects those that are not applied.
+	// patches are the patches of all files; leavesOut selects those to skip.
 	patches   []patch
 	leavesOut func(*patch) bool
-	// overlaid is how many fields patches and extended agents may still write out.
+	// overlaid is the number of fields that patches and extended agents may still add.
 	overlaid int
 }
 
@@ -164,7 +162,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	return f, list
 }
 
-// addAll adds diagnostics of a document that have their places already.
+// addAll adds diagnostics of a document that already have positions.
 func (d *decoder) addAll(doc *document, found diag.List) {
 	for _, one := range found {
 		if doc.countFinding(one.Severity) {
@@ -175,8 +173,7 @@ func (d *decoder) addAll(doc *document, found diag.List) {
 	}
 }
 
-// checkVersion reports a file whose format is not known. Nothing else can be
-// said about it then.
+// checkVersion reports a file with an unknown format, about which nothing else can be reported.
 func (d *decoder) checkVersion(doc *document) bool {
 	supported := fmt.Sprintf("the supported version is %d: write version: %d", Version, Version)
 	if doc.root == nil || doc.root.kind == nullNode {
@@ -286,7 +283,7 @@ func (d *decoder) wrongTop(key, value *node, want string) {
 	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.text, key), value, "%s must be %s, not %s", key.text, want, describeValue(value, false)).setHint(formOf(key.text, value))
 }
 
-// formOf shows the form of a top-level value, with an id that the file has.
+// formOf describes the expected form of a top-level value, using an id from the file.
 func formOf(name string, value *node) string {
 	if name == "remote_agents" {
 		return "write a list: remote_agents: [{name: cloud, base_url: https://…}]"
@@ -301,7 +298,7 @@ func formOf(name string, value *node) string {
 	return "write each entry under its id, without a dash: " + name + ": {" + id + ": {…}}"
 }
 
-// findEntryID returns the probable id of a list entry: its id or name, or its only key.
+// findEntryID returns the likely id of a list entry: its id or name, or its only key.
 func findEntryID(entry *node) (id string) {
 	for key, value := range entry.pairs {
 		switch {
@@ -329,20 +326,20 @@ func (d *decoder) unknownTop(key, value *node) {
 		near = f.field
 		found.setHint(f.hintText())
 	}
-	// A definition intended for there is missing.
+	// The definition meant for this place is missing.
 	d.file.Partial = d.file.Partial || near != ""
 	d.hideSecrets(value, false)
 }
 
-// merger merges the trees of files. Nodes of files stay as they are; merged
-// collections are new.
+// merger merges the trees of files. It leaves the files' nodes unchanged; merged collections are
+// new.
 type merger struct {
 	root *node
-	// position finds the entries of the collections that are merged into.
+	// position indexes the entries of merge targets by key.
 	position map[*node]map[string]int
 }
 
-// positions returns where the keys of a collection that is merged into are.
+// positions returns the positions of the keys in a merge target.
 func (m *merger) positions(into *node) map[string]int {
 	at, ok := m.position[into]
 	if !ok {
@@ -355,7 +352,7 @@ func (m *merger) positions(into *node) map[string]int {
 	return at
 }
 
-// setEntry puts an entry into a collection, in the place of one with the same key.
+// setEntry adds an entry to a collection, replacing any with the same key.
 func (m *merger) setEntry(into, key, value *node) {
 	at := m.positions(into)
 	if i, ok := at[key.text]; ok {
@@ -366,7 +363,7 @@ func (m *merger) setEntry(into, key, value *node) {
 	into.children = append(into.children, key, value)
 }
 
-// findEntry returns the value of an entry of a collection that is merged into, or nil.
+// findEntry returns the value of an entry in a merge target, or nil.
 func (m *merger) findEntry(in *node, name string) *node {
 	if i, ok := m.positions(in)[name]; ok {
 		return in.children[i+1]
@@ -379,15 +376,14 @@ func (m *merger) replaceValue(in *node, name string, value *node) {
 	in.children[m.positions(in)[name]+1] = value
 }
 
-// removeEntry removes an entry that is there.
+// removeEntry removes an existing entry.
 func (m *merger) removeEntry(from *node, name string) {
 	from.children = withoutField(from, name).children
 	delete(m.position, from)
 	m.positions(from)
 }
 
-// ownCollection returns a collection inside another one for modification, or nil if it does not
-// exist yet.
+// ownCollection returns a modifiable copy of a nested collection, or nil if absent so far.
 func (m *merger) ownCollection(in *node, name string) *node {
 	_, have := in.findField(name)
 	if have == nil {

@@ -224,8 +224,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Where a file of a kind is, the record of the kind says. What is made by the
-// runtime, or used later, is no part of a configuration.
+// The record of a kind determines where its files are. Files that the runtime creates or uses later
+// are not part of a configuration.
 func TestTheFilesOfAConfiguration(t *testing.T) {
 	t.Parallel()
 	const text = "version: 1\n" + oneModel + `
@@ -284,8 +284,7 @@ func TestBrokenEntriesAreListed(t *testing.T) {
 	}
 }
 
-// An agent may get what it needs from the defaults; what is wrong there is said
-// once.
+// An agent may get required fields from the defaults; a mistake there is reported once.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -309,7 +308,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// References without quotes work in flow collections, too.
+// Unquoted references also work in flow collections.
 func TestReferencesInFlow(t *testing.T) {
 	t.Parallel()
 	text := "version: 1\nagents: {a: {model_id: ${M}, description: pre ${D:-x, y} post, delegates: [${M}, $${M}, a\uE000], bogus: 1}}\n"

@@ -6,14 +6,14 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// found is the value that a path leads to in the files.
+// found is the value at a path in the files.
 type found struct {
 	key, value *node
-	// exact is set if the whole path exists, not only its beginning.
+	// exact reports whether the whole path exists, not only its beginning.
 	exact bool
 }
 
-// findPath walks along a path as far as it exists.
+// findPath follows a path until a segment is missing.
 func (f *File) findPath(path string) (found, bool) {
 	segments, ok := diag.ParsePath(path)
 	if !ok || f.root == nil {
@@ -37,8 +37,8 @@ func (f *File) HasValue(path string) bool {
 	return ok && at.exact && at.value != nil
 }
 
-// References returns the variables and files that the value at a path, or what it contains, is
-// from, as the files write them: ${NAME}, ${file:path}.
+// References returns the variable and file references in the value at a path, nested ones included,
+// as written in the files: ${NAME}, ${file:path}.
 func (f *File) References(path string) []string {
 	at, ok := f.findPath(path)
 	if !ok || !at.exact || at.value == nil {
@@ -57,7 +57,7 @@ func referencesIn(n *node) []string {
 
 var writtenReference = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// followSegment returns the result of following a segment from a node.
+// followSegment follows one path segment from a node.
 func (f *File) followSegment(from *node, segment diag.Segment) (found, bool) {
 	if segment.IsIndex {
 		if from.kind != sequenceNode || segment.Index >= len(from.children) {
@@ -74,13 +74,13 @@ func (f *File) followSegment(from *node, segment diag.Segment) (found, bool) {
 		}
 	}
 	if c, ok := f.overlays.cleared[from][segment.Key]; ok {
-		return found{key: c.key, value: c.value}, true // what is missing there was removed here
+		return found{key: c.key, value: c.value}, true // the missing value was removed here
 	}
 	return found{}, false
 }
 
-// addSpelling notes that the files have a field under another name, so that it is
-// found under its own.
+// addSpelling records another spelling of a field in the files, so that lookups by its own name
+// find it.
 func (f *File) addSpelling(name, other string) {
 	if f.spellings == nil {
 		f.spellings = map[string][]string{}
@@ -90,7 +90,7 @@ func (f *File) addSpelling(name, other string) {
 	}
 }
 
-// findChild finds a key; large mappings get an index the first time.
+// findChild finds a key; large mappings are indexed on first use.
 func (f *File) findChild(from *node, name string) (key, value *node) {
 	const large = 128
 	if len(from.children) < large {
@@ -113,7 +113,7 @@ func (f *File) findChild(from *node, name string) (key, value *node) {
 	return nil, nil
 }
 
-// findTarget returns the key or the value that a diagnostic of a code speaks of.
+// findTarget returns the key or value that a diagnostic with the code refers to.
 func (f *File) findTarget(code diag.Code, path string) (*node, bool) {
 	at, ok := f.findPath(path)
 	switch n := at.value; {
@@ -122,7 +122,7 @@ func (f *File) findTarget(code diag.Code, path string) (*node, bool) {
 	case at.key == nil:
 		return n, true
 	case !at.exact, n.kind == nullNode && n.text == "":
-		return at.key, true // rather than all of a record, or nothing
+		return at.key, true // not the whole record, and not nothing
 	case code.MarksKey() && !namesItself(code, n):
 		return at.key, true
 	default:
@@ -139,8 +139,8 @@ func (f *File) locateSpan(code diag.Code, path string) (diag.Span, bool) {
 	return f.documents[n.document].spanOfNode(f.overlays.asWritten(n)), true
 }
 
-// Place returns where the value at a path is written, as file:line:column; empty for a path
-// that the files do not have.
+// Place returns the location of the value at a path as file:line:column, or "" if the files lack
+// the path.
 func (f *File) Place(path string) string {
 	if at, ok := f.findPath(path); !ok || !at.exact {
 		return ""
@@ -149,8 +149,8 @@ func (f *File) Place(path string) string {
 	return span.Place()
 }
 
-// namesItself reports whether a value is the id that a diagnostic is about, as
-// the name of a remote source is.
+// namesItself reports whether a value is itself the id that a diagnostic is about, such as the name
+// of a remote source.
 func namesItself(code diag.Code, n *node) bool {
 	return (code == diag.InvalidID || code == diag.DuplicateID) && n.kind == stringNode
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// secretMembers finds fields that may hold secrets in the text of a document.
+// secretMembers matches members in a document's text that may hold secrets.
 var secretMembers = regexp.MustCompile(`"(?:env|headers|params|query|[a-z_]*(?:key|key_id|token|secret|password|header))"\s*:`)
 
 // urlMark finds texts that may be URLs with parameters.
 var urlMark = regexp.MustCompile(`[:}](?:\\?/){1,2}|"(?:[a-z_]*url|card_list)"`)
 
-// MaskDocument masks values in env, headers, key fields and parameters of URLs that are not
-// references, in a document or overlay. Documents of earlier versions of the runtime may contain such values. Unreadable
-// documents contain nothing that can be shown.
+// MaskDocument masks values in env, headers, key fields and URL parameters that are not references,
+// in a document or overlay. Documents from earlier runtime versions may contain such values. An
+// unreadable document becomes an empty object.
 func MaskDocument(document []byte, options Options) json.RawMessage {
 	if !secretMembers.Match(document) && !urlMark.Match(document) {
 		return document
@@ -29,7 +29,7 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 	if decoder.Decode(&root) != nil {
 		return json.RawMessage(`{}`)
 	}
-	patches := root[patchesKey] // their values take the place of others, and some are for entries elsewhere
+	patches := root[patchesKey] // their values replace others, and some are for entries elsewhere
 	delete(root, patchesKey)
 	declared, err := json.Marshal(root)
 	if err != nil {
@@ -85,8 +85,8 @@ func maskAt(value any, path []diag.Segment) bool {
 	return false
 }
 
-// maskNamed masks the texts of fields whose names say that they hold secrets, and reports
-// whether there are any. all is set below env and headers.
+// maskNamed masks texts in fields whose names suggest secrets, and reports whether there are any.
+// all is set below env and headers.
 func maskNamed(value any, all bool) (found bool) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -30,8 +30,8 @@ func MergePatch(document, patch json.RawMessage) (json.RawMessage, error) {
 	return encodeDocument(mergeValues(base, over, false))
 }
 
-// mergeValues merges decoded JSON values as RFC 7396 has it. With keepNull, what null would
-// remove is null.
+// mergeValues merges decoded JSON values per RFC 7396. With keepNull, null sets a member to null
+// instead of removing it.
 func mergeValues(base, over any, keepNull bool) any {
 	patch, ok := over.(object)
 	if !ok {
@@ -77,8 +77,8 @@ func decodeDocument(raw json.RawMessage) (any, error) {
 	return v, checkMembers(v)
 }
 
-// checkMembers reports objects that repeat a member: which of the two counts differs
-// from reader to reader.
+// checkMembers rejects objects that repeat a member, because readers disagree on which of the two
+// counts.
 func checkMembers(v any) error {
 	switch v := v.(type) {
 	case object:
@@ -112,10 +112,9 @@ func encodeDocument(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// ApplyPatches merges patches, in the form of the key patches of a file, into the entries of a
+// ApplyPatches merges patches, in the form of a file's patches key, into the entries of a
 // configuration document. Variables in both stay variables. Inherited values are merged only when
-// the result is parsed. Diagnostic paths begin with patches; if one is an error, no document is
-// returned.
+// the result is parsed. Diagnostic paths begin with patches; on an error, no document is returned.
 func ApplyPatches(document, patches json.RawMessage) (json.RawMessage, diag.List) {
 	doc, err := decodeMembers(document)
 	if err != nil {
@@ -248,7 +247,7 @@ func clearInEntry(entry json.RawMessage, patch rawObject) (json.RawMessage, erro
 	return encodeDocument(mergeValues(base, over, true))
 }
 
-// rawObject is a JSON object whose members keep their order and their text.
+// rawObject is a JSON object that preserves the order and text of its members.
 type rawObject []rawMember
 
 type rawMember struct {
@@ -256,7 +255,7 @@ type rawMember struct {
 	value json.RawMessage
 }
 
-// decodeMembers decodes an object, but not the values of its members.
+// decodeMembers decodes an object without decoding its members' values.
 func decodeMembers(raw json.RawMessage) (rawObject, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	token, err := decoder.Token()
@@ -312,7 +311,7 @@ func (o rawObject) names() []string {
 	return names
 }
 
-// set returns the object with a member in the place of the one of its name.
+// set returns the object with the named member replaced or added.
 func (o rawObject) set(name string, value json.RawMessage) rawObject {
 	for i := range o {
 		if o[i].name == name {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// number is a number as a file writes it, exactly.
+// number is a number exactly as written in a file.
 type number struct {
 	// json is the number as JSON writes it.
 	json string
@@ -47,8 +47,7 @@ func parseNumber(text string) (number, error) {
 	return normalizeDecimal(text, sign, digits)
 }
 
-// normalizeDecimal brings a decimal number into the form of JSON, without changing its
-// digits.
+// normalizeDecimal converts a decimal number to JSON syntax without changing its digits.
 func normalizeDecimal(text, sign, digits string) (number, error) {
 	mantissa, exponent := digits, ""
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
@@ -98,8 +97,8 @@ func (n number) asFloat() float64 {
 	return v
 }
 
-// asInt returns the number when it is whole and fits an int64. whole tells
-// whether it is whole at all.
+// asInt returns the number if it is whole and fits an int64. whole reports whether it is whole at
+// all.
 func (n number) asInt() (v int64, whole bool) {
 	if v, err := strconv.ParseInt(n.json, 10, 64); err == nil {
 		return v, true

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// object is a JSON object whose members keep their order.
+// object is a JSON object that preserves the order of its members.
 type object []member
 
 type member struct {
@@ -25,12 +25,12 @@ func (o object) withText(name, value string) object {
 	return o.with(name, value)
 }
 
-// has reports whether there is a member of a name.
+// has reports whether the object has a member with the name.
 func (o object) has(name string) bool {
 	return slices.ContainsFunc(o, func(m member) bool { return m.name == name })
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -2,20 +2,20 @@ package config
 
 import "slices"
 
-// overlays records where the values of merged collections were decided. All maps are keyed by
-// collections that a merge created.
+// overlays records how values of merged collections were decided. All maps are keyed by collections
+// created by a merge.
 type overlays struct {
-	// written are the collections as a file has them.
+	// written maps to the collections as written in the files.
 	written map[*node]*node
-	// origins are the fields that do not come from the entry itself.
+	// origins holds the fields that do not come from the entry itself.
 	origins map[*node]map[string]origin
-	// cleared are the fields that were removed, with the key and the null that did it.
+	// cleared holds the removed fields, with the key and the null that removed them.
 	cleared map[*node]map[string]clearing
 }
 
-// origin is where a field of an entry comes from, if not from the entry itself.
+// origin records the source of an entry's field that does not come from the entry itself.
 type origin struct {
-	// patched is set if a patch decided the field.
+	// patched reports whether a patch decided the field.
 	patched bool
 	// from is the agent that the field is inherited from, if any.
 	from string
@@ -27,26 +27,26 @@ type clearing struct {
 	origin     origin
 }
 
-// maxOverlaid bounds the fields of all merged collections.
+// maxOverlaid limits the total number of fields in merged collections.
 const maxOverlaid = 2 * maxNodes
 
-// overlayMerger merges entries field by field, as a JSON merge patch does (RFC 7396):
-// an absent field stays, null removes one, mappings are merged, anything else is
-// replaced. Nodes of files stay as they are.
+// overlayMerger merges entries field by field, like a JSON merge patch (RFC 7396): absent fields
+// stay, null removes a field, mappings are merged, everything else is replaced. Nodes of files stay
+// unchanged.
 type overlayMerger struct {
 	*overlays
 	// by is the origin of the upper part; base is the agent from which the lower part is
 	// inherited, if any.
 	by   origin
 	base string
-	// replaced gets the values that are no longer part of the configuration.
+	// replaced is called with values that are no longer part of the configuration.
 	replaced func(key, value *node)
-	// left is how many fields may still be merged.
+	// left is the number of fields that may still be merged.
 	left *int
 }
 
-// mergeInto returns base with the fields of over on top. Of the fields that isValue
-// names, which is for the outermost level only, null is a value.
+// mergeInto returns base with the fields of over on top. For fields selected by isValue, which
+// applies only to the outermost level, null is a value.
 func (m *overlayMerger) mergeInto(base, over *node, isValue func(name string) bool) *node {
 	merged := &node{kind: mappingNode, style: over.style, document: over.document, line: over.line, column: over.column}
 	lower := over
@@ -89,7 +89,7 @@ func (m *overlayMerger) clearField(merged *node, fields *fieldIndex, name string
 	}
 }
 
-// mergeField puts one field on top.
+// mergeField merges one field of the upper part.
 func (m *overlayMerger) mergeField(merged *node, fields *fieldIndex, key, value *node, by origin) {
 	var below *node
 	if at, have := fields.find(key.text); have {
@@ -154,8 +154,7 @@ func (o *overlays) setCleared(merged *node, name string, c clearing) {
 	delete(o.origins[merged], name)
 }
 
-// asWritten returns the collection of a file that a merged one began with, or the node
-// itself.
+// asWritten returns the file's collection that a merged one started from, or the node itself.
 func (o *overlays) asWritten(n *node) *node {
 	if written, ok := o.written[n]; ok {
 		return written
@@ -163,7 +162,7 @@ func (o *overlays) asWritten(n *node) *node {
 	return n
 }
 
-// share copies the recorded origins to a copy of a merged collection that has some of its fields.
+// share copies the recorded origins to a partial copy of a merged collection.
 func (o *overlays) share(copied, from *node) {
 	if copied == from {
 		return
@@ -181,7 +180,7 @@ func newOverlays() overlays {
 	return overlays{written: map[*node]*node{}, origins: map[*node]map[string]origin{}, cleared: map[*node]map[string]clearing{}}
 }
 
-// fieldIndex finds and changes the fields of a mapping.
+// fieldIndex finds and changes fields of a mapping.
 type fieldIndex struct {
 	mapping *node
 	known   map[string]int // of large mappings
@@ -204,7 +203,7 @@ func (x *fieldIndex) addAll() {
 	}
 }
 
-// find returns the position of the key of a field.
+// find returns the position of a field's key.
 func (x *fieldIndex) find(name string) (at int, ok bool) {
 	if x.known != nil {
 		at, ok = x.known[name]
@@ -218,7 +217,7 @@ func (x *fieldIndex) find(name string) (at int, ok bool) {
 	return 0, false
 }
 
-// set puts a field in the place of the one of the same name, or at the end.
+// set replaces the field with the same name, or appends it.
 func (x *fieldIndex) set(key, value *node) {
 	if at, ok := x.find(key.text); ok {
 		x.mapping.children[at], x.mapping.children[at+1] = key, value
@@ -237,15 +236,15 @@ func (x *fieldIndex) remove(at int) {
 	x.removed = true
 }
 
-// dropRemoved closes the gaps of removed fields. The index is of no use afterwards.
+// dropRemoved closes the gaps of removed fields. The index is invalid afterwards.
 func (x *fieldIndex) dropRemoved() {
 	if x.removed {
 		x.mapping.children = slices.DeleteFunc(x.mapping.children, func(n *node) bool { return n == nil })
 	}
 }
 
-// isNamesField reports whether null is a value of an agent's field: a list of names
-// that is there and empty.
+// isNamesField reports whether null is a valid value of an agent's field, meaning an empty list of
+// names.
 func isNamesField(name string) bool {
 	f := recordOf(agentType).byName[name]
 	return f != nil && shapeOf(f.typ) == namesShape

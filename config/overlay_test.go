@@ -26,7 +26,7 @@ func parseFiles(t interface{ Helper() }, texts ...string) (*config.File, diag.Li
 	return config.Parse(sources, options(nil))
 }
 
-// fleet is a configuration with one of each entry that can be patched.
+// fleet is a configuration with one patchable entry of each kind.
 const fleet = `version: 1
 providers: {p: {type: echo, delay: 1}}
 models: {m: {provider_id: p, upstream_model: x, context_window: 1000}, n: {provider_id: p, upstream_model: y}}
@@ -132,7 +132,7 @@ func TestAgentsExtendAgents(t *testing.T) {
 	}
 }
 
-// An agent inherits one of two ways to configure compaction only if it has neither.
+// An agent inherits one of two ways to configure compaction only if it sets neither.
 func TestWhatSaysTheSameIsNotInheritedTwice(t *testing.T) {
 	t.Parallel()
 	f, list := parseFiles(t, lines(
@@ -200,7 +200,7 @@ func TestMistakesInOverlays(t *testing.T) {
 	}
 }
 
-// chain returns agents of which each extends the one before, so many times.
+// chain returns n agents, each of which extends the previous one.
 func chain(n int) string {
 	text := "  b1: {extends: a}\n"
 	for i := 2; i <= n; i++ {
@@ -243,7 +243,7 @@ func TestDecisionsNameThePlaces(t *testing.T) {
 	}
 }
 
-// mergeModel is RFC 7396, written down once more.
+// mergeModel is an independent implementation of RFC 7396.
 func mergeModel(base any, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
@@ -263,7 +263,7 @@ func mergeModel(base any, patch any) any {
 	return merged
 }
 
-// anyValue draws a JSON value with few names, so that values meet.
+// anyValue draws a JSON value with few names, so that names collide.
 func anyValue(t *rapid.T, depth int) any {
 	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0:
@@ -324,7 +324,7 @@ func TestPropertyMergePatchIsRFC7396(t *testing.T) {
 	})
 }
 
-// draws of an agent's fields, with the same few values in the base and the patch.
+// draws an agent's fields, with the same few values in the base and the patch.
 func anyAgent(t *rapid.T, null bool) map[string]any {
 	a := map[string]any{}
 	set := func(name string, values ...any) {
@@ -354,7 +354,7 @@ func anyAgent(t *rapid.T, null bool) map[string]any {
 // clear is a null that a patch puts into an agent that extends another, in the model.
 type clearMark struct{}
 
-// patchModel is mergeModel that remembers what it cleared.
+// patchModel is mergeModel that records cleared values.
 func patchModel(base, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
@@ -402,7 +402,7 @@ func extendModel(base map[string]any, own map[string]any, outermost bool) map[st
 	return merged
 }
 
-// withoutMarks drops what was cleared.
+// withoutMarks drops cleared values.
 func withoutMarks(v any) any {
 	o, ok := v.(map[string]any)
 	if !ok {
@@ -417,8 +417,8 @@ func withoutMarks(v any) any {
 	return out
 }
 
-// What files with patches and extended agents come to equals the document that a model
-// of the merge writes, and what ApplyPatches makes of the same documents.
+// The result of files with patches and extended agents equals the document written by a model of
+// the merge, and the result of ApplyPatches on the same documents.
 func TestPropertyOverlaysEqualTheMergedDocument(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -453,7 +453,7 @@ func TestPropertyOverlaysEqualTheMergedDocument(t *testing.T) {
 			}
 			merged[id] = withoutMarks(own)
 		}
-		order := func(agents map[string]any) []byte { // as JSON has it: sorted
+		order := func(agents map[string]any) []byte { // sorted, as in JSON
 			return encodeJSON(t, map[string]any{"version": 1, "agents": agents})
 		}
 		patchText := encodeJSON(t, map[string]any{"agents": patches})
@@ -468,7 +468,7 @@ func TestPropertyOverlaysEqualTheMergedDocument(t *testing.T) {
 		for id := range base {
 			if p, ok := patches[id].(map[string]any); ok {
 				if value, set := p["allowed_tools"]; set && value == nil {
-					return // that nothing is inherited is seen by Parse alone
+					return // only Parse sees that nothing is inherited
 				}
 			}
 		}
@@ -480,7 +480,7 @@ func TestPropertyOverlaysEqualTheMergedDocument(t *testing.T) {
 		for _, agents := range [][]*spec.Agent{f.Agents, g.Agents} {
 			for _, agent := range agents {
 				if len(agent.ExcludedTools) == 0 {
-					agent.ExcludedTools = nil // the same: nothing is excluded
+					agent.ExcludedTools = nil // also excludes nothing
 				}
 			}
 		}
@@ -490,7 +490,7 @@ func TestPropertyOverlaysEqualTheMergedDocument(t *testing.T) {
 	})
 }
 
-// sortedSections returns agents whose sections have their members in order.
+// sortedSections returns agents whose section members are sorted.
 func sortedSections(agents []*spec.Agent) []*spec.Agent {
 	var out []*spec.Agent
 	for _, a := range agents {

@@ -13,10 +13,10 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// parseDocument parses a document into its tree. ok is false if there is no tree; otherwise the
+// parseDocument parses a document into its tree. If ok is false there is no tree; otherwise the
 // diagnostics are errors inside it. An empty document has a nil root.
 //
-// Only this file and convert.go know the YAML library.
+// Only this file and convert.go use the YAML library.
 func parseDocument(doc *document, index int) (found diag.List, ok bool) {
 	if d, ok := checkData(doc); !ok {
 		return diag.List{d}, false
@@ -55,9 +55,8 @@ func parseDocument(doc *document, index int) (found diag.List, ok bool) {
 	return c.found, !c.fatal
 }
 
-// withDocumentStart marks the start of the document when the text does not:
-// without it the parser buffers all of a file that is one flow mapping, as
-// JSON is, at several times the cost.
+// withDocumentStart adds a document start marker if the text has none. Without it the parser
+// buffers a whole file that is one flow mapping, such as JSON, at several times the cost.
 func withDocumentStart(data []byte) (text []byte, lines int) {
 	for rest := data; ; {
 		line := firstLine(rest)
@@ -79,8 +78,8 @@ func newYAMLLoader(text []byte) (*yaml.Loader, error) {
 		loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())))
 }
 
-// visitTexts calls visit with every text of the document in data: keys, values, tags and
-// anchors, but no comments. It reports whether the document could be read.
+// visitTexts calls visit with every text of the document in data: keys, values, tags and anchors,
+// but no comments. It reports whether the document is readable.
 func visitTexts(data []byte, visit func(string)) bool {
 	text, _ := withDocumentStart(data)
 	text, _ = withStandIns(text)
@@ -105,8 +104,8 @@ func visitTexts(data []byte, visit func(string)) bool {
 	return true
 }
 
-// loadNode loads a document, turning a panic of the library into an error: no
-// file may end the process.
+// loadNode loads a document and turns a panic of the library into an error, so that no file can
+// crash the process.
 func loadNode(loader *yaml.Loader, n *yaml.Node) (err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = fmt.Errorf("the YAML parser failed: %v", p.Value)
@@ -114,7 +113,7 @@ func loadNode(loader *yaml.Loader, n *yaml.Node) (err error) {
 	return loader.Load(n)
 }
 
-// addSyntaxErrors turns an error of the library into diagnostics, one for each fault.
+// addSyntaxErrors converts an error of the library into diagnostics, one for each fault.
 func (c *converter) addSyntaxErrors(err error) diag.List {
 	var faults []*yaml.LoadError
 	var several *yaml.LoadErrors
@@ -132,7 +131,7 @@ func (c *converter) addSyntaxErrors(err error) diag.List {
 		mark := fault.Mark
 		if startsAtContext(fault) {
 			mark, fault.ContextMark = fault.ContextMark, fault.Mark
-			fault.ContextMark.Line = 0 // where it was noticed helps nobody
+			fault.ContextMark.Line = 0 // the place of detection is no help
 		}
 		at := c.byteOffset(mark.Line, mark.Column)
 		end := at
@@ -156,8 +155,8 @@ func (c *converter) addSyntaxErrors(err error) diag.List {
 	return list
 }
 
-// startsAtContext reports whether a fault is where the parser started to read an unfinished
-// token, rather than where it gave up.
+// startsAtContext reports whether a fault is where the parser began an unfinished token, rather
+// than where it stopped.
 func startsAtContext(fault *yaml.LoadError) bool {
 	if fault.ContextMark.Line == 0 {
 		return false
@@ -170,7 +169,7 @@ func startsAtContext(fault *yaml.LoadError) bool {
 	}
 }
 
-// withSyntaxHint explains the mistakes that are made most.
+// withSyntaxHint adds an explanation for the most common mistakes.
 func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnostic {
 	switch {
 	case strings.Contains(message, "cannot start any token") && bytes.HasPrefix(rest, []byte("```")):

@@ -16,17 +16,17 @@ const (
 	allowWideningDoc = "Whether patches may let agents do more than they may without them; otherwise that is an error."
 )
 
-// patchable are the registries whose entries can be patched.
+// patchable lists the registries whose entries can be patched.
 var patchable = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", workflowsKey}
 
-// A patch changes one entry of a registry. Patches are applied when all files are
-// merged, in the order of the files.
+// A patch changes one entry of a registry. Patches are applied after all files are merged, in file
+// order.
 type patch struct {
 	registry, id string
 	// key is the id in the file; value is merged into the entry, or is null to remove it.
 	key, value *node
 	place      *place
-	// mayWiden is set if the patch, or all of its file, says allow_widening.
+	// mayWiden is set if the patch, or its whole file, sets allow_widening.
 	mayWiden bool
 }
 
@@ -77,7 +77,7 @@ func (l *loader) readRegistryPatches(registry string, value *node, p *place, all
 	}
 }
 
-// readAllowWidening returns allow_widening of a mapping of patches or of one patch.
+// readAllowWidening reads allow_widening from a mapping of patches or from one patch.
 func (l *loader) readAllowWidening(n *node, p *place) bool {
 	key, value := n.findField(allowWideningKey)
 	if value == nil || value.kind == nullNode {
@@ -90,7 +90,7 @@ func (l *loader) readAllowWidening(n *node, p *place) bool {
 	return lowerBool(value.text) == "true"
 }
 
-// unknownPatches reports a key of patches that names no registry.
+// unknownPatches reports a key of patches that is not a registry.
 func (d *decoder) unknownPatches(key, value *node, p *place) {
 	names := append(slices.Clone(patchable), allowWideningKey)
 	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.text))
@@ -151,7 +151,7 @@ func (l *loader) applyPatches(m *merger) {
 	}
 }
 
-// reportUnmatched reports a patch of an entry that does not exist.
+// reportUnmatched reports a patch for an entry that does not exist.
 func (l *loader) reportUnmatched(p *patch, registry *node) {
 	l.hideSecrets(p.value, false)
 	if l.file.Partial {
@@ -172,7 +172,7 @@ func (l *loader) newOverlayMerger(by origin) *overlayMerger {
 	return &overlayMerger{overlays: &l.file.overlays, by: by, left: &l.overlaid}
 }
 
-// reportOverlaid reports that merging entries makes too much of them.
+// reportOverlaid reports that merged entries exceed the limit.
 func (l *loader) reportOverlaid(p *place, n *node) {
 	l.file.Partial = true
 	l.addDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", maxOverlaid)

@@ -9,15 +9,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// place is the place of a value in the configuration. Every decoded value has one, but paths are
-// built only for reports.
+// place locates a value in the configuration. Every decoded value has one, but paths are built only
+// for reports.
 type place struct {
 	parent *place
-	// key is the name of a field; for an element of a list it is empty.
+	// key is the name of a field; it is empty for a list element.
 	key   string
 	index int
-	// node is the key in the file; nil for an element of a list, and for a
-	// field that is not there.
+	// node is the key in the file; nil for a list element or an absent field.
 	node *node
 }
 
@@ -39,7 +38,7 @@ func (p *place) path() string {
 	}
 }
 
-// name returns the name of the field at the place; empty for an element of a list.
+// name returns the name of the field at the place; empty for a list element.
 func (p *place) name() string {
 	if p == nil {
 		return ""
@@ -47,8 +46,7 @@ func (p *place) name() string {
 	return p.key
 }
 
-// label is how a message names the place: its last key and the
-// positions after it.
+// label returns the place's name for messages: its last key and the positions after it.
 func (p *place) label() string {
 	switch {
 	case p == nil:
@@ -84,7 +82,7 @@ func describeValue(n *node, secret bool) string {
 	}
 }
 
-// kindName is the name of a value's type.
+// kindName returns the name of a value's type.
 func kindName(n *node) string {
 	switch n.kind {
 	case nullNode:
@@ -102,7 +100,7 @@ func kindName(n *node) string {
 	}
 }
 
-// joinAlternatives lists names as in "a, b or c".
+// joinAlternatives joins names as in "a, b or c".
 func joinAlternatives(names []string) string {
 	switch len(names) {
 	case 0:

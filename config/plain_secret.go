@@ -11,7 +11,7 @@ import (
 )
 
 // keyShapes match credentials anywhere, since vendors give their keys a recognizable form. In a
-// file's source they also match in comments.
+// file's source they also match inside comments.
 var keyShapes = regexp.MustCompile(strings.Join([]string{
 	`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z))`,
 	`\bsk-[A-Za-z0-9_-]{12,}`,                                      // OpenAI, Anthropic (sk-ant-), OpenRouter
@@ -28,12 +28,12 @@ var keyShapes = regexp.MustCompile(strings.Join([]string{
 	`(?i:\bbearer[ \t]+)[A-Za-z0-9._~+/-]{20,}=*`,
 }, "|"))
 
-// keyMarks are texts of which every match of keyShapes has one. Nearly all texts
-// have none, and looking for them takes little.
+// keyMarks are substrings, one of which occurs in every match of keyShapes. They cheaply rule out
+// nearly all texts.
 var keyMarks = bytes.Fields([]byte("PRIVATE sk- _live_ _test_ AIza gh github_pat_ glpat- xox xapp- AKIA ASIA hf_ npm_ gsk_ xai_ eyJ earer EARER"))
 
-// findCredentials returns where a text contains credentials that are recognised by
-// their form: keys of vendors, and passwords in URLs.
+// findCredentials returns the positions of credentials in a text that are recognizable by form:
+// vendor keys, and passwords in URLs.
 func findCredentials(text []byte) [][2]int {
 	var found [][2]int
 	if slices.ContainsFunc(keyMarks, func(mark []byte) bool { return bytes.Contains(text, mark) }) {
@@ -54,33 +54,33 @@ func findCredentials(text []byte) [][2]int {
 	return found
 }
 
-// looksRandom reports whether a text has a digit. Keys have some; words that begin
-// like one, such as sk-learn-pipelines, have none.
+// looksRandom reports whether a text has a digit. Keys contain digits; words that start like a key,
+// such as sk-learn-pipelines, do not.
 func looksRandom(text []byte) bool {
 	return slices.ContainsFunc(text, func(c byte) bool { return '0' <= c && c <= '9' })
 }
 
-// minRandom is the length from which on a text under a name that sounds secret,
-// in a section whose fields have no tags, is taken for a secret.
+// minRandom is the minimum length at which a text counts as a secret if its name sounds secret and
+// its section's fields have no tags.
 const minRandom = 16
 
-// sensitivity is how secret the field of a text is.
+// sensitivity classifies how secret a text field is.
 type sensitivity uint8
 
 const (
 	// ordinary is a field about which nothing is known.
 	ordinary sensitivity = iota
-	// named is a field without a tag that has a name like a secret's.
+	// named is an untagged field with a secret-sounding name.
 	named
-	// parameter is the value of a parameter of a query.
+	// parameter is the value of a query parameter.
 	parameter
-	// listed is an entry of a mapping that may hold secrets, as headers do.
+	// listed is an entry of a mapping that may hold secrets, such as headers.
 	listed
 	// credential is a field that holds a secret.
 	credential
 )
 
-// sensitivityOf returns the sensitivity of a field. Elements of a mapping have no name.
+// sensitivityOf returns the sensitivity of a field. Mapping entries have no name.
 func sensitivityOf(f *field, p *place) sensitivity {
 	switch {
 	case f.query && f.name == "":
@@ -94,14 +94,13 @@ func sensitivityOf(f *field, p *place) sensitivity {
 	}
 }
 
-// credentialNames finds the headers and variables of programs that hold
-// credentials.
+// credentialNames matches the headers and environment variables that hold credentials.
 var credentialNames = regexp.MustCompile(`(?i)(^|[_-])(api[_-]?key|(access|private|secret|auth|encryption)[_-]?key|token|secret|password|passwd|credentials?|authorization|cookie|pat)$`)
 
 func credentialName(name string) bool { return credentialNames.MatchString(name) }
 
-// checkPlainSecret warns about a secret written in the file. The value is masked wherever the
-// file is shown, and never printed.
+// checkPlainSecret warns about a secret written in the file. The value is masked wherever the file
+// is shown and is never printed.
 func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 	if kind < listed && redact.IsURL(p.name(), n.text) {
 		d.checkURL(n, p)
@@ -129,9 +128,9 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 	d.reportPlainSecret(n, p)
 }
 
-// isReference reports whether the value of a secret field says nothing itself: it has only
-// references, without defaults that may be secrets, placeholders of arguments, and words
-// such as Bearer. Only such values are stored.
+// isReference reports whether a secret field's value reveals nothing: it has only references
+// without defaults that may be secrets, argument placeholders, and words such as Bearer. Only such
+// values are stored.
 func isReference(text string) bool {
 	rest := strings.ReplaceAll(text, "$$", "\x00")
 	if literalOf(text) != "" && strings.Contains(rest, "${") {
@@ -143,7 +142,7 @@ func isReference(text string) bool {
 
 var (
 	references = regexp.MustCompile(`\$?\{\{[^{}]*\}\}|\$\{[^}]*\}`)
-	// schemes are words of credentials that are no secrets.
+	// schemes are words in credentials that are not secret.
 	schemes = regexp.MustCompile(`(?i)\b(?:bearer|basic|token|digest|api-?key|key)\b`)
 )
 
@@ -153,9 +152,9 @@ func (d *decoder) reportPlainSecret(n *node, p *place) {
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }
 
-// literalOf returns the secret written in a text. With references, only a default can be the
-// secret, since the rest, such as "Bearer ", is not. A short default is a placeholder, which some
-// local servers require.
+// literalOf returns the secret written in a text. In a text with references, only a default can be
+// the secret, since the rest, such as "Bearer ", is not. A short default is a placeholder, which
+// some local servers require.
 func literalOf(text string) string {
 	text = strings.ReplaceAll(text, "$$", "\x00")
 	if !strings.Contains(text, "${") {
@@ -169,14 +168,13 @@ func literalOf(text string) string {
 	return ""
 }
 
-// maxPlaceholder is the length up to which the default of a variable is not taken
-// for a secret.
+// maxPlaceholder is the maximum length of a variable's default that is not considered a secret.
 const maxPlaceholder = 7
 
 // referenceDefault matches a reference with a default.
 var referenceDefault = regexp.MustCompile(`\$\{[A-Za-z_]\w*:-([^}]*)\}`)
 
-// maskCredentials masks everything that has the form of a credential.
+// maskCredentials masks everything that looks like a credential.
 func maskCredentials(text string) string {
 	found := append(findCredentials([]byte(text)), findURLParts([]byte(text))...)
 	slices.SortFunc(found, func(a, b [2]int) int { return b[0] - a[0] })

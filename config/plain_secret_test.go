@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// plainKeys are credentials of vendors. They are put together here, so that
-// scanners of repositories find none.
+// plainKeys are vendor credentials. They are assembled here so that repository scanners do not
+// report them.
 func plainKeys() []string {
 	digits := strings.Repeat("a1B2c3D4e5", 5)
 	return []string{
@@ -20,7 +20,7 @@ func plainKeys() []string {
 	}
 }
 
-// A vendor's key is found in any text of a file and is shown nowhere.
+// A vendor's key is found in any text of a file and never shown.
 func TestPlainKeysAreFoundInEveryText(t *testing.T) {
 	t.Parallel()
 	places := map[string]string{
@@ -42,8 +42,7 @@ func TestPlainKeysAreFoundInEveryText(t *testing.T) {
 	}
 }
 
-// In a field that holds a secret every text is one that the file itself says,
-// whatever its form.
+// In a secret field every text is a literal of the file, whatever its form.
 func TestLiteralsInSecretFieldsAreFound(t *testing.T) {
 	t.Parallel()
 	provider := "version: 1\nproviders: {p: {type: vendor, %s}}\n"
@@ -94,8 +93,8 @@ func TestWordsAreNoKeys(t *testing.T) {
 	}
 }
 
-// A variable in the spelling of another system is an error where it would be
-// sent, and a warning where it is all there is.
+// A variable in another system's spelling is an error if it would be sent, and a warning if it is
+// the whole value.
 func TestForeignSpellingsOfVariables(t *testing.T) {
 	t.Parallel()
 	secret := "version: 1\nproviders: {p: {type: vendor, api_key: %q}}\n"
@@ -145,8 +144,8 @@ func ofCode(list diag.List, code diag.Code) diag.List {
 	return found
 }
 
-// showsNothing fails if a secret is in a diagnostic, in the text of the file as it
-// is shown, or gets past Redact.
+// showsNothing fails if a secret is in a diagnostic, in the displayed text of the file, or is not
+// removed by Redact.
 func showsNothing(t *testing.T, f *config.File, list diag.List, secret string) {
 	t.Helper()
 	secret = strings.TrimPrefix(secret, "Bearer ")

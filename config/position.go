@@ -8,43 +8,41 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// maxScan bounds, in bytes, how far the end of a value is looked for. A value
-// that is longer is taken to end with its first line.
+// maxScan limits, in bytes, the search for the end of a value. A longer value is treated as ending
+// with its first line.
 const maxScan = 64 << 10
 
 // document is one file. Positions are computed only when there is something to report.
 type document struct {
 	name, dir string
-	// data is the text without a byte order mark; nil when it is too large.
+	// data is the text without a byte order mark; nil if it is too large.
 	data []byte
 	root *node
-	// stored is set for a stored document, as in Source.
+	// stored is set for a stored document, as with Source.Stored.
 	stored bool
-	// secrets are the values that the text must not be shown with.
+	// secrets are the values to hide when showing the text.
 	secrets []*node
-	// findings and errors count the diagnostics of the file; omitted is the first one that is not
-	// reported.
+	// findings and errors count the file's diagnostics; omitted is the first unreported one.
 	findings, errors int
 	omitted          *diag.Diagnostic
 
 	index *lineIndex
-	// ignores are the comments that silence diagnostics, once they were looked for.
+	// ignores are the comments that silence diagnostics; they are read on first use.
 	ignores      []ignore
 	ignoresKnown bool
 }
 
-// checkpoint is the distance, in bytes, between the places whose number of
-// characters is remembered.
+// checkpoint is the distance, in bytes, between offsets with a recorded character count.
 const checkpoint = 512
 
-// lineIndex finds places in a text. The YAML parser ends lines also at a lone
-// carriage return and at three Unicode characters, where editors and
-// renderers do not, so both ways of counting are kept.
+// lineIndex finds positions in a text. Unlike editors and renderers, the YAML parser also ends
+// lines at a lone carriage return and at three Unicode characters, so the index keeps both line
+// counts.
 type lineIndex struct {
 	data []byte
 	// parser and shown are the offsets at which lines begin.
 	parser, shown []int32
-	// runes are the numbers of characters before each checkpoint.
+	// runes holds the number of characters before each checkpoint.
 	runes []int32
 	// ascii is set if each character is one byte.
 	ascii bool
@@ -106,7 +104,7 @@ func (x *lineIndex) countRunesBefore(offset int) int {
 	return int(x.runes[at]) + countRunes(x.data[at*checkpoint:offset])
 }
 
-// offset returns the offset of a place as the parser counts.
+// offset returns the offset of a position as counted by the parser.
 func (x *lineIndex) offset(line, column int) int {
 	if line < 1 {
 		return 0
@@ -137,7 +135,7 @@ func (x *lineIndex) offset(line, column int) int {
 	return offset
 }
 
-// lineAndColumn returns the line and column of an offset, as they are shown.
+// lineAndColumn returns the line and column to show for an offset.
 func (x *lineIndex) lineAndColumn(offset int) (line, column int) {
 	offset = min(max(offset, 0), len(x.data))
 	line = sort.Search(len(x.shown), func(i int) bool { return int(x.shown[i]) > offset })
@@ -153,13 +151,13 @@ func (doc *document) spanOf(from, to int) diag.Span {
 	return s
 }
 
-// spanOfNode returns the place of a node.
+// spanOfNode returns the span of a node.
 func (doc *document) spanOfNode(n *node) diag.Span {
 	from, to := doc.nodeRange(n)
 	return doc.spanOf(from, to)
 }
 
-// nodeRange returns the bytes that a node takes up, without its anchor and tag.
+// nodeRange returns the byte range of a node, without its anchor and tag.
 func (doc *document) nodeRange(n *node) (from, to int) {
 	from = doc.lines().offset(int(n.line), int(n.column))
 	rest := doc.data[from:]
@@ -191,8 +189,8 @@ func (doc *document) nodeRange(n *node) (from, to int) {
 	return from, from + length
 }
 
-// lastEnd returns where the last of the values in a collection ends. Values
-// from elsewhere, which aliases and merge keys bring in, do not count.
+// lastEnd returns the end of the last value in a collection. It ignores values from elsewhere,
+// brought in by aliases and merge keys.
 func (doc *document) lastEnd(n *node) int {
 	for i := len(n.children) - 1; i >= 0; i-- {
 		if child := n.children[i]; child.line >= n.line && child.document == n.document {
@@ -203,8 +201,8 @@ func (doc *document) lastEnd(n *node) int {
 	return 0
 }
 
-// skipProperties returns the length of the anchor and the tag at the start of
-// text, which no plain scalar can begin with.
+// skipProperties returns the length of the anchor and tag at the start of text. No plain scalar can
+// start with either.
 func skipProperties(text []byte) int {
 	i := 0
 	for i < len(text) && (text[i] == '&' || text[i] == '!') {
@@ -220,8 +218,8 @@ func skipProperties(text []byte) int {
 	return i
 }
 
-// plainLength follows the value of a plain scalar in the text, which differs
-// from it only in white space.
+// plainLength returns the length of a plain scalar in the text, which differs from its value only
+// in white space.
 func plainLength(text []byte, value string) (int, bool) {
 	if len(value) <= len(text) && string(text[:len(value)]) == value {
 		return len(value), true
@@ -254,9 +252,9 @@ func quotedLength(text []byte, quote byte) (int, bool) {
 	return 0, false
 }
 
-// blockLength returns the length of a block scalar, header included. A literal
-// one has as many lines as its value; a folded one ends before the first line
-// that is indented less than its first.
+// blockLength returns the length of a block scalar, header included. A literal one has as many
+// lines as its value; a folded one ends before the first line that is indented less than its first
+// line.
 func blockLength(text []byte, n *node) (int, bool) {
 	header := len(firstLine(text))
 	end := len(bytes.TrimRight(text[:header], " \t\r"))
@@ -314,8 +312,7 @@ func flowLength(text []byte) (int, bool) {
 	return 0, false
 }
 
-// startsToken reports whether a quote or a hash at i is one, and not part of a
-// plain scalar.
+// startsToken reports whether a quote or hash at i starts a token, outside any plain scalar.
 func startsToken(text []byte, i int) bool {
 	return i == 0 || strings.IndexByte(" \t\r\n,[]{}:", text[i-1]) >= 0
 }

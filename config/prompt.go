@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// promptScopes are those whose variables prompts may refer to, and tenantScopes those
-// that other fields may.
+// promptScopes are the scopes of variables allowed in prompts, tenantScopes those allowed in other
+// fields.
 var (
 	promptScopes = []spec.Scope{spec.TurnScope, spec.TenantScope}
 	tenantScopes = []spec.Scope{spec.TenantScope}

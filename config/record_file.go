@@ -9,10 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// ParseRecord reads a YAML document that is not a configuration, such as a file of eval
-// cases, into a record described by struct tags. If T has a Validate method, its
-// findings are among the diagnostics. The file gives places to later diagnostics
-// (Complete) and has the source for reports.
+// ParseRecord reads a YAML document that is not a configuration, such as a file of eval cases, into
+// a record described by struct tags. If T has a Validate method, its findings are among the
+// diagnostics. The file locates later diagnostics (Complete) and holds the source for reports.
 func ParseRecord[T any](source Source, opts Options) (record T, f *File, found diag.List) {
 	d := newDecoder(opts, newBudget(), nil)
 	doc := &document{name: source.Name, dir: filepath.Dir(source.Name), data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}
@@ -48,7 +47,7 @@ func RecordSchema[T any](title string) json.RawMessage {
 	root = root.with("$defs", &w.defs)
 	raw, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
-		return json.RawMessage("true") // a description is text, and texts can be encoded
+		return json.RawMessage("true") // a description is text, which always encodes
 	}
 	return raw
 }

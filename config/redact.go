@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// minRedacted is the length, in bytes, from which on a hidden value is
-	// replaced wherever it occurs; shorter ones only in quotes.
+	// minRedacted is the minimum length, in bytes, of hidden values to replace wherever they occur;
+	// shorter ones are replaced only in quotes.
 	minRedacted = 6
-	// prefixRedacted is the length from which on also the beginning of a
-	// hidden value is replaced, because messages cut off long values.
+	// prefixRedacted is the minimum length of hidden values whose prefixes are also replaced,
+	// because messages truncate long values.
 	prefixRedacted = 24
 	// secretShown replaces a secret written in the file.
 	secretShown = "***"
 )
 
-// redactor replaces values that must not be shown: what variables and files
-// were expanded to, and the secrets of a file.
+// redactor replaces values that must not be shown: expansions of variables and files, and the
+// secrets of a file.
 type redactor struct {
 	values []hiddenValue
 	known  map[string]bool
 }
 
-// addValue adds a value, and the ways in which it is written inside of others.
+// addValue adds a value and its encoded forms.
 func (r *redactor) addValue(v hiddenValue) {
 	if v.value == "" || r.known[v.value] {
 		return
@@ -48,17 +48,17 @@ func (r *redactor) addValue(v hiddenValue) {
 	}
 }
 
-// encodeJSON returns a text as it is written inside of a JSON string.
+// encodeJSON encodes a text as the inside of a JSON string.
 func encodeJSON(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
-		return text // not reached: a string can be encoded
+		return text // not reached: strings always encode
 	}
 	return string(data[1 : len(data)-1])
 }
 
-// sortValues makes the redactor ready: from then on it is only read. Longer values
-// come first, because they may contain shorter ones.
+// sortValues prepares the redactor, which is read-only afterwards. Longer values come first,
+// because they may contain shorter ones.
 func (r *redactor) sortValues() {
 	slices.SortStableFunc(r.values, func(a, b hiddenValue) int { return len(b.value) - len(a.value) })
 	r.known = nil

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// Reference returns the reference page of configuration files, as Markdown: a
-// table for each record, made from the descriptions that decode it.
+// Reference returns the reference page of configuration files as Markdown: one table per record,
+// generated from the descriptions used for decoding.
 func Reference(kinds Kinds) string {
 	w := &referenceWriter{kinds: &kinds, seen: map[reflect.Type]bool{}}
 	w.writeLine("# Configuration reference")
@@ -133,7 +133,7 @@ func (w *referenceWriter) writeTable(r *record) {
 
 func escapeCell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
-// describeMeaning is the description of a field with what its tags add.
+// describeMeaning returns a field's description, extended with what its tags say.
 func (w *referenceWriter) describeMeaning(f *field) string {
 	text := f.doc
 	if len(f.of) > 0 {
@@ -219,7 +219,7 @@ func rangeOf(f *field) string {
 	}
 }
 
-// listSections writes the sections that the runtime itself reads.
+// listSections writes the sections that the runtime reads itself.
 func (w *referenceWriter) listSections(kinds Kinds) {
 	if len(kinds.Sections) == 0 {
 		return

@@ -76,9 +76,8 @@ func (l *loader) eachEntry(name string, yield func(id string, n *node, p *place,
 	}
 }
 
-// findOutdented finds entries without a value whose fields stand beside them rather than
-// below them, and reports the first field of each. It returns the keys of such entries
-// and fields.
+// findOutdented finds entries without a value whose fields are beside them instead of below, and
+// reports the first field of each. It returns the keys of such entries and fields.
 func (l *loader) findOutdented(registry *node, top *place) map[*node]bool {
 	var found map[*node]bool
 	var entry *node // without a value
@@ -130,7 +129,7 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 	return list
 }
 
-// findKind finds the kind that the type of an entry names.
+// findKind returns the kind for an entry's type.
 func (l *loader) findKind(n *node, p *place, kinds []kind) (int, bool) {
 	if n.kind != mappingNode {
 		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describeValue(n, false))
@@ -167,8 +166,8 @@ func (l *loader) findKind(n *node, p *place, kinds []kind) (int, bool) {
 	return 0, false
 }
 
-// reportMissingType reports an entry without a type, and a key that is probably meant to
-// be it.
+// reportMissingType reports an entry without a type, and suggests a key that was probably meant as
+// the type.
 func (l *loader) reportMissingType(n *node, p *place, types []string) {
 	for key := range n.pairs {
 		if contains(typeNames, key.text) {
@@ -191,7 +190,7 @@ func (l *loader) reportMissingType(n *node, p *place, types []string) {
 	l.reportMissingField("type", n, p, hint)
 }
 
-// typeNames are what other systems call the type of a component.
+// typeNames are other systems' names for the type of a component.
 var typeNames = []string{"kind", "provider", "vendor", "driver", "class", "transport"}
 
 // decodeComponent decodes the fields of an entry into its kind's record.
@@ -212,8 +211,8 @@ func (l *loader) decodeComponent(id string, n *node, p *place, config any) {
 	}
 }
 
-// decodeRecord decodes an entry whose record is known. It returns the number
-// of diagnostics that there were before.
+// decodeRecord decodes an entry whose record type is known. It returns the number of earlier
+// diagnostics.
 func decodeRecord[T any](d *decoder, id string, n *node, p *place) (record T, start int) {
 	start = len(d.found)
 	v := reflect.ValueOf(&record).Elem()
@@ -248,7 +247,7 @@ func (l *loader) decodeModels() {
 	})
 }
 
-// reportDuplicate reports a second definition; the first one in the files counts as the original.
+// reportDuplicate reports a second definition; the first one in the files is the original.
 func (l *loader) reportDuplicate(found diag.Diagnostic, n, first *node, path, message string) {
 	found.Related = []diag.Related{{Message: message, Path: path, Span: l.file.documents[first.document].spanOfNode(first)}}
 	l.addFinding(found, n)
@@ -283,12 +282,12 @@ func (l *loader) remoteAgents() {
 			}
 			l.file.BrokenSources[i] = true
 		}
-		// Kept also when it is wrong: its path is its place in the list.
+		// Invalid sources are kept too: their paths are list positions.
 		l.file.RemoteAgents = append(l.file.RemoteAgents, source)
 	}
 }
 
-// agent is an agent as files declare it.
+// agent is an agent as declared in the files.
 type agent struct {
 	Extends string `json:"extends,omitempty" doc:"The agent whose fields this one inherits. Its own fields are merged over them: mappings key by key, lists and texts as a whole, and null clears a field."`
 	spec.Agent
@@ -318,7 +317,7 @@ func (l *loader) decodeAgents() {
 		found := checkForm(agent.OutputSchema)
 		for _, one := range merged.Validate() {
 			if origin.Path("", one.Path) != one.Path || one.Path == "model_id" && agent.ModelID == "" && inherited["model_id"] {
-				continue // stands in the defaults, and is reported there
+				continue // reported at the defaults, where it is written
 			}
 			if one.Code == diag.MissingField && l.file.unextended[id] {
 				continue // may be inherited
@@ -332,8 +331,8 @@ func (l *loader) decodeAgents() {
 	})
 }
 
-// checkForm reports an output schema that has field names in the position of keywords. Schemas in
-// requests are not checked for this, because other servers accept them.
+// checkForm reports an output schema with field names in place of keywords. Schemas in requests are
+// not checked for this, because other servers accept them.
 func checkForm(output *spec.OutputSchema) diag.List {
 	if output == nil {
 		return nil
@@ -341,8 +340,8 @@ func checkForm(output *spec.OutputSchema) diag.List {
 	return check.Within("output_schema", spec.CheckShorthand("schema", output.Schema))
 }
 
-// withoutAgents returns the diagnostics of the defaults that do not depend on agents, which may
-// name the model or declare the prompt's variables.
+// withoutAgents returns the diagnostics of the defaults that do not depend on agents, since agents
+// may name the model or declare the prompt's variables.
 func withoutAgents(list diag.List) diag.List {
 	out := list[:0:0]
 	for _, one := range list {

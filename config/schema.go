@@ -12,18 +12,17 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// reference matches texts with a variable. A schema cannot know their values, so they are allowed
-// wherever a text is.
+// reference matches texts with a variable. A schema cannot know their values, so it allows them
+// wherever it allows text.
 const reference = `\$\{`
 
-// extensions are the fields that are not looked at; see isExtension.
+// extensions are the ignored fields; see isExtension.
 var extensions = object{{"^x-.", true}}
 
-// Schema returns the JSON Schema (draft 2020-12) of configuration files. It
-// accepts what Parse accepts of the shape of a file. Texts may contain variables
-// everywhere, in sections too, so no text has a format: a validator that asserts
-// formats would refuse the variable. Sections that none of kinds claims are
-// allowed, because Parse allows them, too.
+// Schema returns the JSON Schema (draft 2020-12) of configuration files. It accepts every file
+// shape that Parse accepts. Texts may contain variables everywhere, even in sections, so no text
+// has a format: a validator that asserts formats would reject the variable. Sections that none of
+// kinds claims are allowed, because Parse allows them too.
 func Schema(kinds Kinds) json.RawMessage {
 	w := &schemaWriter{kinds: &kinds, sections: kinds.Sections, names: map[recordForm]string{}, taken: map[string]bool{}}
 	top := object{{"version", object{
@@ -57,24 +56,24 @@ func Schema(kinds Kinds) json.RawMessage {
 	}
 	raw, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
-		return json.RawMessage("true") // only what a section's schema breaks
+		return json.RawMessage("true") // only a bad section schema causes this
 	}
 	return raw
 }
 
-// schemaWriter collects the definitions that a schema refers to.
+// schemaWriter collects the definitions referenced by a schema.
 type schemaWriter struct {
 	kinds    *Kinds
 	sections []plugins.Section
 	defs     object
 	names    map[recordForm]string
 	taken    map[string]bool
-	// patch is set while the schema of what patches contain is written: no field is
-	// required, and null clears any.
+	// patch is set while writing the schema of patch contents: no field is required, and null
+	// clears any field.
 	patch bool
 }
 
-// recordForm is a record, or a patch of it.
+// recordForm is a record or its patch form.
 type recordForm struct {
 	typ   reflect.Type
 	patch bool
@@ -118,7 +117,7 @@ func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
 	}
 }
 
-// unionOfKinds returns the schema of entries whose type decides about their fields.
+// unionOfKinds returns the schema of entries whose type determines their fields.
 func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 	if len(kinds) == 0 {
 		return false
@@ -144,14 +143,14 @@ func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 	return refTo(name)
 }
 
-// dirSchema describes the directory of an entry, which Document writes.
+// dirSchema describes the directory field of an entry, which Document writes.
 var dirSchema = object{
 	{"description", "The base directory of the entry's relative paths, relative to the file's directory. Only documents of revisions have it."},
 	{"type", "string"},
 	{"minLength", 1},
 }
 
-// withDir returns the schema of an entry with the field that names the directory of its paths.
+// withDir returns the schema of an entry plus the field for the directory of its paths.
 func withDir(schema object) object {
 	for i, m := range schema {
 		if properties, ok := m.value.(object); ok && m.name == "properties" {
@@ -170,7 +169,7 @@ func kindRecord(k kind) *record {
 	return recordOf(t.Elem())
 }
 
-// ifFieldIs returns a condition: with that value of a field, that definition holds.
+// ifFieldIs returns a condition: if the field has the value, the definition applies.
 func ifFieldIs(field, value, def string) object {
 	return object{
 		{"if", object{
@@ -194,15 +193,14 @@ func (w *schemaWriter) addDefinition(name string, schema object) {
 	w.defs = w.defs.with(name, schema)
 }
 
-// recordRef returns a reference to the definition of a record, which it adds the
-// first time.
+// recordRef returns a reference to a record's definition, adding the definition on first use.
 func (w *schemaWriter) recordRef(t reflect.Type) object {
 	form := recordForm{t, w.patch}
 	name, ok := w.names[form]
 	if !ok {
 		name = w.definitionName(t)
 		w.names[form] = name
-		w.addDefinition(name, nil) // takes its place before those of its fields
+		w.addDefinition(name, nil) // reserves its place before its fields'
 		r := w.kinds.recordOf(t)
 		if r.variant != nil && !w.patch {
 			w.addDefinition(name, w.variantsSchema(name, r))
@@ -226,19 +224,17 @@ func (w *schemaWriter) definitionName(t reflect.Type) string {
 	return name
 }
 
-// wordStart finds where a word begins in the name of a type: at an upper-case letter
-// after a lower-case one, and at the last of several upper-case letters before a
-// lower-case one.
+// wordStart matches word boundaries in a type name: an upper-case letter after a lower-case one,
+// and the last of several upper-case letters before a lower-case one.
 var wordStart = regexp.MustCompile(`([a-z])([A-Z])|([A-Z0-9])([A-Z][a-z])`)
 
-// recordName is the name of a type as it is shown: server_tls is ServerTLS.
+// recordName returns the display name of a type: server_tls for ServerTLS.
 func recordName(t reflect.Type) string {
-	name := strings.ReplaceAll(t.Name(), "OAuth", "Oauth") // one word, whatever its capitals
+	name := strings.ReplaceAll(t.Name(), "OAuth", "Oauth") // one word despite its capitals
 	return strings.ToLower(wordStart.ReplaceAllString(name, "${1}${3}_${2}${4}"))
 }
 
-// variantsSchema returns the schema of a record whose type field decides which
-// others it has.
+// variantsSchema returns the schema of a record whose type field determines its other fields.
 func (w *schemaWriter) variantsSchema(name string, r *record) object {
 	var conditions []any
 	for _, variant := range r.variant.enum {
@@ -260,7 +256,7 @@ func (w *schemaWriter) variantsSchema(name string, r *record) object {
 	}
 }
 
-// dependingSchemas returns the conditions on which texts must be there.
+// dependingSchemas returns the conditions under which texts are required.
 func dependingSchemas(fields []*field) []any {
 	var conditions []any
 	for _, f := range fields {
@@ -285,7 +281,7 @@ func dependingSchemas(fields []*field) []any {
 	return conditions
 }
 
-// nonEmptySchema returns the schema of a field that must be there.
+// nonEmptySchema returns the schema of a required field.
 func nonEmptySchema(f *field) object {
 	if f.typ.Kind() == reflect.String {
 		return object{{"type", "string"}, {"minLength", 1}}
@@ -293,7 +289,8 @@ func nonEmptySchema(f *field) object {
 	return object{{"not", object{{"type", "null"}}}}
 }
 
-// fieldsSchema returns the schema of a record with some of its fields, plus the given properties.
+// fieldsSchema returns the schema of a record restricted to the given fields, plus the given
+// properties.
 func (w *schemaWriter) fieldsSchema(r *record, summary string, properties object, fields []*field) object {
 	var required []string
 	var clashes []any

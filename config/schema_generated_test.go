@@ -17,21 +17,21 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// generator makes documents from a schema: mostly valid ones, each mistake
-// with a small probability.
+// generator generates documents from a schema: mostly valid, with a small probability of each
+// mistake.
 type generator struct {
 	t    *rapid.T
 	defs map[string]any
 }
 
-// odd is true now and then. Small numbers would be drawn more often than others.
+// odd is rarely true. Small numbers would be drawn more often than others.
 func (g *generator) odd() bool { return rapid.IntRange(0, 40).Draw(g.t, "odd") == 29 }
 
 func (g *generator) pick(list []any) any {
 	return list[rapid.IntRange(0, len(list)-1).Draw(g.t, "pick")]
 }
 
-// scalars are values of any type that a field may be given by mistake.
+// scalars are values of any type that a field may get by mistake.
 var scalars = []any{nil, true, 3, -1, 1.5, "text", "${X}", "10s", "", []any{}, []any{"a"}, map[string]any{}, map[string]any{"bogus": 1}}
 
 func (g *generator) value(schema any, depth int) any {
@@ -113,7 +113,7 @@ func (g *generator) object(s map[string]any, depth int) any {
 	required, _ := s["required"].([]any)
 	for _, name := range names {
 		if name == "file" || name == "retry" || name == "patches" || name == "extends" {
-			continue // a file or an entry would have to exist, a section is not the loader's
+			continue // needs an existing file or entry, or is a section for plugins
 		}
 		needed := slices.Contains(required, any(name)) && !g.odd()
 		if needed || rapid.IntRange(0, 3+depth).Draw(g.t, "present") == 0 {
@@ -131,8 +131,8 @@ func (g *generator) object(s map[string]any, depth int) any {
 	return out
 }
 
-// Documents made from the schema are accepted or refused by both, apart from
-// what only records know about themselves.
+// Schema and loader accept or reject generated documents alike, except for rules that only records
+// know.
 func TestSchemaAndLoaderAgreeOnGeneratedDocuments(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
@@ -170,11 +170,11 @@ func TestSchemaAndLoaderAgreeOnGeneratedDocuments(t *testing.T) {
 	}
 }
 
-// saysTheRecord reports whether a diagnostic is one that Validate of a record
-// gives, which a schema of shapes does not know.
+// saysTheRecord reports whether a diagnostic comes from a record's Validate, which a structural
+// schema cannot express.
 func saysTheRecord(d diag.Diagnostic) bool {
 	if strings.Contains(d.Message, " must be a text, not ") || strings.HasSuffix(d.Message, " has no value") {
-		return false // whatever the field is called
+		return false // whatever the field's name
 	}
 	for _, text := range []string{
 		"a pool needs at least one member", "names no program", "does not compile", "is not defined", "every member is", "is a member twice", "listed twice",

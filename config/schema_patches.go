@@ -9,11 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// patchName is the name of the definition of a patch.
+// patchName returns the name of a patch's definition.
 func patchName(name string) string { return "patch." + name }
 
-// patchesSchema returns the schema of patches. What fields an entry needs is checked
-// when it is merged, so no field is required there.
+// patchesSchema returns the schema of patches. No field is required, because required fields are
+// checked when the entry is merged.
 func (w *schemaWriter) patchesSchema(kinds Kinds) object {
 	p := *w
 	p.patch = true
@@ -117,8 +117,8 @@ func (w *schemaWriter) patchOf(r *record) object {
 	return nil
 }
 
-// kindsPatch returns the schema of a patch of an entry whose type is not known: it may
-// have the fields of all kinds.
+// kindsPatch returns the schema of a patch of an entry of unknown type: it may have the fields of
+// all kinds.
 func (w *schemaWriter) kindsPatch(name string, kinds []kind, mayWiden object) object {
 	var properties object
 	var types []string
@@ -150,7 +150,7 @@ func (w *schemaWriter) kindsPatch(name string, kinds []kind, mayWiden object) ob
 	return w.addPatch(name, properties, kind, mayWiden)
 }
 
-// addAlternative adds a schema to others unless it is among them.
+// addAlternative adds a schema to a list unless it is already present.
 func addAlternative(list []any, schema any) []any {
 	text, err := json.Marshal(schema)
 	for _, other := range list {
@@ -182,8 +182,8 @@ func (w *schemaWriter) addPatch(name string, fields, kind, mayWiden object) obje
 	return refTo(def)
 }
 
-// wholeSchema returns the schema of a value that a patch replaces as a whole, as an
-// element of a list.
+// wholeSchema returns the schema of a value that a patch replaces as a whole, such as a list
+// element.
 func (w *schemaWriter) wholeSchema(f *field, t reflect.Type) object {
 	defer func(patch bool) { w.patch = patch }(w.patch)
 	w.patch = false

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// sectionsOf returns the schema of an agent's sections.
+// sectionsOf returns the schema of the sections of an agent.
 func (w *schemaWriter) sectionsOf() object {
 	var properties object
 	for _, s := range w.sections {
@@ -33,7 +33,7 @@ func (w *schemaWriter) sectionsOf() object {
 }
 
 // sectionSchema returns the schema of a section for embedding. A schema with internal references
-// gets an id, so that they still resolve. Its texts may contain variables.
+// gets an id, so that they still resolve. Texts in it may contain variables.
 func sectionSchema(s plugins.Section) json.RawMessage {
 	raw := allowReferences(s.Schema)
 	if raw == nil {
@@ -102,8 +102,8 @@ func acceptReferences(schema any) any {
 	return notes.with("anyOf", []any{rest, object{{"type", "string"}, {"pattern", reference}}})
 }
 
-// referableBelow returns the value of a keyword with the schemas in it made
-// referable. Of oneOf they stay as they are: a variable must not fit several.
+// referableBelow returns a keyword's value with its schemas made referable. Schemas in oneOf are
+// unchanged, because a variable must not match several.
 func referableBelow(m member) any {
 	switch m.name {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
@@ -147,11 +147,10 @@ func (o object) mayBeText() bool {
 	return true
 }
 
-// decodeOrdered reads a JSON value, with objects that keep the order of their
-// members.
+// decodeOrdered reads a JSON value and keeps the order of object members.
 func decodeOrdered(decoder *json.Decoder) (any, error) { return decodeNested(decoder, 0) }
 
-// decodeNested is decodeOrdered for a value that is so many collections deep.
+// decodeNested is decodeOrdered for a value nested depth collections deep.
 func decodeNested(decoder *json.Decoder, depth int) (any, error) {
 	token, err := decoder.Token()
 	if err != nil {

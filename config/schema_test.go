@@ -32,7 +32,7 @@ func compiled(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// asJSON turns YAML into what a JSON Schema looks at.
+// asJSON converts YAML to an instance for JSON Schema.
 func asJSON(t testing.TB, text string) any {
 	t.Helper()
 	var v any
@@ -50,7 +50,7 @@ func asJSON(t testing.TB, text string) any {
 	return doc
 }
 
-// Whatever the one accepts or refuses, the other does.
+// The loader and the schema accept and reject the same inputs.
 func TestSchemaAndLoaderAgree(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
@@ -338,7 +338,7 @@ func TestSchemaIsStable(t *testing.T) {
 	}
 }
 
-// closed checks that no record allows unknown fields.
+// closed checks that every record rejects unknown fields.
 func closed(t *testing.T, path string, v any) {
 	t.Helper()
 	switch v := v.(type) {
@@ -376,8 +376,8 @@ func TestReference(t *testing.T) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
-	// The keys and the clients of a server, the skills of a card, steps of workflows in both spellings and the hooks of sessions
-	// have an id each; the entries of registries have keys.
+	// Server keys and clients, card skills, workflow steps in both spellings and session hooks each
+	// have an id; registry entries have keys.
 	if strings.Count(page, "| `id` |") != 9 || page != config.Reference(testKinds()) {
 		t.Error("the page has an id, or differs from call to call")
 	}

@@ -35,7 +35,7 @@ func (w *schemaWriter) propertySchema(r *record, f *field) object {
 	return orNull(append(schema, value...))
 }
 
-// typedDefault returns the default of a field as the type it has.
+// typedDefault returns the default of a field in the field's type.
 func typedDefault(f *field) any {
 	t := f.typ
 	if t.Kind() == reflect.Pointer {
@@ -50,7 +50,7 @@ func typedDefault(f *field) any {
 	return f.byDefault
 }
 
-// valueSchema returns the schema of a value of a type.
+// valueSchema returns the schema of values of a type.
 func (w *schemaWriter) valueSchema(f *field, t reflect.Type) object {
 	switch shapeOf(t) {
 	case textShape:
@@ -108,7 +108,7 @@ func textSchema(f *field) object {
 	}
 }
 
-// choiceSchema returns the schema of one of some texts.
+// choiceSchema returns the schema of a choice among texts.
 func choiceSchema(values []string) object {
 	return object{{"anyOf", []any{
 		object{{"enum", values}},

@@ -9,12 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// checkURL hides the user and the parameters of a URL. It is not stored if one of them may be a
-// secret, and a warning names those that look like one.
+// checkURL hides the user and parameters of a URL. The URL is not stored if one of them may be a
+// secret, and a warning names the parts that look like one.
 func (d *decoder) checkURL(n *node, p *place) {
 	d.hideURL(n)
 	if strings.HasPrefix(n.text, "/") {
-		d.addSecret(n) // the text of a file does not show that it is a URL
+		d.addSecret(n) // the source text does not show that it is a URL
 	}
 	isReported := false
 	for _, part := range redact.URLParts(n.text) {
@@ -31,7 +31,7 @@ func (d *decoder) checkURL(n *node, p *place) {
 	}
 }
 
-// hideURL hides the user and the parameters of a URL in what is shown.
+// hideURL hides the user and parameters of a URL in all output.
 func (d *decoder) hideURL(n *node) {
 	for _, part := range redact.URLParts(n.text) {
 		if value := n.text[part.From:part.To]; strings.IndexByte(value, '$') < 0 {
@@ -40,7 +40,7 @@ func (d *decoder) hideURL(n *node) {
 	}
 }
 
-// hideURLPart hides a part of a URL where it follows its name, and anywhere if it looks like a
+// hideURLPart hides a part of a URL where it follows its name, and everywhere if it looks like a
 // secret. Errors of HTTP clients contain URLs.
 func (d *decoder) hideURLPart(name, value string) {
 	spellings := []string{value}
@@ -57,7 +57,7 @@ func (d *decoder) hideURLPart(name, value string) {
 	}
 }
 
-// checkParameter treats the value of a parameter of a query like one in a URL.
+// checkParameter treats the value of a query parameter like one in a URL.
 func (d *decoder) checkParameter(n *node, p *place) {
 	if isReference(n.text) {
 		return
@@ -78,7 +78,7 @@ func looksSecret(name, value string) bool {
 	return redact.IsCredential(name) || len(value) >= minRandom && looksRandom([]byte(value))
 }
 
-// urlInText finds URLs with a user or parameters in the text of a file.
+// urlInText matches URLs with a user or parameters in a file's text.
 var urlInText = regexp.MustCompile(`(?::(?:\\?/){2}|\$\{[^}\s]*\})(?:\$\{[^}\s]*\}|\{\{[^{}]*\}\}|[^\s"'<>{}\[\]` + "`" + `])+`)
 
 // findURLParts returns where a text has the users and the parameters of URLs.

@@ -18,14 +18,13 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// setting is a top-level mapping that is one record.
+// setting is a top-level mapping with a single record.
 type setting struct {
 	name, doc string
 	typ       reflect.Type
 }
 
-// processSettings are the records of a whole runtime, in the order of the
-// documentation.
+// processSettings are the process-wide records, in the order of the documentation.
 var processSettings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
 	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
@@ -52,11 +51,11 @@ const (
 	dataDir       = ".runtime"
 	storeFile     = "runtime.db"
 	workspacesDir = "workspaces"
-	// retrySection is the section of agents that repeats model calls.
+	// retrySection is the agent section that configures retries of model calls.
 	retrySection = "retry"
 )
 
-// decodeSettings decodes the records of the whole runtime.
+// decodeSettings decodes the process-wide records.
 func (l *loader) decodeSettings() {
 	l.file.Store = decodeSetting(&l.decoder, "store", l.checkStore)
 	l.file.Revisions = decodeSetting(&l.decoder, "revisions", (*settings.Revisions).Validate)
@@ -83,8 +82,8 @@ func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) 
 	return record
 }
 
-// checkStore checks the store by itself. What its DSN has to be nobody can tell
-// where the driver is not readable.
+// checkStore checks the store's own settings. The DSN cannot be checked if the driver is
+// unreadable.
 func (l *loader) checkStore(s *settings.Store) diag.List {
 	if l.isDriverUnknown(s) {
 		return nil
@@ -98,14 +97,14 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 	return append(l.kinds.checkDriver(s), list...)
 }
 
-// isDriverUnknown reports whether a driver is given that is not one.
+// isDriverUnknown reports whether a driver is given that does not exist.
 func (l *loader) isDriverUnknown(s *settings.Store) bool {
 	_, store := l.file.root.findField("store")
 	_, driver := store.findField("driver")
 	return s.Driver == "" && driver != nil && driver.kind != nullNode || l.file.meant["store.driver"]
 }
 
-// checkServer checks the server, and that the agents it names are there.
+// checkServer checks the server and that the agents it names exist.
 func (l *loader) checkServer(s *settings.Server) diag.List {
 	l.kinds.switchOffSurfaces(s)
 	list := append(s.Validate(), s.UnknownScopes(l.knownScopes())...)
@@ -134,7 +133,7 @@ func (l *loader) checkDescriptions() {
 	}
 	var found diag.List
 	for _, agent := range l.file.Agents {
-		if agent.UsesTools() || s.AgentRuns.On() { // A2A has no cards of others
+		if agent.UsesTools() || s.AgentRuns.On() { // A2A has no cards for others
 			found = append(found, agent.CheckDescription(diag.Key("agents", agent.ID))...)
 		}
 	}
@@ -143,7 +142,7 @@ func (l *loader) checkDescriptions() {
 	}
 }
 
-// noteNoRetry notes once that no agent repeats model calls, if one of them asks a vendor.
+// noteNoRetry adds a single note if no agent retries model calls and at least one uses a vendor.
 func (l *loader) noteNoRetry() {
 	_, agents := l.file.root.findField("agents")
 	if !slices.ContainsFunc(l.file.Providers, hasVendor) || agents == nil || l.file.Defaults != nil && l.file.Defaults.Sections[retrySection] != nil {
@@ -168,7 +167,7 @@ func hasVendor(provider Entry[model.ProviderKind]) bool {
 	return t != nil && t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct && recordOf(t.Elem()).byName["base_url"] != nil
 }
 
-// knownScopes returns the scopes that routes of the server need.
+// knownScopes returns the scopes required by the server's routes.
 func (l *loader) knownScopes() []string {
 	if len(l.kinds.Scopes) == 0 {
 		return settings.Scopes
@@ -176,11 +175,11 @@ func (l *loader) knownScopes() []string {
 	return l.kinds.Scopes
 }
 
-// storePaths sets the store's default driver and paths, and hides database connection strings.
-// File paths are not secrets: people need them to understand errors about the file.
+// storePaths sets the store's default driver and paths, and hides database connection strings. File
+// paths are not secrets: users need them to understand errors about the file.
 func (l *loader) storePaths() {
 	s := &l.file.Store
-	unknown := l.isDriverUnknown(s) // then the DSN may be one with a password
+	unknown := l.isDriverUnknown(s) // then the DSN may contain a password
 	s.Driver = s.Kind()
 	if s.DataDir == "" && len(l.file.documents) > 0 {
 		s.DataDir = filepath.Join(l.file.documents[0].dir, dataDir)
@@ -209,11 +208,10 @@ func (l *loader) storePaths() {
 	}
 }
 
-// keyPassword finds the password in a text of key=value pairs.
+// keyPassword matches the password in a string of key=value pairs.
 var keyPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
 
-// passwordsOf returns the password of a database, as the DSN has it and as the
-// server gets it.
+// passwordsOf returns the database password both as written in the DSN and as sent to the server.
 func passwordsOf(dsn string) []string {
 	var found []string
 	if at := passwords.FindStringSubmatch(dsn); at != nil {
@@ -239,8 +237,8 @@ func (l *loader) decodeSchedules() {
 	})
 }
 
-// checkAgent checks a reference to an agent. Of agents that a remote source has
-// only the source is known.
+// checkAgent checks a reference to an agent. For agents of a remote source, only the source is
+// known.
 func (f *File) checkAgent(path, id string) diag.List {
 	if id == "" || f.Partial {
 		return nil
@@ -258,8 +256,7 @@ func (f *File) checkAgent(path, id string) diag.List {
 	return diag.List{diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id)).WithNearest(id, ids)}
 }
 
-// checkProviders checks that the agents and models of the providers of sessions are
-// there.
+// checkProviders checks that the agents and models named by session providers exist.
 func (f *File) checkProviders(s *settings.ServerSessions) diag.List {
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
@@ -275,7 +272,7 @@ func (f *File) checkProviders(s *settings.ServerSessions) diag.List {
 	return list
 }
 
-// checkModel checks that a model or pool that a setting names is there.
+// checkModel checks that the model or pool named by a setting exists.
 func (f *File) checkModel(path, id string) diag.List {
 	if id == "" || f.Partial {
 		return nil
@@ -293,9 +290,8 @@ func (f *File) checkModel(path, id string) diag.List {
 	return diag.List{diag.New(diag.ModelNotFound, path, "model %q is not defined", clip.Text(id)).WithNearest(id, ids)}
 }
 
-// checkPatterns warns of the agents that a credential is for and that are not
-// there. Files without agents leave them to others, and what peers will have
-// nobody knows.
+// checkPatterns warns of agents named by a credential that do not exist. Files without agents leave
+// them to other files, and the agents of peers are unknown.
 func (f *File) checkPatterns(path string, globs spec.Names) diag.List {
 	ids := f.agentIDs()
 	if f.Partial || len(ids) == 0 || len(f.RemoteAgents) > 0 {

@@ -199,7 +199,7 @@ func TestAServerIsMergedFieldByField(t *testing.T) {
 			"  a2a: {enabled: false, push: {enabled: false, allow_private: [10.0.0.0/8]}}",
 		))},
 	}, options(map[string]string{"DIR": "secrets"}))
-	for _, d := range list { // what the first file says of a2a, the second turns off
+	for _, d := range list { // the second file disables the first file's a2a
 		if d.Code != diag.NoDescription && (d.Code != diag.NoEffect || !strings.HasPrefix(d.Path, "server.a2a.")) {
 			t.Error(shows(list))
 		}

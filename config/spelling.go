@@ -7,12 +7,11 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// A foreignSpelling is how another system writes a variable. The group of each
-// expression is the name of the variable.
+// A foreignSpelling is the syntax of variables in another system. The group of each expression is
+// the variable's name.
 type foreignSpelling struct {
-	// whole matches a text that is nothing but a variable, inside finds one in a
-	// longer text. A shell's $NAME counts there in capitals alone, because
-	// passwords and addresses contain the other ones.
+	// whole matches a text that consists of one variable; inside finds one in a longer text. There,
+	// a shell's $NAME counts only in capitals, because passwords and addresses contain other forms.
 	whole, inside *regexp.Regexp
 }
 
@@ -37,15 +36,15 @@ func spelledAs(whole, inside string) foreignSpelling {
 // secrets.NAME }}.
 var bracedSpelling = regexp.MustCompile(`^\{?\s*(?:env|secrets|vars)[.:]\s*([A-Za-z_]\w*)\s*$`)
 
-// urlName finds the fields that hold an address.
+// urlName matches the names of fields that hold an address.
 var urlName = regexp.MustCompile(`(?i)(^|_)(url|uri|dsn)$`)
 
-// shellName is the name of a variable as nobody writes a word of a language.
+// shellName matches a variable's name in a form that no ordinary word has.
 var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 
-// checkSpelling reports a reference in another system's syntax, which is not expanded. In a
-// secret or an address, which would be sent literally, that is an error, elsewhere a warning if
-// the text has nothing else. It reports whether there is an error.
+// checkSpelling reports a reference in another system's syntax, which is not expanded. In a secret
+// or an address, which would be sent literally, this is an error; elsewhere it is a warning if the
+// text has nothing else. It returns whether there is an error.
 func (d *decoder) checkSpelling(kind sensitivity, n *node, p *place) bool {
 	if !strings.ContainsAny(n.text, "$%{/") {
 		return false
@@ -65,8 +64,8 @@ func (d *decoder) checkSpelling(kind sensitivity, n *node, p *place) bool {
 	return false
 }
 
-// reportSpelling never prints a text that may be a secret: it shows a name only if it is written
-// like a variable's name.
+// reportSpelling never prints a text that may be a secret: it shows a name only if it looks like a
+// variable's name.
 func (d *decoder) reportSpelling(exact bool, name string, n *node, p *place) bool {
 	if !shellName.MatchString(name) {
 		name = "NAME"

@@ -37,7 +37,7 @@ agents:
 	return []byte(b.String())
 }
 
-// starterValue returns a value to begin with, in the settings of a kind.
+// starterValue returns a starting value for the field in the settings of a kind.
 func (f *field) starterValue(kind string) string {
 	t := f.typ
 	if shapeOf(t) == pointerShape {

@@ -8,30 +8,29 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// TenantBase is a configuration as the overlays of tenants see it. It is safe for
-// concurrent use.
+// TenantBase is a configuration as a base for tenant overlays. It is safe for concurrent use.
 type TenantBase struct {
-	// Rights bound what overlays may do.
+	// Rights limits what overlays may do.
 	Rights spec.TenantRights
 
 	options Options
 	// name is the document's name; relative paths start at its directory.
 	name string
-	// entries are the entries, by id, of the registries that overlays change.
+	// entries holds the entries, by id, of the registries that overlays can change.
 	entries map[string]entriesByID
-	// extends are the agents that agents extend, and extenders those that extend one.
+	// extends maps agents to the agent they extend, and extenders maps agents to their extenders.
 	extends   map[string]string
 	extenders map[string][]string
 }
 
-// entriesByID are entries of a registry, as a document has them.
+// entriesByID holds a registry's entries as they are in a document.
 type entriesByID map[string]json.RawMessage
 
-// ErrNoTenants reports a configuration over which tenants may have no overlays.
+// ErrNoTenants reports a configuration that allows no tenant overlays.
 var ErrNoTenants = errors.New("the configuration has no tenants.may, so tenants have no overlays: add tenants: {may: {}}")
 
-// NewTenantBase reads a document, which File.Document returned, for overlays. The error
-// is ErrNoTenants if the configuration does not allow any.
+// NewTenantBase reads a document returned by File.Document as a base for overlays. It returns
+// ErrNoTenants if the configuration allows none.
 func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBase, error) {
 	if !file.TenantRules.HasOverlays() {
 		return nil, ErrNoTenants
@@ -69,13 +68,13 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 	return b, nil
 }
 
-// has reports whether the configuration has an entry.
+// has reports whether the configuration contains an entry.
 func (b *TenantBase) has(registry, id string) bool {
 	_, ok := b.entries[registry][id]
 	return ok
 }
 
-// reachedBy returns agents and those that extend them, directly or not.
+// reachedBy returns the agents and all agents that extend them, directly or indirectly.
 func (b *TenantBase) reachedBy(ids []string) []string {
 	reached := slices.Clone(ids)
 	for i := 0; i < len(reached); i++ {
@@ -88,8 +87,7 @@ func (b *TenantBase) reachedBy(ids []string) []string {
 	return reached
 }
 
-// excerpt returns a document with the named entries by registry, and the agents that they
-// build on.
+// excerpt returns a document with the named entries by registry, and the agents they extend.
 func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 	doc := object{{name: "version", value: json.Number("1")}}
 	addEntries := func(registry string, ids []string) {

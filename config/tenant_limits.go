@@ -5,7 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// overlayLimit is how many entries an overlay may have of a kind.
+// overlayLimit is the maximum number of entries of one kind in an overlay.
 type overlayLimit struct {
 	section, noun, setting string
 
@@ -13,8 +13,8 @@ type overlayLimit struct {
 	count func(section *node) int
 }
 
-// checkOutline reports an overlay in JSON that has more entries than the base allows. It
-// takes much less than reading the overlay, which checkCounts needs.
+// checkOutline reports a JSON overlay that has more entries than the base allows. It is much
+// cheaper than reading the overlay, which checkCounts needs.
 func (b *TenantBase) checkOutline(data []byte) diag.List {
 	if !rawjson.Valid(data) {
 		return nil
@@ -49,7 +49,7 @@ const (
 	nounOfSchedules = "schedules"
 )
 
-// limits are the limits of overlays.
+// limits returns the limits of overlays.
 func (b *TenantBase) limits() []overlayLimit {
 	rights := &b.Rights
 	return []overlayLimit{
@@ -60,8 +60,8 @@ func (b *TenantBase) limits() []overlayLimit {
 	}
 }
 
-// checkCounts reports whether an overlay has no more entries than the base allows. They
-// are counted before any of them is checked.
+// checkCounts reports whether an overlay has at most as many entries as the base allows. It counts
+// them before any is checked.
 func (d *overlayChecker) checkCounts(root *node) bool {
 	within := true
 	for _, l := range d.base.limits() {
@@ -91,7 +91,7 @@ func (d *overlayChecker) checkCount(root *node, l *overlayLimit) bool {
 
 func countEntries(section *node) int { return len(section.children) / 2 }
 
-// countSchedules returns how many schedules some workflows have.
+// countSchedules returns the number of schedules in the workflows.
 func countSchedules(workflows *node) (n int) {
 	for _, w := range workflows.pairs {
 		if _, schedules := w.findField("schedules"); schedules != nil {

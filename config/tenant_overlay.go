@@ -19,13 +19,13 @@ const (
 	workflowsKey = "workflows"
 )
 
-// TenantOverlay is a tenant's overlay, read over a configuration. It does not include unchanged
+// TenantOverlay is a tenant's overlay on top of a configuration. It does not include unchanged
 // entries.
 type TenantOverlay struct {
 	// Document is the overlay as canonical JSON.
 	Document []byte
 	// File has the entries that the overlay changes or adds, merged with the configuration's, and
-	// possibly agents that these extend.
+	// possibly the agents that they extend.
 	File *File
 	// Agents, Tools and Workflows differ from the configuration's. OwnTools and OwnWorkflows do
 	// not exist in the configuration. Removed are ids by registry.
@@ -34,15 +34,15 @@ type TenantOverlay struct {
 	Removed map[string][]string
 }
 
-// HasWorkflows reports whether the overlay brings or changes workflows.
+// HasWorkflows reports whether the overlay adds or changes workflows.
 func (o *TenantOverlay) HasWorkflows() bool {
 	return len(o.Workflows)+len(o.Removed[workflowsKey]) > 0
 }
 
-// ParseTenantOverlay reads the overlay of a tenant over a configuration. It has patches of
-// agents, of workflows and of the descriptions of tools, agents, workflows, and tools of
-// the kinds that the configuration allows. What resolving has to tell, it does not report: whether agents
-// may use more than they may in the configuration.
+// ParseTenantOverlay reads a tenant's overlay on top of a configuration. An overlay has patches of
+// agents, of workflows and of tool descriptions, plus agents, workflows, and tools of the kinds
+// that the configuration allows. It does not report findings of resolving: whether agents may use
+// more than the configuration permits.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
 	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}, base: base}
 	o := &TenantOverlay{Removed: map[string][]string{}}
@@ -88,8 +88,8 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 	return o, found
 }
 
-// EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it over
-// its configuration; references in texts stay. The diagnostics concern the file alone.
+// EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it against
+// its own configuration; references in texts stay. The diagnostics concern the file alone.
 func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
 	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}}
 	root := d.readOverlay(source)
@@ -101,7 +101,7 @@ func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
 	return w.out.Bytes(), d.found
 }
 
-// PlainSecretFindings returns the diagnostics of an error of Document.
+// PlainSecretFindings returns the diagnostics in an error of Document.
 func PlainSecretFindings(err error) diag.List {
 	if e, ok := err.(*PlainSecretError); ok { //nolint:errorlint // it is not wrapped
 		return e.Findings()
@@ -114,13 +114,13 @@ type overlayChecker struct {
 	decoder
 
 	base *TenantBase
-	// keepsRefs is set within workflows, which have references with another meaning.
+	// keepsRefs is set inside workflows, where references have another meaning.
 	keepsRefs bool
-	// extended are the agents that agents of the overlay extend.
+	// extended lists the agents extended by agents of the overlay.
 	extended []string
 }
 
-// readOverlay reads the text; nil if it cannot be read.
+// readOverlay reads the text; it returns nil if unreadable.
 func (d *overlayChecker) readOverlay(source Source) *node {
 	doc := &document{name: source.Name, dir: filepath.Dir(source.Name), data: source.Data}
 	d.file.documents = append(d.file.documents, doc)
@@ -132,7 +132,7 @@ func (d *overlayChecker) readOverlay(source Source) *node {
 	return doc.root
 }
 
-// refuse reports something that no overlay may do, or not this one.
+// refuse reports something that overlays in general, or this one, may not do.
 func (d *overlayChecker) refuse(p *place, n *node, format string, args ...any) reported {
 	return d.addDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
 }
@@ -238,16 +238,16 @@ func (d *overlayChecker) checkSections(sections *node, p *place) {
 	}
 }
 
-// ownToolFields are the fields of tools that an overlay may bring, by kind.
+// ownToolFields are the fields, by kind, allowed in tools added by an overlay.
 var ownToolFields = map[string][]string{
 	"http": {"type", "description", "parameters", "method", "url", "headers", "query", "body", "timeout", "timeout_ms", "effect", "max_output", "serial", allowPrivateKey},
 	"mcp":  {"type", "url", "headers", "auth", "filter", "prefix", "connect_timeout", "connect_timeout_ms", "timeout", "timeout_ms", "effect", "max_output", "serial"},
 }
 
-// allowPrivateKey lists the private addresses that an http tool reaches.
+// allowPrivateKey lists the private addresses that an http tool may reach.
 const allowPrivateKey = "allow_private"
 
-// programFields are the further fields of an MCP server that is a program.
+// programFields are the additional fields of an MCP server that runs as a program.
 var programFields = []string{"command", "env"}
 
 func (d *overlayChecker) checkTool(id, tool *node, p *place) {
@@ -257,7 +257,7 @@ func (d *overlayChecker) checkTool(id, tool *node, p *place) {
 	}
 	_, typ := tool.findField("type")
 	if typ == nil || typ.kind != stringNode {
-		return // reported where it is decoded
+		return // reported when decoding
 	}
 	if !d.base.Rights.MayBring(typ.text) {
 		d.refuse(p.fieldPlace("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.text)).setHint("the configuration must allow it under tenants.may.kinds")
@@ -274,7 +274,7 @@ func (d *overlayChecker) checkTool(id, tool *node, p *place) {
 	}
 }
 
-// checkAllowPrivate checks which private addresses a tool of a tenant is to reach.
+// checkAllowPrivate checks the private addresses that a tenant's tool wants to reach.
 func (d *overlayChecker) checkAllowPrivate(list *node, p *place) {
 	for i, entry := range list.children {
 		if entry.kind == stringNode && !d.base.Rights.MayReach(entry.text) {
@@ -284,8 +284,7 @@ func (d *overlayChecker) checkAllowPrivate(list *node, p *place) {
 	}
 }
 
-// checkReferences refuses references to what belongs to the process: its variables and
-// files.
+// checkReferences rejects references to the process's variables and files.
 func (d *overlayChecker) checkReferences(n *node, p *place) {
 	switch n.kind {
 	case mappingNode:
@@ -311,7 +310,7 @@ func (d *overlayChecker) checkReferences(n *node, p *place) {
 	}
 }
 
-// checkReference checks the references in the rest of a text, which begins with one.
+// checkReference checks the references in the rest of a text that begins with one.
 func (d *overlayChecker) checkReference(n *node, rest string, p *place) {
 	for {
 		name := rest[len("${"):]
@@ -346,7 +345,7 @@ func (d *overlayChecker) hintUnmatched(found diag.Diagnostic) diag.Diagnostic {
 	return found
 }
 
-// overlaySections are the top-level keys of an overlay, in their order.
+// overlaySections are the top-level keys of an overlay, in order.
 var overlaySections = []string{toolsKey, agentsKey, workflowsKey, patchesKey}
 
 // overlayDocument returns the second of two documents as canonical JSON. The error is a
@@ -375,7 +374,7 @@ func (f *File) overlayDocument() ([]byte, error) {
 }
 
 // PathOf returns the path of the first of the fields that the overlay sets for an agent, or else
-// of the agent's part of the overlay.
+// the path of the agent's part of the overlay.
 func (o *TenantOverlay) PathOf(agent string, fields []string) string {
 	root := o.File.documents[1].root
 	_, own := root.findField(agentsKey)
@@ -395,8 +394,8 @@ func (o *TenantOverlay) PathOf(agent string, fields []string) string {
 	return path
 }
 
-// Place sets the places of diagnostics about the resulting configuration to places in the
-// overlay, and hides secrets in them. It drops none.
+// Place maps the places of diagnostics about the resulting configuration to places in the overlay,
+// and hides secrets in them. It drops no diagnostics.
 func (o *TenantOverlay) Place(list diag.List) diag.List {
 	placed := slices.Clone(list)
 	for i := range placed {
@@ -407,10 +406,10 @@ func (o *TenantOverlay) Place(list diag.List) diag.List {
 	return placed
 }
 
-// DecidedPaths gives diagnostics the paths of what decided, in the overlay or in the
-// configuration. It changes the list.
+// DecidedPaths changes the paths of diagnostics in list to the values, in the overlay or the
+// configuration, that decided the outcome.
 func (o *TenantOverlay) DecidedPaths(list diag.List) diag.List {
-	if o.File == nil { // it was not read so far
+	if o.File == nil { // not yet read
 		return list
 	}
 	for i := range list {

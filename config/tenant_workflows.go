@@ -6,7 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// checkWorkflows checks the workflows that an overlay brings.
+// checkWorkflows checks the workflows that an overlay adds.
 func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *node, p *place) {
 	for id, w := range workflows.pairs {
 		at := p.fieldPlace(id.text, id)
@@ -46,15 +46,14 @@ func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *no
 	}
 }
 
-// addWorkflow notes a workflow that the overlay brings or changes, or both.
+// addWorkflow records a workflow that the overlay adds, changes, or both.
 func (o *TenantOverlay) addWorkflow(id string) {
 	if !contains(o.Workflows, id) {
 		o.Workflows = append(o.Workflows, id)
 	}
 }
 
-// checkWorkflow checks the fields of a workflow: whose its runs are is not for an overlay
-// to say.
+// checkWorkflow checks the fields of a workflow. An overlay may not choose the owner of its runs.
 func (d *overlayChecker) checkWorkflow(w *node, p *place) {
 	for key := range w.pairs {
 		if contains([]string{"tenant", "subject", allowWideningKey}, key.text) {
@@ -63,8 +62,7 @@ func (d *overlayChecker) checkWorkflow(w *node, p *place) {
 	}
 }
 
-// withoutKeptRefs returns a text without the references of workflows, which expanding it
-// leaves alone.
+// withoutKeptRefs returns a text without workflow references, which expansion keeps.
 func withoutKeptRefs(text string) string {
 	e := expander{keepsRefs: true}
 	var out strings.Builder
@@ -87,7 +85,7 @@ func withoutKeptRefs(text string) string {
 	}
 }
 
-// SeenWith returns the configuration as a tenant sees it that has these of its workflows.
+// SeenWith returns the configuration as seen by a tenant with these workflows of its own.
 func (b *TenantBase) SeenWith(workflows []string) *TenantBase {
 	all := b.entries[workflowsKey]
 	if len(all) == len(workflows) {

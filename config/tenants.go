@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// Tenants returns the tenants that the credentials of the server and the schedules
-// name, sorted. Tokens whose tenant is in a claim can name others.
+// Tenants returns the tenants named by the server's credentials and by schedules, sorted. Tokens
+// with the tenant in a claim can name others.
 func (f *File) Tenants() []string {
 	named := make(map[string]bool)
 	for i := range f.Server.Keys {

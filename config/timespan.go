@@ -35,10 +35,10 @@ func (d *decoder) decodeDuration(f *field, n *node, v reflect.Value, p *place) {
 	v.SetInt(int64(span))
 }
 
-// wordedTimespan is a time span whose unit is written in another way than Go writes it.
+// wordedTimespan matches a time span with a unit that is not in Go syntax.
 var wordedTimespan = regexp.MustCompile(`(?i)^\s*([0-9]{1,9})\s*([a-z]+)\.?\s*$`)
 
-// timespanUnits are the units that people write, with the factor and the unit to write.
+// timespanUnits maps commonly written units to the factor and the unit to write.
 var timespanUnits = map[string]struct {
 	factor int
 	unit   string
@@ -50,8 +50,8 @@ var timespanUnits = map[string]struct {
 	"d": {24, "h"}, "day": {24, "h"}, "days": {24, "h"}, "w": {168, "h"}, "week": {168, "h"}, "weeks": {168, "h"},
 }
 
-// timespanHint writes a time span as it should be written; it is empty when the text
-// does not look like one.
+// timespanHint returns the correct spelling of a time span, or "" if the text does not look like
+// one.
 func timespanHint(text string) string {
 	m := wordedTimespan.FindStringSubmatch(text)
 	if m == nil {
@@ -65,7 +65,7 @@ func timespanHint(text string) string {
 	return fmt.Sprintf("write %d%s", n*unit.factor, unit.unit)
 }
 
-// decodeUnits decodes a time span that is written as a number of a unit.
+// decodeUnits decodes a time span given as a number of some unit.
 func (d *decoder) decodeUnits(s spelling, n *node, v reflect.Value, p *place) {
 	want := "a number of " + s.unitName()
 	if n.kind != intNode && n.kind != floatNode {

@@ -13,7 +13,7 @@ const (
 	mappingNode
 )
 
-// nodeStyle is the way in which a value is written; its end follows from it.
+// nodeStyle is the syntax in which a value is written; it determines the value's end.
 type nodeStyle uint8
 
 const (
@@ -26,20 +26,19 @@ const (
 	flowCollection
 )
 
-// node is a value or key in a file. It is small because a file may have a million. An alias is
-// its anchor's node, so nodes may have several parents and are never modified.
+// node is a value or key in a file. It is small because a file may have a million of them. An alias
+// is its anchor's node, so nodes may have several parents and are never modified.
 type node struct {
 	kind  nodeKind
 	style nodeStyle
 	// document is the index of the node's file.
 	document uint16
-	// line and column are where the node starts, as the parser counts; its
-	// anchor and tag come before it. See document.span.
+	// line and column are the node's start in the parser's count; its anchor and tag come before
+	// it. See document.span.
 	line, column int32
-	// text is the text of a scalar, quotes and escapes resolved.
+	// text is the text of a scalar, with quotes and escapes resolved.
 	text string
-	// children are the elements of a sequence, or the keys and values of a
-	// mapping in turn.
+	// children are the elements of a sequence, or the alternating keys and values of a mapping.
 	children []*node
 }
 

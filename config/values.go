@@ -51,8 +51,8 @@ func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 	case pointerShape:
 		target, before := reflect.New(v.Type().Elem()), len(d.found)
 		d.decodeValue(f, n, target.Elem(), p)
-		// A pointer that stays nil means the default; a record is better kept
-		// as far as it could be read.
+		// A pointer that stays nil means the default; for a record, keep the part that was
+		// readable.
 		if !d.found[before:].HasErrors() || shapeOf(v.Type().Elem()) == recordShape {
 			v.Set(target)
 		}
@@ -67,7 +67,7 @@ func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 	}
 }
 
-// truthOf returns the truth value that YAML 1.1 and other formats read n as; empty if none.
+// truthOf returns the truth value that n has in YAML 1.1 and other formats; empty if none.
 func truthOf(n *node) string {
 	switch strings.ToLower(n.text) {
 	case "yes", "on", "y", "true", "1":
@@ -88,8 +88,8 @@ func (d *decoder) reportMismatch(f *field, n *node, p *place, want string) repor
 	return found
 }
 
-// readText returns the expanded text of a value. ok is false if it is not a text or cannot be
-// expanded, known is false if a variable is not set, so that nothing can be said about the text.
+// readText returns the expanded text of a value. ok is false if the value is not a text or cannot
+// be expanded. known is false if a variable is unset, so that the text cannot be checked.
 func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok bool) {
 	switch n.kind {
 	case stringNode:
@@ -162,8 +162,8 @@ func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, 
 	return x.text, len(x.unset) == 0, true
 }
 
-// argumentHint continues the hint about an unset variable in a tool, whose author may have meant
-// an argument of the call.
+// argumentHint continues the hint about an unset variable in a tool, where the author may have
+// meant a call argument.
 func argumentHint(p *place, name string) string {
 	if !strings.HasPrefix(p.path(), "tools.") || strings.ToLower(name) != name {
 		return ""
@@ -233,7 +233,7 @@ func (d *decoder) checkText(f *field, n *node, text string, p *place) bool {
 	return true
 }
 
-// quoteValue shows a text as the file has it.
+// quoteValue returns a text as written in the file.
 func quoteValue(f *field, n *node) string {
 	if f.secret {
 		return "that text"
@@ -267,7 +267,7 @@ func (d *decoder) decodeNumber(f *field, n *node, v reflect.Value, p *place) {
 	}
 }
 
-// notNumber reports a value that should be a number.
+// notNumber reports a value that is not a number.
 func (d *decoder) notNumber(f *field, n *node, p *place, want string) {
 	found := d.reportMismatch(f, n, p, want)
 	if n.kind != stringNode {
@@ -284,7 +284,7 @@ func (d *decoder) notNumber(f *field, n *node, p *place, want string) {
 	}
 }
 
-// currency finds the signs of currencies, which amounts are written without.
+// currency matches currency symbols and codes, which amounts must not contain.
 var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
 
 // inRange checks a number against the limits of its field.
@@ -339,8 +339,8 @@ func (d *decoder) decodeList(f *field, n *node, v reflect.Value, p *place) {
 	v.Set(list)
 }
 
-// elementsOf writes a text as the elements of a list: a command line as its words, and
-// anything else as one.
+// elementsOf formats a text as list elements: a command line as its words, anything else as one
+// element.
 func elementsOf(text string, p *place) string {
 	if p == nil || p.key != "command" || strings.ContainsAny(text, "\"'\\$") {
 		return clip.Text(text)
@@ -357,7 +357,7 @@ func elementsOf(text string, p *place) string {
 	return clip.Text(strings.Join(words, ", "))
 }
 
-// plainWord matches what needs no quotes inside of a list.
+// plainWord matches text that needs no quotes inside a list.
 var plainWord = regexp.MustCompile(`^[A-Za-z./_-][A-Za-z0-9./_=+-]*$`)
 
 // describeBounds returns the allowed length of a list, for messages.
@@ -422,8 +422,8 @@ func (d *decoder) decodeCustom(f *field, n *node, v reflect.Value, p *place) {
 	}
 }
 
-// countNoun returns a count with its noun: 1 word, 2 words. With two forms it
-// chooses between them.
+// countNoun returns a count with its noun: 1 word, 2 words. An optional form is the second form to
+// choose from.
 func countNoun(n int, noun string, form ...string) string {
 	switch {
 	case n == 1:

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// A prompt keeps what a turn fills in, and nothing that a variable of the environment
-// brings is read as that.
+// A prompt keeps references for the turn, and text from environment variables is never read as such
+// a reference.
 func TestPromptsKeepReferencesToTheTurn(t *testing.T) {
 	t.Parallel()
 	declared := "variables: {type: object, properties: {a: {type: string}}}"
@@ -43,8 +43,8 @@ func TestPromptsKeepReferencesToTheTurn(t *testing.T) {
 	}
 }
 
-// Texts keep what a tenant fills in where that is allowed, and nothing that a variable of
-// the environment brings is read as that.
+// Texts keep references for the tenant where allowed, and text from environment variables is never
+// read as such a reference.
 func TestTextsKeepReferencesToTheTenant(t *testing.T) {
 	t.Parallel()
 	env := options(map[string]string{"X": "${tenant.A}"})

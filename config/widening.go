@@ -6,10 +6,9 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// Patch is a patch that must not widen access: neither it nor its file says
-// allow_widening.
+// Patch is a patch that must not widen access: neither it nor its file sets allow_widening.
 type Patch struct {
-	// Registry and ID name the entry, and Path the patch, as in patches.agents.a.
+	// Registry and ID name the entry, and Path the patch, such as patches.agents.a.
 	Registry, ID, Path string
 	// Removes is set if the patch removes the entry.
 	Removes bool
@@ -18,7 +17,7 @@ type Patch struct {
 	file  *File
 }
 
-// Fields returns the names of the fields that the patch has.
+// Fields returns the names of the patch's fields.
 func (p *Patch) Fields() []string {
 	var names []string
 	for key := range p.patch.value.pairs {
@@ -27,8 +26,8 @@ func (p *Patch) Fields() []string {
 	return names
 }
 
-// Widens returns the diagnostic that the patch widens access, at one of its fields, or
-// at the patch itself when field is empty.
+// Widens returns a diagnostic that the patch widens access, at one of its fields, or at the patch
+// itself if field is empty.
 func (p *Patch) Widens(field, format string, args ...any) diag.Diagnostic {
 	at, path := p.patch.key, p.Path
 	if key, _ := p.patch.value.findField(field); key != nil {
@@ -43,8 +42,7 @@ func (p *Patch) Widens(field, format string, args ...any) diag.Diagnostic {
 	return d
 }
 
-// GuardedPatches returns the patches that must not widen access, in the order in which
-// they were applied.
+// GuardedPatches returns the patches that must not widen access, in the order they were applied.
 func (f *File) GuardedPatches() []Patch {
 	var list []Patch
 	for i := range f.patched {
@@ -55,7 +53,7 @@ func (f *File) GuardedPatches() []Patch {
 	return list
 }
 
-// Extends returns the agents that an agent builds on, the nearest first.
+// Extends returns the agents that an agent extends, nearest first.
 func (f *File) Extends(agentID string) []string {
 	var chain []string
 	for range maxExtends {
@@ -69,8 +67,8 @@ func (f *File) Extends(agentID string) []string {
 	return chain
 }
 
-// BeforePatches returns the providers, models, pools, tools, plugins and agents as they are
-// without guarded patches, or nil if there are none. Invalid entries are marked as broken, but
+// BeforePatches returns the providers, models, pools, tools, plugins and agents without guarded
+// patches applied, or nil if there are no such patches. Invalid entries are marked as broken, but
 // not reported.
 func (f *File) BeforePatches() *File {
 	if len(f.GuardedPatches()) == 0 {

@@ -4,8 +4,8 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// decodeWorkflows decodes the workflows. Texts in them keep their ${{ … }}, which stand
-// for values of a run.
+// decodeWorkflows decodes the workflows. Texts in them keep their ${{ … }}, which refer to values
+// of a run.
 func (l *loader) decodeWorkflows() {
 	l.expander.keepsRefs = true
 	defer func() { l.expander.keepsRefs = false }()

@@ -5,15 +5,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// workspaceUser is implemented by configurations of tools that may have no directory to
-// work in but the workspace of the session.
+// workspaceUser is implemented by tool configurations whose only working directory may be the
+// session's workspace.
 type workspaceUser interface {
-	// NeedsWorkspace reports whether they have none.
+	// NeedsWorkspace reports whether the tool has no other directory.
 	NeedsWorkspace() bool
 }
 
-// warnWorkspaceTools warns of tools whose calls all fail, because no session has a
-// workspace.
+// warnWorkspaceTools warns of tools whose calls always fail because no session has a workspace.
 func (l *loader) warnWorkspaceTools() {
 	if l.file.Workspaces.On() || l.file.Partial {
 		return

@@ -15,18 +15,18 @@ const (
 	UnknownField Code = "unknown-field"
 	// MissingField is reported for a required key that is absent.
 	MissingField Code = "missing-field"
-	// InvalidValue is reported for a value outside what its field allows.
+	// InvalidValue is reported for a value that its field does not allow.
 	InvalidValue Code = "invalid-value"
-	// DuplicateID is reported for two entries of a registry with one id.
+	// DuplicateID is reported for two entries of a registry with the same id.
 	DuplicateID Code = "duplicate-id"
-	// InvalidID is reported for an id outside the grammar.
+	// InvalidID is reported for an id that does not match the grammar.
 	InvalidID Code = "invalid-id"
 	// MissingDirectory notes a directory that does not exist on this machine.
 	MissingDirectory Code = "missing-directory"
 	// UnsetVariable is reported for ${NAME} without a value or a default.
 	UnsetVariable Code = "unset-variable"
-	// AgentNotFound is reported for a delegate, an extended or an asked-for agent
-	// that does not exist.
+	// AgentNotFound is reported for a delegate, extended agent or requested agent that does not
+	// exist.
 	AgentNotFound Code = "agent-not-found"
 	// ModelNotFound is reported for a reference to a model that does not exist.
 	ModelNotFound Code = "model-not-found"
@@ -34,7 +34,7 @@ const (
 	ProviderNotFound Code = "provider-not-found"
 	// PluginNotFound is reported for a reference to a missing plugin.
 	PluginNotFound Code = "plugin-not-found"
-	// AmbiguousModel is reported when one id is a model and a pool.
+	// AmbiguousModel is reported when an id is both a model and a pool.
 	AmbiguousModel Code = "ambiguous-model"
 	// InvalidPluginConfig is reported once per violation of a plugin's schema.
 	InvalidPluginConfig Code = "invalid-plugin-config"
@@ -43,99 +43,96 @@ const (
 	UnsupportedBackend Code = "unsupported-backend"
 	// InvalidEndpoint is reported for an endpoint that is misconfigured.
 	InvalidEndpoint Code = "invalid-endpoint"
-	// RemoteNotLocal is reported when a local resolve is asked of an
-	// endpoint-backed agent.
+	// RemoteNotLocal is reported when an endpoint-backed agent is resolved locally.
 	RemoteNotLocal Code = "remote-not-local"
-	// ToolIDConflict is reported when two sources give one tool id.
+	// ToolIDConflict is reported when two sources provide the same tool id.
 	ToolIDConflict Code = "tool-id-conflict"
 	// InvalidPattern is reported for a glob that does not compile.
 	InvalidPattern Code = "invalid-pattern"
 	// InvalidSchema is reported for something that is not a valid JSON Schema.
 	InvalidSchema Code = "invalid-schema"
-	// EnvBuild is reported when a plugin's Register failed, or two plugins
-	// register one handler.
+	// EnvBuild is reported when a plugin's Register fails, or two plugins register the same
+	// handler.
 	EnvBuild Code = "env-build"
 	// UnmatchedPattern warns of a catalog pattern that matches no tool.
 	UnmatchedPattern Code = "unmatched-pattern"
 	// UnmatchedTool warns of a catalog literal, or a tool budget, that names no tool.
 	UnmatchedTool Code = "unmatched-tool"
-	// UnmatchedAgent warns of a pattern of a credential that matches no agent.
+	// UnmatchedAgent warns of a credential's pattern that matches no agent.
 	UnmatchedAgent Code = "unmatched-agent"
-	// UnknownScope warns of a scope of a credential that no route needs.
+	// UnknownScope warns of a credential's scope that no route requires.
 	UnknownScope Code = "unknown-scope"
 	// PermissionShapedEntry warns of a catalog entry with (…).
 	PermissionShapedEntry Code = "permission-shaped-entry"
 	// OrphanPermissionRule warns of a permission rule for a tool that the
 	// agent does not have.
 	OrphanPermissionRule Code = "orphan-permission-rule"
-	// UnknownRuleTool is reported for a permission rule that restricts a tool which
-	// does not exist.
+	// UnknownRuleTool is reported for a permission rule that restricts a nonexistent tool.
 	UnknownRuleTool Code = "unknown-rule-tool"
-	// UnattendedApproval warns of a run that starts by itself and may wait for a person without end.
+	// UnattendedApproval warns of a run that starts automatically and may wait for a person
+	// indefinitely.
 	UnattendedApproval Code = "unattended-approval"
-	// InvalidCondition is reported for a condition of a permission rule that does
-	// not fit the arguments of the tool: an argument that the tool does not have,
-	// which is a warning where the tool may take others than those it lists, or a
-	// value of another type.
+	// InvalidCondition is reported for a permission rule's condition that does not match the tool's
+	// arguments: a value of the wrong type, or an argument that the tool does not have. The latter
+	// is a warning if the tool may take arguments that it does not list.
 	InvalidCondition Code = "invalid-condition"
-	// UnclaimedSection is reported for a section that no loaded plugin claims: as
-	// an error when the section was written to guard, else as a warning.
+	// UnclaimedSection is reported for a section that no loaded plugin claims: an error if the
+	// section was written as a guard, otherwise a warning.
 	UnclaimedSection Code = "unclaimed-section"
 	// IgnoredField is reported for a field without an effect: an error if the field is a guard,
 	// otherwise a warning.
 	IgnoredField Code = "ignored-field"
-	// NoEffect warns of a setting that cannot take effect as things are.
+	// NoEffect warns of a setting that cannot take effect in this configuration.
 	NoEffect Code = "no-effect"
 	// PlainSecret warns of a secret written in the file. The value is never printed.
 	PlainSecret Code = "plain-secret"
 	// UnknownHookFilter warns of a filter entry that names no loaded plugin.
 	UnknownHookFilter Code = "unknown-hook-filter"
-	// DelegateCycle warns of agents that can call each other in a circle.
+	// DelegateCycle warns of agents that can call each other in a cycle.
 	DelegateCycle Code = "delegate-cycle"
 	// NoTools warns of a catalog that leaves an agent without any tool.
 	NoTools Code = "no-tools"
-	// NoCatalog warns of a server whose tools are unknown, because it was never asked or its
+	// NoCatalog warns of a server whose tools are unknown, because it was never queried or its
 	// answer was unusable.
 	NoCatalog Code = "no-catalog"
-	// NoDescription warns of an agent that others see without a description.
+	// NoDescription warns of an agent that is visible to others without a description.
 	NoDescription Code = "no-description"
-	// NoRetry notes a file none of whose agents repeats model calls.
+	// NoRetry notes a file in which no agent retries model calls.
 	NoRetry Code = "no-retry"
-	// AdaptedTool notes tools that a vendor of models gets in another form.
+	// AdaptedTool notes tools that a model vendor receives in another form.
 	AdaptedTool Code = "adapted-tool"
 	// UnusedDefinition notes a definition that nothing uses.
 	UnusedDefinition Code = "unused-definition"
 	// UnmatchedPatch is reported for a patch of an entry that does not exist.
 	UnmatchedPatch Code = "unmatched-patch"
-	// WidenedAccess is reported for a patch that lets an agent do more than it may
-	// without the patch, and does not say allow_widening.
+	// WidenedAccess is reported for a patch that lets an agent do more than without the patch,
+	// unless it sets allow_widening.
 	WidenedAccess Code = "widened-access"
-	// UndeclaredVariable is reported for a prompt that uses a variable of the turn
-	// which its agent does not declare.
+	// UndeclaredVariable is reported for a prompt that uses a turn variable its agent does not
+	// declare.
 	UndeclaredVariable Code = "undeclared-variable"
-	// ToolNotFound is reported for a step of a workflow that calls a tool which does
-	// not exist, or which its agent does not have.
+	// ToolNotFound is reported for a workflow step that calls a tool that does not exist or that
+	// its agent does not have.
 	ToolNotFound Code = "tool-not-found"
-	// InvalidTemplate is reported for a ${{ … }} of a workflow that cannot be read, or
-	// that leads to nothing.
+	// InvalidTemplate is reported for a workflow's ${{ … }} that cannot be parsed or refers to
+	// nothing.
 	InvalidTemplate Code = "invalid-template"
-	// UnknownStep is reported for a reference to a step that has not run by then, or
-	// does not exist.
+	// UnknownStep is reported for a reference to a step that does not exist or has not run at that
+	// point.
 	UnknownStep Code = "unknown-step"
-	// InvalidIgnore warns of a comment "# runtime: ignore …" that names no known
-	// code, gives no reason, is about an error, or silences nothing.
+	// InvalidIgnore warns of a comment "# runtime: ignore …" that names no known code, gives no
+	// reason, concerns an error, or silences nothing.
 	InvalidIgnore Code = "invalid-ignore"
 )
 
-// Info describes a code: the severity it is reported with unless the place
-// that reports it says otherwise, and one sentence on when it appears.
+// Info describes a code: its default severity, and one sentence on when it appears.
 type Info struct {
 	Code     Code
 	Severity Severity
 	Summary  string
 }
 
-// codes is the one list of all codes, in the order of the documentation.
+// codes lists all codes, in the order of the documentation.
 var codes = []Info{
 	{InvalidYAML, Error, "The file does not parse."},
 	{UnsupportedVersion, Error, "The version field is missing or unknown."},
@@ -193,8 +190,7 @@ var codes = []Info{
 // documentation.
 func Codes() []Info { return append([]Info(nil), codes...) }
 
-// Info returns the description of c; an unknown code is an error of severity
-// Error without a summary.
+// Info returns the description of c; for an unknown code it has severity Error and no summary.
 func (c Code) Info() Info {
 	for _, info := range codes {
 		if info.Code == c {
@@ -204,8 +200,8 @@ func (c Code) Info() Info {
 	return Info{Code: c, Severity: Error}
 }
 
-// MarksKey reports whether a diagnostic of this code speaks of the key at its
-// path rather than of the value there, so that a renderer underlines the key.
+// MarksKey reports whether a diagnostic of this code concerns the key at its path rather than the
+// value, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
 	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog, NoDescription, NoRetry, AdaptedTool, UnmatchedPatch:

@@ -1,4 +1,4 @@
-// Package diag holds diagnostics, which are findings about a configuration with a code, a place
+// Package diag defines diagnostics, which are findings about a configuration with a code, a place
 // and a hint. It renders them for people (text), programs (JSON) and code hosts (SARIF, GitHub).
 package diag
 
@@ -20,13 +20,13 @@ const (
 	Error Severity = "error"
 	// Warning marks a probable mistake. It blocks nothing unless strict checking is enabled.
 	Warning Severity = "warning"
-	// Note is information only. Its name in every output is "info".
+	// Note is informational. It is named "info" in every output.
 	Note Severity = "info"
 )
 
-// Span is a range of characters in a file. Lines and columns count from 1, in
-// Unicode code points; EndColumn is the first column after the range. The zero
-// Span means that the place is unknown, as it is for records built in Go.
+// Span is a range of characters in a file. Lines and columns count from 1, in Unicode code points;
+// EndColumn is the first column after the range. The zero Span means that the place is unknown, as
+// for records built in Go.
 type Span struct {
 	File      string `json:"file,omitempty"`
 	Line      int    `json:"line,omitempty"`
@@ -42,21 +42,20 @@ type Diagnostic struct {
 	Message  string   `json:"message"`
 	// Hint suggests a fix, if one is known.
 	Hint string `json:"hint,omitempty"`
-	// Agent is the id of the agent concerned, empty when none is.
+	// Agent is the id of the agent concerned, if any.
 	Agent string `json:"agent,omitempty"`
-	// Path is the place in the configuration, as in
-	// agents.assistant.allowed_tools[0]; see Path.
+	// Path is the place in the configuration, such as agents.assistant.allowed_tools[0]; see Path.
 	Path string `json:"path,omitempty"`
 	Span
-	// OfKey is set if the diagnostic is about the key at its path although its
-	// code speaks of values; see Code.MarksKey.
+	// OfKey is set if the diagnostic concerns the key at its path although its code concerns
+	// values; see Code.MarksKey.
 	OfKey bool `json:"-"`
 	// Related names further places that explain the finding, such as the
 	// first definition of a duplicate.
 	Related []Related `json:"related,omitempty"`
 }
 
-// Related is a second place that a diagnostic speaks of.
+// Related is a second place that a diagnostic refers to.
 type Related struct {
 	Message string `json:"message"`
 	Path    string `json:"path,omitempty"`
@@ -86,8 +85,8 @@ func (d Diagnostic) WithHint(format string, args ...any) Diagnostic {
 	return d
 }
 
-// WithNearest returns d with a hint that asks whether the candidate nearest to name
-// was meant. Without a near one d stays as it is, its hint included.
+// WithNearest returns d with a hint that suggests the candidate nearest to name. If no candidate is
+// near, it returns d unchanged, hint included.
 func (d Diagnostic) WithNearest(name string, candidates []string) Diagnostic {
 	if near, ok := nearest.Of(name, candidates); ok {
 		return d.WithHint("did you mean %q?", near)
@@ -95,20 +94,19 @@ func (d Diagnostic) WithNearest(name string, candidates []string) Diagnostic {
 	return d
 }
 
-// WithSeverity returns d with another severity than its code's.
+// WithSeverity returns d with a severity other than its code's.
 func (d Diagnostic) WithSeverity(s Severity) Diagnostic {
 	d.Severity = s
 	return d
 }
 
-// Identity distinguishes findings independently of their place in the file.
+// Identity identifies a finding independently of its place in the file.
 type Identity struct {
 	Code          Code
 	Path, Message string
 }
 
-// Identity returns what tells d from other findings. It stays the same when lines
-// are added above.
+// Identity returns d's identity among findings. It stays the same when lines are added above.
 func (d Diagnostic) Identity() Identity { return Identity{d.Code, d.Path, d.Message} }
 
 // Place returns d's place as file:line:column, or "" if unknown.
@@ -131,8 +129,7 @@ func (d Diagnostic) ForAgent(id string) Diagnostic {
 	return d
 }
 
-// Error makes a diagnostic usable as an error value: the code, the path and
-// the message, with the hint when there is one.
+// Error formats a diagnostic as an error: the code, path and message, plus the hint if any.
 func (d Diagnostic) Error() string {
 	text := string(d.Code) + ": "
 	if d.Path != "" {
@@ -145,18 +142,18 @@ func (d Diagnostic) Error() string {
 	return text
 }
 
-// Diagnostic returns d itself: with it a Diagnostic is a Diagnoser.
+// Diagnostic returns d itself, so that a Diagnostic is a Diagnoser.
 func (d Diagnostic) Diagnostic() Diagnostic { return d }
 
-// Diagnoser is an error that can be shown as a diagnostic. All errors of
-// resolving and building are.
+// Diagnoser is an error that can be shown as a diagnostic. All errors from resolving and building
+// implement it.
 type Diagnoser interface {
 	error
 	Diagnostic() Diagnostic
 }
 
-// FromError collects the diagnostics of err: its own if it is a Diagnoser, or those in the errors
-// that it joins. Errors without diagnostics are left out.
+// FromError collects the diagnostics of err: its own if it is a Diagnoser, or those in its joined
+// errors. It skips errors without diagnostics.
 func FromError(err error) List {
 	var list List
 	collectDiagnostics(err, &list)
@@ -180,10 +177,10 @@ func collectDiagnostics(err error, list *List) {
 	collectDiagnostics(errors.Unwrap(err), list)
 }
 
-// List is a collection of diagnostics in the order in which they are shown.
+// List is a collection of diagnostics in display order.
 type List []Diagnostic
 
-// Count returns how many diagnostics of severity s the list holds.
+// Count returns the number of diagnostics with severity s.
 func (l List) Count(s Severity) int {
 	n := 0
 	for i := range l {
@@ -194,7 +191,7 @@ func (l List) Count(s Severity) int {
 	return n
 }
 
-// HasErrors reports whether a diagnostic of severity Error is in the list.
+// HasErrors reports whether the list has a diagnostic of severity Error.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
@@ -210,8 +207,7 @@ func (l List) Errors() List {
 	return errs
 }
 
-// Err returns the errors of the list joined, each a Diagnostic, or nil if
-// it has none.
+// Err returns the list's errors joined, each a Diagnostic, or nil if it has none.
 func (l List) Err() error {
 	var errs []error
 	for _, d := range l {
@@ -222,9 +218,8 @@ func (l List) Err() error {
 	return errors.Join(errs...)
 }
 
-// Sort orders the list as the files were given (files names them in order),
-// then by line and column. Files that were not named come after those, by
-// name, and diagnostics without a file last, in their original order.
+// Sort orders the list by file, in the order of files, then by line and column. Other files follow
+// by name, and diagnostics without a file come last in their original order.
 func (l List) Sort(files []string) {
 	rank := make(map[string]int, len(files))
 	for i, file := range files {
@@ -249,8 +244,8 @@ func (l List) Sort(files []string) {
 	})
 }
 
-// Dedup returns the list without repetitions of code, place, path and message. The first one is
-// kept. If they named different agents, it names none, because the cause is shared.
+// Dedup returns the list without diagnostics that repeat the code, place, path and message of an
+// earlier one. If the agents differ, the kept one names none, because the cause is shared.
 func (l List) Dedup() List {
 	type key struct {
 		code          Code
@@ -274,7 +269,7 @@ func (l List) Dedup() List {
 	return out
 }
 
-// MaxAlike is how many diagnostics of a kind that many agents may cause are listed.
+// MaxAlike is the maximum number of listed diagnostics of a kind that many agents may cause.
 const MaxAlike = 10
 
 // CountMore adds to the message that n more diagnostics of the kind are not listed.
@@ -286,8 +281,8 @@ func (d *Diagnostic) CountMore(n int) {
 	d.Message += fmt.Sprintf("; and %d more are not listed", n)
 }
 
-// LimitAlike returns the list with the first MaxAlike diagnostics of a code, at most one
-// for each path. The last one counts the rest.
+// LimitAlike returns the list with only the first MaxAlike diagnostics of a code, at most one for
+// each path. The last of them counts the rest.
 func (l List) LimitAlike(code Code) List {
 	seen, last := make(map[string]bool), 0
 	out := l[:0:0]

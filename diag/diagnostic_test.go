@@ -14,7 +14,7 @@ import (
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// messages tells a list by its messages.
+// messages formats a list as its messages.
 func messages(l diag.List) string {
 	var all []string
 	for _, d := range l {

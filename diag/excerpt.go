@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxColumns is the width from which on a quoted line is cut.
+	// maxColumns is the maximum width of a quoted line before it is cut.
 	maxColumns = 120
-	// minContext is the minimum shown before a span in a cut line, in columns.
+	// minContext is the minimum number of columns shown before a span in a cut line.
 	minContext = 20
-	// reach is the number of characters on either side of the start of a span
-	// that are looked at, to keep the work small for files of one huge line.
+	// reach is the number of characters examined on either side of a span's start, to limit the
+	// work for files of one huge line.
 	reach = 10 * maxColumns
-	// tabColumns is the width of a tab, which a terminal would place elsewhere
-	// after the gutter than an editor does at the start of a line.
+	// tabColumns is the width of a tab. After the gutter, a terminal would place tabs differently
+	// than an editor does at the start of a line.
 	tabColumns = 4
 )
 
@@ -33,9 +33,9 @@ type cell struct {
 	width int
 }
 
-// markedRunes returns the range of characters of a line, counted from 0, that
-// the span at that line covers: all of its text when no column is known, and
-// the rest of it when the span ends on a later line.
+// markedRunes returns the range of characters of a line, counted from 0, that the span at that line
+// covers: its whole text if no column is known, and the rest of it if the span ends on a later
+// line.
 func markedRunes(at Span, line string) (from, to int) {
 	n := utf8.RuneCountInString(line)
 	textEnd := utf8.RuneCountInString(strings.TrimRight(line, " \t"))
@@ -52,7 +52,7 @@ func markedRunes(at Span, line string) (from, to int) {
 	return from, max(to, from)
 }
 
-// excerptOf prepares the part of a line around its characters from up to to.
+// excerptOf returns the part of a line around the characters in [from, to).
 func excerptOf(line string, from, to int) excerpt {
 	line, skipped := skipRunes(line, from-reach)
 	line, rest := cutRunes(line, from-skipped+reach)
@@ -77,8 +77,8 @@ func excerptOf(line string, from, to int) excerpt {
 	return e
 }
 
-// visibleWindow chooses which cells of a line are shown: all that fit, and otherwise
-// those around the marked ones. The first marked cell is always shown.
+// visibleWindow chooses the visible cells of a line: all if they fit, otherwise those around the
+// marked ones. The first marked cell is always visible.
 func visibleWindow(cells []cell, from, to int) (first, last int) {
 	if countColumns(cells) <= maxColumns {
 		return 0, len(cells)
@@ -137,9 +137,9 @@ func cellsOf(line string) []cell {
 	return cells
 }
 
-// cellOf makes a character harmless for a terminal: ASCII control characters become Unicode's
-// control pictures, and other characters that are not graphic become U+FFFD. These include
-// direction marks, which can make one line look like another.
+// cellOf makes a character safe for a terminal: ASCII control characters become Unicode's control
+// pictures, and other non-graphic characters become U+FFFD. These include direction marks, which
+// can make one line look like another.
 func cellOf(r rune) cell {
 	switch {
 	case ' ' <= r && r <= '~':
@@ -151,7 +151,7 @@ func cellOf(r rune) cell {
 	case r == 0x7F:
 		return cell{"␡", 1}
 	case r == zeroWidthNonJoiner, r == zeroWidthJoiner:
-		return cell{string(r), 0} // scripts and emoji are spelled with them
+		return cell{string(r), 0} // scripts and emoji need them
 	case !unicode.IsGraphic(r):
 		return cell{string(utf8.RuneError), 1}
 	case unicode.In(r, unicode.Mn, unicode.Me), hangulVowel <= r && r <= hangulLast:
@@ -168,7 +168,7 @@ func cellOf(r rune) cell {
 const (
 	zeroWidthNonJoiner = '\u200c'
 	zeroWidthJoiner    = '\u200d'
-	// The vowels and final consonants that join the syllable before them.
+	// The vowels and final consonants that join the preceding syllable.
 	hangulVowel = '\u1160'
 	hangulLast  = '\u11ff'
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// renderGitHub writes one workflow command a diagnostic. GitHub reads them
-// from the log of a step and shows them as annotations.
+// renderGitHub writes one workflow command per diagnostic. GitHub reads them from the log of a step
+// and shows them as annotations.
 func (r *Report) renderGitHub(w io.Writer) error {
 	var b strings.Builder
 	for i := range r.Diagnostics {
@@ -34,13 +34,13 @@ func writeCommand(b *strings.Builder, d *Diagnostic) {
 	}
 	number("line", at.Line)
 	number("endLine", at.EndLine)
-	if at.Line == at.EndLine { // GitHub drops columns that lie on two lines
+	if at.Line == at.EndLine { // GitHub drops columns that span two lines
 		number("col", at.Column)
 		number("endColumn", at.EndColumn)
 	}
 	b.WriteString("title=" + githubProperty.Replace(string(d.Code)) + "::")
 	if at.File == "" && d.Path != "" {
-		b.WriteString(githubMessage.Replace(d.Path + ": ")) // nothing else has the place
+		b.WriteString(githubMessage.Replace(d.Path + ": ")) // no other field has the place
 	}
 	b.WriteString(githubMessage.Replace(d.textWithHint()) + "\n")
 }
@@ -56,8 +56,8 @@ func githubCommand(s Severity) string {
 	}
 }
 
-// A command ends with its line, and the value of a property with the first
-// colon or comma: these characters are written as GitHub decodes them.
+// A newline ends a command, and a colon or comma ends a property's value, so these characters are
+// encoded in the form that GitHub decodes.
 var (
 	githubMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// golden compares got with a file of testdata.
+// golden compares got with a testdata file.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -46,7 +46,7 @@ func render(t *testing.T, r *diag.Report, f diag.Format) []byte {
 	return b.Bytes()
 }
 
-// source makes a Report.Source of texts by file name.
+// source returns a Report.Source for texts by file name.
 func source(files map[string]string) func(string) []byte {
 	return func(file string) []byte { return []byte(files[file]) }
 }
@@ -63,7 +63,7 @@ func at(t *testing.T, files map[string]string, file string, line int, what strin
 	return diag.Span{File: file, Line: line, Column: column, EndLine: line, EndColumn: column + len([]rune(what))}
 }
 
-// mixed is a report with something of everything.
+// mixed is a report with every feature.
 func mixed(t *testing.T) *diag.Report {
 	t.Helper()
 	files := map[string]string{
@@ -111,7 +111,7 @@ agents:
 	}
 }
 
-// suppressing is a report with diagnostics that comments silence.
+// suppressing is a report with diagnostics suppressed by comments.
 func suppressing(t *testing.T) *diag.Report {
 	t.Helper()
 	r := mixed(t)

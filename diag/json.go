@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// jsonReport is the JSON rendering. Diagnostic has tags for its part.
+// jsonReport is the JSON rendering. Diagnostic has its own tags.
 type jsonReport struct {
 	Valid       bool        `json:"valid"`
 	Summary     jsonSummary `json:"summary"`
@@ -39,8 +39,7 @@ func (r *Report) renderJSON(w io.Writer) error {
 	return encodeJSON(w, report)
 }
 
-// encodeJSON writes v for machines and people alike: indented, and with the
-// characters of messages as they are.
+// encodeJSON writes v for machines and people: indented, with the characters of messages unescaped.
 func encodeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// A path names a place in a configuration: keys joined by dots, list positions
-// in brackets, as in agents.assistant.allowed_tools[0]. A key that is not made
-// of letters, digits, '_', '-', '/' and ':' is written in brackets and quotes:
-// agents["gpt-4.1"].model_id.
+// A path names a place in a configuration: keys joined by dots, list positions in brackets, as in
+// agents.assistant.allowed_tools[0]. A key with characters other than letters, digits, '_', '-',
+// '/' and ':' is written in brackets and quotes: agents["gpt-4.1"].model_id.
 
 // Key appends a key to a path.
 func Key(path, key string) string {
@@ -58,12 +57,11 @@ func plainKey(key string) bool {
 type Segment struct {
 	Key   string
 	Index int
-	// IsIndex tells a list position from a key.
+	// IsIndex is set for a list position, not for a key.
 	IsIndex bool
 }
 
-// ParsePath splits a path into its segments; ok is false when path was not
-// built by Key and Index.
+// ParsePath splits a path into its segments; ok is false if path was not built by Key and Index.
 func ParsePath(path string) (segments []Segment, ok bool) {
 	built := ""
 	for rest := path; rest != ""; {
@@ -74,15 +72,15 @@ func ParsePath(path string) (segments []Segment, ok bool) {
 		segments = append(segments, segment)
 		built = segment.appendTo(built)
 	}
-	// Cutting is lenient: it reads other spellings, such as a position written [01], which do not
-	// round-trip.
+	// cutSegment is lenient: it accepts other spellings, such as a position written [01], which do
+	// not round-trip.
 	if built != path {
 		return nil, false
 	}
 	return segments, true
 }
 
-// appendTo appends s to a path in the one spelling that paths have.
+// appendTo appends s to a path in canonical spelling.
 func (s Segment) appendTo(path string) string {
 	if s.IsIndex {
 		return Index(path, s.Index)
@@ -90,7 +88,7 @@ func (s Segment) appendTo(path string) string {
 	return Key(path, s.Key)
 }
 
-// cutSegment reads the first segment of path and returns what follows it.
+// cutSegment reads the first segment of path and returns the rest.
 func cutSegment(path string) (s Segment, rest string, ok bool) {
 	if strings.HasPrefix(path, `["`) {
 		quoted, err := strconv.QuotedPrefix(path[1:])
@@ -113,8 +111,8 @@ func cutSegment(path string) (s Segment, rest string, ok bool) {
 	return Segment{Key: key}, rest, true
 }
 
-// Sentence joins a field and its problem: "name is required", but "name: unknown version".
-// A problem that begins with a verb continues the sentence that the field begins.
+// Sentence joins a field and its problem: "name is required", but "name: unknown version". A
+// problem that begins with a verb continues the sentence started by the field.
 func Sentence(field, problem string) string {
 	switch verb, _, _ := strings.Cut(problem, " "); verb {
 	case "is", "are", "must", "has", "cannot", "may", "requires", "leads", "overlaps":

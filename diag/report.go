@@ -12,19 +12,18 @@ type Format string
 
 // The formats.
 const (
-	// FormatText is for people: the line of the file with the place marked,
-	// and the hint.
+	// FormatText is for people: it shows the line of the file with the place marked, and the hint.
 	FormatText Format = "text"
 	// FormatJSON is for programs: one JSON object.
 	FormatJSON Format = "json"
 	// FormatSARIF is for code hosts and editors: a SARIF 2.1.0 log.
 	FormatSARIF Format = "sarif"
-	// FormatGitHub is for GitHub Actions: one workflow command a diagnostic,
-	// shown as an annotation of the file.
+	// FormatGitHub is for GitHub Actions: one workflow command per diagnostic, shown as an
+	// annotation of the file.
 	FormatGitHub Format = "github"
 )
 
-// ParseFormat returns the format of a name.
+// ParseFormat returns the format with the given name.
 func ParseFormat(name string) (Format, error) {
 	switch f := Format(name); f {
 	case FormatText, FormatJSON, FormatSARIF, FormatGitHub:
@@ -34,30 +33,29 @@ func ParseFormat(name string) (Format, error) {
 	}
 }
 
-// Report is the outcome of checking a configuration, ready to be rendered.
-// Rendering changes nothing in it, and keeps the order of the diagnostics.
+// Report is the outcome of checking a configuration, ready to be rendered. Rendering does not
+// modify it and keeps the order of the diagnostics.
 type Report struct {
 	Diagnostics List
-	// Suppressed are the diagnostics that comments in the files silence. They do
-	// not count against validity.
+	// Suppressed are the diagnostics silenced by comments in the files. They do not count against
+	// validity.
 	Suppressed []Suppressed
-	// Agents is the number of agents that were checked; 0 leaves them out of the summary.
+	// Agents is the number of checked agents; 0 omits it from the summary.
 	Agents int
 	// Strict makes warnings count against validity. It does not change their
 	// severity in any rendering.
 	Strict bool
 	// Version is the version of the program, named in SARIF; may be empty.
 	Version string
-	// Source returns the contents of a file named by a diagnostic, or nil when
-	// they are not at hand. The text rendering quotes lines from it; it may be
-	// nil to quote nothing.
+	// Source returns the contents of a file named by a diagnostic, or nil if unavailable. The text
+	// rendering quotes lines from it; a nil Source quotes nothing.
 	Source func(file string) []byte
 	// Color makes the text rendering use ANSI colours.
 	Color bool
 }
 
-// Valid reports whether the configuration may be used: there are no errors
-// and, when the report is strict, no warnings either.
+// Valid reports whether the configuration is usable: it has no errors and, if the report is strict,
+// no warnings.
 func (r *Report) Valid() bool {
 	if r.Strict && r.Diagnostics.Count(Warning) > 0 {
 		return false
@@ -65,7 +63,7 @@ func (r *Report) Valid() bool {
 	return !r.Diagnostics.HasErrors()
 }
 
-// Render writes the report to w in a format.
+// Render writes the report to w in format f.
 func (r *Report) Render(w io.Writer, f Format) error {
 	switch f {
 	case FormatText:
@@ -121,8 +119,7 @@ func countNoun(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// textWithHint returns the message followed by the hint, for the renderings
-// that have one text only.
+// textWithHint returns the message followed by the hint, for renderings with a single text.
 func (d *Diagnostic) textWithHint() string {
 	if d.Hint == "" {
 		return d.Message
@@ -130,9 +127,8 @@ func (d *Diagnostic) textWithHint() string {
 	return d.Message + " (" + d.Hint + ")"
 }
 
-// normalizedSpan returns the span in a form that renderings can rely on: unknown parts are zero.
-// An end before the start is unknown, except that the end of a known line is at least on that
-// line.
+// normalizedSpan returns the span in a form that renderings can rely on: unknown parts are zero. An
+// end before the start counts as unknown, but the end of a known line is at least on that line.
 func (s Span) normalizedSpan() Span {
 	if s.File == "" || s.Line < 1 {
 		return Span{File: s.File}

@@ -55,7 +55,7 @@ func TestRenderRefusesAnUnknownFormat(t *testing.T) {
 	}
 }
 
-// full is a writer without room.
+// full is a writer that always fails.
 type full struct{}
 
 var errFull = errors.New("no space left")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The parts of a SARIF 2.1.0 log that the rendering uses, named as there.
+// The parts of a SARIF 2.1.0 log used by the rendering, with the standard's names.
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 type (
 	sarifLog struct {
@@ -49,8 +49,8 @@ type (
 		Locations        []sarifLocation `json:"locations,omitempty"`
 		RelatedLocations []sarifLocation `json:"relatedLocations,omitempty"`
 		Properties       *sarifBag       `json:"properties,omitempty"`
-		// Suppressions is nil unless a result of the run is suppressed: the
-		// standard wants it in all results or in none.
+		// Suppressions is nil unless a result of the run is suppressed: the standard requires it in
+		// all results or in none.
 		Suppressions *[]sarifSuppression `json:"suppressions,omitempty"`
 	}
 	sarifSuppression struct {
@@ -109,7 +109,7 @@ func (r *Report) renderSARIF(w io.Writer) error {
 	})
 }
 
-// sarifRules describes every code as a rule; index has the position of each.
+// sarifRules describes every code as a rule; index holds the position of each.
 func sarifRules() (rules []sarifRule, index map[Code]int) {
 	index = make(map[Code]int, len(codes))
 	for i, info := range codes {
@@ -137,7 +137,7 @@ func sarifResultOf(d *Diagnostic, index map[Code]int) sarifResult {
 	}
 	for i, related := range d.Related {
 		if slices.Contains(d.Related[:i], related) {
-			continue // the standard wants each place once
+			continue // the standard allows each place once
 		}
 		place, _ := sarifPlace(related.Span, related.Path)
 		message := sarifText(related.Message)
@@ -150,7 +150,7 @@ func sarifResultOf(d *Diagnostic, index map[Code]int) sarifResult {
 	return result
 }
 
-// sarifPlace describes a place; ok is false when nothing is known of it.
+// sarifPlace describes a place; ok is false if nothing is known about it.
 func sarifPlace(span Span, path string) (place sarifLocation, ok bool) {
 	at := span.normalizedSpan()
 	if at.File != "" {
@@ -167,8 +167,8 @@ func sarifPlace(span Span, path string) (place sarifLocation, ok bool) {
 	return place, at.File != "" || path != ""
 }
 
-// sarifText makes a message of a text. Braces are doubled as the standard
-// demands, because single ones enclose the number of a placeholder.
+// sarifText converts a text to a message. Braces are doubled as the standard requires, because
+// single ones enclose the number of a placeholder.
 func sarifText(text string) sarifMessage {
 	return sarifMessage{Text: strings.NewReplacer("{", "{{", "}", "}}").Replace(text)}
 }
@@ -184,8 +184,8 @@ func sarifLevel(s Severity) string {
 	}
 }
 
-// fileURI returns the URI of a file: relative to whatever the log is read
-// against if the name of the file is, and a file URI otherwise.
+// fileURI returns the URI of a file: a relative one if the file's name is relative, otherwise a
+// file URI.
 func fileURI(file string) string {
 	name := path.Clean(filepath.ToSlash(file))
 	if !filepath.IsAbs(file) {

@@ -11,9 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// sarifSchema compiles the part of the SARIF schema that the rendering uses.
-// It is stricter than the original: it allows no other properties, and asks
-// for those that code hosts need.
+// sarifSchema compiles the part of the SARIF schema that the rendering uses. It is stricter than
+// the original: it allows no other properties and requires the properties that code hosts need.
 func sarifSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	compiler := jsonschema.NewCompiler()
@@ -71,7 +70,7 @@ func TestSARIFFollowsItsSchemaForAnyDiagnostic(t *testing.T) {
 	})
 }
 
-// sarifLog is what the tests below read of a log.
+// sarifLog is the part of a log that the tests read.
 type sarifLog struct {
 	Runs []struct {
 		Tool struct {

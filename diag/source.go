@@ -2,14 +2,14 @@ package diag
 
 import "bytes"
 
-// sources gives out the lines of files, reading and splitting each file once.
+// sources provides the lines of files, reading and splitting each file once.
 type sources struct {
 	read  func(file string) []byte
 	files map[string][]string
 }
 
-// lineText returns line n of a file, counted from 1 and without its end; ok is
-// false when it is not at hand.
+// lineText returns line n of a file, counted from 1 and without its line break; ok is false if the
+// line is unavailable.
 func (s *sources) lineText(file string, n int) (line string, ok bool) {
 	if s.read == nil || file == "" {
 		return "", false
@@ -28,9 +28,8 @@ func (s *sources) lineText(file string, n int) (line string, ok bool) {
 	return lines[n-1], true
 }
 
-// splitLines splits a file into lines as a YAML parser counts them, because
-// spans come from one: a line ends at any of LF, CR LF, CR, NEL, LS and PS, and
-// a byte order mark is not a part of the first.
+// splitLines splits a file into lines like a YAML parser, because spans come from one: a line ends
+// at LF, CR LF, CR, NEL, LS or PS, and a byte order mark is not part of the first line.
 func splitLines(data []byte) []string {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(data) == 0 {
@@ -47,7 +46,7 @@ func splitLines(data []byte) []string {
 	}
 }
 
-// nextBreak finds the first end of a line; its size is 0 if no line ends.
+// nextBreak finds the first line break; its size is 0 if absent.
 func nextBreak(data []byte) (i, size int) {
 	for i := range data {
 		switch data[i] {

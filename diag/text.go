@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// gutter is the least width of the column of line numbers; with it the places
-// of all diagnostics of an ordinary file stand below each other.
+// gutter is the minimum width of the line number column; it aligns the places of all diagnostics of
+// an ordinary file.
 const gutter = 2
 
 // text writes the rendering for people.
@@ -28,8 +28,8 @@ func (r *Report) renderText(w io.Writer) error {
 	return err
 }
 
-// writeDiagnostic writes a diagnostic with its place, the line it speaks of, the
-// hint, and the related places.
+// writeDiagnostic writes a diagnostic with its place, the quoted line, the hint, and the related
+// places.
 func (t *text) writeDiagnostic(d *Diagnostic) {
 	t.writeHeader(d)
 	at := d.normalizedSpan()
@@ -85,8 +85,7 @@ func (t *text) writeNote(width int, mark, content string) {
 	}
 }
 
-// quoteLine writes the line of the file, with the span underlined and the hint
-// after that.
+// quoteLine writes the line of the file, with the span underlined and the hint after it.
 func (t *text) quoteLine(width int, at Span, line string, d *Diagnostic) {
 	margin := strings.Repeat(" ", width+1)
 	number := strconv.Itoa(at.Line)
@@ -114,8 +113,8 @@ func (t *text) quoteLine(width int, at Span, line string, d *Diagnostic) {
 	}
 }
 
-// describePlace names a place as people and their editors do, as in
-// config.yaml:14:15, or by its path when no line is known.
+// describePlace formats a place as editors do, as in config.yaml:14:15, or returns its path if no
+// line is known.
 func describePlace(span Span, path string) string {
 	at := span.normalizedSpan()
 	switch {
@@ -132,7 +131,7 @@ func describePlace(span Span, path string) string {
 	}
 }
 
-// An ansiStyle is the parameter of the escape sequence that turns it on.
+// An ansiStyle is the parameter of the escape sequence that enables it.
 type ansiStyle string
 
 const (
@@ -154,7 +153,7 @@ func severityStyle(s Severity) ansiStyle {
 	}
 }
 
-// applyStyle writes s, in style when colours are wanted.
+// applyStyle writes s, styled if colours are enabled.
 func (t *text) applyStyle(style ansiStyle, s string) {
 	if t.color {
 		s = "\x1b[" + string(style) + "m" + s + "\x1b[0m"

@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// one renders a single finding in a file of the given lines; the summary line
-// is left off.
+// one renders a single finding in a file of the given lines, without the summary line.
 func one(t *testing.T, span diag.Span, hint string, lines ...string) string {
 	t.Helper()
 	d := diag.New(diag.InvalidValue, "a.b", "wrong").WithHint("%s", hint)
@@ -241,8 +240,8 @@ func TestTextReadsEachFileOnce(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file and wherever a span points, the output has a caret,
-// stays narrow and does nothing to the terminal.
+// Whatever a file contains and wherever a span points, the output has a caret, stays narrow and is
+// safe for the terminal.
 func TestTextIsSafeForAnySource(t *testing.T) {
 	runes := rapid.RuneFrom([]rune("ab: \t\x00\x1b\x7f\u0085\u009b日😀\u0301\u200d\u202e\u2028\ufeff\ufffd\u00ad\U000e0041"))
 	rapid.Check(t, func(rt *rapid.T) {
@@ -271,7 +270,7 @@ func TestTextIsSafeForAnySource(t *testing.T) {
 	})
 }
 
-// unsafe reports whether a terminal takes r for more than a character to show.
+// unsafe reports whether a terminal may interpret r as more than a printable character.
 func unsafe(r rune) bool {
 	return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }

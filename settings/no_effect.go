@@ -2,7 +2,7 @@ package settings
 
 import "github.com/agentruntime/agentruntime/diag"
 
-// warnIneffective adds a warning of a setting if it is given.
+// warnIneffective adds a warning about a setting if it is given.
 func warnIneffective(list *diag.List, given bool, path, format string, args ...any) {
 	if given {
 		*list = append(*list, diag.New(diag.NoEffect, path, format, args...))

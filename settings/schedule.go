@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The owner of the turns of a schedule that names none.
+// The owner of the turns of a schedule that names no owner.
 const (
 	DefaultTenant          = "default"
 	defaultScheduleSubject = "schedule"
@@ -18,7 +18,7 @@ const (
 // LocalOwner is the tenant and the subject of all callers of a server without credentials.
 const LocalOwner = "local"
 
-// Schedule makes a turn whenever it is due.
+// Schedule creates a turn whenever it is due.
 type Schedule struct {
 	ID       string      `json:"id" key:"true"`
 	Cron     string      `json:"cron" required:"true" doc:"When: five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like. Times missed while no process was running are skipped."`
@@ -30,7 +30,7 @@ type Schedule struct {
 	Subject  string      `json:"subject,omitempty" default:"schedule" doc:"The subject of the tenant that they belong to."`
 }
 
-// Owner returns the tenant and the subject that the turns belong to at a server.
+// Owner returns the tenant and subject that own the turns on a server.
 func (s *Schedule) Owner(at *Server) (tenant, subject string) {
 	if s.Tenant == "" && s.Subject == "" && !at.Authenticated() {
 		return LocalOwner, LocalOwner
@@ -38,8 +38,7 @@ func (s *Schedule) Owner(at *Server) (tenant, subject string) {
 	return cmp.Or(s.Tenant, DefaultTenant), cmp.Or(s.Subject, defaultScheduleSubject)
 }
 
-// Validate checks the record by itself. Whether cron and time_zone can be read
-// is checked where they are read.
+// Validate checks the record by itself. cron and time_zone are checked where they are parsed.
 func (s *Schedule) Validate() diag.List {
 	list := check.Required("cron", s.Cron)
 	list = append(list, check.Required("agent", s.Agent)...)

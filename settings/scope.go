@@ -9,19 +9,19 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The scopes that the routes of a server need.
+// The scopes that a server's routes need.
 const (
 	ScopeModelsRead    = "models:read"
 	ScopeRunsRead      = "runs:read"
 	ScopeRunsWrite     = "runs:write"
 	ScopeSessionsRead  = "sessions:read"
 	ScopeSessionsWrite = "sessions:write"
-	// ScopeA2AInvoke lets use the agents by A2A, and ScopeA2ADiscovery read their
-	// cards where those are not public.
+	// ScopeA2AInvoke allows calling agents over A2A, and ScopeA2ADiscovery reading their cards if
+	// those are not public.
 	ScopeA2AInvoke    = "a2a:invoke"
 	ScopeA2ADiscovery = "a2a:discovery"
 	ScopeMetricsRead  = "metrics:read"
-	// ScopeConfigRead lets read what agents are made of, and ScopeConfigWrite change it.
+	// ScopeConfigRead allows reading the configuration of agents, and ScopeConfigWrite changing it.
 	ScopeConfigRead  = "config:read"
 	ScopeConfigWrite = "config:write"
 	// ScopeOwnConfigRead and ScopeOwnConfigWrite are the same for the overlay of the
@@ -37,7 +37,7 @@ var CommonScopes = []string{
 	ScopeModelsRead, ScopeRunsRead, ScopeRunsWrite, ScopeSessionsRead, ScopeSessionsWrite, ScopeMetricsRead,
 }
 
-// ExplicitScope reports whether a credential has a scope only if it names it: one without
+// ExplicitScope reports whether a credential has a scope only if it lists it: a credential without
 // scopes, which may do everything else, may neither read nor change the configuration.
 func ExplicitScope(scope string) bool {
 	wide := WiderScope(scope)
@@ -47,8 +47,8 @@ func ExplicitScope(scope string) bool {
 // WiderScope returns the scope that includes another one, which may be the same.
 func WiderScope(scope string) string { return strings.TrimSuffix(scope, ownSuffix) }
 
-// Scopes are those that a configuration is checked against where the surfaces of the
-// server are not known.
+// Scopes are the scopes that a configuration is checked against if the server's surfaces are
+// unknown.
 var Scopes = append(CommonScopes[:len(CommonScopes):len(CommonScopes)], ScopeA2AInvoke, ScopeA2ADiscovery, ScopeConfigRead, ScopeConfigWrite, ScopeOwnConfigRead, ScopeOwnConfigWrite)
 
 // checkScopes checks the scopes of a credential.
@@ -62,9 +62,8 @@ func checkScopes(scopes spec.Names) diag.List {
 	return list
 }
 
-// UnknownScopes warns of the scopes of keys and clients that are not among those that
-// the routes of the server need. Such a scope does no harm: it may be meant for
-// another server.
+// UnknownScopes warns about scopes of keys and clients that no route of the server needs. Such a
+// scope is harmless: it may be meant for another server.
 func (s *Server) UnknownScopes(known []string) diag.List {
 	var list diag.List
 	warn := func(path string, scopes spec.Names) {

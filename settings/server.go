@@ -16,14 +16,13 @@ import (
 )
 
 const (
-	// DefaultListen is where a server listens.
+	// DefaultListen is the default listen address of a server.
 	DefaultListen = "127.0.0.1:8080"
 	// ListenNone as the address disables HTTP.
 	ListenNone = "none"
 )
 
-// The protocols that a server speaks, each by the name of the section below server that
-// configures it.
+// The protocols of a server, each by the name of its section below server.
 const (
 	SurfaceA2A       = "a2a"
 	SurfaceAgentRuns = "agent_runs"
@@ -78,7 +77,7 @@ type ServerTLS struct {
 	KeyFile  string `json:"key_file" required:"true" path:"read" doc:"Its private key, as PEM."`
 }
 
-// The defaults of ServerLimits: sizes in bytes.
+// Defaults of ServerLimits: sizes in bytes.
 const (
 	DefaultMaxBodyBytes      = 16 << 20
 	DefaultMaxHeaderBytes    = 64 << 10
@@ -88,7 +87,7 @@ const (
 	DefaultIdleTimeout       = 2 * time.Minute
 )
 
-// ServerLimits bound what one request may cost.
+// ServerLimits limit the cost of one request.
 type ServerLimits struct {
 	MaxBodyBytes      *int           `json:"max_body_bytes,omitempty" min:"1" default:"16777216" doc:"How many bytes the body of a request may have."`
 	MaxHeaderBytes    *int           `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"How many bytes the header of a request may have."`
@@ -98,20 +97,20 @@ type ServerLimits struct {
 	IdleTimeout       *spec.Duration `json:"idle_timeout,omitempty" default:"120s" doc:"How long a connection may lie idle between requests."`
 }
 
-// ServerRate bounds what one key may ask for.
+// ServerRate limits the requests of one key.
 type ServerRate struct {
 	PerSecond   float64 `json:"per_second,omitempty" min:"0" default:"0" doc:"How many requests a second are answered in the long run; 0 means no limit."`
 	Burst       int     `json:"burst,omitempty" min:"0" doc:"How many may come at once; as many as in a second when absent, at least 1."`
 	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"How many may be open at the same time, including streams; 0 means no limit."`
 }
 
-// ServesOpenAI reports whether clients of the OpenAI API are answered.
+// ServesOpenAI reports whether the server serves clients of the OpenAI API.
 func (s *Server) ServesOpenAI() bool { return orDefault(s.OpenAI, true) }
 
-// ServesAGUI reports whether clients of AG-UI are answered.
+// ServesAGUI reports whether the server serves AG-UI clients.
 func (s *Server) ServesAGUI() bool { return orDefault(s.AGUI, true) }
 
-// ServesAISDK reports whether chats of the AI SDK are answered.
+// ServesAISDK reports whether the server serves AI SDK chats.
 func (s *Server) ServesAISDK() bool { return orDefault(s.AISDK, true) }
 
 // ServesConsole reports whether the web console is served.
@@ -121,7 +120,7 @@ func (s *Server) ServesConsole() bool { return orDefault(s.Console, s.Local()) }
 // machine reach it.
 func (s *Server) Local() bool { return !s.Authenticated() && !s.AllowUnauthenticated }
 
-// Address returns where the server listens.
+// Address returns the listen address of the server.
 func (s *Server) Address() string { return cmp.Or(s.Listen, DefaultListen) }
 
 // Authenticated reports whether callers need a credential.
@@ -136,10 +135,10 @@ func (s *Server) EncryptionBytes() []byte {
 	return key
 }
 
-// BodyLimit returns how many bytes the body of a request may have.
+// BodyLimit returns the size limit of a request body, in bytes.
 func (l *ServerLimits) BodyLimit() int { return orDefault(l.MaxBodyBytes, DefaultMaxBodyBytes) }
 
-// HeaderLimit returns how many bytes the header of a request may have.
+// HeaderLimit returns the size limit of a request header, in bytes.
 func (l *ServerLimits) HeaderLimit() int { return orDefault(l.MaxHeaderBytes, DefaultMaxHeaderBytes) }
 
 // HeaderTime returns how long a client may take to send its header.
@@ -157,7 +156,7 @@ func (l *ServerLimits) WriteTime() time.Duration {
 	return orDefault(l.WriteTimeout, spec.Duration(DefaultWriteTimeout)).Std()
 }
 
-// IdleTime returns how long a connection may lie idle between requests.
+// IdleTime returns how long a connection may be idle between requests.
 func (l *ServerLimits) IdleTime() time.Duration {
 	return orDefault(l.IdleTimeout, spec.Duration(DefaultIdleTimeout)).Std()
 }
@@ -208,7 +207,7 @@ func (s *Server) Validate() diag.List {
 	return append(list, s.warnNoEffect()...)
 }
 
-// checkListen checks an address, and who reaches it.
+// checkListen checks an address and who can reach it.
 func (s *Server) checkListen(path, address string) diag.List {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -228,7 +227,7 @@ func (s *Server) checkListen(path, address string) diag.List {
 	return nil
 }
 
-// loopbackOnly reports whether only the machine itself reaches an address.
+// loopbackOnly reports whether an address is reachable only from the machine itself.
 func loopbackOnly(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -238,7 +237,7 @@ func loopbackOnly(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkPublicURL checks where clients find the server.
+// checkPublicURL checks the public URL of the server.
 func checkPublicURL(raw string) diag.List {
 	list := check.PeerURL("public_url", raw)
 	for i := range list {

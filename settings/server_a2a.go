@@ -11,10 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultMaxWait is how long a request that waits for the end of a task waits.
+// DefaultMaxWait is how long a request waits for a task to end.
 const DefaultMaxWait = time.Minute
 
-// ServerA2A configures how the agents of a server are reached over A2A.
+// ServerA2A configures access to the server's agents over A2A.
 type ServerA2A struct {
 	Enabled          *bool          `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
 	V03              bool           `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are also served, at separate paths."`
@@ -29,7 +29,7 @@ type ServerA2A struct {
 	Push             ServerA2APush  `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
 }
 
-// ServerA2APush limits where notifications may go.
+// ServerA2APush limits the destinations of notifications.
 type ServerA2APush struct {
 	Enabled      *bool    `json:"enabled,omitempty" default:"true" doc:"Whether callers may ask for notifications."`
 	AllowPrivate []string `json:"allow_private,omitempty" doc:"The hosts that notifications may go to although they are on a private network: names, addresses or prefixes such as 10.0.0.0/8. All others must be public, and https."`
@@ -38,16 +38,16 @@ type ServerA2APush struct {
 // On reports whether the agents can be reached by the protocol.
 func (a *ServerA2A) On() bool { return orDefault(a.Enabled, true) }
 
-// WaitTime returns how long a request that waits for the end of a task waits.
+// WaitTime returns how long a request waits for a task to end.
 func (a *ServerA2A) WaitTime() time.Duration {
 	return orDefault(a.MaxWait, spec.Duration(DefaultMaxWait)).Std()
 }
 
-// On reports whether callers may ask for notifications.
+// On reports whether callers may request notifications.
 func (p *ServerA2APush) On() bool { return orDefault(p.Enabled, true) }
 
-// Validate checks the record by itself. Paths are relative to it. Where it
-// listens is checked by the server, which knows whether there are keys.
+// Validate checks the record by itself. Paths are relative to it. The server checks the listen
+// address, because it knows whether there are keys.
 func (a *ServerA2A) Validate() diag.List {
 	list := check.PositiveSpan("max_wait", a.MaxWait)
 	list = append(list, a.checkCards()...)

@@ -5,5 +5,5 @@ type ServerAdmin struct {
 	Enabled *bool `json:"enabled,omitempty" default:"true" doc:"Whether the configuration can be read and changed over HTTP, at /runtime/v1, with credentials that name the scopes config:read and config:write."`
 }
 
-// On reports whether the protocol is answered.
+// On reports whether the protocol is enabled.
 func (a *ServerAdmin) On() bool { return orDefault(a.Enabled, true) }

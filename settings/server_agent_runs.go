@@ -14,7 +14,7 @@ import (
 // DefaultLocalToolTimeout is how long a run waits for its client to answer a call.
 const DefaultLocalToolTimeout = 5 * time.Minute
 
-// ServerAgentRuns configures how clients start runs of agents, and run tools for them.
+// ServerAgentRuns configures how clients start runs of agents and answer the runs' tool calls.
 type ServerAgentRuns struct {
 	Enabled           *bool          `json:"enabled,omitempty" default:"true" doc:"Whether runs and sessions can be begun over HTTP, at /api/v1/workspaces/TENANT."`
 	LocalToolTimeout  *spec.Duration `json:"local_tool_timeout,omitempty" default:"5m" doc:"How long a run waits for its client to answer the call of a tool, or for an approval; then it fails."`

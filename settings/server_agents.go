@@ -15,10 +15,10 @@ type ServerAgents struct {
 	MaxWait *spec.Duration `json:"max_wait,omitempty" doc:"How long a request to /waitForSnapshot waits; then it has the snapshot as it is. When absent it waits until the turn has ended."`
 }
 
-// On reports whether the protocol is answered.
+// On reports whether the protocol is enabled.
 func (a *ServerAgents) On() bool { return orDefault(a.Enabled, true) }
 
-// WaitTime returns how long a request waits for a snapshot; 0 is until the turn has ended.
+// WaitTime returns how long a request waits for a snapshot; 0 means until the turn has ended.
 func (a *ServerAgents) WaitTime() time.Duration { return orDefault(a.MaxWait, 0).Std() }
 
 // Validate checks the settings.

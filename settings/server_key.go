@@ -16,11 +16,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// minKeyLength is the length from which on a key cannot be guessed, if it is
-// random.
+// minKeyLength is the length from which a random key cannot be guessed.
 const minKeyLength = 16
 
-// ServerKey is an API key that a server accepts, and who shows it.
+// ServerKey is an API key that a server accepts, and its holder.
 type ServerKey struct {
 	ID      string     `json:"id" required:"true" doc:"The key's name in logs, and the default of subject."`
 	Hash    string     `json:"hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the key, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a key and its hash."`
@@ -32,10 +31,10 @@ type ServerKey struct {
 	Expires *Date      `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
 }
 
-// hashGrammar is how a hash is written.
+// hashGrammar matches the text form of a hash.
 var hashGrammar = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// Owner returns the tenant and subject that own what is created with the key.
+// Owner returns the tenant and subject that own the records created with the key.
 func (k *ServerKey) Owner() (tenant, subject string) {
 	return cmp.Or(k.Tenant, DefaultTenant), cmp.Or(k.Subject, k.ID)
 }
@@ -78,7 +77,7 @@ func checkGlobs(field string, globs []string) diag.List {
 	return list
 }
 
-// checkKeys checks the keys, each by itself and all together.
+// checkKeys checks the keys, individually and together.
 func (s *Server) checkKeys() diag.List {
 	var list diag.List
 	for i := range s.Keys {
@@ -100,16 +99,16 @@ func (s *Server) checkKeys() diag.List {
 	return list
 }
 
-// Date is the end of something: of a day, written as in 2026-12-31, or a moment,
-// written as in 2026-12-31T18:00:00Z.
+// Date is an end: the end of a day, written as in 2026-12-31, or a moment, written as in
+// 2026-12-31T18:00:00Z.
 type Date struct {
 	// day is set if it was written as a day.
 	day bool
-	// at is the moment; of a day its beginning.
+	// at is the moment, or the beginning of the day.
 	at time.Time
 }
 
-// End returns the first moment that is no longer meant.
+// End returns the first moment after the date.
 func (d Date) End() time.Time {
 	if d.day {
 		return d.at.AddDate(0, 0, 1)
@@ -117,7 +116,7 @@ func (d Date) End() time.Time {
 	return d.at
 }
 
-// MarshalText returns the date as it was written.
+// MarshalText returns the date in its original form.
 func (d Date) MarshalText() ([]byte, error) {
 	if d.day {
 		return []byte(d.at.Format(time.DateOnly)), nil

@@ -32,7 +32,7 @@ type MCPResource struct {
 // ServesMCP reports whether MCP clients can use the agents.
 func (s *Server) ServesMCP() bool { return orDefault(s.MCP, true) }
 
-// checkMCP reports prompts and resources that are declared twice.
+// checkMCP reports duplicate prompts and resources.
 func (s *Server) checkMCP() (list diag.List) {
 	checkUnique := func(seen map[string]bool, at, id string) {
 		if seen[id] {

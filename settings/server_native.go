@@ -5,5 +5,5 @@ type ServerNative struct {
 	Enabled *bool `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be listed, made and followed over HTTP, at /runtime/v1, as the commands with --server do."`
 }
 
-// On reports whether the protocol is answered.
+// On reports whether the protocol is enabled.
 func (n *ServerNative) On() bool { return orDefault(n.Enabled, true) }

@@ -13,10 +13,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultTokenTTL is how long an access token is good.
+// DefaultTokenTTL is the default lifetime of an access token.
 const DefaultTokenTTL = time.Hour
 
-// ServerOAuth are the programs that exchange a secret for access tokens.
+// ServerOAuth configures the programs that exchange a secret for access tokens.
 type ServerOAuth struct {
 	Clients  []OAuthClient  `json:"clients" required:"true" min:"1" doc:"The programs that get access tokens at POST /api/oauth/token."`
 	TokenTTL *spec.Duration `json:"token_ttl,omitempty" default:"1h" doc:"How long an access token is good."`
@@ -34,17 +34,17 @@ type OAuthClient struct {
 	Expires    *Date      `json:"expires,omitempty" doc:"The last day on which the client and its tokens are good, in UTC, or the moment from which on they are not; for ever when absent."`
 }
 
-// TTL returns how long an access token is good.
+// TTL returns the lifetime of an access token.
 func (o *ServerOAuth) TTL() time.Duration {
 	return orDefault(o.TokenTTL, spec.Duration(DefaultTokenTTL)).Std()
 }
 
-// Owner returns the tenant and subject that own what the client creates.
+// Owner returns the tenant and subject that own the records created by the client.
 func (c *OAuthClient) Owner() (tenant, subject string) {
 	return cmp.Or(c.Tenant, DefaultTenant), cmp.Or(c.Subject, c.ID)
 }
 
-// asServerKey returns the client as the key that its secret is.
+// asServerKey returns the client as a key, with its secret as the key.
 func (c *OAuthClient) asServerKey() *ServerKey {
 	return &ServerKey{ID: c.ID, Hash: c.SecretHash, Key: c.Secret, Agents: c.Agents, Scopes: c.Scopes}
 }
@@ -63,7 +63,7 @@ func (c *OAuthClient) Validate() diag.List {
 	return list
 }
 
-// checkOAuth checks the programs that get tokens, also against the keys.
+// checkOAuth checks the programs that get tokens, including conflicts with the keys.
 func (s *Server) checkOAuth() diag.List {
 	if s.OAuth == nil {
 		return nil
@@ -101,7 +101,7 @@ type ServerJWT struct {
 	ScopesClaim  string     `json:"scopes_claim,omitempty" default:"scope" doc:"The claim with the scopes: a list, or words in one text. A token without it has none."`
 }
 
-// Signatures returns the algorithms that are allowed.
+// Signatures returns the allowed algorithms.
 func (j *ServerJWT) Signatures() []string {
 	if len(j.Algorithms) == 0 {
 		return []string{"RS256", "ES256", "EdDSA"}

@@ -10,15 +10,14 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultNarrowingThreshold is how many tools a turn may be given unasked before the
-// text of its messages decides about them.
+// DefaultNarrowingThreshold is how many tools a turn may get without naming them before the text of
+// its messages restricts them.
 const DefaultNarrowingThreshold = 200
 
-// DefaultSessionProvider is the name of the provider of a server that configures none.
+// DefaultSessionProvider is the name of the provider of a server without configured providers.
 const DefaultSessionProvider = "runtime"
 
-// ServerSessions configures the sessions and turns of clients that speak Gestalt's
-// protocol.
+// ServerSessions configures the sessions and turns of clients that use Gestalt's protocol.
 type ServerSessions struct {
 	Enabled            *bool                      `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be made over HTTP, at /api/v1/agent."`
 	Providers          map[string]SessionProvider `json:"providers,omitempty" doc:"The providers that clients may choose for a session: name to settings. Defaults to one named runtime, without settings."`
@@ -35,10 +34,10 @@ type SessionProvider struct {
 	Aliases      map[string]string `json:"aliases,omitempty" doc:"Other names of models and pools: name to id."`
 }
 
-// On reports whether the protocol is answered.
+// On reports whether the protocol is enabled.
 func (s *ServerSessions) On() bool { return orDefault(s.Enabled, true) }
 
-// Threshold returns how many tools a turn that names none may be given.
+// Threshold returns how many tools a turn gets if it names none.
 func (s *ServerSessions) Threshold() int {
 	return orDefault(s.NarrowingThreshold, DefaultNarrowingThreshold)
 }
@@ -63,7 +62,7 @@ func (s *ServerSessions) Validate() diag.List {
 	return list
 }
 
-// validateTools checks which tools turns without an agent may be given.
+// validateTools checks the tools for turns without an agent.
 func (p *SessionProvider) validateTools(path string) diag.List {
 	var list diag.List
 	if p.Tools != nil && p.Agent != "" {
@@ -72,7 +71,7 @@ func (p *SessionProvider) validateTools(path string) diag.List {
 	return append(list, checkToolPatterns(diag.Join(path, "tools"), p.Tools)...)
 }
 
-// checkToolPatterns checks globs over ids of tools.
+// checkToolPatterns checks globs for tool ids.
 func checkToolPatterns(path string, patterns spec.Names) diag.List {
 	var list diag.List
 	for i, source := range patterns {

@@ -11,8 +11,8 @@ type ServerWorkflows struct {
 // DefaultMaxStarts is the default of MaxStarts.
 const DefaultMaxStarts = 1000
 
-// StartLimit returns how many schedules and event triggers callers of a tenant may make.
+// StartLimit returns how many schedules and event triggers callers of a tenant may create.
 func (w *ServerWorkflows) StartLimit() int { return cmp.Or(w.MaxStarts, DefaultMaxStarts) }
 
-// On reports whether the protocol is answered.
+// On reports whether the protocol is enabled.
 func (w *ServerWorkflows) On() bool { return orDefault(w.Enabled, true) }

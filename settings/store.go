@@ -19,13 +19,13 @@ const (
 	StoreMemory   = "memory"
 )
 
-// defaultKeyRetention is how long the keys of requests are kept.
+// defaultKeyRetention is how long idempotency keys are kept.
 const defaultKeyRetention = 24 * time.Hour
 
-// defaultUsageRetention is how long usage by hour is kept.
+// defaultUsageRetention is how long hourly usage is kept.
 const defaultUsageRetention = 365 * 24 * time.Hour
 
-// Store selects where sessions, turns and their events are kept.
+// Store selects the store of sessions, turns and their events.
 type Store struct {
 	Driver    string    `json:"driver,omitempty" enum:"sqlite|postgres|memory" default:"sqlite" doc:"The kind of store: sqlite is a file for one process, postgres a database for any number, memory is lost when the process ends."`
 	DSN       string    `json:"dsn,omitempty" doc:"Where the records are. For sqlite the path of the file, relative to the directory of the configuration file, by default runtime.db in data_dir. For postgres a URL or key=value text, which is required, and a secret: it is never shown. For memory nothing."`
@@ -33,7 +33,7 @@ type Store struct {
 	Retention Retention `json:"retention,omitzero" doc:"When old records are deleted."`
 }
 
-// Retention is how long records are kept.
+// Retention configures how long records are kept.
 type Retention struct {
 	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. Deletion is final."`
 	Events   spec.Duration  `json:"events,omitempty" doc:"How long the events and the tool journal of a turn are kept after its end; for ever when 0 or absent. Its messages, result and snapshot stay."`
@@ -49,7 +49,7 @@ func (s *Store) Kind() string {
 	return s.Driver
 }
 
-// KeyLimit returns how long the keys of requests are kept; 0 is for ever.
+// KeyLimit returns how long idempotency keys are kept; 0 means forever.
 func (r *Retention) KeyLimit() time.Duration {
 	if r.Keys == nil {
 		return defaultKeyRetention
@@ -57,7 +57,7 @@ func (r *Retention) KeyLimit() time.Duration {
 	return r.Keys.Std()
 }
 
-// UsageLimit returns how long usage by hour is kept; 0 is for ever.
+// UsageLimit returns how long hourly usage is kept; 0 means forever.
 func (r *Retention) UsageLimit() time.Duration {
 	if r.Usage == nil {
 		return defaultUsageRetention
@@ -96,8 +96,8 @@ var (
 	serverAddress = regexp.MustCompile(`^[\w.-]+:\d{2,5}(/|$)|^[^/\\]+:[^/\\]*@`)
 )
 
-// NamesDatabase reports whether the DSN is meant as the address of a PostgreSQL database,
-// which may have a password.
+// NamesDatabase reports whether the DSN looks like the address of a PostgreSQL database, which may
+// contain a password.
 func (s *Store) NamesDatabase() bool { return postgresLike.MatchString(s.DSN) }
 
 // checkDatabase checks the DSN of a PostgreSQL database.
@@ -116,7 +116,7 @@ func (s *Store) checkDatabase() diag.List {
 	return nil
 }
 
-// checkFile checks the path of a SQLite file. For a mistaken value SQLite would create oddly
+// checkFile checks the path of a SQLite file. Given a mistaken value, SQLite would create oddly
 // named files and directories.
 func (s *Store) checkFile() diag.List {
 	wrong := diag.New(diag.InvalidValue, "dsn", "dsn must be the path of a file")

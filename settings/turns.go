@@ -37,14 +37,14 @@ const (
 	goneLatest     = "latest"
 )
 
-// Which agent works on the turn after a handoff.
+// The agent that runs the turn after a handoff.
 const (
 	handoffSession = "session"
 	handoffPerTurn = "per_turn"
 )
 
-// Turns configures how a process works on turns that are kept in a store. Absent
-// fields have the defaults named in their descriptions.
+// Turns configures how a process runs stored turns. Missing fields have the defaults named in their
+// descriptions.
 type Turns struct {
 	Concurrency          *int           `json:"concurrency,omitempty" min:"1" default:"64" doc:"How many turns this process works on at the same time. Each has a model call open and holds its conversation in memory."`
 	PerTenant            int            `json:"per_tenant,omitempty" min:"0" default:"0" doc:"How many turns of one tenant run at the same time, in all processes together; 0 means no limit."`
@@ -61,7 +61,7 @@ type Turns struct {
 	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is shutting down waits for running steps. Steps that take longer are interrupted and run again."`
 }
 
-// Limit returns how many turns a process works on at the same time.
+// Limit returns how many turns a process runs concurrently.
 func (t *Turns) Limit() int {
 	if t.Concurrency == nil {
 		return defaultConcurrency
@@ -69,8 +69,7 @@ func (t *Turns) Limit() int {
 	return *t.Concurrency
 }
 
-// LeaseTime returns how long a turn belongs to a process without a sign of
-// life.
+// LeaseTime returns how long a turn belongs to a process without a heartbeat.
 func (t *Turns) LeaseTime() time.Duration {
 	if t.Lease == nil {
 		return defaultTurnLease
@@ -86,8 +85,7 @@ func (t *Turns) StrikeLimit() int {
 	return *t.Strikes
 }
 
-// GraceTime returns how long a process waits for the steps under way when it is
-// told to end.
+// GraceTime returns how long a stopping process waits for its running steps.
 func (t *Turns) GraceTime() time.Duration {
 	if t.Grace == nil {
 		return defaultGrace

@@ -22,8 +22,7 @@ const (
 	minWorkspaceBytes     = 1 << 20
 )
 
-// gitProtocols are the protocols that git may be allowed; the first two are unless a
-// configuration says otherwise.
+// gitProtocols are the protocols that git may be allowed to use; the first two are the default.
 var gitProtocols = []string{"https", "ssh", "http", "git", "file"}
 
 // Workspaces configures the directories that sessions work in. Absent fields have the
@@ -54,12 +53,12 @@ func (g WorkspaceGit) MarshalJSON() ([]byte, error) {
 // On reports whether sessions can have workspaces.
 func (w *Workspaces) On() bool { return len(w.Git.AllowedRepositories) > 0 || len(w.PreparedRoots) > 0 }
 
-// PrepareTime returns how long it may take to make the checkouts of a workspace.
+// PrepareTime returns how long creating the checkouts of a workspace may take.
 func (w *Workspaces) PrepareTime() time.Duration {
 	return orDefault(w.PrepareTimeout, spec.Duration(defaultPrepareTimeout)).Std()
 }
 
-// Bytes returns how large a workspace may be when it is made.
+// Bytes returns the size limit of a new workspace.
 func (w *Workspaces) Bytes() int64 { return int64(orDefault(w.MaxBytes, defaultWorkspaceBytes)) }
 
 // AllowedProtocols returns the protocols that git may use.
@@ -70,7 +69,7 @@ func (g *WorkspaceGit) AllowedProtocols() []string {
 	return g.Protocols
 }
 
-// Validate checks the record by itself, without looking for directories or for git.
+// Validate checks the record by itself, without accessing directories or git.
 func (w *Workspaces) Validate() diag.List {
 	list := check.PositiveSpan("prepare_timeout", w.PrepareTimeout)
 	if w.MaxBytes != nil && *w.MaxBytes < minWorkspaceBytes {
@@ -116,7 +115,7 @@ func (g *WorkspaceGit) validate() diag.List {
 	return list
 }
 
-// warnNoEffect returns warnings of settings of checkouts where nothing is checked out.
+// warnNoEffect warns of checkout settings that have no effect because checkouts are disabled.
 func (w *Workspaces) warnNoEffect() diag.List {
 	var list diag.List
 	if len(w.Git.AllowedRepositories) > 0 {

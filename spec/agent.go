@@ -1,13 +1,12 @@
-// Package spec holds the declarative records of a runtime: agents, models,
-// pools, endpoints and remote sources. A record is pure data; it knows how to
-// validate itself but refers to other records by id only.
+// Package spec holds the declarative records of a runtime: agents, models, pools, endpoints and
+// remote sources. A record is pure data; it can validate itself but refers to other records only by
+// id.
 //
-// The struct tags describe each field once, for the configuration loader, the
-// JSON Schema and the reference page: json gives the name, doc the meaning,
-// enum (separated by |), default, min, max and required its limits. A field
-// tagged key:"true" is filled from the key of the surrounding mapping. On fields
-// of an Agent, remote is their effect for an agent with an endpoint, and hosted that
-// for an agent at a hosted provider, where it is not read; see RemoteEffect.
+// The struct tags describe each field once, for the configuration loader, the JSON Schema and the
+// reference page: json gives the name, doc the meaning, and enum (separated by |), default, min,
+// max and required the limits. A field tagged key:"true" is filled from the key of the surrounding
+// mapping. On fields of an Agent, remote is the effect for an agent with an endpoint, and hosted
+// the effect for an agent at a hosted provider, where the field is not read; see RemoteEffect.
 package spec
 
 import (
@@ -20,23 +19,21 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 )
 
-// The defaults of an agent's limits.
+// Defaults of an agent's limits.
 const (
-	// DefaultMaxRounds is the number of model calls an agent may make in one
-	// turn when it does not say otherwise.
+	// DefaultMaxRounds is the default number of model calls that an agent may make in one turn.
 	DefaultMaxRounds = 16
-	// defaultMaxContinuationRetries is how often per turn an answer that was
-	// cut off by the output limit is continued.
+	// defaultMaxContinuationRetries is how often per turn an answer cut off by the output limit is
+	// continued.
 	defaultMaxContinuationRetries = 2
-	// defaultMaxHandoffs is how often per turn the conversation may change
-	// hands.
+	// defaultMaxHandoffs is the default number of handoffs per turn.
 	defaultMaxHandoffs = 8
 )
 
 // ToolExecution is how the tool calls of one model answer run.
 type ToolExecution string
 
-// The ways in which the tool calls of one answer run.
+// How the tool calls of one answer run.
 const (
 	// Parallel runs them concurrently; results keep the order of the calls.
 	Parallel ToolExecution = "parallel"
@@ -48,15 +45,13 @@ const (
 // still calls tools.
 type OnMaxRounds string
 
-// The ways in which a turn ends whose rounds are used up. The empty one is
-// MaxRoundsStops.
+// How a turn ends when its rounds are used up. The empty value is MaxRoundsStops.
 const (
 	// MaxRoundsStops ends the turn successfully with the text so far.
 	MaxRoundsStops OnMaxRounds = "stop"
 	// MaxRoundsFails fails the turn: nothing of it becomes part of the session.
 	MaxRoundsFails OnMaxRounds = "fail"
-	// MaxRoundsFinalizes has the model give its answer in the last round, in which
-	// it cannot call tools.
+	// MaxRoundsFinalizes makes the model answer in the last round, in which it cannot call tools.
 	MaxRoundsFinalizes OnMaxRounds = "finalize"
 )
 
@@ -64,18 +59,16 @@ const (
 // limit.
 type OnTruncation string
 
-// The ways in which a turn ends whose answer was cut off. The empty one is
-// TruncationAccepted.
+// How a turn ends whose answer was cut off. The empty value is TruncationAccepted.
 const (
-	// TruncationAccepted takes what there is for the answer.
+	// TruncationAccepted accepts the partial text as the answer.
 	TruncationAccepted OnTruncation = "accept"
 	// TruncationFails fails the turn: nothing of it becomes part of the session.
 	TruncationFails OnTruncation = "fail"
 )
 
-// Agent is a declared agent. An agent with an Endpoint runs on a remote
-// backend, which then owns model, prompt and tools; every other agent runs on
-// the local loop.
+// Agent is a declared agent. An agent with an Endpoint runs on a remote backend, which then owns
+// the model, prompt and tools; every other agent runs on the local loop.
 type Agent struct {
 	ID          string `json:"id" key:"true" doc:"The agent's id." remote:"read"`
 	Description string `json:"description,omitempty" doc:"The agent's purpose. It is shown to agents that may call this one and in the A2A card; the default is the ID." remote:"read"`
@@ -118,24 +111,24 @@ type Agent struct {
 	A2A *AgentA2A `json:"a2a,omitempty" doc:"How other runtimes see the agent over A2A." remote:"ignored"`
 
 	Endpoint *Endpoint `json:"endpoint,omitempty" doc:"Where the agent runs when it is not local." remote:"read"`
-	// Registry is the name of the remote source that the agent was discovered
-	// from, empty for a declared agent.
+	// Registry is the name of the remote source from which the agent was discovered; empty for a
+	// declared agent.
 	Registry string `json:"registry,omitempty" key:"true" doc:"The remote source the agent was discovered from." remote:"read"`
 }
 
 // Local reports whether the agent runs on the local loop.
 func (a *Agent) Local() bool { return a.Endpoint == nil }
 
-// Hosted reports whether the agent runs at a provider hosted by the runtime. The provider
-// answers; tools, plugins and limits are the runtime's.
+// Hosted reports whether the agent runs at a provider hosted by the runtime. The provider answers;
+// the runtime owns the tools, plugins and limits.
 func (a *Agent) Hosted() bool { return a.Endpoint != nil && a.Endpoint.Backend == HostedBackend }
 
 // UsesTools reports whether the runtime runs the agent's tool calls: it is local or
 // hosted.
 func (a *Agent) UsesTools() bool { return a.Local() || a.Hosted() }
 
-// UseModel makes another model answer for the agent, which is not shared: a model or a pool,
-// or for a hosted agent, what its provider knows by the name.
+// UseModel sets the model of the agent, which must not be shared: a model or a pool, or for a
+// hosted agent, a name that its provider knows.
 func (a *Agent) UseModel(name string) {
 	if !a.Hosted() {
 		a.ModelID = name
@@ -147,8 +140,8 @@ func (a *Agent) UseModel(name string) {
 	a.Endpoint.Options[HostedModel], _ = json.Marshal(name) // a text always encodes
 }
 
-// Model returns the name of the model that answers for the agent, as UseModel takes it; empty
-// if the agent leaves it open.
+// Model returns the name of the agent's model, in the form of UseModel; empty if the agent names
+// none.
 func (a *Agent) Model() string {
 	if !a.Hosted() {
 		return a.ModelID
@@ -158,7 +151,7 @@ func (a *Agent) Model() string {
 	return name
 }
 
-// Rounds returns the agent's round limit, 0 for unlimited.
+// Rounds returns the agent's round limit; 0 means unlimited.
 func (a *Agent) Rounds() int {
 	if a.MaxRounds == nil {
 		return DefaultMaxRounds
@@ -174,7 +167,7 @@ func (a *Agent) ContinuationRetries() int {
 	return *a.MaxContinuationRetries
 }
 
-// HandoffLimit returns how often the conversation may change hands.
+// HandoffLimit returns the agent's limit of handoffs per turn.
 func (a *Agent) HandoffLimit() int {
 	if a.MaxHandoffs == nil {
 		return defaultMaxHandoffs
@@ -186,8 +179,7 @@ func (a *Agent) HandoffLimit() int {
 // to peers: its description, or its ID if it has none. It never shows the prompt.
 func (a *Agent) DisplayDescription() string { return cmp.Or(a.Description, a.ID) }
 
-// CheckDescription warns of an agent at a path that others can see and that has no
-// description.
+// CheckDescription warns about an agent at a path that is visible to others and has no description.
 func (a *Agent) CheckDescription(path string) diag.List {
 	if a.Description != "" {
 		return nil

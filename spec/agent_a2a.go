@@ -26,7 +26,7 @@ type AgentA2A struct {
 	Skills           []AgentSkill `json:"skills,omitempty" doc:"The skills on the agent's card. By default one skill, which is the agent itself."`
 }
 
-// AgentSkill is something that an agent can do, for those who look for an agent.
+// AgentSkill is something that an agent can do, described for those searching for an agent.
 type AgentSkill struct {
 	ID          string   `json:"id" required:"true" doc:"The skill's id, which no other skill of the agent has."`
 	Name        string   `json:"name,omitempty" doc:"The skill's name. Defaults to the id."`
@@ -48,8 +48,7 @@ func (a *AgentA2A) clone() *AgentA2A {
 	return &c
 }
 
-// RepliesWithMessage reports whether requests are answered with a message where
-// that is possible.
+// RepliesWithMessage reports whether requests are answered with a message if possible.
 func (a *Agent) RepliesWithMessage() bool { return a.A2A != nil && a.A2A.Reply == ReplyMessage }
 
 // Validate checks the record by itself. Paths are relative to it.

@@ -11,8 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// Auth is how the runtime shows a peer who it is. It has the fields of its type,
-// and no others.
+// Auth is how the runtime authenticates to a peer. It has the fields of its type, and no others.
 type Auth struct {
 	Type         string   `json:"type" required:"true" enum:"bearer|api_key|oauth_client_credentials" doc:"How: with a fixed token, a key in a place of the request, or tokens that an authorization server gives for a client's id and secret."`
 	Token        string   `json:"token,omitempty" secret:"true" of:"bearer" doc:"The bearer token. Required."`
@@ -25,8 +24,8 @@ type Auth struct {
 	Scopes       []string `json:"scopes,omitempty" of:"oauth_client_credentials" doc:"The scopes of the tokens."`
 }
 
-// The types of Auth, the parts of a request that carry a key, and the name that
-// the key has there unless Auth says otherwise.
+// The types of Auth, the parts of a request that carry a key, and the default name of the key
+// there.
 const (
 	AuthBearer            = "bearer"
 	AuthAPIKey            = "api_key"
@@ -51,7 +50,7 @@ func (a Auth) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(a))
 }
 
-// Secrets returns what must not be shown of the credential.
+// Secrets returns the secret values of the credential.
 func (a *Auth) Secrets() []string {
 	return slices.DeleteFunc([]string{a.Token, a.Key, a.ClientSecret}, func(s string) bool { return s == "" })
 }
@@ -90,7 +89,7 @@ func (a *Auth) checkKey() diag.List {
 	return list
 }
 
-// checkClient checks the fields of a client of an authorization server.
+// checkClient checks the fields of an authorization server's client.
 func (a *Auth) checkClient() diag.List {
 	list := check.PeerURL("token_url", a.TokenURL)
 	if a.ClientID == "" {
@@ -99,7 +98,7 @@ func (a *Auth) checkClient() diag.List {
 	return append(list, checkSecret("client_secret", a.ClientSecret)...)
 }
 
-// checkForeign reports the fields that are set and that another type has.
+// checkForeign reports the set fields that belong to another type.
 func (a *Auth) checkForeign(own ...string) diag.List {
 	var list diag.List
 	for _, f := range []struct {

@@ -2,11 +2,10 @@ package spec
 
 import "github.com/agentruntime/agentruntime/diag"
 
-// Defaults are merged under every local agent: a field the agent sets wins,
-// and of sections each key is taken as a whole from whichever has it, the
-// agent first. The two allow fields count as one: an agent that sets either
-// does not inherit the other, so that a default never widens it. So do
-// context_policy and the section compaction, which have the same fields.
+// Defaults are merged under every local agent: a field that the agent sets wins, and each key of
+// sections is taken as a whole from whichever has it, the agent first. The two allow fields count
+// as one: an agent that sets either does not inherit the other, so that a default never widens it.
+// So do context_policy and the section compaction, which have the same fields.
 type Defaults struct {
 	Agent
 }
@@ -15,8 +14,8 @@ type Defaults struct {
 // below the agent.
 type Origin map[string]bool
 
-// Path returns where a path below an agent was written: below the defaults if
-// the part it belongs to came from there, else below the agent at base.
+// Path returns where a path below an agent was written: below the defaults if its part came from
+// there, otherwise below the agent at base.
 func (o Origin) Path(base, rel string) string {
 	segments, ok := diag.ParsePath(rel)
 	if ok && len(segments) > 0 {
@@ -31,10 +30,10 @@ func (o Origin) Path(base, rel string) string {
 	return diag.Join(base, rel)
 }
 
-// Apply returns the agent with the defaults merged under it, and the fields that came from them.
-// It does not modify the agent. An endpoint-backed agent is returned as it is, because its
-// backend decides everything that defaults can set. An agent at a hosted provider inherits the
-// fields that it uses.
+// Apply returns the agent with the defaults merged under it, and the fields that come from them. It
+// does not modify the agent. An endpoint-backed agent is returned unchanged, because its backend
+// decides everything that defaults can set. An agent at a hosted provider inherits the fields that
+// it uses.
 func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	if d == nil || !a.UsesTools() {
 		return a, nil
@@ -97,7 +96,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	return m.agent, m.origin
 }
 
-// withoutModel returns the defaults without what only agents that run on a model read.
+// withoutModel returns the defaults without the fields that only agents with a model use.
 func (d *Defaults) withoutModel() *Defaults {
 	c := &Defaults{Agent: *d.Clone()}
 	c.ModelID, c.ReasoningEffort, c.ContextPolicy, c.MaxContinuationRetries = "", nil, nil, nil

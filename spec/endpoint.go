@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	// defaultBackend is the kind of backend an endpoint means when it names
-	// none.
+	// defaultBackend is the backend kind of an endpoint that names none.
 	defaultBackend = "a2a"
-	// HostedBackend is the kind of backend of agents that run at a provider which the
-	// runtime hosts.
+	// HostedBackend is the backend kind of agents that run at a provider hosted by the runtime.
 	HostedBackend = "provider"
-	// HostedModel is the option of such an agent that names its model.
+	// HostedModel is the option that names a hosted agent's model.
 	HostedModel = "model"
 	// defaultEndpointTimeout is how long a remote turn may take.
 	defaultEndpointTimeout = 300 * time.Second
@@ -128,8 +126,7 @@ func (s *RemoteSource) Validate() diag.List {
 	return append(list, checkPeer(s.BaseURL, s.Auth, s.Timeout)...)
 }
 
-// Endpoint returns how the peer itself is reached, as the endpoint of an agent
-// that runs there.
+// Endpoint returns the peer itself as the endpoint of an agent that runs there.
 func (s *RemoteSource) Endpoint() *Endpoint {
 	e := &Endpoint{Backend: s.Backend, BaseURL: s.BaseURL, Auth: s.Auth, Timeout: s.Timeout, Options: s.Options}
 	return e.clone()

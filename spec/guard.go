@@ -12,12 +12,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// The numbers of loop detection.
+// The default thresholds of loop detection.
 const (
-	// DefaultConsecutiveThreshold is the number of identical batches of tool calls in a row that
+	// DefaultConsecutiveThreshold is the number of consecutive identical batches of tool calls that
 	// are answered with a hint instead of results.
 	DefaultConsecutiveThreshold = 3
-	// DefaultHardCutoffThreshold is how many end the use of tools.
+	// DefaultHardCutoffThreshold is how many such batches end the use of tools.
 	DefaultHardCutoffThreshold = 6
 
 	maxLoopThreshold    = 100
@@ -70,7 +70,7 @@ func smallerLimit[T cmp.Ordered](a, b *T) *T {
 	return a
 }
 
-// currencyCode is the form of the codes of ISO 4217.
+// currencyCode matches the form of ISO 4217 codes.
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func (b *Budgets) clone() *Budgets {
@@ -101,8 +101,8 @@ func (b *Budgets) Validate() diag.List {
 	return list
 }
 
-// LoopDetection stops a model that asks for the same tool calls again and
-// again. Absent thresholds have their defaults.
+// LoopDetection stops a model that repeats the same tool calls. Absent thresholds have their
+// defaults.
 type LoopDetection struct {
 	Enabled              *bool `json:"enabled,omitempty" default:"true" doc:"false switches the detection off, as where the defaults switch it on."`
 	ConsecutiveThreshold *int  `json:"consecutive_threshold,omitempty" min:"2" max:"100" default:"3" doc:"How many identical batches of calls in a row are not executed but answered with a hint."`

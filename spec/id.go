@@ -13,14 +13,12 @@ import (
 const (
 	// IDPattern is the grammar of every id a configuration defines.
 	IDPattern = `^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`
-	// ToolIDPattern is the grammar of a tool id: what model vendors accept as
-	// the name of a function.
+	// ToolIDPattern is the grammar of a tool id: the function names that model vendors accept.
 	ToolIDPattern = `^[A-Za-z0-9_-]{1,64}$`
 )
 
-// EphemeralAgent is the id of agents that a run brings along instead of naming a
-// declared one. No declared agent has it: which agents a key may use says nothing
-// about what its runs bring along.
+// EphemeralAgent is the id of an agent that a run brings along instead of naming a declared one. No
+// declared agent has it: the agents that a key may use do not restrict what its runs bring along.
 const EphemeralAgent = "ephemeral"
 
 var (

@@ -22,7 +22,7 @@ const (
 	ModalityPDF   Modality = "pdf"
 )
 
-// JoinModalities returns the names of modalities with a separator between them.
+// JoinModalities joins the names of modalities with a separator.
 func JoinModalities(list []Modality, separator string) string {
 	names := make([]string, len(list))
 	for i, m := range list {
@@ -48,14 +48,14 @@ type Model struct {
 	ModelOptions
 }
 
-// ReasoningTags is what becomes of tagged reasoning at the beginning of an answer's text.
+// ReasoningTags is the treatment of tagged reasoning at the beginning of an answer's text.
 type ReasoningTags string
 
 // The treatments of tagged reasoning.
 const (
 	// ReadTags makes it reasoning.
 	ReadTags ReasoningTags = "read"
-	// KeepTags leaves it in the text.
+	// KeepTags leaves the reasoning in the text.
 	KeepTags ReasoningTags = "keep"
 )
 

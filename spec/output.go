@@ -16,7 +16,7 @@ const maxOutputSchema = 32 << 10
 
 var outputName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// OnMismatch is what happens to a turn whose answer does not match its schema.
+// OnMismatch is the treatment of a turn whose answer does not match its schema.
 type OnMismatch string
 
 // How a turn ends if its answer does not match the schema, even after retries. Empty means
@@ -24,12 +24,12 @@ type OnMismatch string
 const (
 	// MismatchFails fails the turn.
 	MismatchFails OnMismatch = "fail"
-	// MismatchAccepted accepts the answer as it is. The schema is then only requested, so one
-	// that cannot be compiled is passed to the vendor.
+	// MismatchAccepted accepts the answer as it is. The schema is requested but not enforced, so
+	// one that does not compile is passed to the vendor.
 	MismatchAccepted OnMismatch = "accept"
 )
 
-// OutputSchema is the form that the final answer of a turn must have.
+// OutputSchema is the schema that the final answer of a turn must satisfy.
 type OutputSchema struct {
 	Name   string          `json:"name,omitempty" default:"output" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"The name of the schema in requests to vendors."`
 	Schema json.RawMessage `json:"schema" required:"true" doc:"The JSON Schema that the final answer must satisfy."`
@@ -45,9 +45,9 @@ func (o *OutputSchema) DisplayName() string {
 	return o.Name
 }
 
-// Validate checks the record by itself. Whether the schema compiles is checked
-// where it is compiled; whether it names fields where keywords belong is for people
-// who write it by hand, and is checked with the agent.
+// Validate checks the record by itself. Compilation errors are reported where the schema is
+// compiled. Fields in place of keywords, a mistake in handwritten schemas, are reported with the
+// agent.
 func (o *OutputSchema) Validate() diag.List {
 	var list diag.List
 	if o.Name != "" && !outputName.MatchString(o.Name) {

@@ -35,7 +35,7 @@ type PoolMember struct {
 	Role    Role     `json:"role,omitempty" enum:"member|failover_only" default:"member" doc:"failover_only members serve only after a switch."`
 }
 
-// Home returns whether the member may be the home of a session.
+// Home reports whether the member may be the home of a session.
 func (m *PoolMember) Home() bool { return m.Role != RoleFailoverOnly }
 
 // Share returns the member's weight.
@@ -46,7 +46,7 @@ func (m *PoolMember) Share() float64 {
 	return *m.Weight
 }
 
-// Routing is how the home member of a session is chosen.
+// Routing selects the home member of a session.
 type Routing struct {
 	Home        string `json:"home,omitempty" enum:"deterministic|round_robin|first_healthy" default:"deterministic" doc:"deterministic: by a hash of the session; round_robin: in turn; first_healthy: the first that works."`
 	StickyScope string `json:"sticky_scope,omitempty" enum:"session|run" default:"session" doc:"How long a home is kept: by the session, or by one turn (run)."`

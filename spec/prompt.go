@@ -2,18 +2,18 @@ package spec
 
 import "strings"
 
-// QuotePrompt returns a prompt with a literal text, without references.
+// QuotePrompt returns a prompt of literal text without references.
 func QuotePrompt(text string) Prompt { return Prompt(QuoteTemplate(text)) }
 
-// WithReference returns the prompt with a reference to a variable after it.
+// WithReference returns the prompt with a reference to a variable appended.
 func (p Prompt) WithReference(r Reference) Prompt { return Prompt(Template(p).WithReference(r)) }
 
-// HasReferences reports whether the prompt may differ from its text: whether it refers to
-// variables, or quotes what looks like it.
+// HasReferences reports whether the prompt may differ from its text because it refers to variables
+// or quotes something like a reference.
 func (p Prompt) HasReferences() bool { return Template(p).HasReferences() }
 
-// References returns the variables of a scope that the prompt refers to, each once, in
-// their order.
+// References returns the variables of a scope that the prompt refers to, each once, in order of
+// appearance.
 func (p Prompt) References(scope Scope) []string { return Template(p).References(scope) }
 
 // Fill returns the prompt's text with references replaced by their values. Values are not

@@ -12,20 +12,19 @@ type RemoteEffect string
 const (
 	// RemoteRead is a field that means the same as for a local agent.
 	RemoteRead RemoteEffect = "read"
-	// RemoteBudgets is a field that has its effect where the backend holds turns
-	// to budgets; elsewhere it is a RemoteGuard.
+	// RemoteBudgets is a field that applies where the backend enforces budgets; elsewhere it is a
+	// RemoteGuard.
 	RemoteBudgets RemoteEffect = "budgets"
-	// RemoteSections is a mapping that nothing reads, and of which each entry
-	// guards or not.
+	// RemoteSections is an unused mapping in which each entry may or may not be a guard.
 	RemoteSections RemoteEffect = "sections"
 	// RemoteGuard is an unused field that was written to limit what the agent may do, use or
 	// answer.
 	RemoteGuard RemoteEffect = "guard"
-	// RemoteIgnored is any other field that nothing reads.
+	// RemoteIgnored is any other unused field.
 	RemoteIgnored RemoteEffect = "ignored"
 )
 
-// RemoteField is a field of an agent as far as an agent with an endpoint has it.
+// RemoteField describes a field of an agent that has an endpoint.
 type RemoteField struct {
 	// Name is the field's name in a configuration.
 	Name string
@@ -36,8 +35,7 @@ type RemoteField struct {
 	Set bool
 }
 
-// RemoteFields returns all fields of the agent in the order in which they are
-// declared.
+// RemoteFields returns all fields of the agent in declaration order.
 func (a *Agent) RemoteFields() []RemoteField {
 	v := reflect.ValueOf(a).Elem()
 	visible := reflect.VisibleFields(v.Type())

@@ -22,8 +22,7 @@ var essentialFields = []string{
 	"model", "messages", "input", "contents", "system", "instructions", "systemInstruction", "stream", "tools", "toolConfig",
 }
 
-// essentialParts are the fields inside of these without which a message or a tool is not the
-// same.
+// essentialParts are the nested fields without which a message or tool changes its meaning.
 var essentialParts = []string{
 	"role", "content", "parts", "text", "type", "name", "function", "arguments", "parameters", "input_schema", "inputSchema",
 	"tool_calls", "tool_call_id", "call_id", "tool_use_id", "toolUse", "toolResult", "toolUseId", "functionCall", "functionResponse",

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// defaultHookTimeout is how long a program may take that runs when a session begins.
+// defaultHookTimeout is the default time limit of a session hook.
 const defaultHookTimeout = time.Minute
 
 // SessionHook is a program that runs once, when a session of its agent begins.

@@ -65,8 +65,7 @@ type Effort struct {
 	Percent int
 	// Budget is the number of tokens the model may think for.
 	Budget int
-	// Variable is the variable of the tenant that has a level or a percentage; empty for
-	// none.
+	// Variable is the tenant variable that holds a level or a percentage; empty if none.
 	Variable string
 }
 
@@ -83,7 +82,7 @@ func ParseEffort(text string) (Effort, bool) {
 // another word for off.
 func EffortLevels() []string { return []string{"off", "none", "low", "medium", "high", "max"} }
 
-// The greatest shares that count as low and as medium effort.
+// The highest percentages that count as low and as medium effort.
 const (
 	lowEffort    = 35
 	mediumEffort = 65

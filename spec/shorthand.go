@@ -9,9 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
-// CheckShorthand reports that the JSON Schema of a setting names fields where keywords
-// belong, as in {text: string}: such a schema is valid, and says nothing of them. That
-// it is valid is checked where it is compiled.
+// CheckShorthand reports a setting's JSON Schema that names fields where keywords belong, as in
+// {text: string}. Such a schema is valid but does not constrain the fields. Validity is checked
+// where the schema is compiled.
 func CheckShorthand(path string, raw json.RawMessage) diag.List {
 	short, ok := schema.FindShorthand(raw)
 	if !ok {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Scope is where the value of a variable comes from.
+// Scope is the source of a variable's value.
 type Scope string
 
-// The scopes of variables that are known only when they are used.
+// The scopes of variables whose values are known only on use.
 const (
-	// TurnScope has the variables that a turn brings.
+	// TurnScope has the variables passed with a turn.
 	TurnScope Scope = "turn"
-	// TenantScope has the variables of the tenant whose turn it is.
+	// TenantScope has the variables of the turn's tenant.
 	TenantScope Scope = "tenant"
 )
 
@@ -34,8 +34,8 @@ func ParseReference(text string) (Reference, bool) {
 	return r, found && slices.Contains(scopes, r.Scope) && IsVariableName(name)
 }
 
-// Template is a text that may refer to variables. Before the {scope. of a reference two $
-// stand for one, so that $${turn.NAME} is a text.
+// Template is a text that may refer to variables. Before the {scope. of a reference, two $ stand
+// for one: $${turn.NAME} is literal text.
 type Template string
 
 // TemplatePart is a text, or a reference if it has a name.
@@ -44,8 +44,8 @@ type TemplatePart struct {
 	Reference
 }
 
-// indexMark returns where the {scope. of what looks like a reference begins, after its
-// last $, and how long it is; -1 for none.
+// indexMark returns the position and length of the first {scope. that follows a $; at is -1 if
+// absent.
 func indexMark(text string) (at, length int) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], "${")
@@ -62,7 +62,7 @@ func indexMark(text string) (at, length int) {
 	}
 }
 
-// QuoteTemplate returns a template with a literal text, without references.
+// QuoteTemplate returns a template of literal text without references.
 func QuoteTemplate(text string) Template {
 	var out strings.Builder
 	for {
@@ -76,7 +76,7 @@ func QuoteTemplate(text string) Template {
 	return Template(out.String() + text)
 }
 
-// WithReference returns the template with a reference to a variable after it.
+// WithReference returns the template with a reference to a variable appended.
 func (t Template) WithReference(r Reference) Template {
 	return t + Template(trailingDollars(string(t))+r.String())
 }
@@ -84,15 +84,15 @@ func (t Template) WithReference(r Reference) Template {
 // trailingDollars returns the $ that a text ends with.
 func trailingDollars(text string) string { return text[len(strings.TrimRight(text, "$")):] }
 
-// HasReferences reports whether the template may differ from its text: whether it refers
-// to variables, or quotes what looks like it.
+// HasReferences reports whether the template may differ from its text because it refers to
+// variables or quotes something like a reference.
 func (t Template) HasReferences() bool {
 	at, _ := indexMark(string(t))
 	return at >= 0
 }
 
-// References returns the variables of a scope that the template refers to, each once, in
-// their order.
+// References returns the variables of a scope that the template refers to, each once, in order of
+// appearance.
 func (t Template) References(scope Scope) []string {
 	var names []string
 	for _, part := range t.Parts() {

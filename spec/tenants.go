@@ -25,7 +25,7 @@ type Tenants struct {
 	May *TenantRights `json:"may,omitempty" doc:"Allows tenants to have overlays, and what these may do in addition to changing prompts and restricting agents. Without it, tenants have no overlays."`
 	// Cache is how many tenants a process keeps ready.
 	Cache int `json:"cache,omitempty" min:"1" max:"1000000" default:"256" doc:"How many tenants with overlays each process keeps ready, those that were used last. The overlays of others are read and resolved when a turn needs them."`
-	// Variables are those that tenants set for themselves.
+	// Variables are the variables that tenants set for themselves.
 	Variables map[string]TenantVariable `json:"variables,omitempty" keys:"^[A-Za-z_][A-Za-z0-9_]*$" doc:"Variables that each tenant sets for itself, by name. ${tenant.NAME} is the value."`
 }
 
@@ -33,7 +33,7 @@ type Tenants struct {
 type TenantRights struct {
 	Kinds []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may add. http and mcp tools reach only public addresses; an MCP server that is a program also needs command."`
 	Tools []string `json:"tools,omitempty" doc:"Globs for the ids of tools, including delegates and handoffs, that a tenant's agents may use although the configuration does not allow it."`
-	// Agents lets tenants bring agents that build on none of the configuration.
+	// Agents lets tenants bring agents that extend none of the configuration's agents.
 	Agents   bool     `json:"agents,omitempty" default:"false" doc:"Whether a tenant may bring agents that extend none of the configuration, so that no rules hold for them but their own. Otherwise every agent that it brings extends one, and may do what that one may."`
 	Models   []string `json:"models,omitempty" doc:"Globs over the ids of models and pools that a tenant may choose for its agents."`
 	Sections []string `json:"sections,omitempty" doc:"Globs for the sections that a tenant may set, in addition to permission, which cannot widen access."`
@@ -50,7 +50,7 @@ type TenantRights struct {
 	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that tools of tenants may reach although they are not public. An http tool lists those that it reaches under its own allow_private."`
 }
 
-// The limits of overlays that apply if the configuration sets none.
+// The default limits of overlays.
 const (
 	DefaultTenantAgents    = 100
 	DefaultTenantTools     = 50
@@ -69,7 +69,7 @@ func (r *TenantRights) ToolLimit() int { return cmp.Or(r.MaxTools, DefaultTenant
 // TenantWorkflows bounds the workflows of tenants.
 type TenantWorkflows struct {
 	Max int `json:"max,omitempty" min:"1" max:"1000" default:"10" doc:"How many workflows a tenant may bring."`
-	// Tools are those that steps may call.
+	// Tools are the tools that steps may call.
 	Tools []string `json:"tools,omitempty" doc:"Globs for the ids of the configuration's tools that steps may call, in addition to the tenant's tools. No agent makes such a call, so only the rules in defaults apply to it: name only tools that need no others."`
 	// MaxSchedules bounds the schedules of all workflows of an overlay.
 	MaxSchedules int `json:"max_schedules,omitempty" min:"1" max:"10000" default:"20" doc:"How many schedules the workflows may have that an overlay brings or patches."`
@@ -162,7 +162,7 @@ func (r *TenantRights) MayChoose(model string) bool { return matchesAny(r.Models
 // MaySet reports whether a tenant may set a section.
 func (r *TenantRights) MaySet(section string) bool { return matchesAny(r.Sections, section) }
 
-// MayWiden reports whether a tenant may allow more by a field of an agent.
+// MayWiden reports whether a tenant may widen access with an agent field.
 func (r *TenantRights) MayWiden(field string) bool { return matchesAny(r.Fields, field) }
 
 // matchesAny reports whether a name matches one of the globs. An invalid glob matches nothing.

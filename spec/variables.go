@@ -22,8 +22,8 @@ type Variables struct {
 	Type       json.RawMessage            `json:"type"`
 }
 
-// DeclaredVariables returns the variables that the agent declares. An agent that
-// declares none has none; so has one whose declaration Validate refuses.
+// DeclaredVariables returns the variables that the agent declares. It returns none if the agent
+// declares none or if Validate rejects the declaration.
 func (a *Agent) DeclaredVariables() Variables {
 	var v Variables
 	if len(a.Variables) > 0 && json.Unmarshal(a.Variables, &v) != nil {
@@ -35,8 +35,8 @@ func (a *Agent) DeclaredVariables() Variables {
 // Names returns the names of the variables, sorted.
 func (v *Variables) Names() []string { return slices.Sorted(maps.Keys(v.Properties)) }
 
-// validateVariables checks the declaration of variables, and that the prompt refers to
-// no others. Whether it is a JSON Schema is seen when it is compiled.
+// validateVariables checks the declaration of variables, and that the prompt refers to no others.
+// The JSON Schema itself is checked when it is compiled.
 func (a *Agent) validateVariables() diag.List {
 	var declared Variables
 	if len(a.Variables) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Class is the effect that setting a field has.
+// Class is the effect of setting a field.
 type Class string
 
 // The classes. A change in the other direction has the opposite effect.
@@ -22,7 +22,7 @@ const (
 	Neutral Class = "neutral"
 )
 
-// Right tells how a tenant's overlay may change an agent's field.
+// Right is the way a tenant's overlay may change an agent's field.
 type Right string
 
 // The rights of overlays.
@@ -45,8 +45,8 @@ const (
 
 // Field is a field of an agent, or of a record in one.
 type Field struct {
-	// Path names the field in a configuration. Elements of lists and mappings have no
-	// names in it, as in stop_conditions.rounds.
+	// Path names the field in a configuration, without elements of lists and mappings, as in
+	// stop_conditions.rounds.
 	Path  string
 	Class Class
 	// Widens describes the changes that widen access; empty for neutral fields.
@@ -61,7 +61,7 @@ type Field struct {
 	widens func(before, after *spec.Agent) bool
 }
 
-// Top returns the field of the agent that the field is in.
+// Top returns the agent's top-level field that contains the field.
 func (f *Field) Top() string {
 	top, _, _ := strings.Cut(f.Path, ".")
 	return top
@@ -73,15 +73,15 @@ func (f *Field) Compared() bool { return f.widens != nil }
 // Fields returns all fields of an agent, in the order of the record.
 func Fields() []Field { return slices.Clone(fields) }
 
-// OverlaysMaySet reports whether overlays of tenants may set a top-level field of an
-// agent. They may not set fields that are not classified.
+// OverlaysMaySet reports whether tenant overlays may set a top-level field of an agent. They may
+// not set unclassified fields.
 func OverlaysMaySet(top string) bool {
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Top() == top })
 	return i >= 0 && fields[i].Overlay != MayNotChange
 }
 
-// Widened returns the fields whose change lets an agent do or use more, by the agents
-// alone: the tools that an agent gains show only when both are resolved.
+// Widened returns the fields whose change lets an agent do or use more, judged by the agents alone:
+// the tools that an agent gains are known only when both are resolved.
 func Widened(before, after *spec.Agent) []Field {
 	var found []Field
 	for i := range fields {

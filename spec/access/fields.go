@@ -2,7 +2,7 @@ package access
 
 import "github.com/agentruntime/agentruntime/spec"
 
-// What widens the fields that are compared when agents are resolved.
+// The widening changes of fields that are compared when agents are resolved.
 const (
 	toolGained = "the agent gains a tool, delegate or handoff"
 	hookRuns   = "a program is added or changed"
@@ -96,17 +96,18 @@ func neutral(path string, overlay Right) Field {
 	return Field{Path: path, Class: Neutral, Overlay: overlay}
 }
 
-// resolved returns a field whose effect shows when the agent is resolved.
+// resolved returns a field whose effect is known only when the agent is resolved.
 func resolved(path string, class Class, widens string, overlay Right) Field {
 	return Field{Path: path, Class: class, Widens: widens, Overlay: overlay}
 }
 
-// whole returns a record whose effect shows when the agent is resolved.
+// whole returns a record whose effect is known only when the agent is resolved.
 func whole(path string, class Class, widens string) Field {
 	return Field{Path: path, Class: class, Widens: widens, Overlay: MayNotChange, whole: true}
 }
 
-// limit returns a numeric field of which a larger value allows more. Absent means no limit.
+// limit returns a numeric field for which a larger value allows more. A missing value means no
+// limit.
 func limit(path, widens string, of func(*spec.Agent) *int) Field {
 	return Field{Path: path, Class: Narrowing, Widens: widens, Overlay: MayNarrow, widens: func(before, after *spec.Agent) bool {
 		return isAbove(of(after), of(before))

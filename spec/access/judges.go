@@ -30,7 +30,7 @@ func onMaxRoundsWidens(before, after *spec.Agent) bool {
 	return after.OnMaxRounds != spec.MaxRoundsFails && roundsEnd(after) != roundsEnd(before)
 }
 
-// roundsEnd returns what happens to a turn of an agent whose rounds are used up.
+// roundsEnd returns what happens to a turn of an agent that has used up its rounds.
 func roundsEnd(a *spec.Agent) spec.OnMaxRounds {
 	if a.OnMaxRounds == "" {
 		return spec.MaxRoundsStops
@@ -58,19 +58,19 @@ func stopping(name, widens string, kinds ...spec.StopType) Field {
 	return f
 }
 
-// isHeld reports whether one of some conditions stops a turn whenever another one does.
+// isHeld reports whether one of the conditions in list stops a turn whenever was does.
 func isHeld(was *spec.StopCondition, list []spec.StopCondition) bool {
 	return slices.ContainsFunc(list, func(is spec.StopCondition) bool {
 		return is.Type == was.Type && is.ToolName == was.ToolName && is.Pattern == was.Pattern && isEffective(&is) && stopsAt(&is) <= stopsAt(was)
 	})
 }
 
-// isEffective reports whether a condition is not switched off.
+// isEffective reports whether a condition is not disabled.
 func isEffective(c *spec.StopCondition) bool {
 	return stopsAt(c) > 0 || c.Type == spec.StopOnTool && c.ToolName != "" || c.Type == spec.StopContentMatch && c.Pattern != ""
 }
 
-// stopsAt returns the number at which a condition stops a turn; 0 for one without.
+// stopsAt returns the number at which a condition stops a turn; 0 if it has none.
 func stopsAt(c *spec.StopCondition) int64 {
 	switch c.Type {
 	case spec.StopMaxRounds:
@@ -90,8 +90,8 @@ func stopsAt(c *spec.StopCondition) int64 {
 	return 0
 }
 
-// effortWidens compares efforts. The effort of an agent without one is decided by the
-// vendor, and a tenant sets its own variables, so neither has a known share.
+// effortWidens compares efforts. The vendor decides the effort of an agent without one, and a
+// tenant sets its own variables, so neither has a known share.
 func effortWidens(before, after *spec.Agent) bool {
 	was, is := before.ReasoningEffort, after.ReasoningEffort
 	if reflect.DeepEqual(was, is) {
@@ -101,13 +101,13 @@ func effortWidens(before, after *spec.Agent) bool {
 		return is.Budget > was.Budget
 	}
 	const most = 100
-	var low, high int // the least that it was, and the most that it is
+	var low, high int // the lowest before, and the highest after
 	if is == nil || is.Variable != "" {
 		high = most
 	} else if share, ok := is.Share(); ok {
 		high = share
 	} else {
-		high = most + 1 // a number of tokens may be any share
+		high = most + 1 // a token budget may be any share
 	}
 	if was == nil || was.Variable != "" || was.Budget > 0 {
 		low = 0
@@ -176,7 +176,7 @@ func endpoint(name, widens string, of func(*spec.Endpoint) any) Field {
 	return Field{Path: "endpoint." + name, Class: Widening, Widens: widens, Overlay: MayNotChange, widens: endpointDiffers(of)}
 }
 
-// endpointDiffers reports whether turns go elsewhere: what happens there is not known.
+// endpointDiffers reports whether turns go to another endpoint, where the effect is unknown.
 func endpointDiffers(of func(*spec.Endpoint) any) func(before, after *spec.Agent) bool {
 	return func(before, after *spec.Agent) bool {
 		return after.Endpoint != nil && (before.Endpoint == nil || !reflect.DeepEqual(of(before.Endpoint), of(after.Endpoint)))

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// isNarrowerSchema reports whether a JSON Schema is known to accept nothing that an
-// earlier one rejects. Schemas that cannot be compared are not.
+// isNarrowerSchema reports whether a JSON Schema is known to accept nothing that an earlier one
+// rejects. It returns false if the schemas cannot be compared.
 func isNarrowerSchema(after, before json.RawMessage) bool {
 	var is, was any
 	if json.Unmarshal(before, &was) != nil || json.Unmarshal(after, &is) != nil {
@@ -16,7 +16,7 @@ func isNarrowerSchema(after, before json.RawMessage) bool {
 	return isNarrower(is, was)
 }
 
-// keywordRank is the way in which a keyword of a schema can be made stricter.
+// keywordRank is how a keyword of a schema can be made stricter.
 type keywordRank uint8
 
 const (
@@ -63,8 +63,8 @@ func isNarrower(after, before any) bool {
 	return true
 }
 
-// isOpen reports whether a schema has nothing to say about properties that it does not
-// name: then to name one restricts it.
+// isOpen reports whether a schema does not restrict properties that it does not name: naming one
+// then restricts it.
 func isOpen(schema map[string]any) bool {
 	_, unevaluated := schema["unevaluatedProperties"]
 	additional, ok := schema["additionalProperties"]
