@@ -19,7 +19,7 @@ func (e *UnansweredError) Error() string {
 	return fmt.Sprintf("tool %s asks, and answers has no entry for it: %s", e.Tool, e.Message)
 }
 
-// answerRequest returns the answer of a case to an approval or question.
+// answerRequest returns the case's answer to an approval or question.
 func (k *compiled) answerRequest(ctx context.Context, rules []AnswerRule, q *interaction.Request) (interaction.Answer, error) {
 	for i := range rules {
 		a := &rules[i]
@@ -58,7 +58,7 @@ func (a *AnswerRule) answerTo(ctx context.Context, q *interaction.Request) (inte
 	return answer, err
 }
 
-// approvalForms are the forms in which an approval is given or refused.
+// approvalForms are the forms in which an approval is granted or rejected.
 func approvalForms(approved bool) []json.RawMessage {
 	if approved {
 		return []json.RawMessage{json.RawMessage(`{"approved":true,"scope":"once"}`), json.RawMessage(`{"approved":true}`), json.RawMessage(`true`)}

@@ -31,9 +31,9 @@ type Case struct {
 	Description string   `json:"description" doc:"A description of the case."`
 	Agent       string   `json:"agent" required:"true" doc:"The ID of the agent that the user talks to."`
 	Tags        []string `json:"tags" doc:"Tags, by which cases are selected."`
-	// Tenant is the name of the tenant whose overlay Overlay is.
+	// Tenant is the name of the tenant that Overlay belongs to.
 	Tenant string `json:"tenant" doc:"The name of the tenant whose overlay this is. It matters for overlays that change workflows of the tenant."`
-	// Overlay is a file with the overlay of a tenant, in which the agent resolves.
+	// Overlay is a file with the overlay of a tenant, with which the agent is resolved.
 	Overlay string `json:"overlay" path:"read" doc:"A file with the overlay of a tenant, relative to the file of cases. The agent resolves in it, as in turns of the tenant."`
 	// TenantVariables are the values of ${tenant.NAME} in the configuration.
 	TenantVariables map[string]string `json:"tenant_variables" doc:"Values of the tenant's variables."`
@@ -43,7 +43,7 @@ type Case struct {
 	Models ModelMode `json:"models" enum:"replay|live|scripted" default:"replay" doc:"The source of model answers: a recording, the models themselves, or the script."`
 	// Script answers when Models is Scripted: a JSON object with replies and fallback.
 	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in {replies: [{text: Hello}]} and in the script of a provider of type scripted. They begin anew in each turn."`
-	// Tools are the answers to calls of tools, by globs over the tools' IDs.
+	// Tools are the answers to tool calls, by globs over the tools' IDs.
 	Tools map[string]*ToolUse `json:"tools" doc:"How calls of tools, delegates and peers are answered, by globs over the names of tools; an exact name wins. Without an entry, tools with effect: read and local delegates are real, and a call of any other tool is an error of the case."`
 	// SessionStart is real if the agent's session_start programs are run, and skip if not.
 	SessionStart string `json:"session_start" enum:"real|skip" doc:"Whether the programs of session_start run. Required if the agent has any."`
@@ -51,10 +51,10 @@ type Case struct {
 	Answers []AnswerRule `json:"answers" doc:"Answers to approvals and questions; the first match is used."`
 	// Turns are the user's messages. With User they are the first ones.
 	Turns []Turn `json:"turns" max:"100" doc:"The turns of the conversation, in order. Required without user."`
-	// User plays the user after Turns; nil for nobody.
+	// User plays the user after Turns; nil if nothing does.
 	User *SimulatedUser `json:"user" doc:"A model that plays the user, after the turns if there are any."`
-	// Expect is expected of the conversation as a whole, with the calls of all turns and
-	// the end of the last one.
+	// Expect applies to the conversation as a whole: the calls of all turns and the end of the last
+	// one.
 	Expect Expectations `json:"expect" doc:"Expectations for the whole conversation: the calls of all turns, and the text and status of the last one. Without a status, every turn must succeed."`
 }
 
@@ -67,7 +67,7 @@ type SimulatedUser struct {
 	MaxTurns int `json:"max_turns" min:"1" max:"50" default:"5" doc:"The most turns that the user begins."`
 }
 
-// ModelMode is what answers requests to models in a case.
+// ModelMode is the source of answers to model requests in a case.
 type ModelMode string
 
 // The modes of models.
@@ -84,14 +84,14 @@ const (
 type Turn struct {
 	Prompt      string       `json:"prompt" doc:"The text of the user's message."`
 	Attachments []Attachment `json:"attachments" doc:"Files that are sent with the message."`
-	// Script answers in this turn instead of the case's script.
+	// Script replaces the case's script in this turn.
 	Script json.RawMessage `json:"script" doc:"The replies of a scripted model in this turn, instead of those of the case."`
-	// Variables is a JSON object of the values of ${turn.NAME}.
+	// Variables is a JSON object with the values of ${turn.NAME}.
 	Variables json.RawMessage `json:"variables" doc:"Values of the turn's variables."`
 	Expect    Expectations    `json:"expect" doc:"Expectations for the turn. Without a status, it must succeed."`
 }
 
-// Attachment is a file that is sent with a message.
+// Attachment is a file sent with a message.
 type Attachment struct {
 	Path      string `json:"path" required:"true" path:"read" doc:"The file, relative to the file of cases."`
 	MediaType string `json:"media_type" doc:"The media type. By default it depends on the file's extension."`
@@ -105,9 +105,9 @@ type ToolUse struct {
 	Result json.RawMessage `json:"result" doc:"The result of every call: a text or any JSON value except null."`
 	// Error is the error that every call returns.
 	Error string `json:"error" doc:"The error of every call, which the model reads."`
-	// Results are the results of the calls in order; a further call is an error of the case.
+	// Results are the results of the calls in order; a further call is an error in the case.
 	Results []json.RawMessage `json:"results" doc:"The results of the calls in order. A further call is an error of the case."`
-	// ByArguments are results by arguments; the first that matches counts.
+	// ByArguments are results by arguments; the first match is used.
 	ByArguments []ArgumentsResult `json:"by_arguments" doc:"Results by arguments; the first match is returned. A call without a match is an error of the case."`
 	// Replay answers from the recorded tool results of the case.
 	Replay bool `json:"replay" doc:"Answers with the results that eval add took from a turn, by tool and arguments."`
@@ -139,10 +139,10 @@ type Expectations struct {
 	Status string `json:"status" enum:"succeeded|failed|canceled|waiting" default:"succeeded" doc:"The status of the turn."`
 	// Termination is the reason why the turn ends, and the code if there is one.
 	Termination string `json:"termination" doc:"Why the turn ends: the type, or type:code, such as natural_end or budget_exceeded:tokens."`
-	// FinalAgent is the agent that has the conversation at the end.
+	// FinalAgent is the agent that holds the conversation at the end.
 	FinalAgent string         `json:"final_agent" doc:"The agent that has the conversation at the end of the turn."`
 	Calls      *ExpectedCalls `json:"calls" doc:"The tools that are called."`
-	// NotCalled are rules of the permission grammar that no call matches.
+	// NotCalled are rules of the permission grammar that no call may match.
 	NotCalled []string        `json:"not_called" doc:"Rules in the grammar of permission rules; no call may match any of them."`
 	Delegates []string        `json:"delegates" doc:"Agents that must run as delegates, at any depth."`
 	Handoffs  []string        `json:"handoffs" doc:"Agents that take the conversation over, in order."`
@@ -181,7 +181,7 @@ type ExpectedCall struct {
 	Rule string `json:"rule" required:"true" doc:"The call in the grammar of permission rules, as in refund, mcp__*, or refund(amount <= 100)."`
 	// Schema is a JSON Schema of the arguments.
 	Schema json.RawMessage `json:"schema" doc:"A JSON Schema that the arguments satisfy."`
-	// Outcome is how the call ends; any if empty.
+	// Outcome is how the call ends; empty means any.
 	Outcome string `json:"outcome" enum:"succeeded|failed" doc:"How the call ends. Any outcome by default."`
 }
 
@@ -210,18 +210,18 @@ type ArtifactMatch struct {
 type Judge struct {
 	Name string `json:"name" doc:"The judge's name in the report. Defaults to its type."`
 	Type string `json:"type" required:"true" enum:"model|command|http" doc:"Who judges: a model, a program, or a server."`
-	// Pass is the least score that passes; it defaults to 0.7.
+	// Pass is the minimum score to pass; it defaults to 0.7.
 	Pass *float64 `json:"pass" min:"0" max:"1" default:"0.7" doc:"The least score that passes, from 0 to 1."`
-	// ModelID names the model, or pool, of the configuration that judges.
+	// ModelID names the judging model, or pool, of the configuration.
 	ModelID string `json:"model_id" of:"model" required:"type=model" doc:"The ID of the model, or pool, that judges."`
 	Rubric  string `json:"rubric" of:"model" required:"type=model" doc:"The question to judge, in words."`
-	// Criteria are judged one by one; the score is their mean.
+	// Criteria are judged separately; the score is their mean.
 	Criteria []string `json:"criteria" of:"model" doc:"Criteria that are scored one by one; the score is their mean. Without criteria the rubric is scored as a whole."`
 	Scale    int      `json:"scale" of:"model" min:"2" max:"10" default:"5" doc:"The best score that the model may give; the worst is 1."`
 	Votes    int      `json:"votes" of:"model" min:"1" max:"9" default:"1" doc:"How often the model is asked; the score is the median."`
 	// Command is a program that reads the Judged turn as JSON and writes {"score": 0.8, "comment": "…"}.
 	Command []string `json:"command" of:"command" required:"type=command" doc:"The program. It reads the turn as JSON from standard input, and writes {\"score\": 0.8, \"comment\": \"…\"}."`
-	// URL is a server that gets the same by POST.
+	// URL is a server that receives the same JSON by POST.
 	URL string `json:"url" of:"http" required:"type=http" doc:"The server. It gets the turn as JSON by POST, and answers as a program does."`
 	// Timeout limits a program or server; it defaults to a minute.
 	Timeout *spec.Duration `json:"timeout" of:"command|http" default:"1m" doc:"How long the program or server may take."`

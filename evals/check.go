@@ -17,8 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Check returns what would keep cases from running: unknown agents, models and tools, and with
-// MaxCost models without prices. Nothing is called. The diagnostics have their places.
+// Check returns the problems that prevent cases from running: unknown agents, models and tools, and
+// with MaxCost models without prices. It calls nothing. The diagnostics have their places.
 func (r *Runner) Check(ctx context.Context) diag.List {
 	rev := r.Runtime.AcquireRevision()
 	defer rev.Release()
@@ -44,7 +44,7 @@ func (r *Runner) Check(ctx context.Context) diag.List {
 			continue
 		}
 		k.checkCase(ctx, c, compiled)
-		k.found = slices.DeleteFunc(k.found, func(d diag.Diagnostic) bool { // follows from an error of the case
+		k.found = slices.DeleteFunc(k.found, func(d diag.Diagnostic) bool { // caused by an error in the case
 			return slices.ContainsFunc(broken.Errors(), func(b diag.Diagnostic) bool { return b.Path == d.Path })
 		})
 		list = append(list, r.Suite.addPlaces(c.ID, k.found)...)
@@ -52,12 +52,12 @@ func (r *Runner) Check(ctx context.Context) diag.List {
 	return list
 }
 
-// checkedSuite is the state of Check, kept from case to case.
+// checkedSuite is the state of Check across cases.
 type checkedSuite struct {
 	*Runner
 	// rev is the revision that the case runs with.
 	rev *registry.Revision
-	// known are the tools by agent, and costs why the cost of an agent cannot be measured.
+	// known holds the tools by agent, and costs the reason why an agent's cost cannot be measured.
 	known map[agentKey]*knownTools
 	costs map[agentKey]error
 	found diag.List
@@ -72,7 +72,7 @@ type agentKey struct {
 // knownTools are the tools of an agent, its delegates and its handoff targets.
 type knownTools struct {
 	ids map[string]bool
-	// partial is set if an agent runs elsewhere, so that not all tools are known.
+	// partial is set if an agent runs elsewhere, so that some tools are unknown.
 	partial bool
 }
 
@@ -170,7 +170,7 @@ func (k *checkedSuite) checkExpectations(ctx context.Context, c *Case, at string
 	}
 }
 
-// findProgram returns an error if a program of a judge does not exist.
+// findProgram returns an error if a judge's program does not exist.
 func findProgram(dir, name string) error {
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		if path, err := filepath.Abs(filepath.Join(dir, name)); err == nil {
@@ -214,12 +214,12 @@ func (k *checkedSuite) checkRequest(ctx context.Context, path string, req *runti
 	return false
 }
 
-// asksModels reports whether a case asks models, and not only recordings.
+// asksModels reports whether a case calls models instead of using only recordings.
 func (k *checkedSuite) asksModels(c *Case) bool {
 	return c.Models == Live || k.Mode == ModeLive || k.Mode == ModeRecord
 }
 
-// checkCost checks that the cost of a request can be measured, if there is a ceiling.
+// checkCost checks that the cost of a request can be measured, if there is a cost limit.
 func (k *checkedSuite) checkCost(ctx context.Context, path string, req *runtime.Request) {
 	if k.MaxCost <= 0 {
 		return
@@ -241,7 +241,7 @@ func (k *checkedSuite) checkCost(ctx context.Context, path string, req *runtime.
 	}
 }
 
-// toolsOf returns the tools of an agent, its delegates and those that it hands over to.
+// toolsOf returns the tools of an agent, its delegates and its handoff targets.
 func (k *checkedSuite) toolsOf(ctx context.Context, agent string) *knownTools {
 	key := agentKey{k.rev, agent}
 	if t := k.known[key]; t != nil {
@@ -268,7 +268,7 @@ func (k *checkedSuite) toolsOf(ctx context.Context, agent string) *knownTools {
 	return t
 }
 
-// mayHave reports whether a known tool matches. It returns true if not all tools are known.
+// mayHave reports whether a known tool matches. It returns true if some tools are unknown.
 func (t *knownTools) mayHave(matches func(string) bool) bool {
 	for id := range t.ids {
 		if matches(id) {

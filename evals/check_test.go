@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// TestUnknownReferencesAreFoundBeforeTheFirstCase checks the place and severity of each reference
-// to something that does not exist.
+// TestUnknownReferencesAreFoundBeforeTheFirstCase checks the position and severity of each dangling
+// reference.
 func TestUnknownReferencesAreFoundBeforeTheFirstCase(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
@@ -78,7 +78,7 @@ func TestACeilingNeedsPrices(t *testing.T) {
 	}
 }
 
-// TestExpectationsThatNeverMatterAreReported checks parts of a case that change nothing, or exclude
+// TestExpectationsThatNeverMatterAreReported checks parts of a case that have no effect or exclude
 // each other.
 func TestExpectationsThatNeverMatterAreReported(t *testing.T) {
 	t.Parallel()
@@ -119,8 +119,8 @@ func TestExpectationsThatNeverMatterAreReported(t *testing.T) {
 	}
 }
 
-// TestWhatDecidesAResultIsNotTakenFromEarlierResults changes one thing after another between
-// a run and its continuation.
+// TestWhatDecidesAResultIsNotTakenFromEarlierResults makes one change at a time between a run and
+// its continuation.
 func TestWhatDecidesAResultIsNotTakenFromEarlierResults(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -154,7 +154,7 @@ func TestWhatDecidesAResultIsNotTakenFromEarlierResults(t *testing.T) {
 		{"the results of tools", func() { write("recordings/c.tools.jsonl", "") }, evals.ModeReplay, true},
 	} {
 		first := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite})
-		first[0].Status = evals.Passed // whatever it was, it is not an error
+		first[0].Status = evals.Passed // any status except an error
 		c.change()
 		again := runAll(t, &evals.Runner{Runtime: s.runtime, Suite: suite, Mode: c.mode, Done: first})
 		if ran := again[0] != first[0]; ran != c.again {
@@ -163,7 +163,7 @@ func TestWhatDecidesAResultIsNotTakenFromEarlierResults(t *testing.T) {
 	}
 }
 
-// TestASlowJudgeIsNamed runs a program that does not end in time.
+// TestASlowJudgeIsNamed runs a program that exceeds its timeout.
 func TestASlowJudgeIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
@@ -175,8 +175,8 @@ func TestASlowJudgeIsNamed(t *testing.T) {
 	}
 }
 
-// TestRemovedCasesAreListed compares with a baseline that has another case, and with one of
-// a case that is not selected.
+// TestRemovedCasesAreListed compares with a baseline that has another case, and with a baseline
+// that has an unselected case.
 func TestRemovedCasesAreListed(t *testing.T) {
 	t.Parallel()
 	suite := loadCases(t, "a: {agent: x, turns: [{prompt: x}]}\nb: {agent: x, turns: [{prompt: x}]}")

@@ -20,7 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins/permission"
 )
 
-// compiler checks a case and compiles what running it needs.
+// compiler checks a case and compiles its parts for running.
 type compiler struct {
 	compiled
 	found diag.List
@@ -152,7 +152,7 @@ func (k *compiler) compileAnswer(at string, a *AnswerRule) {
 	}
 }
 
-// reasons are why turns end.
+// reasons are the reasons why turns end.
 var reasons = []string{
 	string(event.NaturalEnd), string(event.BehaviorRequested), string(event.Stopped), string(event.Canceled),
 	string(event.Blocked), string(event.Suspended), string(event.BudgetExceeded), string(event.Failed),

@@ -22,7 +22,7 @@ cases:
         expect: {text: {contains: [hello]}}
 `
 
-// Example runs a case with a grader of a team's own.
+// Example runs a case with a custom grader.
 func Example() {
 	provider, err := scripted.New(scripted.Script{Fallback: &scripted.Reply{Text: "Hello!"}})
 	if err != nil {

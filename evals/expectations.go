@@ -31,7 +31,7 @@ func (k *checker) addFailure(field, format string, args ...any) {
 // path returns the path in the case of a field of the expectations.
 func (k *checker) path(field string) string { return diag.Join(k.base, field) }
 
-// checkTurn returns the expectations of a turn that do not hold, judges aside.
+// checkTurn returns the unmet expectations of a turn, judges excluded.
 func (k *checker) checkTurn(ctx context.Context, e *Expectations) []Failure {
 	r := k.turn
 	if want := cmp.Or(e.Status, string(event.StatusSucceeded)); string(r.Status) != want {
@@ -102,7 +102,7 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 					text += "; " + countCalls(calls)
 				}
 				k.addFailure(at, "%s", text)
-				return // the next calls may only be in other places
+				return // later calls may only be in other places
 			}
 		}
 		extra = calls[min(len(e.Calls), len(calls)):]
@@ -124,7 +124,7 @@ func (k *checker) checkCalls(ctx context.Context, e *ExpectedCalls) {
 	}
 }
 
-// describeMismatch returns why a call is not an expected call; empty if it is.
+// describeMismatch returns why a call does not match an expected call; empty if it matches.
 func (k *checker) describeMismatch(ctx context.Context, e *ExpectedCalls, i int, c *CallResult) string {
 	want, at := &e.Calls[i], diag.Index("calls.calls", i)
 	rule := k.rules[k.path(at+".rule")]
@@ -148,8 +148,8 @@ func (k *checker) describeMismatch(ctx context.Context, e *ExpectedCalls, i int,
 	return ""
 }
 
-// describeMissing returns why no call is left for an expected call. owner are the expectations that the
-// calls meet.
+// describeMissing returns why no call is left for an expected call. owner holds the expectation
+// that each call meets.
 func (k *checker) describeMissing(ctx context.Context, e *ExpectedCalls, i int, owner []int) string {
 	var near []string
 	rule := k.rules[k.path(diag.Index("calls.calls", i)+".rule")]
@@ -291,7 +291,7 @@ func (k *checker) checkArtifacts(list []ArtifactMatch) {
 	}
 }
 
-// describeDuration rounds a duration up to milliseconds, so that it stays above its limit.
+// describeDuration rounds a duration up to milliseconds, so that it stays above the exceeded limit.
 func describeDuration(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }

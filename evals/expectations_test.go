@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// refund is a case whose turn looks an order up and refunds it; FIELDS takes what the turn
-// is expected to do.
+// refund is a case whose turn looks up an order and refunds it; FIELDS is replaced by the
+// expectations.
 const refund = `
 refund:
   agent: clerk
@@ -62,7 +62,7 @@ trouble:
   tools: {refund: {error: no money}}
   turns: [{prompt: Refund order 7., expect: {FIELDS}}]`
 
-// canceled is a case whose turn is canceled by its model, as it can be by a peer.
+// canceled is a case whose turn is canceled by its model, as a peer might.
 const canceled = `
 canceled:
   agent: clerk
@@ -79,8 +79,8 @@ approval:
   tools: {refund: {result: done}}
   turns: [{prompt: Refund order 7., expect: {FIELDS}}]`
 
-// eachExpectation lists the kinds of expectations: each with one that the turn meets, one that it
-// fails, and the failure.
+// eachExpectation lists the kinds of expectations: each with a passing example, a failing example,
+// and the failure.
 var eachExpectation = []struct{ suite, passes, fails, failure string }{
 	{refund, "status: succeeded", "status: failed", "status: the turn is succeeded, not failed"},
 	{trouble, "status: failed", "status: succeeded", "status: the turn is failed, not succeeded"},
@@ -145,8 +145,8 @@ func TestEachExpectationPassesAndFails(t *testing.T) {
 	}
 }
 
-// TestEachFieldOfExpectationsIsTested requires a case that passes and one that fails for every
-// field of expectations, and for every value of an enumeration.
+// TestEachFieldOfExpectationsIsTested requires a passing and a failing case for every field of
+// expectations and every enumeration value.
 func TestEachFieldOfExpectationsIsTested(t *testing.T) {
 	t.Parallel()
 	passes, fails := map[string]bool{}, map[string]bool{}
@@ -161,7 +161,7 @@ func TestEachFieldOfExpectationsIsTested(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the paths of the fields of a type, and field=value for enumerations.
+// fieldsOf returns the paths of a type's fields, and field=value for enumerations.
 func fieldsOf(of reflect.Type, at string) (list []string) {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()

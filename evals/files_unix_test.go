@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// TestOnlyRegularFilesAreReadAndReplaced has other things where a case keeps its files. Reading some
-// of them would never end.
+// TestOnlyRegularFilesAreReadAndReplaced has other objects at the paths of a case's files. Reading
+// some of them would never end.
 func TestOnlyRegularFilesAreReadAndReplaced(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]func(path string) error{

@@ -22,23 +22,23 @@ import (
 	"github.com/agentruntime/agentruntime/model/scripted"
 )
 
-// StoredTurn is the source of a case.
+// StoredTurn is the source for a case.
 type StoredTurn struct {
-	// AgentID is the agent that began the turn. FinalAgent had the conversation at its end; empty
+	// AgentID is the agent that began the turn. FinalAgent held the conversation at the end; empty
 	// means AgentID.
 	AgentID, FinalAgent string
 	Status              event.Status
 	Input               []model.Message
-	// Variables are the names of the turn's variables, whose values nobody can read.
+	// Variables are the names of the turn's variables, whose values are not readable.
 	Variables []string
 	Events    []event.Event
 }
 
-// Draft is a case made of a stored turn, and the results of its tools.
+// Draft is a case made from a stored turn, with the results of its tools.
 type Draft struct {
 	Case    *Case
 	Replies []ToolReply
-	// Unknown describes the variables of the turns, whose values have to be added to the case.
+	// Unknown describes the variables of the turns whose values must be added to the case.
 	Unknown []string
 }
 
@@ -52,7 +52,7 @@ func draftError(format string, args ...any) error {
 	return &DraftError{fmt.Sprintf(format, args...)}
 }
 
-// NewDraft returns a case that repeats a conversation with scripted model answers and recorded tool
+// NewDraft returns a case that replays a conversation with scripted model answers and recorded tool
 // results. It expects the status, calls and text of the last turn. The error is a *DraftError.
 func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 	if len(turns) == 0 {
@@ -99,10 +99,10 @@ func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 	return d, nil
 }
 
-// unknownValue stands for the value of a variable that nobody can read.
+// unknownValue stands for the value of an unreadable variable.
 const unknownValue = "unknown"
 
-// addVariables gives a turn placeholders for the values of its variables.
+// addVariables adds placeholders for the values of a turn's variables.
 func (d *Draft) addVariables(turn *Turn, n int, names []string) {
 	if len(names) == 0 {
 		return
@@ -115,20 +115,20 @@ func (d *Draft) addVariables(turn *Turn, n int, names []string) {
 	turn.Variables, _ = json.Marshal(values) // texts
 }
 
-// draftScript is a script in the form of the file.
+// draftScript is a script in the file's format.
 type draftScript struct {
 	Replies  []scriptReply  `json:"replies,omitempty"`
 	Fallback *scriptFailure `json:"fallback,omitempty"`
 }
 
-// scriptFailure is a reply that fails, as a provider did.
+// scriptFailure is a reply that fails as a provider did.
 type scriptFailure struct {
 	Error struct {
 		Class model.ErrorClass `json:"class"`
 	} `json:"error"`
 }
 
-// scriptReply is a reply of a script, in the form of the file.
+// scriptReply is a reply of a script in the file's format.
 type scriptReply struct {
 	Text      string       `json:"text,omitempty"`
 	ToolCalls []scriptCall `json:"tool_calls,omitempty"`
@@ -140,7 +140,7 @@ type scriptCall struct {
 }
 
 // addEvents derives tools, expectations and the model's replies from the turn's own events.
-// Delegates are not run again: their calls have recorded results.
+// Delegates are not rerun: their calls have recorded results.
 func (d *Draft) addEvents(events []event.Event, turn *Turn, script *draftScript) error {
 	var reply scriptReply
 	complete := true
@@ -213,7 +213,7 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn, script *draftScript)
 	return nil
 }
 
-// repeatFailure returns a reply that fails with a class; nil for a code that is not a class.
+// repeatFailure returns a reply that fails with a class; nil if code is not a class.
 func repeatFailure(code string) *scriptFailure {
 	f := new(scriptFailure)
 	f.Error.Class = model.ErrorClass(code)
@@ -224,7 +224,7 @@ func repeatFailure(code string) *scriptFailure {
 	return f
 }
 
-// addAnswer adds an answer. A case answers all requests of a tool alike.
+// addAnswer adds an answer. A case gives the same answer to all requests of a tool.
 func (d *Draft) addAnswer(a AnswerRule) error {
 	for _, known := range d.Case.Answers {
 		switch {
@@ -239,7 +239,7 @@ func (d *Draft) addAnswer(a AnswerRule) error {
 	return nil
 }
 
-// answerTo returns the rule that answers a request as it was answered.
+// answerTo returns the rule that reproduces the answer to a request.
 func answerTo(q *interaction.Request, resumed *event.ToolCallResumed) AnswerRule {
 	var consent struct {
 		Approved *bool `json:"approved"`
@@ -254,9 +254,9 @@ func answerTo(q *interaction.Request, resumed *event.ToolCallResumed) AnswerRule
 	}
 }
 
-// Write adds the case to a file, which it creates if necessary, and writes the results of
-// the tools to a file beside it, with secrets removed by hide. An invalid case returns a *DraftError,
-// and an ID that a file of the suite already has ErrCaseExists; both write nothing.
+// Write adds the case to a file, creating it if necessary, and writes the tool results to a file
+// beside it, with secrets removed by hide. It returns a *DraftError for an invalid case, and
+// ErrCaseExists if a file of the suite already has the ID; in both cases it writes nothing.
 func (d *Draft) Write(file string, suite []string, hide func(string) string) error {
 	d.redact(hide)
 	data, err := readFile(file, maxFileSize)
@@ -379,10 +379,10 @@ func (d *Draft) yaml() string {
 	return b.String()
 }
 
-// specialDollars matches dollar signs that case files do not read as they are.
+// specialDollars matches dollar signs that case files do not read literally.
 var specialDollars = regexp.MustCompile(`\$(\$+\{?|\{)`)
 
-// flow returns a value in flow style. Dollar signs are escaped where needed.
+// flow formats a value in flow style. Dollar signs are escaped where needed.
 func flow(v any) string {
 	data, _ := json.Marshal(v) // texts and JSON
 	return specialDollars.ReplaceAllStringFunc(string(data), func(found string) string { return strings.ReplaceAll(found, "$", "$$") })

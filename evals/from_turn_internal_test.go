@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDollarsOfATurnAreRead checks that case files read the text of a turn as it is.
+// TestDollarsOfATurnAreRead checks that case files preserve the text of a turn.
 func TestDollarsOfATurnAreRead(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -74,7 +74,7 @@ func TestADraftOfAConversationHasItsTurns(t *testing.T) {
 	}
 }
 
-// TestATurnThatDoesNotFitIsRejected checks the reason for each turn that no case can repeat.
+// TestATurnThatDoesNotFitIsRejected checks the reason for each turn that a case cannot repeat.
 func TestATurnThatDoesNotFitIsRejected(t *testing.T) {
 	t.Parallel()
 	user := []model.Message{model.User("hi")}

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/evals"
 )
 
-// FuzzParse reads any bytes as a file of cases. Nothing panics, and a file with a mistake
-// has an error with a place.
+// FuzzParse parses arbitrary bytes as a case file. Nothing panics, and an invalid file has an error
+// with a position.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("version: 1\ncases:\n  c: {agent: a, turns: [{prompt: hi, expect: {text: {matches: ['[']}}}]}\n"))
 	f.Add([]byte("version: 1\ncases:\n  c: {agent: a, models: scripted, script: {replies: [{text: x}]}, tools: {'[': {result: 1}}, turns: [{prompt: x}]}\n"))

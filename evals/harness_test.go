@@ -89,7 +89,7 @@ func (f *fixedTool) Call(ctx context.Context, c *tools.Call) (tools.Result, erro
 	return f.call(ctx, c)
 }
 
-// loadCases writes a file of cases and loads it.
+// loadCases writes and loads a case file.
 func loadCases(t *testing.T, cases string) *evals.Suite {
 	t.Helper()
 	return loadCasesIn(t, t.TempDir(), cases)
@@ -136,7 +136,7 @@ func only(t *testing.T, r *evals.Runner) (*evals.Result, []string) {
 	return results[0], failures
 }
 
-// unasked is a provider that no test may ask.
+// unasked is a provider that tests must not call.
 type unasked struct{ t *testing.T }
 
 func (u unasked) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
@@ -159,7 +159,7 @@ func readCase(t interface {
 	return suite.Cases[0]
 }
 
-// storedTurn runs a turn that refunds an order, and returns it as a store has it.
+// storedTurn runs a turn that refunds an order and returns its stored form.
 func storedTurn(t *testing.T, s *shop) *evals.StoredTurn {
 	t.Helper()
 	script, err := scripted.New(scripted.Script{Replies: []scripted.Reply{

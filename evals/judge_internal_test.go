@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAnEndlessAnswerIsCut has a program that writes far more than an answer.
+// TestAnEndlessAnswerIsCut has a program whose output far exceeds an answer.
 func TestAnEndlessAnswerIsCut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ program, want string }{

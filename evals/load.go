@@ -16,18 +16,18 @@ import (
 type Suite struct {
 	// Cases are the cases in the order of their files and IDs.
 	Cases []*Case
-	// files are where the cases come from, by ID.
+	// files holds the source file of each case, by ID.
 	files map[string]*config.File
 }
 
-// maxFileSize bounds a file of cases, and maxDataSize a recording or an attachment, in bytes.
+// maxFileSize limits a file of cases, and maxDataSize a recording or an attachment, in bytes.
 const (
 	maxFileSize = 8 << 20
 	maxDataSize = 256 << 20
 )
 
-// Load reads files of cases. Mistakes in their content are diagnostics; the error reports
-// files that cannot be read.
+// Load reads files of cases. It reports mistakes in their content as diagnostics, and unreadable
+// files as an error.
 func Load(names []string) (*Suite, diag.List, error) {
 	s := &Suite{files: make(map[string]*config.File)}
 	var list diag.List
@@ -41,7 +41,7 @@ func Load(names []string) (*Suite, diag.List, error) {
 	return s, list, nil
 }
 
-// checkFile returns an error unless a file is regular and has at most so many bytes. Others can be
+// checkFile returns an error unless a file is regular and has at most most bytes. Others may be
 // endless.
 func checkFile(name string, most int64) error {
 	info, err := os.Stat(name)
@@ -84,7 +84,7 @@ func (s *Suite) addFile(name string, data []byte) diag.List {
 	return f.Complete(found, more)
 }
 
-// findID returns the ID of a case that a new one cannot have.
+// findID returns an existing case ID that conflicts with a new one.
 func (s *Suite) findID(id string) (string, bool) {
 	for _, c := range s.Cases {
 		if strings.EqualFold(c.ID, id) {
@@ -94,7 +94,7 @@ func (s *Suite) findID(id string) (string, bool) {
 	return "", false
 }
 
-// Dir returns the directory of the file that has a case, to which its recordings belong.
+// Dir returns the directory of a case's file, which also holds its recordings.
 func (s *Suite) Dir(caseID string) string {
 	if f := s.files[caseID]; f != nil {
 		return filepath.Dir(f.Files()[0])
@@ -102,8 +102,8 @@ func (s *Suite) Dir(caseID string) string {
 	return "."
 }
 
-// Place returns where a case is defined, as file, line and column; an empty file for a
-// case that was made in Go.
+// Place returns where a case is defined, as file, line and column; the file is empty for a case
+// built in Go.
 func (s *Suite) Place(caseID string) (file string, line, column int) {
 	f := s.files[caseID]
 	if f == nil {
@@ -126,8 +126,8 @@ func (s *Suite) Source(name string) []byte {
 	return nil
 }
 
-// StubsAll reports whether every case answers all tools whose IDs begin with a prefix, so that
-// their server is never called.
+// StubsAll reports whether every case stubs all tools with an ID prefix, so that their server is
+// never called.
 func (s *Suite) StubsAll(prefix string) bool {
 	return prefix != "" && !slices.ContainsFunc(s.Cases, func(c *Case) bool { return !c.stubsAll(prefix) })
 }
@@ -165,8 +165,7 @@ func (s *Suite) Removed(baseline []*Result) []string {
 	return gone
 }
 
-// NewSuite returns a suite of cases that are made in Go. Their recordings belong to the
-// current directory.
+// NewSuite returns a suite of cases built in Go. Their recordings belong to the current directory.
 func NewSuite(cases ...*Case) *Suite { return &Suite{Cases: cases} }
 
 // Parse reads cases from the text of a file; name is its name in diagnostics.

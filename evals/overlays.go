@@ -17,21 +17,21 @@ import (
 // overlayKey identifies an overlay of a tenant.
 type overlayKey struct{ tenant, file string }
 
-// overlays are the revisions of tenants over the revision of a runner.
+// overlays holds the tenant revisions on top of a runner's revision.
 type overlays struct {
 	*Runner
 	base *registry.Revision
 	open map[overlayKey]*openedOverlay
 }
 
-// openedOverlay is an overlay, or why it cannot be used.
+// openedOverlay is an overlay or the reason why it is unusable.
 type openedOverlay struct {
 	*fleet.Overlay
 	found diag.List
 	err   error
 }
 
-// openOverlays applies the overlays of all cases over a revision, each once.
+// openOverlays applies the overlays of all cases to a revision, each once.
 func (r *Runner) openOverlays(ctx context.Context, base *registry.Revision) *overlays {
 	o := &overlays{Runner: r, base: base, open: make(map[overlayKey]*openedOverlay)}
 	for _, c := range r.Suite.Cases {
@@ -85,7 +85,7 @@ func (o *overlays) revisionOf(c *Case) (*registry.Revision, error) {
 	return one.Revision, nil
 }
 
-// close closes the components of the overlays. Nothing runs any more.
+// close closes the components of the overlays. All runs must have ended.
 func (o *overlays) close() {
 	for _, one := range o.open {
 		if one.Overlay != nil {

@@ -25,31 +25,31 @@ import (
 // recordingsDir is the directory of recordings, beside the file of the cases.
 const recordingsDir = "recordings"
 
-// RecordingPath returns where the models' answers of a case are recorded.
+// RecordingPath returns the path of a case's recorded model answers.
 func RecordingPath(dir, caseID string) string {
 	return filepath.Join(dir, recordingsDir, caseID+".jsonl")
 }
 
-// ToolRepliesPath returns where the results of tools of a case are recorded.
+// ToolRepliesPath returns the path of a case's recorded tool results.
 func ToolRepliesPath(dir, caseID string) string {
 	return filepath.Join(dir, recordingsDir, caseID+".tools.jsonl")
 }
 
-// judgesPath returns where the answers of judging models are recorded.
+// judgesPath returns the path of the recorded answers of judging models.
 func judgesPath(dir, caseID string) string {
 	return filepath.Join(dir, recordingsDir, caseID+".judges.jsonl")
 }
 
-// StaleError reports a request that the recording of a case does not have.
+// StaleError reports a request that is missing from the recording of a case.
 type StaleError struct {
 	Path string
-	// Variant names the values of a matrix, or the baseline, that the run used. Only runs without
-	// a variant are recorded.
+	// Variant names the values of a matrix, or the baseline, used by the run. Only runs without a
+	// variant are recorded.
 	Variant string
 	Err     error
 }
 
-// Error names the recording and the flag that helps.
+// Error names the recording and the flag that updates it.
 func (e *StaleError) Error() string {
 	missing := errors.Is(e.Err, fs.ErrNotExist)
 	switch {
@@ -82,18 +82,18 @@ func (e *OutageError) Error() string {
 // Unwrap returns the error of the provider.
 func (e *OutageError) Unwrap() error { return e.Err }
 
-// modelSource answers the requests to models in one run.
+// modelSource answers the model requests of one run.
 type modelSource struct {
 	intercept model.Interceptor
-	// close ends the run; it returns why the answers cannot be relied upon. Nil for nothing.
+	// close ends the run and returns why its answers are unreliable; it may be nil.
 	close func() error
-	// save writes the recording; nil for none.
+	// save writes the recording; it may be nil.
 	save func() error
 	// fixed is set if the answers are the same in every run.
 	fixed bool
 }
 
-// closeSources ends a run with an error or nil. If it ended well, the recordings are written.
+// closeSources ends a run with an error or nil. If the run succeeded, it writes the recordings.
 func closeSources(err error, sources ...modelSource) error {
 	for _, s := range sources {
 		if s.close != nil {
@@ -158,7 +158,7 @@ func replayModels(path, variant string, redact recorded.Option) modelSource {
 	return s
 }
 
-// failingModels answers nothing; a run that asks a model is an error.
+// failingModels answers nothing; a model request is an error.
 func failingModels(err error) modelSource {
 	var used atomic.Bool
 	return modelSource{
@@ -178,7 +178,7 @@ func failingModels(err error) modelSource {
 	}
 }
 
-// recordModels asks the models and writes a file without secrets.
+// recordModels calls the models and writes a recording without secrets.
 func recordModels(path string, redact recorded.Option) modelSource {
 	var file bytes.Buffer
 	next := &nextExecutor{failed: make(map[string]error)}
@@ -204,14 +204,14 @@ func recordModels(path string, redact recorded.Option) modelSource {
 
 type nextKey struct{}
 
-// nextExecutor asks the executor of the context.
+// nextExecutor calls the executor of the context.
 type nextExecutor struct {
 	mu sync.Mutex
-	// failed are the errors with which the last requests of turns ended, by turn.
+	// failed holds the errors that ended the last requests of turns, by turn.
 	failed map[string]error
 }
 
-// Stream asks it, and notes how the answer ends.
+// Stream calls the executor and records how the answer ends.
 func (n *nextExecutor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	next := ctx.Value(nextKey{}).(model.Executor) //nolint:forcetypeassert // recordModels sets it
 	return func(yield func(model.Event, error) bool) {
@@ -228,8 +228,7 @@ func (n *nextExecutor) Stream(ctx context.Context, req *model.Request) iter.Seq2
 	}
 }
 
-// findOutage returns an error of a provider after which its turn got no answer; nil if there was
-// none.
+// findOutage returns a provider error after which its turn got no answer; nil if there was none.
 func (n *nextExecutor) findOutage() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -241,7 +240,7 @@ func (n *nextExecutor) findOutage() error {
 	return nil
 }
 
-// writeFile replaces a file at once, and makes its directory.
+// writeFile replaces a file atomically, creating its directory if necessary.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err

@@ -12,9 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// streaming is a provider that gives one answer after the other, in pieces of two bytes.
-// A text with an order is the arguments of a call of lookup.
-// outage is an answer that fails.
+// streaming is a provider that gives its answers in order, in chunks of two bytes. A text with an
+// order becomes the arguments of a call to lookup. outage is an answer that fails.
 type streaming struct{ answers []string }
 
 const outage = "overloaded"
@@ -69,7 +68,7 @@ func TestACaseWithSecretsIsReplayed(t *testing.T) {
 	}
 }
 
-// TestAnOutageKeepsTheRecording records a case again while the provider fails.
+// TestAnOutageKeepsTheRecording records a case again during a provider outage.
 func TestAnOutageKeepsTheRecording(t *testing.T) {
 	t.Parallel()
 	const grade = `{"scores":[{"score":5,"comment":"good"}]}`

@@ -15,7 +15,7 @@ import (
 const (
 	replayedCases = 1000
 	maxReplayTime = 20 * time.Second
-	// maxKeptBytes is the memory that a result may keep.
+	// maxKeptBytes is the maximum retained memory per result.
 	maxKeptBytes = 16 << 10
 )
 

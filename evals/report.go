@@ -14,15 +14,15 @@ import (
 type Report struct {
 	Summary Summary   `json:"summary"`
 	Results []*Result `json:"results"`
-	// Changes compare the results with a baseline; nil without one.
+	// Changes compare the results with a baseline; nil without a baseline.
 	Changes []Change `json:"changes,omitempty"`
 	// Removed are cases of the baseline that no longer exist.
 	Removed []string `json:"removed,omitempty"`
-	// Uncompared are the cases of which no run of the baseline passed or failed, with the reason.
+	// Uncompared are the cases without a passed or failed run in the baseline, with the reason.
 	Uncompared []Uncompared `json:"uncompared,omitempty"`
-	// Baseline are the results that the run is compared with.
+	// Baseline holds the results to compare the run with.
 	Baseline []*Result `json:"-"`
-	// Tolerance is by how much a pass rate may fall.
+	// Tolerance is the permitted decrease of a pass rate.
 	Tolerance float64 `json:"tolerance,omitempty"`
 }
 
@@ -56,9 +56,8 @@ func findUncompared(before, after []*Result) (list []Uncompared) {
 	return list
 }
 
-// Passed reports whether every run passed or, with a baseline, whether no case regressed
-// and every case that the baseline lacks passed. A run that is an error, or was skipped,
-// never passes.
+// Passed reports whether every run passed or, with a baseline, whether no case regressed and every
+// case missing from the baseline passes. An errored or skipped run never passes.
 func (r *Report) Passed() bool {
 	if r.Summary.Errored > 0 || r.Summary.Skipped > 0 {
 		return false
@@ -80,7 +79,7 @@ func (r *Report) IsExcused(run *Result) bool {
 	})
 }
 
-// changeOf returns the index of the change of a case with a variant; -1 for none.
+// changeOf returns the index of the change of a case with a variant; -1 if absent.
 func (r *Report) changeOf(id, variant string) int {
 	return slices.IndexFunc(r.Changes, func(c Change) bool { return c.Case == id && c.Variant == variant && id != "" })
 }
@@ -90,7 +89,7 @@ func (r *Report) Regressions() []Change {
 	return slices.DeleteFunc(slices.Clone(r.Changes), func(c Change) bool { return !c.Regressed(r.Tolerance) })
 }
 
-// Row is the runs of one case in one variant.
+// Row holds the runs of one case in one variant.
 type Row struct {
 	Case, Variant string
 	Runs          []*Result
@@ -120,8 +119,8 @@ func (r *Report) Rows() []*Row {
 	return rows
 }
 
-// WriteJUnit writes the results as JUnit XML, each run as a test case. A failed run that does not
-// count is skipped.
+// WriteJUnit writes the results as JUnit XML, each run as a test case. An excused failure is
+// reported as skipped.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	suite := junit.Testsuite{Name: "evals", Time: formatSeconds(0)}
 	var total time.Duration

@@ -17,12 +17,12 @@ import (
 //go:embed report.css
 var reportCSS string
 
-// maxTranscripts bounds the transcripts in an HTML report, in bytes of text.
+// maxTranscripts limits the transcripts in an HTML report, in bytes of text.
 const maxTranscripts = 16 << 20
 
-// WriteHTML writes the report as one HTML file that has no scripts and loads nothing. It shows
-// the baseline's transcripts beside the run's. Beyond 16 MiB it leaves out transcripts, of
-// passed runs first.
+// WriteHTML writes the report as one HTML file that has no scripts and loads nothing. It shows the
+// baseline's transcripts beside the run's. Beyond 16 MiB it omits transcripts, starting with passed
+// runs.
 func (r *Report) WriteHTML(w io.Writer) error {
 	s, shown := r.Summary, r.selectTranscripts(maxTranscripts)
 	return html.Doctype(html.HTML(html.Lang("en"),
@@ -92,8 +92,7 @@ func changesHTML(changes []Change) g.Node {
 	)
 }
 
-// selectTranscripts returns the results whose transcripts fit into a number of bytes, with
-// failed runs before passed ones.
+// selectTranscripts returns the results whose transcripts fit into room bytes, failed runs first.
 func (r *Report) selectTranscripts(room int) map[*Result]bool {
 	all := slices.SortedStableFunc(slices.Values(slices.Concat(r.Results, r.Baseline)), func(a, b *Result) int {
 		switch passed := a.Status == Passed; {
@@ -129,7 +128,7 @@ func (r *Result) transcriptSize() (size int) {
 	return size
 }
 
-// rowHTML shows the runs of a case, which is open if something went wrong.
+// rowHTML shows the runs of a case, expanded if something went wrong.
 func (r *Report) rowHTML(row *Row, shown map[*Result]bool) g.Node {
 	status := row.Summary.Status()
 	return html.Details(
@@ -145,7 +144,7 @@ func (r *Report) rowHTML(row *Row, shown map[*Result]bool) g.Node {
 	)
 }
 
-// resultHTML shows a run with its failures, and its transcript if it is one of those shown.
+// resultHTML shows a run with its failures, and its transcript if selected.
 func resultHTML(title string, r *Result, shown map[*Result]bool) g.Node {
 	transcript := html.P(g.Text("The transcript is left out, because the report is too large."))
 	if shown[r] {

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "take the screenshot of docs/guides/eval
 //go:embed testdata/requirements.txt
 var requirements []byte
 
-// newReport returns the report of a run of a case that passes, one that fails and one
-// that is an error, compared with a baseline in which all passed.
+// newReport returns the report of a passing case, a failing case and a case with an error, compared
+// with a baseline in which all passed.
 func newReport(t *testing.T) *evals.Report {
 	t.Helper()
 	s := newShop(t, unasked{t})
@@ -42,7 +42,7 @@ unstubbed: {agent: clerk, models: scripted, script: {replies: [{tool_calls: [{na
 	return evals.NewReport(results, before, 0)
 }
 
-// TestAReportSaysWhichRunsCount compares cases whose baseline runs failed, passed or were errors.
+// TestAReportSaysWhichRunsCount compares cases whose baseline runs failed, passed or had errors.
 func TestAReportSaysWhichRunsCount(t *testing.T) {
 	t.Parallel()
 	result := func(id string, status evals.Status) *evals.Result {
@@ -69,7 +69,7 @@ func TestAReportSaysWhichRunsCount(t *testing.T) {
 	}
 }
 
-// TestTheSummaryHasTheCostOfCanceledRuns adds a run that was canceled after it asked a model.
+// TestTheSummaryHasTheCostOfCanceledRuns adds a run that was canceled after a model call.
 func TestTheSummaryHasTheCostOfCanceledRuns(t *testing.T) {
 	t.Parallel()
 	s := evals.Summarize([]*evals.Result{
@@ -126,8 +126,8 @@ func TestOnlyWholeRatesAreRounded(t *testing.T) {
 	}
 }
 
-// TestVariantsAreComparedAsWholes has a variant that improves as much as another one regresses, in
-// many cases and in each by too little to count alone.
+// TestVariantsAreComparedAsWholes has a variant that improves as much as another regresses, in many
+// cases and in each by too little to be significant alone.
 func TestVariantsAreComparedAsWholes(t *testing.T) {
 	t.Parallel()
 	runs := func(variant string, passed int) (list []*evals.Result) {
@@ -180,8 +180,8 @@ for suite in JUnitXml.fromfile(sys.argv[1]):
 	}
 }
 
-// TestTheHTMLReportOpensInABrowser opens the report without errors, and finds text of
-// models shown as text.
+// TestTheHTMLReportOpensInABrowser opens the report without errors and verifies that model output
+// is shown as text.
 func TestTheHTMLReportOpensInABrowser(t *testing.T) {
 	t.Parallel()
 	var html bytes.Buffer

@@ -13,13 +13,13 @@ type Status string
 // The outcomes of a run.
 const (
 	Passed Status = "passed"
-	// Failed is a run of which an expectation does not hold.
+	// Failed is a run with an unmet expectation.
 	Failed Status = "failed"
-	// Errored is a run that says nothing about the agent: a tool is not stubbed, a
-	// recording is missing, a judge cannot be reached.
+	// Errored is a run that says nothing about the agent: a tool is not stubbed, a recording is
+	// missing, or a judge is unreachable.
 	Errored Status = "error"
-	// Skipped is a run that was not started, because the run was canceled or the
-	// ceiling of its cost was reached.
+	// Skipped is a run that was not started, because Run was canceled or the cost limit was
+	// reached.
 	Skipped Status = "skipped"
 )
 
@@ -32,12 +32,12 @@ type Result struct {
 	Repeat int    `json:"repeat"`
 	Agent  string `json:"agent"`
 	Status Status `json:"status"`
-	// Digest identifies the case and the configuration that it ran with.
+	// Digest identifies the case and the configuration that it used.
 	Digest string `json:"digest,omitempty"`
 	// Deterministic is set if all models answered from a recording or script, so that the
 	// run always has the same outcome.
 	Deterministic bool `json:"deterministic,omitempty"`
-	// Failures are the expectations that do not hold, or why the run is an error.
+	// Failures are the unmet expectations, or the reason why the run is an error.
 	Failures []Failure     `json:"failures,omitempty"`
 	Turns    []*TurnResult `json:"turns,omitempty"`
 	// Score is the mean of the judges' scores; nil without judges.
@@ -47,7 +47,7 @@ type Result struct {
 	Duration time.Duration `json:"duration_ns"`
 }
 
-// Failure is an expectation that does not hold.
+// Failure is an unmet expectation.
 type Failure struct {
 	// Turn counts the turns of the case, from 1; 0 concerns the case as a whole.
 	Turn int `json:"turn,omitempty"`
@@ -61,7 +61,7 @@ type TurnResult struct {
 	Prompt string       `json:"prompt"`
 	Status event.Status `json:"status"`
 	event.Outcome
-	// Calls are the tool calls of the turn and its delegates, in the order in which they began.
+	// Calls are the tool calls of the turn and its delegates, in the order they began.
 	Calls []*CallResult `json:"calls,omitempty"`
 	// Delegates and Handoffs are the agents that ran for the turn.
 	Delegates []string         `json:"delegates,omitempty"`
@@ -77,15 +77,15 @@ type TurnResult struct {
 // CallResult is a call of a tool.
 type CallResult struct {
 	Tool string `json:"tool"`
-	// Arguments reached the tool; if none did, the model wrote them. Text that is not JSON becomes
-	// a JSON string.
+	// Arguments are those the tool received or, if it was not reached, those the model wrote. Text
+	// that is not JSON becomes a JSON string.
 	Arguments json.RawMessage   `json:"arguments"`
 	Outcome   event.CallOutcome `json:"outcome"`
 	Result    string            `json:"result"`
 	// Path lists the calls that led to the delegate that made the call.
 	Path []string `json:"path,omitempty"`
 
-	// ran is set if the call reached its tool, or the stub.
+	// ran is set if the call reached its tool or the stub.
 	ran bool
 }
 
@@ -99,8 +99,7 @@ type Verdict struct {
 	Prompt string `json:"prompt,omitempty"`
 }
 
-// addCost adds costs in one currency. A cost in another currency than the first is left
-// out.
+// addCost adds costs in one currency. It ignores costs in a currency other than the first.
 func addCost(sum, c *event.Cost) *event.Cost {
 	switch {
 	case c == nil:

@@ -33,7 +33,7 @@ type run struct {
 	graders map[string]Grader
 	result  *Result
 
-	// turn is the index of the turn that runs.
+	// turn is the index of the running turn.
 	turn atomic.Int64
 	// conversation is the request of the next turn, without its input.
 	conversation runtime.Request
@@ -89,7 +89,7 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 		if err := r.checkTurn(judging, i+1, &next.Expect, diag.Join(diag.Index("turns", i), "expect"), turn); err != nil {
 			return err
 		}
-		if turn.Status != event.StatusSucceeded { // a later turn would continue from nothing
+		if turn.Status != event.StatusSucceeded { // a later turn would have no conversation
 			switch isLast := i+1 >= len(r.c.Turns); {
 			case isLast:
 				return r.checkWhole(judging)
@@ -102,8 +102,8 @@ func (r *run) runTurns(ctx context.Context, models, judges model.Interceptor) er
 	}
 }
 
-// nextTurn returns the turn with an index, from the case or from the simulated user; nil at the
-// end of the conversation.
+// nextTurn returns the turn at an index, from the case or the simulated user; nil at the end of the
+// conversation.
 func (r *run) nextTurn(ctx context.Context, i int) (*Turn, error) {
 	if i < len(r.c.Turns) {
 		return &r.c.Turns[i], nil
@@ -139,7 +139,7 @@ func (r *run) checkWhole(ctx context.Context) error {
 	return err
 }
 
-// checkTurn checks a turn, or the whole conversation as turn 0, and has it judged. base is
+// checkTurn checks a turn, or the whole conversation as turn 0, and has judges grade it. base is
 // the path of the expectations in the case.
 func (r *run) checkTurn(ctx context.Context, n int, expect *Expectations, base string, turn *TurnResult) error {
 	k := &checker{compiled: r.compiled, base: base, turn: turn}
@@ -208,7 +208,7 @@ func (r *run) begin(ctx context.Context) error {
 	return nil
 }
 
-// checkStart returns why the case must not reach its agent.
+// checkStart returns an error if the case must not reach its agent.
 func (c *Case) checkStart(agent *spec.Agent) error {
 	if use := c.Tools[c.Agent]; (!agent.Local() || agent.Hosted()) && (use == nil || !use.Real) {
 		return fmt.Errorf("agent %s runs elsewhere: write tools: {%s: {real: true}} to let the case reach it", agent.ID, c.Agent)
@@ -219,8 +219,8 @@ func (c *Case) checkStart(agent *spec.Agent) error {
 	return nil
 }
 
-// runTurn runs a turn and adds it to the conversation. The error means that it says
-// nothing about the agent.
+// runTurn runs a turn and adds it to the conversation. An error means that the run says nothing
+// about the agent.
 func (r *run) runTurn(ctx context.Context, t *Turn) (*TurnResult, error) {
 	input, err := r.inputOf(t)
 	if err != nil {
@@ -270,8 +270,8 @@ func (r *run) continueFrom(req *runtime.Request, result *runtime.Result) {
 	}
 }
 
-// answerAll answers the interactions of a turn until it ends. If one has no answer, it cancels
-// the turn and returns the reason.
+// answerAll answers the interactions of a turn until the turn ends. If one has no answer, it
+// cancels the turn and returns the reason.
 func (r *run) answerAll(ctx context.Context, turn *runtime.Turn, seen *transcript) (err error) {
 	for {
 		select {

@@ -26,20 +26,20 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// Mode selects what answers the requests to models in cases that replay a recording.
+// Mode selects the source of model answers in cases that replay a recording.
 type Mode string
 
 // The modes.
 const (
 	// ModeReplay answers from recordings. It is the default.
 	ModeReplay Mode = "replay"
-	// ModeRecord asks the models, and writes the recordings of the cases that pass or fail.
+	// ModeRecord calls the models, and writes the recordings of cases that pass or fail.
 	ModeRecord Mode = "record"
-	// ModeLive asks the models and records nothing.
+	// ModeLive calls the models and records nothing.
 	ModeLive Mode = "live"
 )
 
-// Runner runs the cases of a suite. The fields are set before Run.
+// Runner runs the cases of a suite. Set the fields before Run.
 type Runner struct {
 	// Runtime resolves and runs the agents.
 	Runtime *runtime.AgentRuntime
@@ -47,44 +47,44 @@ type Runner struct {
 	Mode    Mode
 	// Config is the configuration of Runtime. Cases with an overlay require it.
 	Config *config.File
-	// EditOverlay changes the agents of overlays as the caller has changed Config's; nil
-	// changes nothing.
+	// EditOverlay applies the caller's changes of Config to the agents of overlays; nil changes
+	// nothing.
 	EditOverlay func(*config.File) error
-	// Repeat is how often each case runs; it defaults to 1.
+	// Repeat is the number of runs of each case; it defaults to 1.
 	Repeat int
-	// Parallel is how many runs take place at once; it defaults to 1.
+	// Parallel is the number of concurrent runs; it defaults to 1.
 	Parallel int
-	// PerMinute limits how many runs are started in a minute; 0 for no limit.
+	// PerMinute limits the runs started per minute; 0 for no limit.
 	PerMinute int
-	// MaxCost is the cost, in the currency of the models, after which no run is started;
-	// 0 for no limit. Runs that only recordings and scripts answer cost nothing.
+	// MaxCost is the cost, in the currency of the models, after which no run is started; 0 for no
+	// limit. Runs answered only from recordings and scripts cost nothing.
 	MaxCost float64
 	// Spent is the cost of other runners that counts toward MaxCost.
 	Spent float64
-	// Variant names the values of a matrix that the runtime has, for the results.
+	// Variant names the matrix values of the runtime, for the results.
 	Variant string
-	// Graders are a team's own, by name; they grade every turn.
+	// Graders are custom graders, by name; they grade every turn.
 	Graders map[string]Grader
-	// Redact takes secrets out of recordings and results; nil takes nothing out.
+	// Redact removes secrets from recordings and results; nil removes nothing.
 	Redact func(string) string
-	// Unset describes the variables of the configuration without a value. They are named where a
+	// Unset describes the configuration's variables without a value. They are named when a
 	// recording lacks a request.
 	Unset []string
-	// Done are results of an earlier run that was interrupted. Runs that passed or failed with
-	// the same case and configuration are not repeated.
+	// Done holds results of an earlier, interrupted run. Runs that passed or failed with the same
+	// case and configuration are not repeated.
 	Done []*Result
-	// OnResult is told of each result as it comes, one after the other.
+	// OnResult is called with each result as it arrives, never concurrently.
 	OnResult func(*Result)
 }
 
-// job is a run to be made.
+// job is a pending run.
 type job struct {
 	c      *Case
 	repeat int
 }
 
 // Run runs all cases and returns their results in order. A failed case is not an error. The error
-// is ctx's, or the reason why no case can run; it comes with the results so far.
+// is ctx's, or the reason why no case can run; the results so far are returned with it.
 func (r *Runner) Run(ctx context.Context) ([]*Result, error) {
 	rev := r.Runtime.AcquireRevision()
 	defer rev.Release()
@@ -157,7 +157,7 @@ type batch struct {
 	*Runner
 	results  []*Result
 	overlays *overlays
-	// digests are the digests of the cases by ID. They are made before the first run.
+	// digests are the digests of the cases by ID, computed before the first run.
 	digests map[string]string
 
 	mu   sync.Mutex
@@ -180,7 +180,7 @@ func (r *Result) paidCost() float64 {
 	return r.Cost.Amount
 }
 
-// CostOf returns what runs cost, for Runner.Spent.
+// CostOf returns the cost of runs, for Runner.Spent.
 func CostOf(results []*Result) (sum float64) {
 	for _, r := range results {
 		sum += r.paidCost()
@@ -188,7 +188,7 @@ func CostOf(results []*Result) (sum float64) {
 	return sum
 }
 
-// keep keeps a result and reports it.
+// keep stores a result and reports it.
 func (b *batch) keep(i int, r *Result) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -203,7 +203,7 @@ func (b *batch) newResult(j job) *Result {
 	return &Result{Case: j.c.ID, Variant: b.Variant, Repeat: j.repeat, Agent: j.c.Agent, Digest: b.digestOf(j.c)}
 }
 
-// digestOf identifies what decides the result of a case: the case, the configuration, the
+// digestOf identifies everything that determines a case's result: the case, the configuration, the
 // source of answers, and the files that the case reads.
 func (b *batch) digestOf(c *Case) string {
 	if known := b.digests[c.ID]; known != "" {
@@ -225,8 +225,8 @@ func (b *batch) digestOf(c *Case) string {
 	return digest
 }
 
-// filesOf returns the files that a case reads, as far as they exist: recordings, results of
-// tools, attachments and the programs of judges.
+// filesOf returns the existing files that a case reads: recordings, tool results, attachments and
+// judge programs.
 func (b *batch) filesOf(c *Case) []string {
 	dir := b.Suite.Dir(c.ID)
 	names := []string{ToolRepliesPath(dir, c.ID)}
@@ -298,7 +298,7 @@ func (b *batch) runCase(ctx context.Context, j job) (result *Result) {
 		result.Status, result.Failures = Skipped, []Failure{{Message: "the run was canceled"}}
 	case err != nil:
 		result.Status = Errored
-		result.Failures = []Failure{{Turn: len(result.Turns), Message: b.describeError(err)}} // the others follow from it
+		result.Failures = []Failure{{Turn: len(result.Turns), Message: b.describeError(err)}} // the others are consequences
 	case len(result.Failures) > 0:
 		result.Status = Failed
 	default:
@@ -317,7 +317,7 @@ func (b *batch) describeError(err error) string {
 	case !errors.Is(stale, fs.ErrNotExist) && len(b.Unset) > 0:
 		return fmt.Sprintf("%v; %s", stale, strings.Join(b.Unset, "; "))
 	default:
-		return stale.Error() // other errors follow from it
+		return stale.Error() // other errors are consequences
 	}
 }
 
@@ -363,7 +363,7 @@ func (r *Result) summarize() {
 	}
 }
 
-// redactResult takes secrets out of a result.
+// redactResult removes secrets from a result.
 func (b *batch) redactResult(r *Result) {
 	for i := range r.Failures {
 		r.Failures[i].Message = b.redact(r.Failures[i].Message)
@@ -382,7 +382,7 @@ func (b *batch) redactResult(r *Result) {
 	}
 }
 
-// pace limits how many runs are started in a minute.
+// pace limits the number of runs started per minute.
 type pace struct {
 	ticker *time.Ticker
 	begun  bool
@@ -395,7 +395,7 @@ func newPace(perMinute int) *pace {
 	return &pace{ticker: time.NewTicker(max(time.Minute/time.Duration(perMinute), 1))}
 }
 
-// wait returns when the next run may start, or ctx ends. The first run starts at once.
+// wait returns when the next run may start, or when ctx ends. The first run starts immediately.
 func (p *pace) wait(ctx context.Context) {
 	first := !p.begun
 	p.begun = true

@@ -21,7 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// answering is a provider that answers every request with a text, and counts them.
+// answering is a provider that answers every request with a text and counts the requests.
 type answering struct {
 	answer func(req *model.Request) string
 	asked  atomic.Int64
@@ -71,7 +71,7 @@ func TestARecordingAnswersUntilThePromptChanges(t *testing.T) {
 	}
 }
 
-// TestJudges has the graders of each type, which pass and fail.
+// TestJudges has passing and failing graders of each type.
 func TestJudges(t *testing.T) {
 	t.Parallel()
 	grade := func(score int) string {
@@ -106,7 +106,7 @@ func TestJudges(t *testing.T) {
 	}
 }
 
-// TestAJudgeThatCannotGradeIsAnErrorOfTheCase has answers that are no grades.
+// TestAJudgeThatCannotGradeIsAnErrorOfTheCase has answers that are not grades.
 func TestAJudgeThatCannotGradeIsAnErrorOfTheCase(t *testing.T) {
 	t.Parallel()
 	for _, judge := range []string{
@@ -135,7 +135,7 @@ func TestATeamsOwnGrader(t *testing.T) {
 	}
 }
 
-// TestAScoreOutsideOfTheScaleIsAnErrorOfTheCase uses graders that return no score.
+// TestAScoreOutsideOfTheScaleIsAnErrorOfTheCase uses graders with invalid scores.
 func TestAScoreOutsideOfTheScaleIsAnErrorOfTheCase(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
@@ -182,7 +182,7 @@ func TestApprovalsAndQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestAConversationHasTurns carries history and the agent that took over to the next turn.
+// TestAConversationHasTurns carries the history and the handoff target to the next turn.
 func TestAConversationHasTurns(t *testing.T) {
 	t.Parallel()
 	provider := &answering{answer: func(req *model.Request) string { return fmt.Sprintf("%d messages", len(req.Messages)) }}
@@ -207,8 +207,8 @@ func TestACeilingOfCostSkipsTheRest(t *testing.T) {
 	}
 }
 
-// TestTheCeilingCountsOtherRunners runs after a runner that used up the ceiling, and after one
-// whose runs were replayed.
+// TestTheCeilingCountsOtherRunners runs after a runner that exhausted the ceiling, and after a
+// runner whose runs were replayed.
 func TestTheCeilingCountsOtherRunners(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, &answering{answer: func(*model.Request) string { return "x" }})
@@ -226,7 +226,7 @@ func TestTheCeilingCountsOtherRunners(t *testing.T) {
 	}
 }
 
-// TestRunsArePaced checks when runs start, also at a rate above the clock's resolution.
+// TestRunsArePaced checks when runs start, including at a rate above the clock's resolution.
 func TestRunsArePaced(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -311,9 +311,9 @@ func TestTheTrueRateLiesInTheInterval(t *testing.T) {
 	}
 }
 
-// TestARegressionOf15PointsIsFound compares 60 repeats before and after a regression, and
-// 60 without one. One case shows it if it always passed; a case that sometimes fails by
-// itself needs others beside it.
+// TestARegressionOf15PointsIsFound compares 60 repeats before and after a regression, and 60
+// without one. A single case suffices if it always passed; a flaky case needs other cases beside
+// it.
 func TestARegressionOf15PointsIsFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -365,7 +365,7 @@ func TestARecordedOutcomeIsNotChance(t *testing.T) {
 	}
 }
 
-// TestADraftOfATurnPasses makes a case of a turn that was run, and runs it.
+// TestADraftOfATurnPasses creates a case from a finished turn and runs it.
 func TestADraftOfATurnPasses(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
@@ -426,8 +426,8 @@ func TestASimulatedUserTalksUntilDone(t *testing.T) {
 	}
 }
 
-// TestASimulatedUserMustBegin has a user who has nothing to say, and an expectation that no
-// conversation meets.
+// TestASimulatedUserMustBegin has a user without messages and an expectation that no conversation
+// meets.
 func TestASimulatedUserMustBegin(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, &answering{answer: func(*model.Request) string { return "DONE." }})
@@ -449,7 +449,8 @@ func TestArgumentsThatAreNotJSONAreKept(t *testing.T) {
 	}
 }
 
-// TestAFailedTurnFailsTheConversation fails the first of two turns, as expected or not.
+// TestAFailedTurnFailsTheConversation fails the first of two turns, both expectedly and
+// unexpectedly.
 func TestAFailedTurnFailsTheConversation(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
@@ -480,8 +481,8 @@ func TestAJudgedCaseIsReplayed(t *testing.T) {
 	}
 }
 
-// TestAChangedCaseIsNotTakenFromEarlierResults changes what a case expects between a run
-// and its continuation.
+// TestAChangedCaseIsNotTakenFromEarlierResults changes a case's expectations between a run and its
+// continuation.
 func TestAChangedCaseIsNotTakenFromEarlierResults(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
@@ -506,7 +507,7 @@ func TestACaseThatTheBaselineLacksMustPass(t *testing.T) {
 	}
 }
 
-// TestNoTwoCasesShareRecordings has IDs whose recordings would have one name.
+// TestNoTwoCasesShareRecordings has IDs whose recording names would collide.
 func TestNoTwoCasesShareRecordings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -521,8 +522,8 @@ func TestNoTwoCasesShareRecordings(t *testing.T) {
 	}
 }
 
-// TestWhatJudgesUseCountsOnce has a judge of a turn and one of the whole conversation,
-// which have prices.
+// TestWhatJudgesUseCountsOnce has a judge of a turn and a judge of the whole conversation, both
+// with prices.
 func TestWhatJudgesUseCountsOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, &answering{answer: func(req *model.Request) string {

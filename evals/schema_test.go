@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// validateCases checks a file of cases with the published schema.
+// validateCases validates a case file against the published schema.
 func validateCases(t *testing.T, text string) error {
 	t.Helper()
 	read := func(data []byte) any {
@@ -43,8 +43,8 @@ func validateCases(t *testing.T, text string) error {
 	return schema.Validate(read(data))
 }
 
-// TestTheSchemaAcceptsWhatEvalReads validates the cases of the examples and the page, and one
-// case for each expectation.
+// TestTheSchemaAcceptsWhatEvalReads validates the cases in the examples and on the page, and one
+// case per expectation.
 func TestTheSchemaAcceptsWhatEvalReads(t *testing.T) {
 	t.Parallel()
 	var all []string

@@ -12,9 +12,9 @@ import (
 // confidence is the quantile of the standard normal distribution for an interval of 99 %.
 const confidence = 2.5758293035489004
 
-// significance is the probability of taking noise for a difference. When several cases are
-// compared, half of it is shared by the variants as wholes and half by the cases, so that
-// a suite of a hundred cases raises no more false alarms than one of two.
+// significance is the probability of mistaking noise for a difference. When several cases are
+// compared, the variants as wholes share half of it and the cases the other half, so that a suite
+// of a hundred cases raises no more false alarms than one of two.
 const significance = 0.05
 
 // Rate is a pass rate with its interval.
@@ -42,13 +42,12 @@ func NewRate(passed, runs int) Rate {
 	return r
 }
 
-// pair is the runs of one case before and after a change.
+// pair holds the pass rates of one case before and after a change.
 type pair struct{ before, after Rate }
 
-// improvementOf tests whether runs of several cases passed more often after a change, or
-// less often. It returns the probability that the same rates differ as much by chance: the
-// one-sided test of Cochran, Mantel and Haenszel, without a correction, which for one case
-// is the score test of two proportions.
+// improvementOf tests whether runs of several cases passed more or less often after a change. p is
+// the probability that equal rates differ as much by chance: the one-sided test of Cochran, Mantel
+// and Haenszel without a correction, which for one case is the score test of two proportions.
 func improvementOf(pairs []pair) (difference, p float64) {
 	var sum, variance, weights float64
 	for _, one := range pairs {
@@ -85,14 +84,13 @@ type Summary struct {
 	P95   time.Duration `json:"p95_ns"`
 }
 
-// Summarize adds results up. Runs that are errors or were skipped do not count for the
-// rate.
+// Summarize summarizes results. Errored and skipped runs do not count for the rate.
 func Summarize(results []*Result) Summary {
 	var s Summary
 	var durations []time.Duration
 	passed := 0
 	for _, r := range results {
-		s.Usage.Add(r.Usage) // a canceled run has cost something, too
+		s.Usage.Add(r.Usage) // a canceled run costs something too
 		s.Cost = addCost(s.Cost, r.Cost)
 		switch r.Status {
 		case Passed:
@@ -113,10 +111,10 @@ func Summarize(results []*Result) Summary {
 	return s
 }
 
-// Total returns the number of runs, including those that are errors or were skipped.
+// Total returns the number of runs, including errored and skipped ones.
 func (s *Summary) Total() int { return s.Runs + s.Errored + s.Skipped }
 
-// DescribeRate returns the pass rate with its interval and the number of runs that it covers.
+// DescribeRate returns the pass rate with its interval and the number of runs.
 func (s *Summary) DescribeRate() string {
 	if s.Runs == 0 {
 		return "no pass rate"
@@ -142,7 +140,7 @@ func (s *Summary) Status() Status {
 	}
 }
 
-// percentile returns the smallest duration that p percent do not exceed.
+// percentile returns the smallest duration that at least p percent do not exceed.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -154,15 +152,14 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 type Change struct {
 	// Case is empty for the suite as a whole.
 	Case string `json:"case,omitempty"`
-	// Variant names the values of a matrix that the runs used; empty for none.
+	// Variant names the values of a matrix used by the runs; empty for none.
 	Variant string `json:"variant,omitempty"`
 	Before  Rate   `json:"before"`
 	After   Rate   `json:"after"`
 	// Difference is the difference of the rates; for a suite it is weighted by the runs of each
 	// case.
 	Difference float64 `json:"difference"`
-	// P is the probability that equal rates differ as much by chance; 0 for runs that
-	// always have the same outcome.
+	// P is the probability that equal rates differ as much by chance; 0 for deterministic runs.
 	P           float64 `json:"p"`
 	Significant bool    `json:"significant"`
 }
@@ -179,14 +176,14 @@ func (c *Change) DescribeP() string {
 	}
 }
 
-// Regressed reports whether the rate fell by more than a tolerance, and not by chance.
+// Regressed reports whether the rate fell by more than tolerance, and not by chance.
 func (c *Change) Regressed(tolerance float64) bool {
 	return c.Significant && c.Difference < -tolerance
 }
 
-// Compare compares results with a baseline: case by case, and then each variant as a whole if its
-// runs vary. It leaves out cases that only one side has. A variant that the baseline lacks is compared with all
-// of its runs of the case.
+// Compare compares results with a baseline: case by case, then each variant as a whole if its runs
+// vary. It omits cases that only one side has. A variant missing from the baseline is compared with
+// all of the baseline's runs of the case.
 func Compare(before, after []*Result) []Change {
 	was, rows := ratesOf(before), groupRuns(before)
 	var changes []Change
@@ -215,7 +212,7 @@ func Compare(before, after []*Result) []Change {
 	}
 	var wholes []Change
 	for _, v := range variants {
-		if len(pairs[v]) > 1 && varying[v] { // otherwise nothing is left to chance
+		if len(pairs[v]) > 1 && varying[v] { // otherwise chance plays no part
 			wholes = append(wholes, newChange("", v, pairs[v]))
 		}
 	}
@@ -228,8 +225,8 @@ func Compare(before, after []*Result) []Change {
 	return append(changes, wholes...)
 }
 
-// markSignificant marks the changes that are unlikely to be chance, if all of them together may
-// raise a false alarm with a probability of limit.
+// markSignificant marks the changes that are unlikely to be chance. limit is the probability of a
+// false alarm for all of them together.
 func markSignificant(changes []Change, limit float64) {
 	for i := range changes {
 		changes[i].Significant = changes[i].P < limit/float64(len(changes))

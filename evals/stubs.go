@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// UnstubbedError reports a call that a case neither stubs nor lets through. Nothing was
-// called.
+// UnstubbedError reports a call that a case neither stubs nor allows. Nothing was called.
 type UnstubbedError struct {
 	Tool   string
 	Effect tools.Effect
@@ -22,7 +21,7 @@ type UnstubbedError struct {
 	Reason string
 }
 
-// Error names the tool and what to write.
+// Error names the tool and how to stub it.
 func (e *UnstubbedError) Error() string {
 	if e.Reason != "" {
 		return fmt.Sprintf("tool %s: %s", e.Tool, e.Reason)
@@ -30,7 +29,7 @@ func (e *UnstubbedError) Error() string {
 	return fmt.Sprintf("tool %s (effect %s) is neither stubbed nor real: write tools: {%s: {result: …}}, or {real: true}", e.Tool, e.Effect, e.Tool)
 }
 
-// stubs answers the calls of tools in one run of a case.
+// stubs answers tool calls in one run of a case.
 type stubs struct {
 	*compiled
 	uses    map[string]*ToolUse
@@ -39,8 +38,8 @@ type stubs struct {
 	// fail ends the run with an error of the case.
 	fail func(error)
 
-	// seen has the calls of the turn, and before counts the calls that earlier turns made,
-	// by the names in uses.
+	// seen holds the calls of the turn, and before counts the calls of earlier turns, by the names
+	// in uses.
 	seen   *transcript
 	before map[string]int
 }
@@ -109,8 +108,7 @@ func (s *stubs) intercept(ctx context.Context, entry *toolset.Entry, call *tools
 	}
 }
 
-// findUse returns the entry for a tool: the one with its name, or else the longest glob
-// that matches.
+// findUse returns the entry for a tool: the one with its name, or else the longest matching glob.
 func (s *stubs) findUse(tool string) (name string, use *ToolUse) {
 	if use := s.uses[tool]; use != nil {
 		return tool, use
@@ -124,8 +122,8 @@ func (s *stubs) findUse(tool string) (name string, use *ToolUse) {
 	return name, use
 }
 
-// isHarmless reports whether a tool runs without an entry in the case: it reads, as tools that ask
-// a question do, or leads to an agent of this runtime, whose own calls are answered here, too.
+// isHarmless reports whether a tool may run without an entry in the case: it only reads, like tools
+// that ask a question, or leads to an agent of this runtime, whose own calls are stubbed too.
 func (s *stubs) isHarmless(entry *toolset.Entry) bool {
 	switch entry.Source.Kind {
 	case toolset.SourceHandoff:
@@ -152,7 +150,7 @@ func resultOf(raw json.RawMessage) tools.Result {
 	return tools.Result{Data: raw}
 }
 
-// ToolReply is the recorded result of a call, one JSON object a line of
+// ToolReply is the recorded result of a call, one JSON object per line of
 // recordings/CASE.tools.jsonl.
 type ToolReply struct {
 	Tool      string          `json:"tool"`
@@ -161,7 +159,7 @@ type ToolReply struct {
 	IsError   bool            `json:"is_error,omitempty"`
 }
 
-// toolReplies are recorded results that were not used yet.
+// toolReplies holds the unused recorded results.
 type toolReplies struct {
 	mu   sync.Mutex
 	left map[string][]ToolReply
@@ -198,6 +196,6 @@ func replyKey(tool string, arguments json.RawMessage) string {
 	if json.Unmarshal(arguments, &value) != nil {
 		return tool + "\x00" + strings.TrimSpace(string(arguments))
 	}
-	canonical, _ := json.Marshal(value) // what was decoded can be encoded
+	canonical, _ := json.Marshal(value) // decoded values can be encoded
 	return tool + "\x00" + string(canonical)
 }

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCallsAreAnsweredAsTheCaseSays has the ways in which a case answers a call of the
-// tool refund.
+// TestCallsAreAnsweredAsTheCaseSays covers the ways in which a case answers a call to the tool
+// refund.
 func TestCallsAreAnsweredAsTheCaseSays(t *testing.T) {
 	t.Parallel()
 	const twice = `
@@ -56,7 +56,7 @@ c:
 					got = append(got, call.Result)
 				}
 			}
-			// Of two calls that run at once, either may be the one that is reported.
+			// Either of two concurrent calls may be reported.
 			anyOfBoth := r.Status == evals.Errored && strings.HasPrefix(got[0], "turn 1: tool refund: ")
 			if fmt.Sprint(got) != fmt.Sprint(c.want) && !anyOfBoth {
 				t.Errorf("the results are %q, want %q", got, c.want)
@@ -68,8 +68,8 @@ c:
 	}
 }
 
-// TestNothingWithEffectOnceRunsByAccident runs random scripts in random cases that do not
-// let refund run: neither in the agent nor in a delegate.
+// TestNothingWithEffectOnceRunsByAccident runs random scripts in random cases that do not permit
+// refund, neither in the agent nor in a delegate.
 func TestNothingWithEffectOnceRunsByAccident(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
@@ -97,8 +97,7 @@ func TestNothingWithEffectOnceRunsByAccident(t *testing.T) {
 	})
 }
 
-// TestAnUnstubbedCallCanBeMatched finds the error of a case that calls what it does not
-// stub.
+// TestAnUnstubbedCallCanBeMatched matches the error of a case that calls an unstubbed tool.
 func TestAnUnstubbedCallCanBeMatched(t *testing.T) {
 	t.Parallel()
 	err := error(&evals.UnstubbedError{Tool: "refund", Effect: "once"})

@@ -12,12 +12,12 @@ import (
 
 // transcript collects the events of a turn. It is an event.Sink.
 type transcript struct {
-	// waits is signaled when the turn asks for an answer.
+	// waits is signaled when the turn waits for an answer.
 	waits chan struct{}
 
 	mu    sync.Mutex
 	calls []*CallResult
-	// asked are the calls in the order in which the models requested them.
+	// asked are the calls in the order the models requested them.
 	asked     []askedCall
 	byID      map[string]*CallResult
 	delegates []string
@@ -35,7 +35,7 @@ func newTranscript() *transcript {
 	return &transcript{waits: make(chan struct{}, 1), byID: make(map[string]*CallResult)}
 }
 
-// Emit takes an event of the turn or of a delegate.
+// Emit records an event of the turn or of a delegate.
 func (t *transcript) Emit(ev event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,8 +78,8 @@ func (t *transcript) fill(r *TurnResult) {
 	r.Calls, r.Delegates, r.Handoffs, r.Artifacts = t.calls, t.delegates, t.handoffs, t.artifacts
 }
 
-// countBefore returns how many calls of some tools were requested before a call. Rejected calls
-// do not count.
+// countBefore returns how many calls of the selected tools were requested before a call. Rejected
+// calls do not count.
 func (t *transcript) countBefore(call *tools.Call, counts func(tool string) bool) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +94,7 @@ func (t *transcript) countBefore(call *tools.Call, counts func(tool string) bool
 	return n
 }
 
-// noteRun notes that a call reached its tool, with the arguments that an approval may have
+// noteRun records that a call reached its tool, with its arguments, which an approval may have
 // replaced.
 func (t *transcript) noteRun(call *tools.Call) {
 	t.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// defaultUserTurns is how many turns a simulated user begins at most.
+// defaultUserTurns is the default maximum of turns that a simulated user begins.
 const defaultUserTurns = 5
 
 // userDone is written by a simulated user to end the conversation.
@@ -28,7 +28,8 @@ Who you are: %s
 
 Write %s, and nothing else, once you have what you want or the assistant cannot help.`
 
-// askUser has a model write the user's next message; nil at the end of the conversation.
+// askUser lets a model write the user's next message; it returns nil at the end of the
+// conversation.
 func (r *run) askUser(ctx context.Context, u *SimulatedUser) (*Turn, error) {
 	persona := u.Persona
 	if persona == "" {

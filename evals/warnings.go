@@ -13,7 +13,7 @@ func (k *compiler) addWarning(path, format string, args ...any) {
 	k.addError(diag.NoEffect, path, format, args...)
 }
 
-// warnUnused warns of parts of a case that never matter.
+// warnUnused warns of parts of a case that have no effect.
 func (k *compiler) warnUnused(c *Case) {
 	if c.Tenant != "" && c.Overlay == "" {
 		k.addWarning("tenant", "the name of the tenant is not used without an overlay")
@@ -44,8 +44,7 @@ func (k *compiler) warnUnused(c *Case) {
 	}
 }
 
-// warnExpectations warns of expectations that always hold, and of those that exclude each
-// other.
+// warnExpectations warns of expectations that always hold or exclude each other.
 func (k *compiler) warnExpectations(at string, e *Expectations) {
 	empty := []struct {
 		field string
@@ -76,7 +75,7 @@ func (k *compiler) warnExpectations(at string, e *Expectations) {
 	}
 }
 
-// warnContradictions warns of expectations that no turn meets.
+// warnContradictions warns of expectations that no turn can meet.
 func (k *compiler) warnContradictions(at string, e *Expectations) {
 	if last := len(e.Handoffs) - 1; last >= 0 && e.FinalAgent != "" && e.Handoffs[last] != e.FinalAgent {
 		k.addWarning(diag.Join(at, "final_agent"), "it never holds together with handoffs, which end at %s", e.Handoffs[last])
@@ -101,7 +100,7 @@ func (k *compiler) warnContradictions(at string, e *Expectations) {
 	}
 }
 
-// warnText warns of parts of a text that exclude each other or are empty.
+// warnText warns of text expectations that exclude each other or are empty.
 func (k *compiler) warnText(at string, e *TextExpected) {
 	for i, part := range e.Contains {
 		folded := strings.ToLower(part)

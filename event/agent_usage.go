@@ -5,17 +5,17 @@ import "slices"
 // AgentUsage is the usage of one agent with one model in a turn, its delegates not included.
 type AgentUsage struct {
 	Agent string `json:"agent"`
-	// ModelID is the model that answered; empty for agents that run elsewhere or called none.
+	// ModelID is the model that answered; empty for agents that run elsewhere or called no model.
 	ModelID string `json:"model_id,omitempty"`
 	// ToolCalls counts the calls that the agent started. It is unknown for agents that run
 	// elsewhere.
 	ToolCalls int   `json:"tool_calls,omitempty"`
 	Usage     Usage `json:"usage,omitzero"`
-	// Cost is what its model calls cost; nil when no model has a price.
+	// Cost is the cost of the agent's model calls; nil if no model has a price.
 	Cost *Cost `json:"cost,omitempty"`
 }
 
-// Currency returns the currency of the cost, "" without a price.
+// Currency returns the currency of the cost, or "" without a price.
 func (u *AgentUsage) Currency() string {
 	if u.Cost == nil {
 		return ""
@@ -69,7 +69,7 @@ func (l AgentUsages) Since(before AgentUsages) AgentUsages {
 	})
 }
 
-// ToolCalls returns how many calls all agents began.
+// ToolCalls returns the number of calls begun by all agents.
 func (l AgentUsages) ToolCalls() (n int) {
 	for i := range l {
 		n += l[i].ToolCalls

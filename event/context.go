@@ -3,14 +3,13 @@ package event
 // ContextTrimmed reports the messages omitted from a request to fit the model's window. The
 // conversation itself keeps everything.
 type ContextTrimmed struct {
-	// Dropped counts the messages that were left out, Previews the tool results
-	// that were shortened.
+	// Dropped counts the omitted messages, Previews the shortened tool results.
 	Dropped  int `json:"dropped_messages"`
 	Previews int `json:"shortened_results"`
 	// Before and After are the estimated tokens of the request, tools included.
 	Before int `json:"estimated_tokens_before"`
 	After  int `json:"estimated_tokens_after"`
-	// Limit is how many tokens the request may have.
+	// Limit is the maximum number of tokens in the request.
 	Limit int `json:"limit"`
 }
 
@@ -21,14 +20,14 @@ type CompactionOutcome string
 const (
 	// CompactionDone means that a summary replaces the summarised messages.
 	CompactionDone CompactionOutcome = "compacted"
-	// CompactionSkipped is a summary that would not have saved enough.
+	// CompactionSkipped means that a summary would not have saved enough.
 	CompactionSkipped CompactionOutcome = "skipped"
-	// CompactionFailed is a summary that the model did not give.
+	// CompactionFailed means that the model returned no summary.
 	CompactionFailed CompactionOutcome = "failed"
 )
 
-// ContextCompacted reports that the earlier part of the conversation was
-// summarised for the requests to come, or that it was not.
+// ContextCompacted reports that the earlier part of the conversation was summarised for future
+// requests, or that it was not.
 type ContextCompacted struct {
 	Outcome CompactionOutcome `json:"outcome"`
 	// Messages counts the summarised messages.
@@ -38,7 +37,7 @@ type ContextCompacted struct {
 	After  int    `json:"estimated_tokens_after"`
 	Model  string `json:"model,omitempty"`
 	Usage  Usage  `json:"usage"`
-	// Reason is why the outcome is not compacted.
+	// Reason explains why the conversation was not compacted.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -44,8 +44,8 @@ type RunStart struct {
 	AgentID string `json:"agent_id"`
 	// Revision is the number of the revision that the turn resolved in.
 	Revision uint64 `json:"revision,omitempty"`
-	// DelegateTurnID is the id that the turn of a delegate has in logs and spans; it is
-	// not stored as a turn. ParentTurnID and ParentCallID name its caller.
+	// DelegateTurnID identifies the turn of a delegate in logs and spans; it is not stored as a
+	// turn. ParentTurnID and ParentCallID name its caller.
 	DelegateTurnID string `json:"delegate_turn_id,omitempty"`
 	ParentTurnID   string `json:"parent_turn_id,omitempty"`
 	ParentCallID   string `json:"parent_call_id,omitempty"`
@@ -53,8 +53,8 @@ type RunStart struct {
 	Resumed bool `json:"resumed,omitempty"`
 }
 
-// RevisionChanged reports that a turn continues in another revision than before. Both are
-// identified by the hash of their content.
+// RevisionChanged reports that a turn continues in another revision. Both are identified by the
+// hash of their content.
 type RevisionChanged struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -63,7 +63,7 @@ type RevisionChanged struct {
 // Type returns TypeRevisionChanged.
 func (*RevisionChanged) Type() Type { return TypeRevisionChanged }
 
-// RunFinish ends a turn; exactly one does.
+// RunFinish ends a turn; each turn has exactly one.
 type RunFinish struct {
 	Status      Status      `json:"status"`
 	Termination Termination `json:"termination"`
@@ -75,7 +75,7 @@ type RunFinish struct {
 	// Agents breaks Usage and Cost down by agent and model; empty when one agent used one model.
 	Agents AgentUsages `json:"agents,omitempty"`
 	Steps  int         `json:"steps"`
-	// FinishReason is why the last answer ended.
+	// FinishReason is the reason why the last answer ended.
 	FinishReason FinishReason `json:"finish_reason,omitempty"`
 }
 
@@ -92,43 +92,42 @@ type Cost struct {
 	Currency string `json:"currency"`
 }
 
-// Status is the state a turn ends in.
+// Status is the turn's final status.
 type Status string
 
-// The states a turn ends in.
+// The statuses of ended turns.
 const (
-	// StatusSucceeded is a turn that ended by itself or by a stop condition.
+	// StatusSucceeded is a turn that ended naturally or by a stop condition.
 	StatusSucceeded Status = "succeeded"
-	// StatusFailed is a turn that ended by an error or was blocked.
+	// StatusFailed is a turn that failed with an error or was blocked.
 	StatusFailed Status = "failed"
-	// StatusCanceled is a turn that its caller canceled.
+	// StatusCanceled is a turn canceled by its caller.
 	StatusCanceled Status = "canceled"
 	// StatusWaiting is a turn that waits for an interaction.
 	StatusWaiting Status = "waiting"
 )
 
-// Reason is why a turn ended.
+// Reason is the reason why a turn ended.
 type Reason string
 
-// The reasons for which a turn ends.
+// The reasons why a turn ends.
 const (
-	// NaturalEnd is a model that had nothing more to do.
+	// NaturalEnd means that the model had nothing more to do.
 	NaturalEnd Reason = "natural_end"
 	// BehaviorRequested means that a plugin or tool requested the end.
 	BehaviorRequested Reason = "behavior_requested"
-	// Stopped is a stop condition; Code names it.
+	// Stopped means that a stop condition was met; Code names it.
 	Stopped Reason = "stopped"
-	// Canceled is a turn that its caller canceled.
+	// Canceled means that the caller canceled the turn.
 	Canceled Reason = "cancelled"
-	// Blocked is a tool gate that ended the turn; Detail says why.
+	// Blocked means that a tool gate ended the turn; Detail says why.
 	Blocked Reason = "blocked"
-	// Suspended is a tool call that waits for something outside.
+	// Suspended means that a tool call waits for something outside.
 	Suspended Reason = "suspended"
-	// BudgetExceeded is a turn that needed more than its budgets allow: Code says
-	// more of what, as tokens, cost, duration, model_calls, tool_calls or
-	// max_rounds.
+	// BudgetExceeded means that the turn exceeded a budget. Code names it: tokens, cost, duration,
+	// model_calls, tool_calls or max_rounds.
 	BudgetExceeded Reason = "budget_exceeded"
-	// Failed is an error: Code is its class, Detail its text.
+	// Failed means that an error ended the turn: Code is its class, Detail its text.
 	Failed Reason = "error"
 )
 
@@ -139,7 +138,7 @@ type Termination struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Status returns the state that a turn ended by t is in.
+// Status returns the final status of a turn ended by t.
 func (t Termination) Status() Status {
 	switch t.Type {
 	case NaturalEnd, BehaviorRequested, Stopped:
@@ -163,15 +162,15 @@ func (t Termination) CutShort() bool {
 	case "max_rounds", "timeout", "token_budget", "consecutive_errors", "loop_detection":
 		return true
 	default:
-		return false // stop_on_tool and content_match end a turn where it is meant to end
+		return false // stop_on_tool and content_match end a turn at its intended end
 	}
 }
 
-// StepStart opens a step: one model call and the tools it asks for.
+// StepStart opens a step: one model call and the tools it requests.
 type StepStart struct {
 	// Step counts the steps of the turn from 1.
 	Step int `json:"step"`
-	// MessageID is the id that the model's message will have.
+	// MessageID is the id of the model's future message.
 	MessageID string `json:"message_id"`
 }
 
@@ -180,12 +179,12 @@ type StepEnd struct {
 	Step int `json:"step"`
 }
 
-// TextDelta adds to the text of the answer.
+// TextDelta extends the text of the answer.
 type TextDelta struct {
 	Delta string `json:"delta"`
 }
 
-// ReasoningDelta adds to the readable reasoning.
+// ReasoningDelta extends the readable reasoning.
 type ReasoningDelta struct {
 	Delta string `json:"delta"`
 }
@@ -195,13 +194,13 @@ type ReasoningEncrypted struct {
 	Value string `json:"encrypted_value"`
 }
 
-// ToolCallStart reports that the model began to ask for a call.
+// ToolCallStart reports that the model began to request a call.
 type ToolCallStart struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// ToolCallDelta adds to the arguments of a call.
+// ToolCallDelta extends the arguments of a call.
 type ToolCallDelta struct {
 	ID    string `json:"id"`
 	Delta string `json:"args_delta"`
@@ -211,24 +210,24 @@ type ToolCallDelta struct {
 type ToolCallReady struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments is a JSON object, as the model wrote it. Where the model wrote
-	// something that is not JSON, it is encoded as a JSON string of that text.
+	// Arguments is a JSON object, as the model wrote it. Text from the model that is not JSON is
+	// encoded as a JSON string.
 	Arguments json.RawMessage `json:"arguments"`
-	// Repair names how the arguments were repaired: decoded, repeated or cumulative;
-	// empty if they are as the model wrote them.
+	// Repair names how the arguments were repaired: decoded, repeated or cumulative; empty if they
+	// are unchanged.
 	Repair string `json:"repair,omitempty"`
 }
 
 // CallOutcome is how a tool call ended.
 type CallOutcome string
 
-// The ways in which a tool call ends.
+// The outcomes of a tool call.
 const (
 	CallSucceeded CallOutcome = "succeeded"
 	CallFailed    CallOutcome = "failed"
 	CallSuspended CallOutcome = "suspended"
-	// CallIndeterminate is a call that was under way when the runtime stopped:
-	// it may or may not have taken effect, and is not repeated.
+	// CallIndeterminate is a call that was in progress when the runtime stopped: it may or may not
+	// have taken effect, and is not repeated.
 	CallIndeterminate CallOutcome = "indeterminate"
 )
 
@@ -248,8 +247,7 @@ func (r *ToolResult) Text() string {
 	return text
 }
 
-// Content is a piece of a result: text, or an image or file by its bytes or
-// its address.
+// Content is a part of a result: text, or an image or file given by its bytes or address.
 type Content struct {
 	Type      string `json:"type"`
 	Text      string `json:"text,omitempty"`
@@ -266,10 +264,9 @@ type ToolCallDone struct {
 	MessageID string      `json:"message_id"`
 	Outcome   CallOutcome `json:"outcome"`
 	Result    ToolResult  `json:"result"`
-	// DurationMS is how long the tool ran, in milliseconds.
+	// DurationMS is the tool's run time in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
-	// Artifact is the id of the artifact that keeps the whole of a result that
-	// was cut.
+	// Artifact is the id of the artifact that holds the full text of a truncated result.
 	Artifact string `json:"artifact,omitempty"`
 }
 
@@ -283,8 +280,7 @@ type ToolCallStreamDelta struct {
 // InferenceComplete closes a model call.
 type InferenceComplete struct {
 	// Model is the vendor's name of the model that answered, ModelID its id, and Provider its
-	// vendor, or its provider's id if the vendor is unknown. For a pool, they describe the
-	// member.
+	// vendor, or the provider's id if the vendor is unknown. For a pool, they describe the member.
 	Model    string `json:"model"`
 	ModelID  string `json:"model_id,omitempty"`
 	Provider string `json:"provider,omitempty"`
@@ -292,7 +288,7 @@ type InferenceComplete struct {
 	// content_filter.
 	FinishReason FinishReason `json:"finish_reason"`
 	Usage        Usage        `json:"usage"`
-	// DurationMS is how long the answer took, in milliseconds.
+	// DurationMS is the duration of the answer in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
 }
 
@@ -305,7 +301,7 @@ type ActivitySnapshot struct {
 	Content      json.RawMessage `json:"content"`
 }
 
-// StateSnapshot carries the plugins' state that is visible outside.
+// StateSnapshot carries the plugins' externally visible state.
 type StateSnapshot struct {
 	Snapshot map[string]json.RawMessage `json:"snapshot"`
 }

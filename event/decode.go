@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// constructors make the data of each kind of event, to be decoded into.
+// constructors create the data of each kind of event for decoding.
 var constructors = map[Type]func() Data{
 	TypeRunStart:            func() Data { return new(RunStart) },
 	TypeRunFinish:           func() Data { return new(RunFinish) },
@@ -42,7 +42,7 @@ var constructors = map[Type]func() Data{
 // UnknownTypeError reports an event of an unknown kind: a later version wrote it, or it is not an
 // event.
 type UnknownTypeError struct {
-	// Type is the kind that was named; it may be empty.
+	// Type is the unknown kind; it may be empty.
 	Type Type
 }
 
@@ -51,9 +51,8 @@ func (e *UnknownTypeError) Error() string {
 	return fmt.Sprintf("unknown event type %q", string(e.Type))
 }
 
-// Decode reads an event as Event.MarshalJSON writes it. Fields that it does not
-// know are passed over. The error is an *UnknownTypeError for a kind that this
-// package does not have.
+// Decode reads an event written by Event.MarshalJSON. It ignores unknown fields. For a kind that
+// this package does not have, it returns an *UnknownTypeError.
 func Decode(data []byte) (Event, error) {
 	var head header
 	if err := json.Unmarshal(data, &head); err != nil {
@@ -63,8 +62,7 @@ func Decode(data []byte) (Event, error) {
 	return r.Event()
 }
 
-// decodeData decodes the data of an event of a kind. What has no fields may be
-// empty.
+// decodeData decodes the data of an event of a kind. Data without fields may be empty.
 func decodeData(kind Type, encoded json.RawMessage) (Data, error) {
 	construct, ok := constructors[kind]
 	if !ok {

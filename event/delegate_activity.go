@@ -21,12 +21,12 @@ type DelegateActivity struct {
 	ToolCalls int    `json:"tool_calls,omitempty"`
 	Usage     Usage  `json:"usage,omitzero"`
 	Cost      *Cost  `json:"cost,omitempty"`
-	// Detail is the reason of a failure.
+	// Detail is the reason for a failure.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Delegate returns the content of an activity that shows a delegate, and false for
-// other activities.
+// Delegate returns the content of an activity that shows a delegate. ok is false for other
+// activities.
 func (d *ActivitySnapshot) Delegate() (a DelegateActivity, ok bool) {
 	if d.ActivityType != ActivityDelegate || json.Unmarshal(d.Content, &a) != nil {
 		return DelegateActivity{}, false
@@ -53,8 +53,8 @@ func (a *DelegateActivity) String() string {
 	return text
 }
 
-// String writes the amount with at least two decimals, and with two significant digits
-// if it is less than 0.1.
+// String formats the amount with at least two decimals, and with two significant digits if it is
+// less than 0.1.
 func (c *Cost) String() string {
 	digits := 2
 	for at := c.Amount; digits < 12 && at > 0 && at < 0.1; at *= 10 {

@@ -1,5 +1,5 @@
-// Package event holds the events of a turn: what its log records, in order,
-// from run_start to the one terminal event.
+// Package event defines the events of a turn: the records of its log, in order, from run_start to
+// the single terminal event.
 package event
 
 import (
@@ -14,11 +14,11 @@ type Event struct {
 	Seq uint64
 	// Time is when the event happened.
 	Time time.Time
-	// TurnID and SessionID say whose event it is.
+	// TurnID and SessionID identify the event's turn and session.
 	TurnID    string
 	SessionID string
-	// Path lists the ids of the calls that led to the delegate whose event this is,
-	// outermost first; empty for the turn's own events. It is read-only.
+	// Path lists the ids of the calls that led to the delegate that emitted the event, outermost
+	// first; empty for the turn's own events. It is read-only.
 	Path []string
 	// Data is what happened.
 	Data Data
@@ -31,13 +31,13 @@ type Data interface {
 	Type() Type
 }
 
-// Sink receives the events of a turn. Emit is called by one goroutine at a
-// time, in the order of Seq, and must not keep the caller waiting for long.
+// Sink receives the events of a turn. Emit is called by one goroutine at a time, in the order of
+// Seq, and must not block for long.
 type Sink interface {
 	Emit(ev Event)
 }
 
-// SinkFunc is a function that serves as a Sink.
+// SinkFunc is a function that implements Sink.
 type SinkFunc func(ev Event)
 
 // Emit calls f.

@@ -14,7 +14,7 @@ import (
 
 const kindsOfEvents = 30
 
-// all has one event of every kind, and more of those with optional fields.
+// all returns an event of every kind, and more of kinds with optional fields.
 func all() []event.Data {
 	return []event.Data{
 		&event.RunStart{AgentID: "clerk", Revision: 3},
@@ -76,8 +76,8 @@ func all() []event.Data {
 	}
 }
 
-// TestTheJSONOfEvents compares the JSON of all kinds of events with
-// testdata/events.jsonl, which UPDATE_GOLDEN=1 writes anew.
+// TestTheJSONOfEvents compares the JSON of all kinds of events with testdata/events.jsonl, which
+// UPDATE_GOLDEN=1 rewrites.
 func TestTheJSONOfEvents(t *testing.T) {
 	golden := filepath.Join("testdata", "events.jsonl")
 	var got []byte
@@ -190,7 +190,7 @@ func TestOnlyTheFinishIsTerminal(t *testing.T) {
 	}
 }
 
-// A limit cuts a turn short; a condition that names the end of its work does not.
+// A limit cuts a turn short; a condition that marks the work as finished does not.
 func TestWhatCutsATurnShort(t *testing.T) {
 	t.Parallel()
 	for why, want := range map[event.Termination]bool{

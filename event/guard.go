@@ -3,16 +3,15 @@ package event
 // LoopDetected reports that the model repeatedly requested the same tool calls, and that they
 // were not executed.
 type LoopDetected struct {
-	// Count is how many identical batches came in a row.
+	// Count is the number of consecutive identical batches.
 	Count int `json:"consecutive_count"`
 	// HardCutoff is set if the model must now give a final answer without tools.
 	HardCutoff bool `json:"hard_cutoff"`
-	// Tools are the names of the tools in the batch, without repetition.
+	// Tools are the distinct names of the tools in the batch.
 	Tools []string `json:"tools"`
 }
 
-// ToolBudgetExceeded reports that a call was not executed because the tool's
-// budget is used up.
+// ToolBudgetExceeded reports that a call was not executed because the tool's budget is exhausted.
 type ToolBudgetExceeded struct {
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
@@ -21,12 +20,12 @@ type ToolBudgetExceeded struct {
 	Call     int `json:"call_index"`
 }
 
-// ToolCallsOmitted reports that an answer requested more calls than allowed. The excess calls
-// have no other events, and are not part of the conversation; the model is told about them.
+// ToolCallsOmitted reports that an answer requested more calls than allowed. The excess calls have
+// no other events and are not part of the conversation; the model is informed of them.
 type ToolCallsOmitted struct {
-	// Omitted is how many calls were left out.
+	// Omitted is the number of omitted calls.
 	Omitted int `json:"omitted"`
-	// MaxCalls is how many calls one answer may make.
+	// MaxCalls is the maximum number of calls per answer.
 	MaxCalls int `json:"max_calls"`
 	// Message is the text shown to the model.
 	Message string `json:"message"`
@@ -36,7 +35,7 @@ type ToolCallsOmitted struct {
 type Handoff struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Count is how often the conversation has changed hands in this turn.
+	// Count is the number of handoffs so far in this turn.
 	Count int `json:"count"`
 }
 

@@ -19,12 +19,12 @@ type header struct {
 	Path      []string  `json:"path,omitempty"`
 }
 
-// headerSize is how much room the fields of most headers take, in bytes.
+// headerSize is the size of most headers' fields, in bytes.
 const headerSize = 224
 
-// joinBody returns the object of an event: the fields of its header, followed by its data. It
-// encodes the header as json.Marshal would, but without reflection, because it runs for every
-// event and every reader.
+// joinBody returns an event's object: the header fields followed by the event's data. It encodes
+// the header like json.Marshal, but without reflection, because it runs for every event and every
+// reader.
 func (h *header) joinBody(body []byte) (b []byte, err error) {
 	b = make([]byte, 0, headerSize+len(body))
 	b = strconv.AppendUint(append(b, `{"seq":`...), h.Seq, 10)
@@ -67,7 +67,7 @@ func appendString(b []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			quoted, err := json.Marshal(text)
-			if err != nil { // a text always has a form
+			if err != nil { // strings always encode
 				quoted = []byte(`""`)
 			}
 			return append(b, quoted...)
@@ -104,7 +104,7 @@ func withoutHeader(encoded []byte) (json.RawMessage, error) {
 		if len(data) > 1 {
 			data = append(data, ',')
 		}
-		text, _ := name.(string) // the name of a value in an object is always a string
+		text, _ := name.(string) // object keys are always strings
 		data = appendString(data, text)
 		data = append(data, ':')
 		data = append(data, value...)

@@ -2,8 +2,8 @@ package event
 
 import "strings"
 
-// IDMark separates an id from a mark of its owner, where the plain id belongs to somebody else.
-// It never occurs in ids that callers choose.
+// IDMark separates an id from a mark of its owner, if someone else owns the plain id. It never
+// occurs in ids chosen by callers.
 const IDMark = "@"
 
 // ShownID returns an id without the mark.

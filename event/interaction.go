@@ -12,10 +12,10 @@ type InteractionRequest struct {
 	interaction.Request
 }
 
-// RunWaiting reports that a turn does nothing until somebody answers. When the turn resumes, the
-// next event is a RunStart with Resumed set, or a ToolCallResumed.
+// RunWaiting reports that a turn pauses until someone answers. When the turn resumes, the next
+// event is a RunStart with Resumed set, or a ToolCallResumed.
 type RunWaiting struct {
-	// Interactions are the ids of those that have no answer yet.
+	// Interactions are the ids of the unanswered interactions.
 	Interactions []string `json:"interactions"`
 }
 
@@ -24,11 +24,11 @@ type ToolCallResumed struct {
 	TargetID string `json:"target_id"`
 	// Action is resume or cancel.
 	Action string `json:"action"`
-	// Result is the result in the answer.
+	// Result is the result from the answer.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// Resumed returns the event of a call that continues with an answer.
+// Resumed returns the event for a call that continues with an answer.
 func Resumed(answer *interaction.Answer) *ToolCallResumed {
 	return &ToolCallResumed{TargetID: answer.Target, Action: string(answer.Action), Result: answer.Result}
 }

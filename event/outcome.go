@@ -1,19 +1,18 @@
 package event
 
-// FinishReason says why a model's answer ended. Package model has those that the
-// runtime knows.
+// FinishReason is the reason why a model's answer ended. Package model defines the known reasons.
 type FinishReason string
 
 // Outcome is the outcome of a turn. Types that return or store it embed it.
 type Outcome struct {
-	// Agent is the id of the agent that had the conversation at the end, and
-	// Revision the number of the revision that the turn resolved in.
+	// Agent is the id of the agent that held the conversation at the end, and Revision the number
+	// of the revision in which the turn was resolved.
 	Agent    string `json:"agent,omitempty"`
 	Revision uint64 `json:"revision,omitempty"`
-	// Termination says why the turn ended.
+	// Termination is the reason why the turn ended.
 	Termination Termination `json:"termination"`
-	// Response is the text of the last answer, the JSON value alone when the answer
-	// was to have a form; FinishReason is why that answer ended.
+	// Response is the text of the last answer, or only its JSON value if the answer had to match a
+	// schema; FinishReason is why that answer ended.
 	Response     string       `json:"response,omitempty"`
 	FinishReason FinishReason `json:"finish_reason,omitempty"`
 	Steps        int          `json:"steps,omitempty"`
@@ -22,7 +21,7 @@ type Outcome struct {
 	Cost *Cost `json:"cost,omitempty"`
 	// Agents breaks Usage and Cost down by agent and model; empty when one agent used one model.
 	Agents AgentUsages `json:"agents,omitempty"`
-	// SnapshotID is the snapshot that a kept turn left; empty when it left none.
+	// SnapshotID is the snapshot left by a kept turn; empty if it left none.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 }
 

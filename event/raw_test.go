@@ -24,8 +24,7 @@ var foul = map[string]string{
 	"empty":            "",
 }
 
-// withRaw returns a copy of an event's data in which every raw JSON value is raw, and
-// how many there are.
+// withRaw returns a copy of an event's data with every raw JSON value set to raw, and their number.
 func withRaw(data event.Data, raw string) (filled event.Data, values int) {
 	v := reflect.New(reflect.TypeOf(data).Elem())
 	values = fillRaw(v.Elem(), json.RawMessage(raw))
@@ -74,8 +73,8 @@ func TestEveryEventEncodesWhateverItsRawJSONIs(t *testing.T) {
 	}
 }
 
-// survives encodes an event as a log does, decodes it, and encodes it again as the
-// surfaces do, inside of other JSON.
+// survives encodes an event like a log, decodes it, and encodes it again like the surfaces, inside
+// other JSON.
 func survives(data event.Data) error {
 	record, err := event.NewRecord(event.Event{Seq: 1, TurnID: "t", Data: data})
 	if err != nil {

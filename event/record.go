@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Record is an event with encoded data, as a log stores it. Its JSON form is the event's, byte
-// for byte.
+// Record is an event with encoded data, as stored in a log. Its JSON form is the event's, byte for
+// byte.
 type Record struct {
 	Seq       uint64
 	Time      time.Time
@@ -37,7 +37,7 @@ func NewRecord(ev Event) (Record, error) {
 // Terminal reports whether the event ends its turn. The end of a delegate does not.
 func (r *Record) Terminal() bool { return r.Type == TypeRunFinish && len(r.Path) == 0 }
 
-// PathText returns the path as stores keep it: a JSON array, or "" if it is empty.
+// PathText returns the path in stored form: a JSON array, or "" if it is empty.
 func (r *Record) PathText() string {
 	if len(r.Path) == 0 {
 		return ""
@@ -45,8 +45,8 @@ func (r *Record) PathText() string {
 	return string(appendPath(nil, r.Path))
 }
 
-// ParsePath reads what PathText wrote. Any other text becomes the only element, so that
-// the event of a delegate never passes for one of its caller.
+// ParsePath parses the output of PathText. Any other text becomes the only element, so that a
+// delegate's event is never mistaken for its caller's.
 func ParsePath(text string) (path []string) {
 	if text == "" {
 		return nil
@@ -57,7 +57,7 @@ func ParsePath(text string) (path []string) {
 	return path
 }
 
-// MarshalJSON writes the event as Event.MarshalJSON does, with its ids as they are shown.
+// MarshalJSON writes the event like Event.MarshalJSON, with ids in their displayed form.
 func (r Record) MarshalJSON() ([]byte, error) {
 	head := header{r.Seq, r.Time, r.Type, ShownID(r.TurnID), ShownID(r.SessionID), r.Path}
 	return head.joinBody(r.Data)
@@ -78,8 +78,8 @@ func (r *Record) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// Event returns the event with its data decoded. The error is an
-// *UnknownTypeError for a kind that this package does not have.
+// Event returns the event with decoded data. For a kind that this package does not have, it returns
+// an *UnknownTypeError.
 func (r *Record) Event() (Event, error) {
 	data, err := decodeData(r.Type, r.Data)
 	if err != nil {

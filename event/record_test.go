@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// heads are events whose heads are not everyday ones.
+// heads are events with unusual heads.
 func heads() []event.Event {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 	return []event.Event{
@@ -108,8 +108,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// TestEveryKindOfEventCanBeDecoded looks for the kinds in the source, so that
-// none is forgotten.
+// TestEveryKindOfEventCanBeDecoded searches the source for kinds, so that it covers all.
 func TestEveryKindOfEventCanBeDecoded(t *testing.T) {
 	source, err := os.ReadFile("data.go")
 	if err != nil {
@@ -149,8 +148,8 @@ func TestWhatIsNoEventIsNotDecoded(t *testing.T) {
 	}
 }
 
-// FuzzDecode decodes what somebody else wrote: it never panics, and what it
-// accepts comes to the same when it is written and decoded again.
+// FuzzDecode decodes foreign input: it never panics, and accepted input survives encoding and
+// decoding.
 func FuzzDecode(f *testing.F) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "events.jsonl"))
 	if err != nil {
@@ -208,8 +207,7 @@ func BenchmarkRecord(b *testing.B) {
 	})
 }
 
-// Logs without paths were written before delegates were recorded, and those with paths
-// since: both are read.
+// Logs from before delegates were recorded have no paths, and later logs have them: both are read.
 func TestLogsOfEveryVersionAreDecoded(t *testing.T) {
 	for name, want := range map[string][][]string{
 		"log-2026-11-22.jsonl": {nil, nil, nil, nil},

@@ -1,12 +1,12 @@
 package event
 
 // StreamReset retracts the answer shown since the step began, or since the latest
-// inference_complete: it is requested again from the beginning.
+// inference_complete: the answer is requested again from the beginning.
 type StreamReset struct {
 	Reason string `json:"reason"`
 }
 
-// ToolCallCancel takes back a call whose arguments broke off.
+// ToolCallCancel retracts a call whose arguments broke off.
 type ToolCallCancel struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -17,12 +17,12 @@ type ToolCallCancel struct {
 type ModelRetry struct {
 	// Attempt counts the repetitions of the call from 1.
 	Attempt int `json:"attempt"`
-	// Class is the error class of the previous attempt.
+	// Class is the error class of the preceding attempt.
 	Class string `json:"class"`
-	// Plan is how an answer is continued that had begun: continue_text,
-	// keep_tool_calls, drop_tool_call or restart.
+	// Plan is the way to continue a partial answer: continue_text, keep_tool_calls, drop_tool_call
+	// or restart.
 	Plan string `json:"plan,omitempty"`
-	// WaitMS is how long the repetition was put off, in milliseconds.
+	// WaitMS is the delay before the retry, in milliseconds.
 	WaitMS int64 `json:"wait_ms,omitempty"`
 }
 

@@ -3,7 +3,8 @@ package event
 import "encoding/json"
 
 // CustomPatch is a change of the application's own session state. The first patch of a turn, and
-// after each resumption, replaces the whole document; later ones are diffs to apply in order.
+// the first after each resumption, replaces the whole document; later ones are diffs to apply in
+// order.
 type CustomPatch struct {
 	// Patch has the operations add, remove and replace of RFC 6902.
 	Patch []PatchOperation `json:"patch"`
@@ -13,14 +14,14 @@ type CustomPatch struct {
 type PatchOperation struct {
 	// Op is add, remove or replace.
 	Op string `json:"op"`
-	// Path is a JSON Pointer; empty is the whole document.
+	// Path is a JSON Pointer; empty means the whole document.
 	Path string `json:"path"`
-	// Value is what comes there; nil for remove.
+	// Value is the new value; nil for remove.
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// Artifact reports that the turn keeps something that is not part of the
-// conversation. One with a name takes the place of that which had it before.
+// Artifact reports that the turn keeps something that is not part of the conversation. An artifact
+// with a name replaces the previous one of that name.
 type Artifact struct {
 	ID        string `json:"id"`
 	Name      string `json:"name,omitempty"`

@@ -2,10 +2,9 @@ package event
 
 // Usage counts the tokens of one or several requests.
 type Usage struct {
-	// Input counts all tokens of the request, those read from or written to a
-	// cache included.
+	// Input counts all tokens of the request, including those read from or written to a cache.
 	Input int `json:"input_tokens"`
-	// Output counts all tokens of the answer, reasoning included.
+	// Output counts all tokens of the answer, including reasoning.
 	Output int `json:"output_tokens"`
 	// CacheRead counts the input tokens that came from the vendor's cache.
 	CacheRead int `json:"cached_tokens,omitempty"`
@@ -27,8 +26,8 @@ func (u *Usage) Add(other Usage) {
 	u.Reasoning += other.Reasoning
 }
 
-// maxTokens bounds a count of tokens that a vendor reports. No request has nearly
-// as many, and sums of such counts do not overflow.
+// maxTokens limits a token count reported by a vendor. No request comes close, and sums of such
+// counts do not overflow.
 const maxTokens = 1 << 29
 
 // Reconciled returns u with consistent counts: none is negative or absurd, and a sum is at least
@@ -42,7 +41,7 @@ func (u Usage) Reconciled() Usage {
 	return u
 }
 
-// Sub takes other away from u.
+// Sub subtracts other from u.
 func (u *Usage) Sub(other Usage) {
 	u.Input -= other.Input
 	u.Output -= other.Output

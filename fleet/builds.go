@@ -20,45 +20,44 @@ import (
 // maxBuilds limits how many earlier revisions a process keeps built for their turns.
 const maxBuilds = 8
 
-// Builds builds the revisions that turns need, and keeps them. It is safe for concurrent use.
+// Builds builds the revisions that turns need, and caches them. It is safe for concurrent use.
 type Builds struct {
 	*core
 	history *History
 
 	list    buildList
 	tenants tenantCache
-	// recorded is the hash of the revision that Record stored last.
+	// recorded is the hash of the revision last stored by Record.
 	recorded string
-	// declared are the DeclaredHash of what documents were built to, by their hash.
+	// declared maps the hash of a document to the DeclaredHash of its build.
 	declared map[string]string
-	// bases are how overlays of tenants see bases, by hash.
+	// bases are the bases for tenant overlays, by hash.
 	bases map[string]*config.TenantBase
 }
 
-// buildList has revisions that were built again from their documents.
+// buildList holds revisions rebuilt from their documents.
 type buildList struct {
 	mu sync.Mutex
 	// ready are the builds, most recently used last.
 	ready  []*rebuilt
 	closed bool
-	// closing are the goroutines that close what nobody uses any more.
+	// closing tracks the goroutines that close unused builds.
 	closing sync.WaitGroup
 }
 
-// rebuilt is one revision that was built again.
+// rebuilt is one rebuilt revision.
 type rebuilt struct {
-	// build is the hash of the revision that it is to be, or service.PublishedBuild of the
-	// document that it is to be made of.
+	// build is the hash of the expected revision, or service.PublishedBuild of the document to
+	// build it from.
 	build string
-	// rev is nil while it is made, for which ready is not closed yet, and if err says
-	// why it cannot be made.
+	// rev is nil until ready is closed, and also afterwards if err says why the build failed.
 	ready chan struct{}
 	rev   *registry.Revision
 	err   error
-	// shared is set for a revision that the runtime has, or had, as the current one.
+	// shared is set for a revision that is or was the runtime's current one.
 	shared bool
-	// missing are the components that came from the program and no longer exist, except those
-	// that the runtime's current revision lacks as well.
+	// missing are the components that came from the program and no longer exist, except those that
+	// the runtime's current revision lacks too.
 	missing components
 
 	mu sync.Mutex
@@ -66,7 +65,7 @@ type rebuilt struct {
 	judged map[string]error
 }
 
-// Acquire returns the revision that a turn of an agent began in.
+// Acquire returns the revision in which an agent's turn began.
 func (f *Builds) Acquire(ctx context.Context, hash, agentID string) (*registry.Revision, error) {
 	r, err := f.rebuild(ctx, hash)
 	if err != nil {
@@ -77,13 +76,13 @@ func (f *Builds) Acquire(ctx context.Context, hash, agentID string) (*registry.R
 			return nil, err
 		}
 	}
-	if !r.rev.Retain() { // it was dropped in between
+	if !r.rev.Retain() { // dropped in the meantime
 		return f.Acquire(ctx, hash, agentID)
 	}
 	return r.rev, nil
 }
 
-// rebuild returns a build, which is made if it is not ready yet.
+// rebuild returns a build, building it if necessary.
 func (f *Builds) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
 	list := &f.list
 	list.mu.Lock()
@@ -111,11 +110,11 @@ func (f *Builds) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
 	close(r.ready)
 	list.mu.Lock()
 	defer list.mu.Unlock()
-	if err != nil { // the next attempt may succeed, so the failure is not kept
+	if err != nil { // the next attempt may succeed, so do not cache the failure
 		list.dropBuild(r)
 		return nil, err
 	}
-	if !r.shared { // by the list, until it is dropped
+	if !r.shared { // held by the list until dropped
 		r.rev.Retain()
 		r.rev.EndAfterUsers(func() { list.closing.Go(end) })
 	}
@@ -135,7 +134,7 @@ func (f *Builds) rebuild(ctx context.Context, hash string) (*rebuilt, error) {
 	return r, nil
 }
 
-// isReady reports whether the revision was made.
+// isReady reports whether the build succeeded.
 func (r *rebuilt) isReady() bool {
 	select {
 	case <-r.ready:
@@ -248,7 +247,7 @@ func (r *rebuilt) checkAgents(ctx context.Context, agentID string) error {
 			}
 		}
 		for _, next := range append(slices.Clone(e.Agent.Delegates), e.Agent.Handoffs...) {
-			_, known := r.rev.Set().Agent(next) // one of a peer that did not answer is not
+			_, known := r.rev.Set().Agent(next) // agents of an unanswering peer are unknown
 			if known && !seen[next] {
 				seen[next] = true
 				queue = append(queue, next)
@@ -258,7 +257,7 @@ func (r *rebuilt) checkAgents(ctx context.Context, agentID string) error {
 	return nil
 }
 
-// describeMissing names the plugins and providers that are gone.
+// describeMissing names the missing plugins and providers.
 func (r *rebuilt) describeMissing() string {
 	var list []string
 	for _, id := range r.missing.Plugins {
@@ -273,8 +272,8 @@ func (r *rebuilt) describeMissing() string {
 	return "; the program does not have any more: " + strings.Join(list, ", ")
 }
 
-// Close closes the revisions that were built again, as soon as nobody uses them, and
-// waits for that. It is called when no turn runs any more.
+// Close closes the rebuilt revisions as soon as they are unused, and waits for it. Call it when no
+// turn is running.
 func (f *Fleet) Close() {
 	list := &f.list
 	list.mu.Lock()

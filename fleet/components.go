@@ -17,7 +17,7 @@ type components struct {
 	Providers []string `json:"providers,omitempty"`
 }
 
-// componentsOf returns what of a set no document declares.
+// componentsOf returns the components of a set that no document declares.
 func componentsOf(set *registry.Set) components {
 	var c components
 	for id := range set.Tools.All() {
@@ -46,7 +46,7 @@ func encodeComponents(set *registry.Set) ([]byte, error) {
 	return json.Marshal(c)
 }
 
-// missingFrom returns which of the components a set does not have.
+// missingFrom returns the components that a set lacks.
 func (c *components) missingFrom(set *registry.Set) components {
 	return components{
 		Tools:     slices.DeleteFunc(slices.Clone(c.Tools), func(id string) bool { _, ok := set.Tools.Get(id); return ok }),
@@ -55,8 +55,8 @@ func (c *components) missingFrom(set *registry.Set) components {
 	}
 }
 
-// goneTool replaces a program's tool that existed when a turn started. An agent that sees it
-// cannot continue.
+// goneTool replaces a program's tool that existed when a turn began. An agent that sees it cannot
+// continue.
 type goneTool struct{}
 
 // Descriptor describes nothing.

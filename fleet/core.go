@@ -13,9 +13,9 @@ import (
 // core is shared by the parts of a fleet.
 type core struct {
 	settings Settings
-	// news has room for one: the follower looks for all there are.
+	// news holds one signal, on which the follower processes all news.
 	news chan struct{}
-	// validations admits what proves overlays for callers.
+	// validations limits the overlay checks that run for callers.
 	validations *validations
 
 	mu      sync.Mutex

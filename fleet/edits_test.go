@@ -19,11 +19,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPropertyWhatIsPublishedIsWhatTheDocumentDeclares publishes random documents, some of
-// them patched, random changes of single entries, and rollbacks. After each, what the
-// process runs must equal what a process comes to that starts with nothing but the merged
-// document: in its hashes, in what the dry run reports and where, and in the plan of every agent. A
-// change that is refused must change nothing.
+// TestPropertyWhatIsPublishedIsWhatTheDocumentDeclares publishes random documents, some with
+// patches, random changes of single entries, and rollbacks. After each, the running state must
+// equal the state of a process that starts with only the merged document: in its hashes, in the dry
+// run's findings and their positions, and in the plan of every agent. A rejected change must change
+// nothing.
 func TestPropertyWhatIsPublishedIsWhatTheDocumentDeclares(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -47,13 +47,13 @@ type publisher struct {
 	test    *testing.T
 	process *process
 	program *program
-	// published are the documents that were published, as they were made here, and hashes
-	// those of their revisions.
+	// published are the published documents in the form created here, and hashes the hashes of
+	// their revisions.
 	published [][]byte
 	hashes    []string
 }
 
-// publishFiles publishes random files, the later of which patches the first.
+// publishFiles publishes random files, in which later files patch the first.
 func (e *publisher) publishFiles() {
 	sources := []config.Source{{Name: "base.json", Data: e.drawDocument()}}
 	if rapid.Bool().Draw(e.T, "patched") {
@@ -73,7 +73,7 @@ func (e *publisher) publishFiles() {
 	})
 }
 
-// publishEntry changes one entry of what is current, or removes it.
+// publishEntry changes or removes one entry of the current document.
 func (e *publisher) publishEntry() {
 	change := fleet.EntryChange{Registry: "agents", ID: e.drawAgentID("changed agent")}
 	if rapid.Bool().Draw(e.T, "a model") {
@@ -96,7 +96,7 @@ func (e *publisher) publishEntry() {
 	})
 }
 
-// publishPatch changes one patch of what is current, or removes it.
+// publishPatch changes or removes one patch of the current document.
 func (e *publisher) publishPatch() {
 	change := fleet.PatchChange{Registry: "agents", ID: e.drawAgentID("patched agent")}
 	switch rapid.IntRange(0, 4).Draw(e.T, "kind of patch") {
@@ -120,7 +120,7 @@ func (e *publisher) publishPatch() {
 	})
 }
 
-// rollBack publishes what was published before.
+// rollBack publishes an earlier document.
 func (e *publisher) rollBack() {
 	at := rapid.IntRange(0, len(e.hashes)-1).Draw(e.T, "earlier")
 	e.publish(e.published[at], func(c *fleet.Change) (*fleet.Published, error) {
@@ -128,8 +128,8 @@ func (e *publisher) rollBack() {
 	})
 }
 
-// publish makes a change that comes to a document, and compares what the process runs
-// then with what the document declares.
+// publish makes a change that results in a document and compares the running state with the
+// document.
 func (e *publisher) publish(document []byte, do func(*fleet.Change) (*fleet.Published, error)) {
 	before, described := e.process.fleet.Running(), describe(e.process.runtime.Revision())
 	change := fleet.Change{Expected: before.Hash, Author: "ann", DryRun: true}
@@ -161,8 +161,7 @@ func (e *publisher) publish(document []byte, do func(*fleet.Change) (*fleet.Publ
 	e.compareFindings(out.Findings)
 }
 
-// compareFindings compares what was found with what a check of the whole document finds,
-// places included.
+// compareFindings compares the findings, positions included, with a check of the whole document.
 func (e *publisher) compareFindings(got diag.List) {
 	current, err := e.process.fleet.Current(e.test.Context())
 	if err != nil {
@@ -181,7 +180,7 @@ func (e *publisher) compareFindings(got diag.List) {
 	}
 }
 
-// compare compares what the process runs with what a document declares.
+// compare compares the running state with a document.
 func (e *publisher) compare(document []byte) {
 	e.published = append(e.published, document)
 	e.hashes = append(e.hashes, e.process.fleet.Running().Hash)
@@ -211,8 +210,8 @@ func (e *publisher) compare(document []byte) {
 	e.compareMerged(canonical)
 }
 
-// compareMerged compares what the process runs with what a document comes to whose patches
-// are merged into its entries: only the hash of the document may differ.
+// compareMerged compares the running state with the state for a document whose patches are merged
+// into its entries: only the document hash may differ.
 func (e *publisher) compareMerged(document []byte) {
 	file, found := config.Parse([]config.Source{{Name: "document", Data: mergedDocument(e.T, document)}}, e.program.options())
 	if found.HasErrors() {
@@ -226,7 +225,7 @@ func (e *publisher) compareMerged(document []byte) {
 	const hashes = 2
 	said := func(rev *registry.Revision) []string {
 		lines := describe(rev)[hashes:]
-		for i := range lines { // a list that is empty excludes what one that is absent does
+		for i := range lines { // an empty list excludes the same as an absent list
 			lines[i] = strings.ReplaceAll(lines[i], `,"excluded_tools":[]`, "")
 		}
 		return lines
@@ -236,8 +235,8 @@ func (e *publisher) compareMerged(document []byte) {
 	}
 }
 
-// describe writes what can be seen of a revision: its hashes, what the dry run found, and
-// the plans of its agents.
+// describe lists the observable properties of a revision: its hashes, the findings of the dry run,
+// and its agents' plans.
 func describe(rev *registry.Revision) []string {
 	out := []string{rev.Hash(), rev.Set().Document}
 	for _, d := range rev.Diagnostics() {
@@ -268,7 +267,7 @@ func encode(t *rapid.T, v any) json.RawMessage {
 	return data
 }
 
-// editDocument puts an entry into a document, in its place or at the end, or removes it.
+// editDocument replaces an entry of a document, appends it at the end, or removes it.
 func editDocument(t *rapid.T, document []byte, registry, id string, value json.RawMessage) []byte {
 	var decoded map[string]json.RawMessage
 	if err := json.Unmarshal(document, &decoded); err != nil {
@@ -336,7 +335,7 @@ func (e *publisher) drawAgent() fields {
 	return a
 }
 
-// drawDocument draws a document that may lack what it refers to.
+// drawDocument draws a document that may have dangling references.
 func (e *publisher) drawDocument() []byte {
 	models, agents := fields{"m": e.drawModel()}, fields{}
 	if rapid.Bool().Draw(e.T, "a second model") {
@@ -352,7 +351,7 @@ func (e *publisher) drawDocument() []byte {
 	return encode(e.T, fields{"version": 1, "providers": fields{"p": fields{"type": "fake"}}, "models": models, "agents": agents})
 }
 
-// drawPatch draws a patch of agents that a document may have.
+// drawPatch draws an agent patch that a document may contain.
 func (e *publisher) drawPatch() []byte {
 	agents := fields{}
 	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "clerk"}), 1, 2, rapid.ID[string]).Draw(e.T, "patched agents") {

@@ -13,15 +13,14 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Registries are the parts of a document whose entries can be read and changed one by
-// one.
+// Registries are the parts of a document whose entries can be read and changed individually.
 var Registries = []string{"agents", "models", "model_pools", "tools", "providers", "plugins", "agent_providers", "workflows"}
 
 // ErrNotStored reports that the store does not have the revision that the process runs,
 // because its files contain secrets.
 var ErrNotStored = errors.New("the configuration is not in the store: its files contain secrets, or none was published")
 
-// NotFoundError reports an entry, or a revision, that does not exist.
+// NotFoundError reports that an entry or revision does not exist.
 type NotFoundError struct {
 	// Kind is the registry of the entry, or "revision".
 	Kind, ID string
@@ -33,11 +32,11 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e
 // InUseError reports an entry that cannot be removed because others refer to it.
 type InUseError struct {
 	Kind, ID string
-	// UsedBy are the places of the references.
+	// UsedBy lists the places of the references.
 	UsedBy []string
 }
 
-// Error names the first of them.
+// Error names the first reference.
 func (e *InUseError) Error() string {
 	text := fmt.Sprintf("%s %q is in use by %s", e.Kind, e.ID, e.UsedBy[0])
 	if n := len(e.UsedBy) - 1; n > 0 {
@@ -52,11 +51,11 @@ type Editor struct {
 	history   *History
 	publisher *Publisher
 
-	// viewed is the document that was looked at last.
+	// viewed is the most recently viewed document.
 	viewed *view
 }
 
-// view is a document with its entries found, for lists.
+// view is a document with indexed entries, for lists.
 type view struct {
 	revision *store.Revision
 	// document is the revision's document without secrets.
@@ -66,8 +65,8 @@ type view struct {
 	entries map[string][]Entry
 }
 
-// Current returns the revision that the process runs, with its document. The error is
-// ErrNotStored if the store does not have it.
+// Current returns the revision that the process runs, with its document. It returns ErrNotStored if
+// the store does not have it.
 func (f *Editor) Current(ctx context.Context) (*Revision, error) {
 	v, err := f.currentView(ctx)
 	if err != nil {
@@ -76,7 +75,7 @@ func (f *Editor) Current(ctx context.Context) (*Revision, error) {
 	return v.revision, nil
 }
 
-// currentView returns the document that the process runs. It is read once per revision.
+// currentView returns the document that the process runs. It reads the document once per revision.
 func (f *Editor) currentView(ctx context.Context) (*view, error) {
 	running := f.Running()
 	if running.Hash == "" {
@@ -102,15 +101,15 @@ func (f *Editor) currentView(ctx context.Context) (*view, error) {
 	return v, nil
 }
 
-// Entry is an entry of a registry, as the document has it.
+// Entry is an entry of a registry, as in the document.
 type Entry struct {
 	config.DocumentEntry
 
-	// IsPatched is set if the document has a patch of the entry as well.
+	// IsPatched is set if the document also has a patch of the entry.
 	IsPatched bool
 }
 
-// list returns the entries of a registry, which are not to be changed.
+// list returns the entries of a registry. The caller must not modify them.
 func (v *view) list(registry string) ([]Entry, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -140,8 +139,8 @@ func (v *view) list(registry string) ([]Entry, error) {
 	return list, nil
 }
 
-// Entries returns the entries of a registry of the revision that the process runs, in
-// their order, and that revision. The list is not to be changed.
+// Entries returns the entries of a registry in the revision that the process runs, in order, and
+// that revision. The caller must not modify the list.
 func (f *Editor) Entries(ctx context.Context, registry string) ([]Entry, *Revision, error) {
 	v, err := f.currentView(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func (f *Editor) Entries(ctx context.Context, registry string) ([]Entry, *Revisi
 	return list, v.revision, err
 }
 
-// Entry returns one of them. The error is a *NotFoundError for an unknown id.
+// Entry returns one entry. It returns a *NotFoundError for an unknown id.
 func (f *Editor) Entry(ctx context.Context, registry, id string) (Entry, *Revision, error) {
 	list, revision, err := f.Entries(ctx, registry)
 	if err != nil {
@@ -169,7 +168,7 @@ type EntryChange struct {
 	Registry, ID string
 	// Value is the new entry as a JSON object; nil removes it.
 	Value json.RawMessage
-	// Change is how it is published; its Document is not used.
+	// Change describes how to publish the entry; its Document is not used.
 	Change
 }
 
@@ -196,8 +195,8 @@ func (f *Editor) PublishEntry(ctx context.Context, e *EntryChange) (*Published, 
 	return out, err
 }
 
-// expectedRevision returns the revision that a change is based on. For an unknown revision the
-// error is a conflict.
+// expectedRevision returns the revision that a change is based on. It returns a conflict for an
+// unknown revision.
 func (f *Editor) expectedRevision(ctx context.Context, hash string) (*Revision, error) {
 	if v, err := f.currentView(ctx); err == nil && v.revision.Hash == hash {
 		return v.revision, nil

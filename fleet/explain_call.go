@@ -10,24 +10,24 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
-// CallCheck describes what would happen to a call of a tool.
+// CallCheck describes what would happen to a tool call.
 type CallCheck struct {
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
 	// Decision is allow, ask, deny, terminate or unavailable.
 	Decision string `json:"decision"`
-	// Rule decides, and Path locates it; empty if no rule applies. Conditions are why a rule
-	// about arguments applies.
+	// Rule decides, and Path locates it; both are empty if no rule applies. Conditions explain why
+	// a rule about arguments applies.
 	Rule       string   `json:"rule,omitempty"`
 	Path       string   `json:"path,omitempty"`
 	Conditions []string `json:"conditions,omitempty"`
-	// Problem is how the arguments violate the schema of the tool.
+	// Problem describes how the arguments violate the tool's schema.
 	Problem string `json:"arguments_problem,omitempty"`
-	// Undecided are plugins that decide only when the call is made.
+	// Undecided are plugins that decide only when the call happens.
 	Undecided []string `json:"undecided_plugins,omitempty"`
 }
 
-// ExplainCall describes what would happen to a call of an agent in the running revision: a CallCheck
+// ExplainCall describes what would happen to an agent's call in the running revision: a CallCheck
 // as JSON, without the values of variables. It returns a *NotFoundError for unknown agents, and an
 // *InvalidError for agents that do not resolve or run elsewhere.
 func (h *History) ExplainCall(ctx context.Context, agentID, tool string, arguments json.RawMessage) (json.RawMessage, error) {
@@ -36,7 +36,7 @@ func (h *History) ExplainCall(ctx context.Context, agentID, tool string, argumen
 	return h.checkCall(ctx, rev, agentID, tool, arguments)
 }
 
-// ExplainCall describes what would happen to a call for the tenant, as Fleet.ExplainCall does.
+// ExplainCall describes what would happen to a call for the tenant, like Fleet.ExplainCall.
 func (t *Tenant) ExplainCall(ctx context.Context, agentID, tool string, arguments json.RawMessage) (json.RawMessage, error) {
 	rev, err := t.fleet.AcquireTenant(ctx, t.name)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package fleet keeps the revisions of a configuration in the store, so that they
-// outlive a process and all replicas run the same one. It publishes documents, follows
-// what others publish, and builds the revisions again that turns began in.
+// Package fleet keeps the revisions of a configuration in the store, so that they outlive a process
+// and all replicas run the same one. It publishes documents, follows other publishers, and rebuilds
+// the revisions in which turns began.
 package fleet
 
 import (
@@ -27,14 +27,13 @@ const NotifyID = "revisions"
 type Settings struct {
 	Store   store.Revisions
 	Runtime *runtime.AgentRuntime
-	// NewBuilder returns a builder that knows what comes from the program.
+	// NewBuilder returns a builder with the program's own components.
 	NewBuilder func() *builder.AgentRuntimeBuilder
-	// Learn asks servers for their tools, and peers for their agents.
+	// Learn queries servers for their tools and peers for their agents.
 	Learn func(context.Context, *builder.AgentRuntimeBuilder)
-	// Variables returns the variables that a tenant has set, for listing the tools of servers;
-	// nil for none.
+	// Variables returns a tenant's variables for listing the tools of servers; nil for none.
 	Variables func(tenant string) tools.TenantSource
-	// Config is how documents are read, and Dir where their relative paths start.
+	// Config is the options for reading documents, and Dir the base of their relative paths.
 	Config config.Options
 	Dir    string
 	// FromStore is set if the documents in the store define the runtime, rather than the files of
@@ -43,10 +42,10 @@ type Settings struct {
 	// Notify notifies other processes of a new revision. Changed notifies this process that the
 	// base or a tenant may have a new revision; it must not block.
 	Notify, Changed func()
-	// MeterProvider takes which revision the process runs; nil measures nothing.
+	// MeterProvider records the revision that the process runs; nil disables metrics.
 	MeterProvider metric.MeterProvider
-	// TenantCache is how many tenants a process keeps ready if tenants.cache of the
-	// configuration does not say; 0 is DefaultTenantCache.
+	// TenantCache is the number of tenants cached by a process unless tenants.cache of the
+	// configuration sets it; 0 means DefaultTenantCache.
 	TenantCache int
 	Logger      *zap.Logger
 	Clock       func() time.Time
@@ -66,18 +65,18 @@ type Fleet struct {
 	*Publisher
 }
 
-// Running describes which revision a process runs.
+// Running describes the revision that a process runs.
 type Running struct {
 	// Number and Hash identify the revision; zero if it is not in the store.
 	Number uint64
 	Hash   string
-	// Wanted is the hash of the revision that is current in the store, if it differs,
-	// and Problem why this process does not run it.
+	// Wanted is the hash of the store's current revision if it differs, and Problem the reason why
+	// this process does not run it.
 	Wanted  string
 	Problem string
 }
 
-// New returns a fleet. It does nothing by itself. The error is one of the meters.
+// New returns a fleet. It starts nothing. An error comes from the meters.
 func New(s Settings) (*Fleet, error) {
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
@@ -107,7 +106,7 @@ func New(s Settings) (*Fleet, error) {
 	return f, f.measure(s.MeterProvider)
 }
 
-// Running returns which revision the process runs.
+// Running returns the revision that the process runs.
 func (c *core) Running() Running {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +116,7 @@ func (c *core) Running() Running {
 // FromStore reports whether the documents in the store define the runtime.
 func (c *core) FromStore() bool { return c.settings.FromStore }
 
-// Start synchronizes the store and the runtime, which was built from the file. If the store
+// Start synchronizes the store with the runtime, which was built from the file. If the store
 // decides, the runtime gets the store's current revision, or an empty store gets the file's
 // document. Otherwise the store records the file's declarations.
 func (f *Follower) Start(ctx context.Context, file *config.File) error {
@@ -152,7 +151,7 @@ func (f *Follower) ReportIgnored(file *config.File) bool {
 	return true
 }
 
-// fileAuthor is who publishes what files declare.
+// fileAuthor is the author of revisions declared by files.
 const fileAuthor = "file"
 
 // RecordFile stores the declarations of files as the current revision, so that turns can resume
@@ -248,7 +247,7 @@ func (c *core) buildFrom(ctx context.Context, source config.Source) (*built, err
 // buildEdit builds a document by applying its changes to the current revision; it returns nil if
 // that is impossible. The caller closes the builder, or passes the result to a runtime.
 func (p *Publisher) buildEdit(current *registry.Revision, document []byte) *built {
-	if p.editable == nil || p.editable != current { // a program, or the server of a tool, has changed it
+	if p.editable == nil || p.editable != current { // changed by a program or a tool server
 		return nil
 	}
 	p.mu.Lock()
@@ -261,7 +260,7 @@ func (p *Publisher) buildEdit(current *registry.Revision, document []byte) *buil
 	return &built{file: edit.File, builder: builder.NewEdit(current, edit)}
 }
 
-// Record stores which document a revision of the runtime was made of, so that turns that
+// Record stores the document from which a revision of the runtime was built, so that turns that
 // begin in it find it.
 func (f *Builds) Record(ctx context.Context, rev *registry.Revision) error {
 	build := rev.Hash()

@@ -47,15 +47,15 @@ func (p *Publisher) tellFollower() {
 	}
 }
 
-// Follow gives the runtime the revisions that other processes publish, until ctx ends.
-// Where files decide it does nothing.
+// Follow gives the runtime the revisions that other processes publish, until ctx ends. If files
+// decide, it does nothing.
 func (f *Follower) Follow(ctx context.Context) {
 	if !f.settings.FromStore {
 		return
 	}
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var failed string // the hash of what could not be built
+	var failed string // the hash of the failed build
 	var again time.Time
 	for {
 		select {
@@ -119,7 +119,7 @@ func (p *Publisher) adopt(ctx context.Context, r *store.Revision) error {
 	return err
 }
 
-// fallBehind notes that the process does not run the current revision.
+// fallBehind records that the process does not run the current revision.
 func (c *core) fallBehind(wanted *store.Revision, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

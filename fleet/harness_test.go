@@ -31,8 +31,7 @@ type fakeProvider struct {
 	Key string `json:"key,omitempty" secret:"true" doc:"A key."`
 }
 
-// process is one process with a store: what it knows comes from a configuration, and
-// from the program.
+// process is a process with a store: its content comes from a configuration and from the program.
 type process struct {
 	t       testing.TB
 	exec    *turntest.Answerer
@@ -42,23 +41,23 @@ type process struct {
 	service *service.Service
 }
 
-// program is what a process is made of besides its configuration.
+// program is the definition of a process besides its configuration.
 type program struct {
 	store store.Store
-	// fromStore lets the store decide.
+	// fromStore makes the store authoritative.
 	fromStore bool
-	// risky is set if the program has the tool of that name.
+	// risky is set if the program has the tool risky.
 	risky  bool
 	notify func()
-	// tenantCache is how many tenants the process keeps ready; 0 is the default.
+	// tenantCache is the number of tenants that the process keeps ready; 0 means the default.
 	tenantCache int
 	gone        service.GonePolicy
-	// tools are the kinds of tools that the process knows, and dir is its directory.
+	// tools are the kinds of tools known to the process, and dir is its directory.
 	tools []tools.Kind
 	dir   string
-	// agentProviders are the kinds of agent providers that the process knows.
+	// agentProviders are the kinds of agent providers known to the process.
 	agentProviders []backend.AgentProviderKind
-	// env are the variables of the process.
+	// env are the environment variables of the process.
 	env  map[string]string
 	exec *turntest.Answerer
 	// logger may be nil.
@@ -97,7 +96,7 @@ func (p *program) newBuilder() *builder.AgentRuntimeBuilder {
 	return b
 }
 
-// start starts a process, which ends with the test at the latest.
+// start starts a process, which stops at the latest when the test ends.
 func (p *program) start(t testing.TB, text string) *process {
 	t.Helper()
 	file, found := config.Parse([]config.Source{{Name: "config.yaml", Data: []byte(text)}}, p.options())
@@ -136,7 +135,7 @@ func (p *process) stop() {
 	_ = p.runtime.Close()
 }
 
-// follow lets the process follow what others publish, until the test ends.
+// follow makes the process follow other publications until the test ends.
 func (p *process) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var following sync.WaitGroup
@@ -162,7 +161,7 @@ func (p *process) wait(agent string) (turnID string) {
 	return made.ID
 }
 
-// approve answers what a turn waits for, and returns the turn as it ends.
+// approve approves a turn's request and returns the ended turn.
 func (p *process) approve(turnID string) *service.Turn {
 	p.t.Helper()
 	if _, err := p.service.AnswerInteraction(p.t.Context(), alice, turnID, turntest.Yes("may_a")); err != nil {
@@ -177,7 +176,7 @@ func (p *process) approve(turnID string) *service.Turn {
 	return turn
 }
 
-// until asks again until something holds.
+// until polls until a condition holds.
 func (p *process) until(what string, holds func() bool) {
 	p.t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)

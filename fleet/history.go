@@ -20,9 +20,9 @@ import (
 type (
 	// Revision is one publication of a document.
 	Revision = store.Revision
-	// ConflictError reports that another revision is current than was expected.
+	// ConflictError reports that the current revision is not the expected one.
 	ConflictError = store.RevisionConflictError
-	// Attempt records that somebody wanted to publish.
+	// Attempt records an attempt to publish.
 	Attempt = store.RevisionAttempt
 	// Page selects a part of a list.
 	Page = store.Page
@@ -36,7 +36,7 @@ type (
 // concurrent use.
 type History struct{ *core }
 
-// Revisions returns a page of revisions, the newest first, without their documents.
+// Revisions returns a page of revisions, newest first, without their documents.
 func (h *History) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
 	return h.settings.Store.Revisions(ctx, store.RevisionQuery{Page: page})
 }
@@ -46,8 +46,8 @@ func (h *History) Attempts(ctx context.Context, page Page) (AttemptPage, error) 
 	return h.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Page: page})
 }
 
-// Revision returns the latest revision with a hash. The error is a *NotFoundError for
-// an unknown one.
+// Revision returns the latest revision with a hash. It returns a *NotFoundError for an unknown
+// hash.
 func (h *History) Revision(ctx context.Context, hash string) (*Revision, error) {
 	r, err := h.settings.Store.Revision(ctx, "", hash)
 	if errors.Is(err, store.ErrNotFound) {
@@ -56,8 +56,8 @@ func (h *History) Revision(ctx context.Context, hash string) (*Revision, error) 
 	return r, err
 }
 
-// MaskDocument returns a document as it may be shown: values of fields that hold secrets,
-// which earlier versions of the runtime stored, are masked.
+// MaskDocument returns a document for display: it masks values of secret fields, which earlier
+// runtime versions stored.
 func (c *core) MaskDocument(document []byte) json.RawMessage {
 	return config.MaskDocument(document, c.settings.Config)
 }
@@ -92,7 +92,7 @@ func (h *History) Diff(ctx context.Context, from, to string) (report *resolve.Di
 	return report, report.AddEntries(documents[0], documents[1])
 }
 
-// Rollback publishes the document of an earlier revision once more.
+// Rollback publishes the document of an earlier revision again.
 func (p *Publisher) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
 	r, err := p.history.Revision(ctx, hash)
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *Publisher) Rollback(ctx context.Context, hash string, c *Change) (*Publ
 	return p.Publish(ctx, &change)
 }
 
-// rollbackTo returns the change that publishes r again, with a default note.
+// rollbackTo returns the change that republishes r, with a default note.
 func rollbackTo(r *store.Revision, c *Change) Change {
 	change := *c
 	change.Document = r.Document
@@ -142,17 +142,17 @@ func (h *History) Explain(ctx context.Context, agentID string) (json.RawMessage,
 	return h.explain(ctx, rev, agentID, h.currentFile().DocumentDecisions(agentID, ""), h.placesOf)
 }
 
-// explanation describes how an agent resolves, and the origin of its fields.
+// explanation describes how an agent resolves and where its fields come from.
 type explanation struct {
 	*resolve.Summary
 
 	Decisions []config.Decision `json:"decisions,omitempty"`
-	// Places are where paths of the configuration are written in its files. They are
-	// absent where the store decides.
+	// Places maps configuration paths to their locations in the files. It is absent if the store
+	// decides.
 	Places map[string]string `json:"places,omitempty"`
 }
 
-// placesOf returns where the agent of a summary and the rules about its tools are written.
+// placesOf returns the locations of a summary's agent and of the rules about its tools.
 func (h *History) placesOf(s *resolve.Summary) map[string]string {
 	if h.settings.FromStore || s.Path == "" {
 		return nil
@@ -189,7 +189,7 @@ func (c *core) explain(ctx context.Context, rev *registry.Revision, agentID stri
 	return redactJSON(explanation{summary, decisions, placesOf(summary)}, c.redactors())
 }
 
-// redactJSON returns a value as JSON, with the texts in it redacted.
+// redactJSON returns a value as JSON with its texts redacted.
 func redactJSON(v any, redact func(string) string) (json.RawMessage, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -221,8 +221,8 @@ func redactTexts(v any, redact func(string) string) any {
 	return v
 }
 
-// placeFindings sets the document's name in diagnostics and points each one at the declaration
-// or patch that decided. It changes the list.
+// placeFindings sets the document's name in diagnostics and points each one at the declaration or
+// patch that decided. It modifies the list.
 func (c *core) placeFindings(file *config.File, list diag.List) diag.List {
 	nameDocument := func(span *diag.Span) {
 		if span.File == c.documentName() {

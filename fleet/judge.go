@@ -18,7 +18,7 @@ import (
 
 type toolKind = tools.Kind
 
-// judgeOverlay reports what agents of a tenant may do although the base does not allow it.
+// judgeOverlay reports what a tenant's agents may do although the base does not allow it.
 func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.List, error) {
 	j := &judge{rights: &base.config.Rights, base: base.rev.Set(), tenant: o.rev.Set(), overlay: o.overlay}
 	j.findBases()
@@ -42,14 +42,14 @@ type judge struct {
 	rights       *spec.TenantRights
 	base, tenant *registry.Set
 	overlay      *config.TenantOverlay
-	// buildsOn are the agents of the base that agents of the tenant's own extend, directly
-	// or not.
+	// buildsOn maps the tenant's own agents to the base agents that they extend, directly or
+	// indirectly.
 	buildsOn map[string]string
 	found    diag.List
 }
 
-// findBases determines which base agents the tenant's own agents build on. It reports agents that
-// build on none, because the rules of the base would not apply to them.
+// findBases determines which base agents the tenant's own agents extend. It reports agents that
+// extend none, because the base's rules would not apply to them.
 func (j *judge) findBases() {
 	j.buildsOn = make(map[string]string)
 	for _, id := range j.overlay.Agents {
@@ -68,7 +68,7 @@ func (j *judge) findBases() {
 	}
 }
 
-// judgeAccess reports the first thing that an agent may do and should not.
+// judgeAccess reports the first access that an agent gains but may not.
 func (j *judge) judgeAccess(d *resolve.AgentDiff) {
 	var widened []*resolve.Change
 	for i := range d.Changes {
@@ -104,12 +104,11 @@ func (j *judge) judgeAccess(d *resolve.AgentDiff) {
 	j.report(d.Agent, fields, hint, "%s", text)
 }
 
-// closedFields are the changes of a diff that no overlay may make, by the fields that
-// they are of.
+// closedFields maps the diff changes that no overlay may make to the fields concerned.
 var closedFields = map[string]string{"plugin": "plugin_ids", "active_hook_filter": "active_hook_filter", "session_start": "session_start", "a2a": "a2a", "endpoint": "endpoint"}
 
-// judgeClosed reports changes of fields that no overlay may set, as when it writes an
-// agent of the base anew and leaves them out.
+// judgeClosed reports changes of fields that no overlay may set, such as when it rewrites an agent
+// of the base and omits them.
 func (j *judge) judgeClosed(d *resolve.AgentDiff) {
 	if d.Kind != resolve.Changed {
 		return
@@ -128,8 +127,8 @@ func (j *judge) judgeClosed(d *resolve.AgentDiff) {
 	}
 }
 
-// mayWiden reports whether the base allows that agents of a tenant do more in some way.
-// Rules about tools that the base has cannot be weakened.
+// mayWiden reports whether the base allows a tenant's agents to gain the access in c. Rules about
+// the base's tools cannot be weakened.
 func (j *judge) mayWiden(c *resolve.Change) bool {
 	switch {
 	case len(c.Lifted) > 0:
@@ -148,13 +147,13 @@ func (j *judge) mayWiden(c *resolve.Change) bool {
 	return j.leadsToOwn(c.Subject) || j.rights.MayUse(c.Subject)
 }
 
-// mayLift reports whether the base allows a tenant to allow more by a field. Budgets are
+// mayLift reports whether the base allows a tenant to allow more through a field. Budgets are
 // judged by their numbers.
 func (j *judge) mayLift(field string) bool {
 	return strings.HasPrefix(field, "budgets.") || j.rights.MayWiden(field)
 }
 
-// leadsToOwn reports whether a tool leads to an agent that only the tenant has.
+// leadsToOwn reports whether a tool leads to one of the tenant's own agents.
 func (j *judge) leadsToOwn(tool string) bool {
 	return slices.ContainsFunc(j.overlay.Agents, func(id string) bool {
 		_, inBase := j.base.Agents.Get(id)
@@ -215,8 +214,8 @@ func (j *judge) effective(set *registry.Set, id string) *spec.Agent {
 	return agent
 }
 
-// report adds a diagnostic at the first of some fields that the overlay sets for an
-// agent, or at the agent.
+// report adds a diagnostic at the first of the fields that the overlay sets for an agent, or at the
+// agent.
 func (j *judge) report(agent string, fields []string, hint, format string, args ...any) {
 	d := diag.New(diag.WidenedAccess, j.overlay.PathOf(agent, fields), format, args...).WithHint("%s", hint)
 	d.Agent = agent

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// judgeWorkflows reports what workflows of a tenant may not do: no agent makes the calls of
-// their steps, so that the rules of agents do not hold for them.
+// judgeWorkflows reports what a tenant's workflows may not do. The calls of their steps are not
+// made by agents, so agents' rules do not apply.
 func (j *judge) judgeWorkflows() {
 	for _, id := range j.overlay.Workflows {
 		w, ok := j.tenant.Workflows.Get(id)
@@ -27,7 +27,7 @@ func (j *judge) judgeWorkflows() {
 	}
 }
 
-// judgeLimits reports limits of a workflow of the configuration that a patch lifts.
+// judgeLimits reports limits of the configuration's workflow that a patch lifts.
 func (j *judge) judgeLimits(w, before *workflow.Workflow) {
 	if before == nil {
 		return
@@ -45,7 +45,7 @@ func (j *judge) judgeLimits(w, before *workflow.Workflow) {
 	}
 }
 
-// judgeSchedules reports schedules that are due too often.
+// judgeSchedules reports schedules that run too often.
 func (j *judge) judgeSchedules(w *workflow.Workflow) {
 	for _, d := range checkSchedules(j.rights, w) {
 		d.Path = diag.Join(diag.Key("workflows", w.ID), d.Path)
@@ -53,13 +53,13 @@ func (j *judge) judgeSchedules(w *workflow.Workflow) {
 	}
 }
 
-// checkSchedules reports schedules of a workflow that are due more often than tenants may
-// have them.
+// checkSchedules reports schedules of a workflow that run more often than tenants may schedule
+// them.
 func checkSchedules(rights *spec.TenantRights, w *workflow.Workflow) (list diag.List) {
 	shortest := rights.Workflows.ShortestEvery()
 	for i := range w.Schedules {
 		times, err := cron.Parse(w.Schedules[i].Cron, "")
-		if err != nil || times.ShortestGap() >= shortest { // the error is reported where it is decoded
+		if err != nil || times.ShortestGap() >= shortest { // decoding reports the error
 			continue
 		}
 		path := w.WrittenPath(diag.Join(diag.Index("schedules", i), "cron"))
@@ -69,8 +69,8 @@ func checkSchedules(rights *spec.TenantRights, w *workflow.Workflow) (list diag.
 	return list
 }
 
-// judgeSteps reports calls of tools that steps may not make, and models that they may not
-// choose. Steps that a workflow of the configuration has already may stay as they are.
+// judgeSteps reports steps' tool calls and models that the tenant may not use. Steps that the
+// configuration's workflow already has may stay unchanged.
 func (j *judge) judgeSteps(w, before *workflow.Workflow) {
 	var known [][]byte
 	if before != nil {

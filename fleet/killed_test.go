@@ -24,13 +24,13 @@ import (
 	"github.com/agentruntime/agentruntime/store/sqlite"
 )
 
-// mortal is a process that publishes, and dies before or after one of the operations of
-// the store that it needs for that.
+// mortal is a process that publishes and dies before or after one of the store operations of the
+// publication.
 type mortal struct {
 	Config string
-	// Does is what it publishes, and Mark what it writes there.
+	// Does is the kind of publication, and Mark the text that it contains.
 	Does, Mark string
-	// Point counts the places from 1; 0 stands for no place.
+	// Point counts the points from 1; 0 means no point.
 	Point int
 }
 
@@ -40,11 +40,11 @@ type mortalStore struct {
 	point *killtest.Point
 }
 
-// publishingKey marks the context of a publication: what else a process asks of its store
-// is no part of it.
+// publishingKey marks the context of a publication: the process's other store operations do not
+// belong to it.
 type publishingKey struct{}
 
-// pass counts a place, at which the process may die.
+// pass counts a point at which the process may die.
 func (m *mortalStore) pass(ctx context.Context) {
 	if ctx.Value(publishingKey{}) != nil {
 		m.point.Pass()
@@ -93,7 +93,7 @@ func (m *mortalStore) Revision(ctx context.Context, tenant, hash string) (*store
 	return m.Store.Revision(ctx, tenant, hash)
 }
 
-// runMortal is a process that publishes, unless it dies before.
+// runMortal is a process that publishes unless it dies first.
 func runMortal(p *mortal) error {
 	components := shipped.Components()
 	for i := range components.Stores {
@@ -124,8 +124,8 @@ const mortalBase = `{"version":1,"providers":{"demo":{"type":"scripted"}},"model
 
 const spareModel = `,"spare":{"provider_id":"demo","upstream_model":"y"}`
 
-// publish publishes over what is current. A base whose mark is odd has no spare model, so
-// that it leaves a tenant behind.
+// publish publishes over the current revision. A base with an odd mark has no spare model, so that
+// it leaves a tenant behind.
 func (p *mortal) publish(ctx context.Context, f *fleet.Fleet) error {
 	publishing := context.WithValue(ctx, publishingKey{}, true)
 	change := fleet.Change{Author: "ann", Note: p.Mark, Expected: f.Running().Hash, ExceptBroken: true}
@@ -162,14 +162,14 @@ func (p *mortal) publish(ctx context.Context, f *fleet.Fleet) error {
 	return err
 }
 
-// kept is what a store has of the base and of the tenants.
+// kept is a store's content for the base and the tenants.
 type kept struct {
 	base, overlay       *store.Revision
 	held                string
 	attempts, published map[string]int
 }
 
-// readKept reads what a store has, as another process does.
+// readKept reads a store's content like another process does.
 func readKept(t *testing.T, driver driver.Driver, s store.Settings) (k kept) {
 	t.Helper()
 	e, err := driver.Open(t.Context(), s)
@@ -217,10 +217,9 @@ func readKept(t *testing.T, driver driver.Driver, s store.Settings) (k kept) {
 	return k
 }
 
-// TestAPublisherIsKilledAtAnyPoint kills a publisher at each point of what it publishes:
-// the base with tenants, a single entry, an overlay, a patch and a rollback. Another
-// process finds the whole old or the whole new revision, the record of it if it is the new
-// one and none if it is not, and can publish.
+// TestAPublisherIsKilledAtAnyPoint kills a publisher at each point of its publications: the base
+// with tenants, a single entry, an overlay, a patch and a rollback. Another process finds the
+// complete old or the complete new revision, a record only for a new revision, and can publish.
 func TestAPublisherIsKilledAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	for name, driver := range map[string]driver.Driver{"sqlite": sqlite.Driver(), "postgres": postgres.Driver()} {
@@ -246,7 +245,7 @@ func TestAPublisherIsKilledAtAnyPoint(t *testing.T) {
 	}
 }
 
-// yamlOf returns the sections of a JSON document as lines of YAML, without the version.
+// yamlOf returns the sections of a JSON document as YAML lines, without the version.
 func yamlOf(t *testing.T, document string) string {
 	t.Helper()
 	var sections map[string]json.RawMessage
@@ -285,7 +284,7 @@ func beginOverlays(t *testing.T, file string) {
 	}
 }
 
-// killPublishers kills a publisher at each point, and then lets one go on to its end.
+// killPublishers kills a publisher at each point and then lets another finish.
 func killPublishers(t *testing.T, file, does string, read func() kept) {
 	t.Helper()
 	const most = 60
@@ -312,8 +311,8 @@ func killPublishers(t *testing.T, file, does string, read func() kept) {
 	t.Errorf("%s has more than %d points", does, most)
 }
 
-// checkAfter checks what there is after a publisher died, and reports whether what it
-// published is current.
+// checkAfter checks the state after a publisher died and reports whether its publication is
+// current.
 func (k *kept) checkAfter(t *testing.T, p *mortal, before *kept) (isNew bool) {
 	t.Helper()
 	now, was, others := k.overlay, before.overlay, k.base.Number == before.base.Number

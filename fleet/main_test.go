@@ -7,8 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
 )
 
-// TestMain runs the tests, or is one of the publishers that they kill, or a provider of
-// agents.
+// TestMain runs the tests, or acts as a publisher that they kill or as a provider of agents.
 func TestMain(m *testing.M) {
 	providertest.RunProcess()
 	killtest.Main(m, runMortal)

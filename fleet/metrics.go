@@ -7,10 +7,10 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// shownHash is how much of a hash people see.
+// shownHash is the length of a hash in output.
 const shownHash = 12
 
-// measure makes the instruments that show which revision the process runs.
+// measure creates the instruments that show which revision the process runs.
 func (f *Fleet) measure(p metric.MeterProvider) error {
 	if p == nil {
 		return nil

@@ -32,13 +32,13 @@ func (o *overlaid) close() error { return o.builder.Close() }
 // madeOf identifies the inputs of a tenant's revision.
 type madeOf struct {
 	tenant, overlay, base string
-	// workflows and tools are those that the overlay brings.
+	// workflows and tools are those that the overlay adds.
 	workflows, tools []string
 }
 
 type madeOfKey struct{}
 
-// toolTime bounds listing the tools of a tenant's servers.
+// toolTime limits the time for listing the tools of a tenant's servers.
 const toolTime = 10 * time.Second
 
 // overlayName returns the document name of a tenant's overlay. Its tools keep their files in the
@@ -50,8 +50,8 @@ func (c *core) overlayName(tenant string) string {
 }
 
 // applyOverlay applies the stored overlay of a tenant to a base, and checks that every agent
-// resolves and that none may do more than the base allows. The caller must close the result
-// before releasing the base. The error is an *InvalidError.
+// resolves and none may do more than the base allows. The caller must close the result before
+// releasing the base. The error is an *InvalidError.
 func (f *Builds) applyOverlay(ctx context.Context, base *overlayBase, tenant string, document []byte) (*overlaid, error) {
 	return f.applyOverlayWhen(ctx, base, tenant, config.Source{Data: document, Stored: true}, func(context.Context) (func(), error) { return func() {}, nil })
 }
@@ -121,21 +121,21 @@ func (o *overlaid) build(ctx context.Context, base *overlayBase) (diag.List, err
 
 // OverlayRequest describes the overlay of a tenant over files, without a store.
 type OverlayRequest struct {
-	// File is the configuration, and Base its revision. The caller holds Base until the overlay is
-	// closed.
+	// File is the configuration, and Base its revision. The caller holds Base until it closes the
+	// overlay.
 	File *config.File
 	Base *registry.Revision
 	// Tenant is the tenant's name; it defaults to "tenant".
 	Tenant string
 	// Source is the overlay.
 	Source config.Source
-	// Edit, if set, changes the overlay's agents as the caller has changed File's.
+	// Edit, if set, applies the caller's changes of File to the overlay's agents.
 	Edit func(*config.File) error
-	// Learn, if set, learns the tools of the servers that the overlay brings.
+	// Learn, if set, learns the tools of servers added by the overlay.
 	Learn func(context.Context, *builder.AgentRuntimeBuilder) error
 }
 
-// Overlay is the revision of a tenant with its overlay over files.
+// Overlay is a tenant's revision: its overlay over files.
 type Overlay struct {
 	// Revision is nil if the overlay is invalid.
 	Revision *registry.Revision
@@ -152,9 +152,9 @@ func (o *Overlay) Close() error {
 	return o.builder.Close()
 }
 
-// OpenOverlay applies the overlay of a tenant to files, as a server does: every agent must resolve
-// and may do no more than the files allow. The diagnostics have places in the source. The error is
-// from ctx, of Edit or Learn, or of files that cannot be published.
+// OpenOverlay applies a tenant's overlay to files, as a server does: every agent must resolve and
+// may do no more than the files allow. The diagnostics have places in the source. The error is from
+// ctx, Edit or Learn, or from files that cannot be published.
 func OpenOverlay(ctx context.Context, r *OverlayRequest) (*Overlay, diag.List, error) {
 	document, err := r.File.Document()
 	if err != nil {
@@ -204,12 +204,12 @@ func renameSource(list diag.List, name, shown string) diag.List {
 	})
 }
 
-// bringsServers reports whether an overlay has tools whose servers have to be asked.
+// bringsServers reports whether an overlay has tools whose servers must be queried.
 func bringsServers(o *config.TenantOverlay) bool {
 	return slices.ContainsFunc(o.File.Tools, func(e config.Entry[toolKind]) bool { return e.Kind.Type == "mcp" && slices.Contains(o.OwnTools, e.ID) })
 }
 
-// concerning returns the errors of a list, and the warnings about the overlay's changes. Other
+// concerning returns the list's errors, and the warnings about the overlay's changes. Other
 // warnings belong to the base.
 func concerning(list diag.List, o *config.TenantOverlay) diag.List {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
@@ -220,7 +220,7 @@ func concerning(list diag.List, o *config.TenantOverlay) diag.List {
 	})
 }
 
-// isBelowAny reports whether a path leads to one of some entries, or below it.
+// isBelowAny reports whether a path is at or below one of the entries.
 func isBelowAny(path, registry string, ids []string) bool {
 	return slices.ContainsFunc(ids, func(id string) bool {
 		rest, ok := strings.CutPrefix(path, diag.Key(registry, id))
@@ -228,7 +228,7 @@ func isBelowAny(path, registry string, ids []string) bool {
 	})
 }
 
-// nameSources names in diagnostics the overlay and the base, and not files of the process.
+// nameSources makes diagnostics name the overlay and the base instead of files of the process.
 func (f *Builds) nameSources(list diag.List, tenant string) diag.List {
 	return renameSources(list, func(file string) string {
 		switch file {

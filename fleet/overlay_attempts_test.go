@@ -13,7 +13,7 @@ import (
 	httptool "github.com/agentruntime/agentruntime/tools/http"
 )
 
-// limitedBase has an agent with every limit that there is, and a workflow with its own.
+// limitedBase has an agent with every limit and a workflow with its own limits.
 const limitedBase = `
 version: 1
 providers: {p: {type: fake}}
@@ -68,8 +68,8 @@ workflows:
 tenants: {may: {kinds: [http], workflows: {max: 2, max_schedules: 3, min_every: 5m}}}
 `
 
-// attempts are values that allow more than limitedBase does, by the field that a change
-// lifts. A test expects some for every field that is not neutral.
+// attempts are values that allow more than limitedBase, by the field that a change widens. A test
+// expects some for every field that is not neutral.
 var attempts = map[string][]string{
 	"variables":                            {`{"variables":null}`, `{"variables":{"required":null}}`, `{"variables":{"properties":{"n":{"maxLength":10}}}}`, `{"variables":{"properties":null}}`},
 	"max_rounds":                           {`{"max_rounds":0}`, `{"max_rounds":null}`, `{"max_rounds":4}`},
@@ -117,8 +117,8 @@ var attempts = map[string][]string{
 	"endpoint":                             {`{"endpoint":{"base_url":"https://elsewhere.example"}}`, `{"endpoint":{"backend":"provider","target":"x","timeout":"1h","options":{},"auth":{"type":"bearer","token":"t"}}}`},
 }
 
-// withCondition returns a patch with the stop conditions of limitedBase, one of them with
-// another setting.
+// withCondition returns a patch with the stop conditions of limitedBase, one of which has another
+// setting.
 func withCondition(at int, setting string) string {
 	list := []string{`"type":"max_rounds","rounds":3`, `"type":"timeout","timeout":"1m"`, `"type":"token_budget","max_total":1000`, `"type":"consecutive_errors","max":2`, `"type":"stop_on_tool","tool_name":"risky"`, `"type":"content_match","pattern":"done"`, `"type":"loop_detection","window":3`}
 	typ, _, _ := strings.Cut(list[at], ",")
@@ -126,7 +126,7 @@ func withCondition(at int, setting string) string {
 	return `{"stop_conditions":[{` + strings.Join(list, `},{`) + `}]}`
 }
 
-// refusal returns the first error of an overlay that is refused.
+// refusal returns the first error of a rejected overlay.
 func (p *process) refusal(document string) *diag.Diagnostic {
 	p.t.Helper()
 	_, err := p.publishFor("acme", document)
@@ -143,7 +143,7 @@ func startLimited(t *testing.T) *process {
 	return p.start(t, limitedBase)
 }
 
-// routes are the ways in which somebody can give an overlay a patch of the agent clerk.
+// routes are the ways to add a patch of the agent clerk to an overlay.
 var routes = map[string]func(p *process, patch string) error{
 	"a document with the patch": func(p *process, patch string) error {
 		_, err := p.publishFor("acme", `{"version":1,"patches":{"agents":{"clerk":`+patch+`}}}`)
@@ -192,7 +192,7 @@ func TestOverlaysCannotLiftLimits(t *testing.T) {
 	}
 }
 
-// An overlay that an earlier base allowed cannot be rolled back to once it widens.
+// Rolling back to an overlay that an earlier base allowed fails once the overlay widens.
 func TestRollingBackCannotLiftLimits(t *testing.T) {
 	t.Parallel()
 	p := program{store: newStore(t), fromStore: true, risky: true, exec: answersDone(), tools: []tools.Kind{httptool.Kind()}}
@@ -217,8 +217,7 @@ func TestEveryLimitIsAttempted(t *testing.T) {
 	}
 }
 
-// What an overlay leaves out, because it writes an agent anew or extends another one,
-// counts as removed.
+// Fields that an overlay omits, because it rewrites an agent or extends another, count as removed.
 func TestOverlaysCannotLeaveLimitsOut(t *testing.T) {
 	t.Parallel()
 	one := startLimited(t)

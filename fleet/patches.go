@@ -19,12 +19,12 @@ type PatchChange struct {
 	// Value is the patch, a JSON object, or a JSON null that removes the entry; nil
 	// removes the patch.
 	Value json.RawMessage
-	// Change is how it is published; its Document is not used.
+	// Change describes how to publish it; its Document is not used.
 	Change
 }
 
-// Patches returns the patches of the current overlay, and that revision. The error is a
-// *NotFoundError for a tenant without one.
+// Patches returns the patches of the current overlay, and its revision. It returns a *NotFoundError
+// for a tenant without an overlay.
 func (t *Tenant) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	current, err := t.Current(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (t *Tenant) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	return list, current, err
 }
 
-// Patch returns the patch of one entry. The error is a *NotFoundError without one.
+// Patch returns the patch of one entry. It returns a *NotFoundError if absent.
 func (t *Tenant) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
 	list, current, err := t.Patches(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *Tenant) PublishPatch(ctx context.Context, c *PatchChange) (*Published, 
 	return t.Publish(ctx, change)
 }
 
-// changeOf returns the change of a document that the change of one of its patches is.
+// changeOf converts the change of a patch to a change of its document.
 func (c *PatchChange) changeOf(before []byte) (*Change, error) {
 	document, had, err := config.WithPatch(before, c.Registry, c.ID, c.Value)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *Editor) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	return list, v.revision, err
 }
 
-// Patch returns the patch of one entry. The error is a *NotFoundError without one.
+// Patch returns the patch of one entry. It returns a *NotFoundError if absent.
 func (f *Editor) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
 	list, current, err := f.Patches(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *Editor) PublishPatch(ctx context.Context, c *PatchChange) (*Published, 
 	return f.publisher.Publish(ctx, change)
 }
 
-// conflictWith returns the conflict of a change of a revision that does not exist.
+// conflictWith returns the conflict for a change of a nonexistent revision.
 func (f *Editor) conflictWith(ctx context.Context, tenant, expected string) error {
 	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -136,7 +136,7 @@ func (f *Editor) conflictWith(ctx context.Context, tenant, expected string) erro
 }
 
 // orConflict returns the error of a change, or a conflict if another revision has become current,
-// which may contain the entry that the change did not find.
+// since that may contain the entry that the change did not find.
 func (f *Editor) orConflict(ctx context.Context, tenant, expected string, err error) error {
 	current, currentErr := f.settings.Store.CurrentRevision(ctx, tenant)
 	if currentErr != nil || current.Hash == expected {

@@ -22,8 +22,8 @@ const (
 		"agents: {clerk: {model_id: n, plugin_ids: [cautious]}}\n"
 )
 
-// A turn that waits for a person goes on as it began, in a process that was started with
-// another configuration.
+// A turn that waits for a person continues as it began, in a process started with another
+// configuration.
 func TestAnApprovedTurnOutlivesItsConfiguration(t *testing.T) {
 	for name, text := range map[string]string{"another prompt": newConfig, "no agent": withoutClerk, "no model": withoutModel} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAnApprovedTurnOutlivesItsConfigurationTwice(t *testing.T) {
 	}
 }
 
-// What the program does not have any more ends the turn, and is named.
+// A component that the program no longer has ends the turn and is named.
 func TestATurnThatNeedsMoreThanThereIsFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone   service.GonePolicy
@@ -91,7 +91,7 @@ func TestATurnThatNeedsMoreThanThereIsFails(t *testing.T) {
 	}
 }
 
-// An agent that does not see the tool goes on without it.
+// An agent that does not see the tool continues without it.
 func TestATurnGoesOnWithoutWhatItDoesNotNeed(t *testing.T) {
 	p := program{store: newStore(t), risky: true, exec: asksOnce()}
 	first := p.start(t, oldConfig)
@@ -110,7 +110,7 @@ func TestATurnGoesOnWithoutWhatItDoesNotNeed(t *testing.T) {
 	}
 }
 
-// Files with secrets in them are not stored: turns cannot go on in their revisions.
+// Files that contain secrets are not stored: turns cannot continue in their revisions.
 func TestASecretInAFileIsNotStored(t *testing.T) {
 	p := program{store: newStore(t), risky: true, exec: asksOnce()}
 	secret := strings.Replace(oldConfig, "{type: fake}", "{type: fake, key: plain-secret-1}", 1)

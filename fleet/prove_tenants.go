@@ -17,21 +17,21 @@ import (
 
 // TenantsProof is the result of checking the overlays of all tenants over a new base.
 type TenantsProof struct {
-	// Checked is how many overlays there are.
+	// Checked is the number of overlays.
 	Checked int
 	// Broken are the tenants whose overlays do not resolve over the new base, sorted.
 	Broken []BrokenTenant
-	// Changed are the tenants for whose agents the new base changes something, or whose
-	// overlays get new warnings, sorted.
+	// Changed lists the tenants for whose agents the new base changes something, or whose overlays
+	// get new warnings, sorted.
 	Changed []ChangedTenant
 }
 
-// ChangedTenant is a tenant for which a new base changes something.
+// ChangedTenant is a tenant affected by a new base.
 type ChangedTenant struct {
 	Tenant string
-	// Diff is about the agents that the overlay of the tenant changes.
+	// Diff covers the agents that the tenant's overlay changes.
 	Diff *resolve.DiffReport
-	// Warnings are those that the overlay does not have over the current base.
+	// Warnings are the warnings that the overlay does not have over the current base.
 	Warnings diag.List
 }
 
@@ -41,8 +41,8 @@ type BrokenTenant struct {
 	Findings diag.List
 }
 
-// BrokenTenantsError reports that a base was not published, because overlays of tenants
-// do not resolve over it.
+// BrokenTenantsError reports that a base was not published, because some tenants' overlays do not
+// resolve over it.
 type BrokenTenantsError struct {
 	Broken []BrokenTenant
 }
@@ -64,7 +64,7 @@ func (e *BrokenTenantsError) Error() string {
 	return text
 }
 
-// proveTenants applies the overlays of all tenants to a base that is not current yet. It returns
+// proveTenants applies the overlays of all tenants to a base that is not yet current. It returns
 // the results to store with the base.
 func (p *Publisher) proveTenants(ctx context.Context, made *candidate, c *Change) (*TenantsProof, *store.ProvenOverlays, error) {
 	mark, err := p.settings.Store.OverlayMark(ctx)
@@ -107,7 +107,7 @@ func (p *Publisher) baseOf(ctx context.Context, tenant, current string) (string,
 	return current, nil
 }
 
-// countTenants returns how many tenants have overlays.
+// countTenants returns the number of tenants with overlays.
 func (p *Publisher) countTenants(ctx context.Context) (n int, err error) {
 	q := store.OverlayQuery{Limit: store.MaxPage}
 	for {
@@ -122,7 +122,7 @@ func (p *Publisher) countTenants(ctx context.Context) (n int, err error) {
 	}
 }
 
-// tenantsProver lays overlays over a base, many at a time.
+// tenantsProver applies overlays to a base, many at a time.
 type tenantsProver struct {
 	builds   *Builds
 	base     *overlayBase
@@ -132,12 +132,12 @@ type tenantsProver struct {
 	mu     sync.Mutex
 	done   int
 	broken []BrokenTenant
-	// changed are tenants for which the base changes something.
+	// changed lists the tenants affected by the base.
 	changed []ChangedTenant
 	err     error
 }
 
-// proofPage is how many overlays are in memory at a time.
+// proofPage is the number of overlays in memory at a time.
 const proofPage = 200
 
 func (p *tenantsProver) proveAll(ctx context.Context) error {
@@ -205,8 +205,8 @@ func (p *tenantsProver) proveOne(ctx context.Context, r *store.Revision) {
 	}
 }
 
-// compare compares a tenant's current revision with its revision over the new base; nil if
-// nothing differs. A tenant whose overlay does not resolve now is not compared.
+// compare compares a tenant's current revision with its revision over the new base; nil if nothing
+// differs. A tenant whose overlay currently does not resolve is not compared.
 func (p *tenantsProver) compare(ctx context.Context, r *store.Revision, made *overlaid) (*ChangedTenant, error) {
 	state, err := p.builds.settings.Store.Overlay(ctx, r.Tenant)
 	if err != nil {

@@ -16,20 +16,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// ErrFromFiles reports that the files of the process define the runtime, so nothing else can be
+// ErrFromFiles reports that the process's files define the runtime, so nothing else can be
 // published.
 var ErrFromFiles = errors.New("the configuration comes from files: change them, or set revisions.source to store")
 
 // InvalidError reports a document with errors.
 type InvalidError struct {
-	// Findings is all that was found, warnings and notes included.
+	// Findings are all findings, including warnings and notes.
 	Findings diag.List
 }
 
 // Error lists the errors.
 func (e *InvalidError) Error() string { return e.Findings.Err().Error() }
 
-// WidenedError reports a change that lets agents do more than they may, and was not to.
+// WidenedError reports a rejected change that lets agents do more than before.
 type WidenedError struct {
 	Diff *resolve.DiffReport
 	// Tenants are the effects of a new base on tenants; nil without tenants.
@@ -46,7 +46,7 @@ func (e *WidenedError) Error() string {
 	})
 }
 
-// LostError reports a change by which agents lose tools, and was not to.
+// LostError reports a rejected change by which agents lose tools.
 type LostError struct {
 	Diff *resolve.DiffReport
 	// Tenants are the effects of a new base on tenants; nil without tenants.
@@ -63,8 +63,8 @@ func (e *LostError) Error() string {
 	})
 }
 
-// listAffected lists the agents for which describe returns a text, including agents of tenants,
-// ten at most.
+// listAffected lists the agents, including those of tenants, for which describe returns a text, at
+// most ten.
 func listAffected(diff *resolve.DiffReport, tenants *TenantsProof, describe func(*resolve.AgentDiff) string) string {
 	var who []string
 	add := func(diff *resolve.DiffReport, of string) {
@@ -87,40 +87,39 @@ func listAffected(diff *resolve.DiffReport, tenants *TenantsProof, describe func
 	return strings.Join(who, ", ")
 }
 
-// FailOn is an effect of a change with which it is not published.
+// FailOn is an effect that prevents a change from being published.
 type FailOn string
 
 // The effects.
 const (
-	// FailOnWidened is an agent, also one of a tenant, that may do or use more than before.
+	// FailOnWidened means that an agent, possibly a tenant's, may do or use more than before.
 	FailOnWidened FailOn = "widened"
-	// FailOnLost is an agent, also one of a tenant, that loses a tool.
+	// FailOnLost means that an agent, possibly a tenant's, loses a tool.
 	FailOnLost FailOn = "lost"
 )
 
-// Change is a document that is to be published.
+// Change is a document to publish.
 type Change struct {
-	// Document declares all that turns are to resolve to.
+	// Document declares everything that turns resolve to.
 	Document []byte
-	// Expected is the hash of the revision that the document was made from; empty for
-	// the first.
+	// Expected is the hash of the revision that the document is based on; empty for the first.
 	Expected string
-	// Author publishes it, and Note says why.
+	// Author is the publisher, and Note the reason.
 	Author, Note string
 	// DryRun publishes nothing.
 	DryRun bool
-	// FailOn is the effect with which nothing is published; empty for any.
+	// FailOn is the effect that prevents publishing; if empty, none does.
 	FailOn FailOn
-	// ExceptBroken publishes a base although overlays of tenants do not resolve over it:
-	// these tenants stay over the base that they are over.
+	// ExceptBroken publishes a base although some tenants' overlays do not resolve over it: these
+	// tenants keep their current base.
 	ExceptBroken bool
-	// Progress is told how many overlays of tenants were proven over a base; nil is
-	// nobody. It must not block.
+	// Progress is called with the number of tenant overlays proven over a base; it may be nil. It
+	// must not block.
 	Progress func(done, total int)
 }
 
-// checkEffect returns an error if a change with this effect is not to be published. tenants
-// is nil if it affects none.
+// checkEffect returns an error if a change with this effect must not be published. tenants is nil
+// if the change affects none.
 func (c *Change) checkEffect(diff *resolve.DiffReport, tenants *TenantsProof) error {
 	widened, lost := diff.Widened, diff.Lost
 	if tenants != nil {
@@ -149,29 +148,29 @@ type Proof struct {
 	Diff *resolve.DiffReport
 }
 
-// Published is what became of a change.
+// Published is the result of a change.
 type Published struct {
 	Proof
 
 	// Number is the number of the revision; 0 for a dry run.
 	Number uint64
-	// Unchanged is set if the document was current already.
+	// Unchanged is set if the document was already current.
 	Unchanged bool
-	// Tenants is what became of the overlays of tenants over a base; nil without tenants.
+	// Tenants is the result of proving the tenants' overlays over a base; nil without tenants.
 	Tenants *TenantsProof
 
-	// recorded is set once the attempt is in the store.
+	// recorded is set once the store has the attempt.
 	recorded bool
 }
 
-// Publisher proves documents and makes them the current revision. It is safe for concurrent use.
+// Publisher proves documents and makes them current. It is safe for concurrent use.
 type Publisher struct {
 	*core
 	builds  *Builds
 	history *History
 
 	// publishing is held while the runtime's revision is replaced. editable is the last revision
-	// that this fleet published to it, made from the document in file.
+	// that this fleet gave the runtime, built from the document in file.
 	publishing sync.Mutex
 	editable   *registry.Revision
 }
@@ -197,8 +196,8 @@ func (p *Publisher) Publish(ctx context.Context, c *Change) (*Published, error) 
 	return out, nil
 }
 
-// publish publishes a change incrementally, or builds the whole document if that is needed to
-// describe its errors.
+// publish publishes a change incrementally, or builds the whole document if needed to describe its
+// errors.
 func (p *Publisher) publish(ctx context.Context, c *Change) (*Published, error) {
 	current := p.settings.Runtime.AcquireRevision()
 	defer current.Release()
@@ -244,7 +243,7 @@ func (p *Publisher) publishBuilt(ctx context.Context, c *Change, made *built) (o
 	out.Number, out.recorded = published.Number, true
 	p.builds.noteChange()
 	if p.Running().Hash != out.Hash {
-		// The store has it now: from here on this process follows, as others do.
+		// The store has it now: from here on this process follows like any other.
 		if err := p.swap(ctx, made, published); err != nil {
 			p.fallBehind(published, err)
 			p.tellFollower()
@@ -256,11 +255,11 @@ func (p *Publisher) publishBuilt(ctx context.Context, c *Change, made *built) (o
 	return out, nil
 }
 
-// checkExpected refuses what another publisher has overtaken, before more work is done. It
-// reports whether the document is current already, as when a request is repeated.
+// checkExpected rejects a change that another publisher has overtaken, before more work is done. It
+// reports whether the document is already current, as in a repeated request.
 func (p *Publisher) checkExpected(ctx context.Context, tenant string, c *Change, hash string) (isCurrent bool, err error) {
 	if c.DryRun && c.Expected == "" {
-		return false, nil // it is not made from any
+		return false, nil // it is based on none
 	}
 	known, err := p.settings.Store.CurrentHash(ctx, tenant)
 	switch {
@@ -294,7 +293,7 @@ func (p *Publisher) prove(ctx context.Context, made *built, proof *Proof) (*regi
 	return rev, p.compare(ctx, rev, proof, made.file)
 }
 
-// candidate is a base that resolves and is not current yet.
+// candidate is a base that resolves but is not yet current.
 type candidate struct {
 	*built
 
@@ -302,12 +301,12 @@ type candidate struct {
 	document []byte
 }
 
-// tenantTries is how often the overlays of tenants are proven anew because one of them
-// has changed.
+// tenantTries is the maximum number of times that tenants' overlays are proven because one of them
+// changed.
 const tenantTries = 5
 
-// storeProven proves the overlays of tenants over a base and makes it current in the
-// store, unless it is a dry run: then it returns nil.
+// storeProven proves the tenants' overlays over a base and makes it current in the store. For a dry
+// run it only proves them and returns nil.
 func (p *Publisher) storeProven(ctx context.Context, base *candidate, c *Change, out *Published) (published *Revision, err error) {
 	findings, err := encodeFindings(out.Findings)
 	if err != nil {
@@ -394,7 +393,7 @@ func (p *Publisher) newAttempt(tenant string, c *Change, hash string, findings [
 	}
 }
 
-// addAttempt records what became of a change that was not stored.
+// addAttempt records the result of a change that was not stored.
 func (p *Publisher) addAttempt(ctx context.Context, tenant string, c *Change, out *Published, err error) error {
 	a := p.newAttempt(tenant, c, out.Hash, nil)
 	findings := out.Findings

@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-// BenchmarkPublishEntry publishes one changed agent of a configuration: its document is
-// compared with the one before, what it changes is read and proved, and it is stored and
-// made current.
+// BenchmarkPublishEntry publishes one changed agent of a configuration: its document is compared
+// with the previous one, the changes are read and checked, and the revision is stored and made
+// current.
 func BenchmarkPublishEntry(b *testing.B) {
 	for _, agents := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint(agents, "_agents"), func(b *testing.B) {
@@ -30,7 +30,7 @@ func BenchmarkPublishEntry(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			publish() // the first one after a start reads all
+			publish() // the first one after startup reads all
 			b.ReportAllocs()
 			for b.Loop() {
 				publish()

@@ -13,12 +13,12 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// change publishes a configuration in the place of the current revision.
+// change publishes a configuration that replaces the current revision.
 func (p *process) change(text string) (*fleet.Published, error) {
 	return p.fleet.Publish(p.t.Context(), &fleet.Change{Document: []byte(text), Expected: p.fleet.Running().Hash, Author: "ann", Note: "a change"})
 }
 
-// promptOf returns the prompt that an agent has now.
+// promptOf returns an agent's current prompt.
 func (p *process) promptOf(agent string) string {
 	a, ok := p.runtime.Revision().Set().Agents.Get(agent)
 	if !ok {
@@ -46,13 +46,13 @@ func TestWhatIsPublishedCountsFromThenOn(t *testing.T) {
 		t.Errorf("published again: %+v: %v", again, err)
 	}
 	one.stop()
-	// The store decides from then on, whatever the files have.
+	// From then on the store is authoritative, whatever the files contain.
 	if next := p.start(t, oldConfig); next.promptOf("clerk") != "new" || next.fleet.Running().Number != 2 {
 		t.Errorf("after a restart the prompt is %s", next.promptOf("clerk"))
 	}
 }
 
-// A process whose files declare something else than the store logs that they are ignored.
+// A process whose files differ from the store logs that they are ignored.
 func TestIgnoredFilesAreLogged(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	p := program{store: newStore(t), fromStore: true, risky: true, exec: asksOnce(), logger: zap.New(core)}
@@ -152,7 +152,7 @@ func TestOneOfTwoPublishersHasAConflict(t *testing.T) {
 	}
 }
 
-// Replicas follow notifications, and without them the store.
+// Replicas follow notifications or, without them, the store.
 func TestReplicasFollow(t *testing.T) {
 	for name, hears := range map[string]bool{"by notification": true, "by asking": false} {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestReplicasFollow(t *testing.T) {
 	}
 }
 
-// A replica that cannot build the current revision goes on with the one it has, and says so.
+// A replica that cannot build the current revision continues with its own and reports this.
 func TestAReplicaThatCannotFollowSaysSo(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, risky: true, exec: asksOnce()}
 	other := p.start(t, oldConfig)

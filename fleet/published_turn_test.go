@@ -23,7 +23,7 @@ func (p *process) startIn(caller service.Caller, hash string) (*service.Turn, er
 	})
 }
 
-// A turn can start in an earlier revision, which another process continues it in.
+// A turn can start in an earlier revision, and another process continues it there.
 func TestATurnStartsInAnEarlierRevision(t *testing.T) {
 	answers := []turntest.Answer{turntest.Calls("a", "risky", "{}"), {Text: "all done"}}
 	exec := turntest.Scripts(map[string][]turntest.Answer{"up": slices.Concat(answers, answers)})

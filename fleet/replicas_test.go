@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// A turn that waits is approved at another replica, which runs what was published
-// meanwhile, or missed it. The turn goes on as it began.
+// A waiting turn is approved at another replica, which has switched to a newer revision or missed
+// it. The turn continues as it began.
 func TestAReplicaGoesOnWithAnApprovedTurn(t *testing.T) {
 	for name, text := range map[string]string{"another prompt": newConfig, "no agent": withoutClerk, "no model": withoutModel} {
 		for replica, follows := range map[string]bool{"that follows": true, "that missed the notification": false} {
@@ -40,8 +40,8 @@ func TestAReplicaGoesOnWithAnApprovedTurn(t *testing.T) {
 	}
 }
 
-// A turn that waits goes on in the revision that it began in when that one was rolled
-// back, and when it is current again.
+// A waiting turn continues in its original revision after that revision was rolled back, and when
+// it is current again.
 func TestATurnOutlivesARollback(t *testing.T) {
 	for name, prompt := range map[string]string{"begun before": "old", "begun in between": "new"} {
 		t.Run(name, func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// ErrNoTenants reports that the base does not allow overlays of tenants.
+// ErrNoTenants reports that the base does not allow tenant overlays.
 var ErrNoTenants = config.ErrNoTenants
 
-// overlayBase is a revision that overlays of tenants lie over. It is acquired.
+// overlayBase is an acquired revision that tenants' overlays build on.
 type overlayBase struct {
 	hash   string
 	rev    *registry.Revision
@@ -25,7 +25,7 @@ type overlayBase struct {
 // documentName is the name of a revision's document. It is also the base of its relative paths.
 func (c *core) documentName() string { return filepath.Join(c.settings.Dir, "document") }
 
-// readBase returns how overlays see the base with a hash. It is read once.
+// readBase returns the overlays' view of the base with a hash. It reads the base once.
 func (f *Builds) readBase(ctx context.Context, hash string) (*config.TenantBase, error) {
 	f.mu.Lock()
 	known, file := f.bases[hash], f.file
@@ -67,7 +67,7 @@ func (f *Builds) acquireBase(ctx context.Context, hash string) (*overlayBase, er
 		if err != nil {
 			return nil, err
 		}
-		if !built.rev.Retain() { // it was dropped in between
+		if !built.rev.Retain() { // dropped in the meantime
 			return f.acquireBase(ctx, hash)
 		}
 		rev = built.rev

@@ -16,16 +16,16 @@ import (
 	"go.uber.org/zap"
 )
 
-// DefaultTenantCache is how many tenants a process keeps ready if neither the
-// configuration nor the settings say.
+// DefaultTenantCache is the number of tenants cached by a process if neither the configuration nor
+// the settings specify it.
 const DefaultTenantCache = 256
 
-// tenantCache has the revisions of the tenants that were used last.
+// tenantCache holds the revisions of the most recently used tenants.
 type tenantCache struct {
 	size int
 	// generation grows with each published change, which invalidates earlier lookups.
 	generation atomic.Uint64
-	// mark is how often tenants have published, as far as the follower knows.
+	// mark is the number of tenant publications known to the follower.
 	mark atomic.Uint64
 
 	// swept is the number of the runtime's revision for which releaseReplaced was called.
@@ -33,13 +33,12 @@ type tenantCache struct {
 
 	mu     sync.Mutex
 	closed bool
-	// byName are elements of used, which has a *cachedTenant each, the one used last in
-	// front.
+	// byName holds the elements of used, each a *cachedTenant, most recently used first.
 	byName map[string]*list.Element
 	used   list.List
 }
 
-// cachedTenant is the cached state of a tenant. The holder of busy may use it.
+// cachedTenant is the cached state of a tenant. Only the holder of busy may use it.
 type cachedTenant struct {
 	name string
 	busy chan struct{}
@@ -51,11 +50,11 @@ type cachedTenant struct {
 	// nil for a tenant without an overlay, or before it is built.
 	rev  *registry.Revision
 	over *registry.Revision
-	// dropped is set once the cache does not have it any more.
+	// dropped is set once the entry has left the cache.
 	dropped atomic.Bool
 }
 
-// resize sets how many entries there may be.
+// resize sets the maximum number of entries.
 func (c *tenantCache) resize(size int) {
 	c.mu.Lock()
 	c.size = size
@@ -128,7 +127,7 @@ func (t *cachedTenant) drop() {
 	}
 }
 
-// done lets others use the entry.
+// done releases the entry for other callers.
 func (t *cachedTenant) done() {
 	<-t.busy
 	if t.dropped.Load() {
@@ -136,7 +135,7 @@ func (t *cachedTenant) done() {
 	}
 }
 
-// release forgets the revision of the tenant.
+// release releases the tenant's revision.
 func (t *cachedTenant) release() {
 	if t.rev != nil {
 		t.rev.Release()
@@ -144,9 +143,9 @@ func (t *cachedTenant) release() {
 	t.rev, t.over = nil, nil
 }
 
-// releaseReplaced releases the revisions of tenants over earlier ones than the current one,
-// whose components would stay open as long as such a tenant is not used. Entries that are
-// used find out by themselves.
+// releaseReplaced releases tenants' revisions over earlier bases than the current one, whose
+// components would otherwise stay open until the tenant is used. Entries in use detect it
+// themselves.
 func (c *tenantCache) releaseReplaced(current *registry.Revision) {
 	if number := current.Number(); c.swept.Load() == number || c.swept.Swap(number) == number {
 		return
@@ -169,7 +168,7 @@ func (c *tenantCache) releaseReplaced(current *registry.Revision) {
 	}
 }
 
-// close releases all, and keeps no more.
+// close releases all entries and disables the cache.
 func (c *tenantCache) close() {
 	c.mu.Lock()
 	c.closed = true
@@ -185,17 +184,17 @@ func (c *tenantCache) close() {
 	}
 }
 
-// AnyTenants reports whether tenants may have overlays, so that the revision in which
-// turns begin depends on whose they are.
+// AnyTenants reports whether tenants may have overlays, so that the revision of a new turn depends
+// on its tenant.
 func (f *Builds) AnyTenants() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.file != nil && f.file.TenantRules.HasOverlays()
 }
 
-// AcquireTenant returns the revision in which the turns of a tenant begin: its overlay
-// over the base, or the base itself for a tenant without one. The caller releases it. The
-// error wraps service.ErrRevisionGone if the overlay does not resolve.
+// AcquireTenant returns the revision in which a tenant's turns begin: its overlay over the base, or
+// the base itself for a tenant without an overlay. The caller releases it. The error wraps
+// service.ErrRevisionGone if the overlay does not resolve.
 func (f *Builds) AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error) {
 	if tenant == "" || !f.AnyTenants() {
 		return f.settings.Runtime.AcquireRevision(), nil
@@ -227,8 +226,8 @@ func (f *Builds) AcquireTenant(ctx context.Context, tenant string) (*registry.Re
 	return t.rev, nil
 }
 
-// refreshTenant looks up the current state of a tenant, unless it was looked up within the last
-// second and nothing has been published since.
+// refreshTenant looks up a tenant's current state, unless it did so within the last second and
+// nothing has been published since.
 func (f *Builds) refreshTenant(ctx context.Context, t *cachedTenant) error {
 	now, generation := f.settings.Clock(), f.tenants.generation.Load()
 	if !t.checked.IsZero() && t.generation == generation && now.Sub(t.checked) < pollInterval && !now.Before(t.checked) {
@@ -245,7 +244,7 @@ func (f *Builds) refreshTenant(ctx context.Context, t *cachedTenant) error {
 	return nil
 }
 
-// makeTenant makes the revision of a tenant.
+// makeTenant builds a tenant's revision.
 func (f *Builds) makeTenant(ctx context.Context, t *cachedTenant) error {
 	base, err := f.acquireBase(ctx, t.state.Base)
 	if err != nil {
@@ -267,8 +266,8 @@ func (f *Builds) makeTenant(ctx context.Context, t *cachedTenant) error {
 	return nil
 }
 
-// keepOverlaid returns the revision that was made for an overlay, retained. It is closed,
-// and the base released, once nobody uses it.
+// keepOverlaid returns the revision built for an overlay, retained. Once it is unused, it is closed
+// and the base released.
 func (f *Builds) keepOverlaid(made *overlaid, base *overlayBase) *registry.Revision {
 	made.rev.Retain()
 	made.rev.EndAfterUsers(func() { f.list.closing.Go(func() { f.endOverlaid(made, base) }) })
@@ -282,7 +281,7 @@ func (f *Builds) endOverlaid(made *overlaid, base *overlayBase) {
 	base.rev.Release()
 }
 
-// makeTenantBuild builds the revision of a tenant again, for turns that began in it.
+// makeTenantBuild rebuilds a tenant's revision for turns that began in it.
 func (f *Builds) makeTenantBuild(ctx context.Context, r *rebuilt, baseHash string, revision *Revision, known *components) (end func(), err error) {
 	base, err := f.acquireBase(ctx, baseHash)
 	if err != nil {
@@ -304,7 +303,7 @@ func (f *Builds) makeTenantBuild(ctx context.Context, r *rebuilt, baseHash strin
 	return func() { f.endOverlaid(made, base) }, nil
 }
 
-// recordedKey is where a revision of a tenant notes that its build is in the store.
+// recordedKey is the key under which a tenant's revision notes that the store has its build.
 type recordedKey struct{}
 
 // recordTenant stores the inputs of a tenant's revision.

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
 )
 
-// hostedBase has an agent at a provider that is a process, with a variable of it.
+// hostedBase has an agent at a provider that is a process, with an environment variable.
 const hostedBase = `version: 1
 agent_providers:
   coder: {type: process, command: [%q], env: {PROVIDERTEST_MODE: "${MODE:-%s}", VARIANT: "${VARIANT:-%s}"}, drain_timeout: 200ms}

@@ -36,7 +36,7 @@ func callsTool(id string) *turntest.Answerer {
 	}}
 }
 
-// startWithTools starts a process that knows the kinds of tools which tenants may bring.
+// startWithTools starts a process that knows the kinds of tools that tenants may add.
 func startWithTools(t *testing.T, may string, exec *turntest.Answerer) *process {
 	p := program{
 		store: newStore(t), fromStore: true, exec: exec, dir: t.TempDir(),
@@ -52,12 +52,12 @@ tenants: {may: `+may+`}
 `)
 }
 
-// bringing returns an overlay that brings a tool and gives it to the clerk.
+// bringing returns an overlay that adds a tool and offers it to the clerk.
 func bringing(id, tool string, offered string) string {
 	return fmt.Sprintf(`{"version":1,"tools":{%q:%s},"patches":{"agents":{"clerk":{"allowed_tools":[%q]}}}}`, id, tool, offered)
 }
 
-// lastResult returns the result of the last call that the model was given.
+// lastResult returns the last call result that the model received.
 func (p *process) lastResult() string {
 	text := ""
 	for _, m := range p.exec.LastMessages("up") {
@@ -72,8 +72,7 @@ func (p *process) lastResult() string {
 	return text
 }
 
-// A tool of kind http that a tenant brings makes real requests, in the turns of that
-// tenant alone.
+// A tenant's tool of kind http makes real requests, only in turns of that tenant.
 func TestATenantBringsAnHTTPTool(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -86,8 +85,7 @@ func TestATenantBringsAnHTTPTool(t *testing.T) {
 	one.expectOwnTool("forty-two", &calls)
 }
 
-// expectOwnTool expects that a call reaches a server for the tenant that brings the tool,
-// and for no other.
+// expectOwnTool expects calls to reach a server only for the tenant that added the tool.
 func (p *process) expectOwnTool(answer string, calls *atomic.Int32) {
 	p.t.Helper()
 	if turn := p.run(alice, "clerk"); turn.Status != store.Succeeded || calls.Load() != 1 || !strings.Contains(p.lastResult(), answer) {
@@ -98,8 +96,7 @@ func (p *process) expectOwnTool(answer string, calls *atomic.Int32) {
 	}
 }
 
-// An MCP server that a tenant brings is asked for its tools, and called in the turns of
-// that tenant alone.
+// A tenant's MCP server is queried for its tools and called only in turns of that tenant.
 func TestATenantBringsAnMCPServer(t *testing.T) {
 	var calls atomic.Int32
 	files := mcp.NewServer(&mcp.Implementation{Name: "files", Version: "1"}, nil)
@@ -115,8 +112,8 @@ func TestATenantBringsAnMCPServer(t *testing.T) {
 	one.stop()
 }
 
-// Tools of tenants reach no private address that the base does not list, and no programs
-// unless the base allows them.
+// Tenant tools reach no private address that the base does not list, and no programs unless the
+// base allows them.
 func TestToolsOfTenantsAreBoundedByTheBase(t *testing.T) {
 	for _, tt := range []struct {
 		name, may, tool, path string
@@ -167,8 +164,8 @@ func TestToolsOfTenantsAreBoundedByTheBase(t *testing.T) {
 	}
 }
 
-// A name that leads to a public address when the tool is published, and to this machine
-// when it is called, is refused then: what is dialled counts.
+// A name that resolves to a public address at publication and to this machine when the tool is
+// called is rejected at the call: the dialled address counts.
 func TestANameThatLeadsElsewhereLaterIsRefused(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
@@ -184,7 +181,7 @@ func TestANameThatLeadsElsewhereLaterIsRefused(t *testing.T) {
 		one := startWithTools(t, `{kinds: [http, mcp]}`, callsTool(offered))
 		tool := fmt.Sprintf(`{"type":%q,"url":"http://crm.acme.example:%s/"}`, kind, port)
 		address.Store(public)
-		if kind == "mcp" { // its server is asked for its tools, and nobody outside is to be
+		if kind == "mcp" { // its server is queried for tools, and must not be external
 			address.Store(here)
 		}
 		out, err := one.publishFor("acme", bringing("crm", tool, offered))
@@ -205,7 +202,7 @@ func TestANameThatLeadsElsewhereLaterIsRefused(t *testing.T) {
 	}
 }
 
-// answerNames answers all lookups of this process with an address, until the test ends.
+// answerNames resolves all names in this process to an address until the test ends.
 func answerNames(t *testing.T, address *atomic.Uint32) (asked *atomic.Int32) {
 	asked = new(atomic.Int32)
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")

@@ -32,7 +32,7 @@ tenants:
   may: {workflows: {max: 2, tools: [allowed]}}
 `
 
-// startFlows starts a process with a base that has workflows.
+// startFlows starts a process whose base has workflows.
 func startFlows(t *testing.T, base string) *process {
 	t.Helper()
 	p := program{store: newStore(t), fromStore: true, risky: true, exec: answersDone(), env: map[string]string{"SECRET": "s3cret"}}
@@ -41,8 +41,8 @@ func startFlows(t *testing.T, base string) *process {
 
 const askStep = `"steps":[{"id":"ask","agent":{"agent":"clerk","prompt":"Do ${{ input.x }}."}}]`
 
-// What workflows of a tenant may do is what the base allows, and what is wrong with them is
-// reported at its place in the overlay.
+// The base limits a tenant's workflows, and mistakes in them are reported at their positions in the
+// overlay.
 func TestWorkflowsOfTenantsAreBoundedByTheBase(t *testing.T) {
 	t.Parallel()
 	one := startFlows(t, flowBase)
@@ -107,7 +107,7 @@ func TestWorkflowsOfTenantsAreBoundedByTheBase(t *testing.T) {
 	}
 }
 
-// Without tenants.may.workflows an overlay has none, and changes none.
+// Without tenants.may.workflows an overlay can neither add nor change workflows.
 func TestWorkflowsHaveToBeAllowed(t *testing.T) {
 	t.Parallel()
 	one := startFlows(t, strings.Replace(flowBase, "{workflows: {max: 2, tools: [allowed]}}", "{}", 1))
@@ -124,8 +124,7 @@ func TestWorkflowsHaveToBeAllowed(t *testing.T) {
 	}
 }
 
-// flowsOf returns the ids of the workflows of a tenant, or of all tenants, and whose they
-// are.
+// flowsOf returns the workflow ids of a tenant, or of all tenants, and their owners.
 func (p *process) flowsOf(tenant string) string {
 	p.t.Helper()
 	list, err := p.fleet.Workflows(p.t.Context(), tenant)
@@ -144,7 +143,7 @@ func (p *process) flowsOf(tenant string) string {
 	return strings.Join(names, " ")
 }
 
-// What all tenants have together is what each of them has, whatever is published, rolled
+// The workflows of all tenants together equal the workflows of each, whatever is published, rolled
 // back and held over another base, in this process and in others.
 func TestWorkflowsOfAllTenants(t *testing.T) {
 	t.Parallel()
@@ -195,7 +194,7 @@ func TestWorkflowsOfAllTenants(t *testing.T) {
 	}
 }
 
-// countingStore counts what is asked of overlays.
+// countingStore counts overlay operations.
 type countingStore struct {
 	store.Store
 	marks, others atomic.Int64
@@ -226,8 +225,8 @@ func (s *countingStore) Overlays(ctx context.Context, q store.OverlayQuery) (sto
 	return s.Store.Overlays(ctx, q)
 }
 
-// Tenants without workflows cost nothing: the clock asks for one number a second at most,
-// and reads the overlays alone that have workflows and have changed.
+// Tenants without workflows cost nothing: the clock reads at most one number a second and only
+// overlays that have workflows and have changed.
 func TestTenantsWithoutWorkflowsCostTheClockNothing(t *testing.T) {
 	t.Parallel()
 	counted := &countingStore{Store: newStore(t)}
@@ -261,7 +260,7 @@ func TestTenantsWithoutWorkflowsCostTheClockNothing(t *testing.T) {
 	if got := one.flowsOf(""); got != "acme/own! acme/shared other/foreign third/other!" {
 		t.Errorf("then they are %q", got)
 	}
-	if n := counted.others.Load(); n != 2 { // which there are, and the one that changed
+	if n := counted.others.Load(); n != 2 { // the list, and the changed one
 		t.Errorf("overlays were asked for %d times after a change", n)
 	}
 }

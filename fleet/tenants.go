@@ -17,8 +17,7 @@ import (
 
 // TenantQuery selects tenants with overlays.
 type TenantQuery struct {
-	// After is the name of the last tenant of the page before, and Limit how many there
-	// are at most.
+	// After is the last tenant name of the previous page, and Limit the maximum number of tenants.
 	After string
 	Limit int
 }
@@ -27,7 +26,7 @@ type TenantQuery struct {
 type TenantPage struct {
 	// Tenants are the current revisions of the overlays, sorted by tenant.
 	Tenants []*Revision
-	// Next is the After of the next page; empty for the last.
+	// Next is the After of the next page; empty on the last page.
 	Next string
 }
 
@@ -37,8 +36,7 @@ func (f *Fleet) Tenants(ctx context.Context, q TenantQuery) (TenantPage, error) 
 	return TenantPage{page.Overlays, page.Next}, err
 }
 
-// Tenant is the overlay of a tenant over the base, with its revisions. It is safe for
-// concurrent use.
+// Tenant is a tenant's overlay over the base, with its revisions. It is safe for concurrent use.
 type Tenant struct {
 	fleet *Fleet
 	name  string
@@ -50,8 +48,8 @@ func (f *Fleet) Tenant(name string) *Tenant { return &Tenant{f, name} }
 // Name returns the name of the tenant.
 func (t *Tenant) Name() string { return t.name }
 
-// Current returns the current revision of the overlay. The error is a *NotFoundError for
-// a tenant without one.
+// Current returns the current revision of the overlay. It returns a *NotFoundError for a tenant
+// without an overlay.
 func (t *Tenant) Current(ctx context.Context) (*Revision, error) {
 	r, err := t.fleet.settings.Store.CurrentRevision(ctx, t.name)
 	if errors.Is(err, store.ErrNotFound) {
@@ -67,8 +65,7 @@ func (t *Tenant) HeldOver(ctx context.Context) (string, error) {
 	return state.Base, err
 }
 
-// Revisions returns a page of the revisions of the overlay, the newest first, without
-// their documents.
+// Revisions returns a page of the overlay's revisions, newest first, without their documents.
 func (t *Tenant) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
 	return t.fleet.settings.Store.Revisions(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
 }
@@ -78,8 +75,8 @@ func (t *Tenant) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
 	return t.fleet.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
 }
 
-// Revision returns the latest revision of the overlay with a hash. The error is a
-// *NotFoundError for an unknown one.
+// Revision returns the latest revision of the overlay with a hash. It returns a *NotFoundError for
+// an unknown hash.
 func (t *Tenant) Revision(ctx context.Context, hash string) (*Revision, error) {
 	r, err := t.fleet.settings.Store.Revision(ctx, t.name, hash)
 	if errors.Is(err, store.ErrNotFound) {
@@ -88,12 +85,12 @@ func (t *Tenant) Revision(ctx context.Context, hash string) (*Revision, error) {
 	return r, err
 }
 
-// maxOverlay bounds the overlay of a tenant, in bytes: reading one takes a multiple of it.
+// maxOverlay limits a tenant's overlay, in bytes; reading it takes a multiple of that.
 const maxOverlay = 1 << 20
 
 // Publish is Fleet.Publish for the overlay: it checks that the overlay resolves over the base and
-// does no more than the base allows. The report compares it with the tenant's current state. The
-// error may also be ErrNoTenants.
+// does no more than the base allows. The report compares it with the tenant's current state. It may
+// also return ErrNoTenants.
 func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if !t.fleet.settings.FromStore && !c.DryRun {
 		return nil, ErrFromFiles
@@ -121,10 +118,10 @@ func (t *Tenant) applyOverlay(ctx context.Context, base *overlayBase, source con
 	return t.fleet.applyOverlayWhen(ctx, base, t.name, source, t.fleet.validations.prove)
 }
 
-// baseTries limits the checks of an overlay after changes of the base.
+// baseTries limits how often an overlay is checked after changes of the base.
 const baseTries = 5
 
-// publishOverBase publishes the overlay, and checks it again if the base changes in between.
+// publishOverBase publishes the overlay, checking it again if the base changes in the meantime.
 func (t *Tenant) publishOverBase(ctx context.Context, c *Change) (out *Published, err error) {
 	for range baseTries {
 		if out, err = t.publish(ctx, c); !errors.Is(err, store.ErrBaseChanged) {
@@ -148,7 +145,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = made.close() }() // turns build their revision when they need it
+	defer func() { _ = made.close() }() // turns build their revision on demand
 	out.Hash, out.Findings = config.HashDocument(made.overlay.Document), made.findings
 	if out.Unchanged, err = f.checkExpected(ctx, t.name, c, out.Hash); err != nil {
 		return out, err
@@ -212,12 +209,12 @@ func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid)
 	return report, report.AddEntries(document, made.overlay.Document)
 }
 
-// concerned returns the agents that an overlay changes, and those that it removes.
+// concerned returns the agents that an overlay changes or removes.
 func (o *overlaid) concerned() []string {
 	return slices.Concat(o.overlay.Agents, o.overlay.Removed["agents"])
 }
 
-// Rollback publishes an earlier overlay once more.
+// Rollback publishes an earlier overlay again.
 func (t *Tenant) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
 	r, err := t.Revision(ctx, hash)
 	if err != nil {
@@ -270,7 +267,7 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 	return report, report.AddEntries(documents[0], documents[1])
 }
 
-// Validate proves an overlay without storing anything, as Fleet.Validate does a document.
+// Validate proves an overlay without storing anything, like Fleet.Validate.
 func (t *Tenant) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
 	out, err := t.Publish(ctx, &Change{Document: document, DryRun: true})
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
@@ -314,7 +311,7 @@ func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
 	return made.findings, nil
 }
 
-// Explain describes how an agent resolves for the tenant, as Fleet.Explain does.
+// Explain describes how an agent resolves for the tenant, like Fleet.Explain.
 func (t *Tenant) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
 	rev, err := t.fleet.AcquireTenant(ctx, t.name)
 	if err != nil {
@@ -328,8 +325,8 @@ func (t *Tenant) Explain(ctx context.Context, agentID string) (json.RawMessage, 
 	return t.fleet.explain(ctx, rev, agentID, decisions, func(*resolve.Summary) map[string]string { return nil })
 }
 
-// decisions returns where the fields of an agent were decided, in the base or in the
-// overlay that a revision was made of.
+// decisions returns where an agent's fields were decided, in the base or in the overlay of a
+// revision.
 func (t *Tenant) decisions(ctx context.Context, rev *registry.Revision, agentID string) ([]config.Decision, error) {
 	made, _ := rev.Derived(madeOfKey{})
 	of, isOverlaid := made.(madeOf)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// A new base is proven with the overlays of all tenants before it takes effect.
+// A new base is checked with the overlays of all tenants before it takes effect.
 func TestANewBaseIsProvenWithAllOverlays(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	one := p.start(t, tenantBase)
@@ -56,7 +56,7 @@ func TestANewBaseIsProvenWithAllOverlays(t *testing.T) {
 	}
 }
 
-// A publisher that leaves while overlays are proven publishes nothing.
+// A publisher that leaves while overlays are checked publishes nothing.
 func TestAPublisherThatLeavesPublishesNothing(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	one := p.start(t, tenantBase)
@@ -76,7 +76,7 @@ func TestAPublisherThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// Only what an overlay changes is compiled anew.
+// Only changes by an overlay are recompiled.
 func TestOverlaysShareWhatTheyDoNotChange(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	one := p.start(t, tenantBase)
@@ -95,7 +95,7 @@ func TestOverlaysShareWhatTheyDoNotChange(t *testing.T) {
 	}
 }
 
-// The cache has no more tenants than it may.
+// The cache never exceeds its maximum number of tenants.
 func TestTheCacheOfTenantsIsBounded(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone(), tenantCache: 2}
 	one := p.start(t, tenantBase)
@@ -109,7 +109,7 @@ func TestTheCacheOfTenantsIsBounded(t *testing.T) {
 	}
 }
 
-// A tenant that is not used keeps nothing of an earlier base.
+// An unused tenant retains nothing of an earlier base.
 func TestAnIdleTenantLetsGoOfAnEarlierBase(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	one := p.start(t, tenantBase)

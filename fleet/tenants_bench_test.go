@@ -32,8 +32,8 @@ func startTenants(b *testing.B, agents, cache int) *process {
 	return p.start(b, tenantBaseOf(agents))
 }
 
-// BenchmarkColdTenant acquires the revision of a tenant that is not in the cache, and of
-// one that is: what the first turn of a cold tenant takes more.
+// BenchmarkColdTenant acquires the revision of an uncached tenant and of a cached tenant: the
+// difference is the extra cost of a cold tenant's first turn.
 func BenchmarkColdTenant(b *testing.B) {
 	for _, agents := range []int{50, 1_000} {
 		for _, kind := range []struct {
@@ -98,8 +98,8 @@ func BenchmarkBaseOverTenants(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleTenants reports the heap that 10,000 tenants cost that are in the cache no
-// more, the store aside.
+// BenchmarkIdleTenants reports the heap used by 10,000 tenants evicted from the cache, excluding
+// the store.
 func BenchmarkIdleTenants(b *testing.B) {
 	heap := func() uint64 {
 		var m runtime.MemStats

@@ -24,8 +24,8 @@ agents:
 tenants: {may: {}}
 `
 
-// A new base that takes a tool away is published only if that may be, and names the
-// tenants whose agents lose it, or whose overlays get warnings.
+// A new base that removes a tool is published only with permission, and names the tenants whose
+// agents lose the tool or whose overlays get warnings.
 func TestABaseNamesWhatTenantsLose(t *testing.T) {
 	t.Parallel()
 	p := program{store: newStore(t), fromStore: true, exec: answersDone(), tools: []tools.Kind{httptool.Kind()}}

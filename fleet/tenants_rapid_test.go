@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// declaredFromScratch returns the hash of what documents declare together for a tenant that
-// has an overlay if there are two, built anew.
+// declaredFromScratch returns the hash of a fresh build of documents; with two documents, the
+// second is the tenant's overlay.
 func (p *program) declaredFromScratch(t *rapid.T, tenant string, documents ...[]byte) string {
 	var sources []config.Source
 	for i, document := range documents {
@@ -34,8 +34,8 @@ func (p *program) declaredFromScratch(t *rapid.T, tenant string, documents ...[]
 	return rev.Set().DeclaredHash()
 }
 
-// workflowsFromScratch returns those of merged workflows that a tenant has: those of the
-// base that belong to it, and then those of its overlay.
+// workflowsFromScratch returns a tenant's workflows among merged ones: the base's workflows that
+// belong to it, then its overlay's.
 func workflowsFromScratch(t *rapid.T, merged []*workflow.Workflow, tenant string, overlay []byte) (list []*workflow.Workflow) {
 	entries, err := config.DocumentEntries(overlay, "workflows")
 	if err != nil {
@@ -60,7 +60,7 @@ func workflowsFromScratch(t *rapid.T, merged []*workflow.Workflow, tenant string
 	return list
 }
 
-// drawBase draws a base. Its agents build on each other.
+// drawBase draws a base. Its agents extend each other.
 func drawBase(t *rapid.T) string {
 	var text strings.Builder
 	text.WriteString("version: 1\nproviders: {p: {type: fake}}\nmodels: {m: {provider_id: p, upstream_model: up}, n: {provider_id: p, upstream_model: up}}\ntenants: {may: {models: [\"*\"], workflows: {}}}\nagents:\n")
@@ -81,7 +81,7 @@ func drawBase(t *rapid.T) string {
 	return text.String()
 }
 
-// drawOverlay draws an overlay, which may not fit.
+// drawOverlay draws a possibly invalid overlay.
 func drawOverlay(t *rapid.T) string {
 	agent := func() string { return fmt.Sprintf("a%d", rapid.IntRange(0, 6).Draw(t, "agent")) }
 	var patches, own []string
@@ -109,8 +109,8 @@ func drawWorkflows(t *rapid.T) (own, patches string) {
 	return strings.TrimPrefix(own, ","), strings.TrimPrefix(patches, ",")
 }
 
-// Whatever is edited, patched and rolled back, what is published for a tenant is what a
-// build from scratch of the base and the overlay comes to.
+// Whatever is edited, patched and rolled back, a tenant's published revision equals a build from
+// scratch of the base and the overlay.
 func TestWhatTenantsSeeIsABuildFromScratch(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := program{store: newStore(t), fromStore: true, exec: answersDone()}

@@ -37,7 +37,7 @@ func overlayOf(prompt string) string {
 	return fmt.Sprintf(`{"version":1,"patches":{"agents":{"clerk":{"system_prompt":%q}}}}`, prompt)
 }
 
-// publishFor publishes the overlay of a tenant over what it has now.
+// publishFor publishes a tenant's overlay over its current one.
 func (p *process) publishFor(tenant, document string) (*fleet.Published, error) {
 	p.t.Helper()
 	c := &fleet.Change{Document: []byte(document), Author: "ann"}
@@ -57,7 +57,7 @@ func (p *process) mustPublishFor(tenant, document string) *fleet.Published {
 	return out
 }
 
-// run makes a turn of a caller and waits for its end.
+// run runs a caller's turn to its end.
 func (p *process) run(caller service.Caller, agent string) *service.Turn {
 	p.t.Helper()
 	session, err := p.service.CreateSession(p.t.Context(), caller, service.CreateSession{AgentID: agent})
@@ -75,7 +75,7 @@ func (p *process) run(caller service.Caller, agent string) *service.Turn {
 	return turn
 }
 
-// tenantPrompt returns the prompt that an agent of a tenant has now.
+// tenantPrompt returns the current prompt of a tenant's agent.
 func (p *process) tenantPrompt(tenant, agent string) string {
 	p.t.Helper()
 	rev, err := p.fleet.AcquireTenant(p.t.Context(), tenant)
@@ -147,7 +147,7 @@ func TestATenantThatExpectsAnotherOverlayHasAConflict(t *testing.T) {
 	}
 }
 
-// What an overlay may do is what the base allows.
+// The base limits the rights of an overlay.
 func TestOverlaysAreBoundedByTheBase(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone(), env: map[string]string{"SECRET": "s3cret"}}
 	one := p.start(t, tenantBase)
@@ -216,7 +216,7 @@ func TestWithoutASectionTenantsHaveNoOverlays(t *testing.T) {
 	}
 }
 
-// Variables of tenants alone let nobody have overlays.
+// Tenant variables alone do not permit overlays.
 func TestVariablesAllowNoOverlays(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, risky: true, exec: answersDone()}
 	one := p.start(t, strings.Replace(oldConfig, "version: 1", "version: 1\ntenants: {variables: {A: {default: a}}}", 1))
@@ -225,8 +225,8 @@ func TestVariablesAllowNoOverlays(t *testing.T) {
 	}
 }
 
-// Rules of the base hold for agents that a tenant brings, too: they extend one of the
-// base, and may do no more than that one.
+// Rules of the base also apply to agents that a tenant adds: they extend a base agent and may do no
+// more than that agent.
 func TestRulesHoldForAgentsOfATenant(t *testing.T) {
 	const base = `
 version: 1
@@ -254,7 +254,8 @@ tenants: {may: {tools: [risky], models: [m]}}
 	one.mustPublishFor("acme", `{"version":1,"agents":{"own":{"model_id":"m","system_prompt":"own","allowed_tools":["risky"]}}}`)
 }
 
-// The configuration sets the number of tenants that are kept ready, and a new one counts at once.
+// The configuration sets the number of tenants that are kept ready, and a change takes effect
+// immediately.
 func TestTheConfigurationSaysHowManyTenantsAreKept(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	base := func(cache int) string {
@@ -286,8 +287,7 @@ func TestTheConfigurationSaysHowManyTenantsAreKept(t *testing.T) {
 	}
 }
 
-// A turn that waits goes on in the overlay that it began in, over the base that it began
-// over, also in another process.
+// A waiting turn continues in its original overlay over its original base, even in another process.
 func TestATurnIsPinnedToItsOverlay(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, risky: true, exec: asksOnce()}
 	text := strings.Replace(oldConfig, "version: 1", "version: 1\ntenants: {may: {}}", 1)
@@ -330,7 +330,7 @@ func TestReplicasFollowOverlays(t *testing.T) {
 	second.until("it follows without a notification", func() bool { return second.tenantPrompt("acme", "clerk") == "cut" })
 }
 
-// Tenants whose overlays are alike have revisions of their own.
+// Tenants with equal overlays have separate revisions.
 func TestRevisionsOfTenantsDiffer(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	one := p.start(t, tenantBase)
@@ -353,8 +353,7 @@ func TestRevisionsOfTenantsDiffer(t *testing.T) {
 	}
 }
 
-// An overlay is proven over the base that is current; explanations and diagnostics are
-// those of the tenant.
+// An overlay is checked over the current base; explanations and diagnostics belong to the tenant.
 func TestExplanationsAreThoseOfTheTenant(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	one := p.start(t, tenantBase)

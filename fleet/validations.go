@@ -10,13 +10,13 @@ import (
 // others.
 type validations struct {
 	mu sync.Mutex
-	// byTenant are the tenants that are admitted or wait.
+	// byTenant holds the tenants that are admitted or waiting.
 	byTenant map[string]*tenantTurn
-	// proving has an element for each proof that uses the processor.
+	// proving has an element for each running proof.
 	proving chan struct{}
 }
 
-// tenantTurn is held by the caller that works for a tenant.
+// tenantTurn is held by the caller working on a tenant.
 type tenantTurn struct {
 	held  chan struct{}
 	users int
@@ -26,8 +26,7 @@ func newValidations() *validations {
 	return &validations{byTenant: make(map[string]*tenantTurn), proving: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-// enter waits until no other caller works for a tenant. The caller calls leave when it is
-// done.
+// enter waits until no other caller works on a tenant. The caller must call leave when done.
 func (v *validations) enter(ctx context.Context, tenant string) (leave func(), err error) {
 	v.mu.Lock()
 	t := v.byTenant[tenant]
@@ -46,7 +45,7 @@ func (v *validations) enter(ctx context.Context, tenant string) (leave func(), e
 	}
 }
 
-// forget removes a tenant that nobody works or waits for.
+// forget removes a tenant that no caller works on or waits for.
 func (v *validations) forget(tenant string, t *tenantTurn) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -55,7 +54,7 @@ func (v *validations) forget(tenant string, t *tenantTurn) {
 	}
 }
 
-// prove waits until the processor is free for one more proof.
+// prove waits for processor capacity for one more proof.
 func (v *validations) prove(ctx context.Context) (done func(), err error) {
 	select {
 	case v.proving <- struct{}{}:

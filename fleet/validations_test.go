@@ -14,8 +14,8 @@ import (
 	mcptool "github.com/agentruntime/agentruntime/tools/mcp"
 )
 
-// A tenant proves one overlay at a time. One that waits for a server of its own keeps
-// nobody else waiting, and what is canceled ends.
+// A tenant checks one overlay at a time. A check that waits for the tenant's own server blocks no
+// other tenant, and a canceled check ends.
 func TestTenantsProveOneOverlayAtATime(t *testing.T) {
 	t.Parallel()
 	asked, answer := make(chan struct{}, 9), make(chan struct{})

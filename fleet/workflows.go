@@ -25,14 +25,13 @@ var _ flows.Source = (*Fleet)(nil)
 // overlays that have workflows.
 type workflowView struct {
 	mu sync.Mutex
-	// generation is the tenant cache's generation at checked, when the mark of the store was
-	// mark.
+	// generation is the tenant cache's generation, and mark the store's mark, at checked.
 	generation, mark uint64
 	checked          time.Time
-	// base is the number of the revision of the runtime that list was made over.
+	// base is the number of the runtime revision that list is based on.
 	base uint64
 	list []flows.Declared
-	// tenants are those whose workflows differ from the base.
+	// tenants holds the tenants whose workflows differ from the base.
 	tenants map[string]*tenantFlows
 }
 
@@ -41,7 +40,7 @@ type tenantFlows struct {
 	state store.OverlayState
 	base  uint64
 	list  []flows.Declared
-	// again is when they are read again, because that failed; zero is never.
+	// again is the time of the retry after a failed read; zero means no retry.
 	again time.Time
 }
 
@@ -121,8 +120,8 @@ func (f *Flows) Check(ctx context.Context, tenant string, w *workflow.Workflow) 
 	return list.Err()
 }
 
-// CheckCall returns an error if a step of a workflow that somebody of a tenant made must not
-// call a tool in the revision that the tenant has now.
+// CheckCall returns an error if a step of a workflow made by a tenant's caller must not call a tool
+// in the tenant's current revision.
 func (f *Flows) CheckCall(ctx context.Context, tenant, tool string) error {
 	rev, err := f.builds.AcquireTenant(ctx, tenant)
 	if err != nil {
@@ -132,8 +131,8 @@ func (f *Flows) CheckCall(ctx context.Context, tenant, tool string) error {
 	return checkCall(rev, "", tool).Err()
 }
 
-// checkCall reports a call that a workflow of a caller must not make in a revision of its
-// tenant: where tenants have overlays, callers may do no more than these may.
+// checkCall reports a call that a caller's workflow must not make in its tenant's revision: if
+// tenants have overlays, callers may do no more than the overlays may.
 func checkCall(rev *registry.Revision, path, tool string) diag.List {
 	set := rev.Set()
 	if !set.Tenants.HasOverlays() || set.Tenants.May.Workflows.MayCall(tool) {
@@ -146,7 +145,7 @@ func checkCall(rev *registry.Revision, path, tool string) diag.List {
 	return diag.List{refusedCall(path, tool)}
 }
 
-// allWorkflows returns the workflows of all tenants. While nobody publishes it asks the
+// allWorkflows returns the workflows of all tenants. Unless something is published, it queries the
 // store for one number a second.
 func (f *Flows) allWorkflows(ctx context.Context) ([]flows.Declared, error) {
 	v := &f.workflows
@@ -175,7 +174,7 @@ func (f *Flows) allWorkflows(ctx context.Context) ([]flows.Declared, error) {
 	return v.list, nil
 }
 
-// failed reports whether the workflows of a tenant are to be read again.
+// failed reports whether a tenant's workflows must be read again.
 func (v *workflowView) failed(now time.Time) bool {
 	for _, t := range v.tenants {
 		if !t.again.IsZero() && !now.Before(t.again) {
@@ -185,8 +184,7 @@ func (v *workflowView) failed(now time.Time) bool {
 	return false
 }
 
-// readWorkflows reads the workflows of all tenants whose overlays have any, as far as they
-// have changed.
+// readWorkflows reads the changed workflows of all tenants whose overlays have any.
 func (f *Flows) readWorkflows(ctx context.Context, base *registry.Revision) error {
 	v := &f.workflows
 	tenants := make(map[string]*tenantFlows)
@@ -219,8 +217,8 @@ func (f *Flows) readWorkflows(ctx context.Context, base *registry.Revision) erro
 	return nil
 }
 
-// refreshFlows returns the workflows of a tenant: those that are known if nothing has
-// changed, or if they cannot be read now.
+// refreshFlows returns the workflows of a tenant. It returns the known ones if nothing has changed
+// or reading fails.
 func (f *Flows) refreshFlows(ctx context.Context, known *tenantFlows, base uint64, o store.TenantOverlay) *tenantFlows {
 	now := f.settings.Clock()
 	if known != nil && known.state == o.OverlayState && known.base == base && (known.again.IsZero() || now.Before(known.again)) {
@@ -260,7 +258,7 @@ func (f *Flows) flowsOf(ctx context.Context, o store.TenantOverlay) ([]flows.Dec
 	return list, nil
 }
 
-// seenBy returns the base as overlays of a tenant see it.
+// seenBy returns the base as seen by a tenant's overlays.
 func (b *overlayBase) seenBy(tenant string) *config.TenantBase {
 	var ids []string
 	for id := range b.rev.Set().Workflows.All() {
@@ -271,8 +269,8 @@ func (b *overlayBase) seenBy(tenant string) *config.TenantBase {
 	return b.config.SeenWith(ids)
 }
 
-// noteOverlays invalidates the cached state of tenants if one has published without this process
-// noticing.
+// noteOverlays invalidates the cached state of tenants if one has published unnoticed by this
+// process.
 func (f *Flows) noteOverlays(ctx context.Context) {
 	if !f.builds.AnyTenants() {
 		return

@@ -1,6 +1,6 @@
-// Package display converts the log of a turn into events for readers that do not know the
-// runtime: each has a type, its data and, if it is worth showing, a Display. The events and the
-// rules for a Display match Gestalt's sessions and turns.
+// Package display converts the log of a turn into events for readers that do not know the runtime:
+// each has a type, its data and, if worth showing, a Display. The events and the rules for a
+// Display match Gestalt's sessions and turns.
 package display
 
 import (
@@ -24,7 +24,7 @@ const (
 	KindError       Kind = "error"
 )
 
-// Phase is how far along it is.
+// Phase is the stage of the displayed activity.
 type Phase string
 
 // The phases.
@@ -47,11 +47,11 @@ const (
 	ActionCanceled = "Canceled"
 )
 
-// FormatMarkdown is the Format of what models write.
+// FormatMarkdown is the Format of model output.
 const FormatMarkdown = "markdown"
 
-// Display is how an event is shown. It does not replace the data of the event, and
-// does not make a private event public.
+// Display describes how to show an event. It does not replace the event's data, and does not make a
+// private event public.
 type Display struct {
 	Kind  Kind   `json:"kind,omitempty"`
 	Phase Phase  `json:"phase,omitempty"`
@@ -66,7 +66,7 @@ type Display struct {
 	Input  json.RawMessage `json:"input,omitempty"`
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  json.RawMessage `json:"error,omitempty"`
-	// Action says in a word what happens to a tool.
+	// Action is a word for what happens to a tool.
 	Action string `json:"action,omitempty"`
 	// Format is the text's format, and Language the language of code.
 	Format   string `json:"format,omitempty"`
@@ -91,12 +91,12 @@ const (
 	typeMessageDelta = "agent.message.delta"
 )
 
-// For returns the display of an event that came without one; nil for an event that is
-// not shown. data is a JSON object; anything else counts as an empty one. Texts of models
-// are kept to the character, also the blanks around them.
+// For returns the display of an event that came without one; nil if the event is not shown. data is
+// a JSON object; anything else counts as an empty one. Model texts are kept exactly, including
+// surrounding white space.
 func For(eventType string, data json.RawMessage) *Display {
 	var fields fields
-	_ = json.Unmarshal(data, &fields) // what is not an object has no fields
+	_ = json.Unmarshal(data, &fields) // a non-object has no fields
 	switch eventType {
 	case typeMessageDelta, TypeAssistantDelta:
 		if text := rawText(fields.first("text", "delta", "content")); text != "" {
@@ -139,7 +139,7 @@ const (
 	labelDelegate = "delegate"
 )
 
-// The names that fields of tool events have had over time, the preferred ones first.
+// The historical names of fields of tool events, preferred ones first.
 var (
 	inputNames = []string{
 		"display_input", "displayInput", "input_preview", "inputPreview", "arguments_preview", "argumentsPreview", "arguments", "input", "request",
@@ -158,9 +158,8 @@ var actions = map[Phase]string{
 	PhaseStarted: ActionRunning, PhaseProgress: ActionRunning, PhaseCompleted: ActionRan, PhaseFailed: ActionFailed, PhaseCanceled: ActionCanceled,
 }
 
-// Normalize tidies a display that came with an event of a type: words without blanks
-// around them, and the action or format that follows from the rest. It fills in nothing
-// else.
+// Normalize normalizes a display that came with an event: it trims words and fills in only an
+// action or format that follows from the rest.
 func Normalize(eventType string, d *Display) {
 	d.Kind, d.Phase = Kind(strings.TrimSpace(string(d.Kind))), Phase(strings.TrimSpace(string(d.Phase)))
 	d.Action, d.Format, d.Language = strings.TrimSpace(d.Action), strings.TrimSpace(d.Format), strings.TrimSpace(d.Language)
@@ -175,7 +174,7 @@ func Normalize(eventType string, d *Display) {
 	}
 }
 
-// phases are the phases of each kind; a status and an error may have any.
+// phases are the phases of each kind; a status or an error may have any.
 var phases = map[Kind][]Phase{
 	KindText:        {PhaseDelta, PhaseCompleted},
 	KindReasoning:   {PhaseDelta, PhaseCompleted},
@@ -193,7 +192,7 @@ func (d *Display) Known() bool { return slices.Contains(phases[d.Kind], d.Phase)
 // fields are the fields of an event's data.
 type fields map[string]json.RawMessage
 
-// first returns the value of the first of the names that is there and not null.
+// first returns the value of the first name that is present and not null.
 func (f fields) first(names ...string) json.RawMessage {
 	for _, name := range names {
 		if value, ok := f[name]; ok && string(value) != "null" {
@@ -228,11 +227,10 @@ func (f fields) statusText() string {
 	return text(f.first("statusCode", "status_code"))
 }
 
-// text returns a value as text without blanks around it: a string as it is, anything
-// else as JSON.
+// text returns a value as trimmed text: a string unquoted, anything else as JSON.
 func text(value json.RawMessage) string { return strings.TrimSpace(rawText(value)) }
 
-// rawText returns a value as text: a string as it is, anything else as JSON.
+// rawText returns a value as text: a string unquoted, anything else as JSON.
 func rawText(value json.RawMessage) string {
 	if len(value) == 0 {
 		return ""

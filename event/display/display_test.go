@@ -136,7 +136,7 @@ func FuzzDisplay(f *testing.F) {
 	})
 }
 
-// quote returns a text as JSON has it: what is not UTF-8 is replaced.
+// quote returns a text as in JSON: invalid UTF-8 is replaced.
 func quote(t *rapid.T, text string) string {
 	encoded, err := json.Marshal(text)
 	if err != nil {
@@ -145,7 +145,7 @@ func quote(t *rapid.T, text string) string {
 	return string(encoded)
 }
 
-// sameJSON reports whether two texts are the same JSON, or both are empty.
+// sameJSON reports whether two texts are the same JSON or both empty.
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	if a == "" || b == "" {

@@ -12,7 +12,7 @@ import (
 // content is a ForeignEvent.
 const ForeignActivity = "provider_event"
 
-// ForeignEvent is an event of a hosted provider, with the display that it gave it.
+// ForeignEvent is an event of a hosted provider, with the provider's display.
 type ForeignEvent struct {
 	ID         string          `json:"id,omitempty"`
 	Seq        int64           `json:"seq"`
@@ -23,15 +23,15 @@ type ForeignEvent struct {
 	Display    json.RawMessage `json:"display,omitempty"`
 }
 
-// ownPrefixes begin the types of the course of a turn. A provider's event of such a type
-// is not one of the turn.
+// ownPrefixes are the prefixes of the turn's own event types. A provider's event of such a type is
+// not one of the turn.
 var ownPrefixes = []string{"turn.", "assistant.", "interaction.", "agent.", "artifact.", "stream.", runtimePrefix}
 
-// foreignPrefix begins the types of events that cannot keep their own.
+// foreignPrefix is prepended to the types of events that cannot keep their own.
 const foreignPrefix = "provider."
 
-// foreignDraft returns the event of a provider as it was: with its type, its data and its
-// display. It reports false for an activity of another type.
+// foreignDraft returns a provider's original event: its type, data and display. ok is false for an
+// activity of another type.
 func foreignDraft(a *event.ActivitySnapshot) (d draft, ok bool) {
 	var e ForeignEvent
 	if a.ActivityType != ForeignActivity || json.Unmarshal(a.Content, &e) != nil {

@@ -11,38 +11,37 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// The types of events that only this runtime has. They come with a display.
+// The types of events specific to this runtime. They come with a display.
 const (
-	// TypeReasoningDelta adds to the model's visible reasoning.
+	// TypeReasoningDelta extends the model's visible reasoning.
 	TypeReasoningDelta = "reasoning.delta"
-	// TypeAssistantReset takes back the deltas since the event from_seq: the model is
-	// asked again.
+	// TypeAssistantReset retracts the deltas since the event from_seq: the model is called again.
 	TypeAssistantReset = "assistant.reset"
-	// TypeToolProgress is output of a tool that still runs.
+	// TypeToolProgress is output of a running tool.
 	TypeToolProgress = "tool.progress"
 	// TypeTurnWaiting is a turn that waits for answers, TypeTurnResumed a turn that continues.
 	TypeTurnWaiting = "turn.waiting"
 	TypeTurnResumed = "turn.resumed"
-	// TypeHandoff is another agent that takes over the conversation.
+	// TypeHandoff is another agent taking over the conversation.
 	TypeHandoff = "agent.handoff"
-	// TypeDelegate is another agent that begins or ends a part of the turn.
+	// TypeDelegate is another agent beginning or ending a part of the turn.
 	TypeDelegate = "agent.delegate"
-	// TypeArtifact is something that the turn keeps.
+	// TypeArtifact is an artifact that the turn created.
 	TypeArtifact = "artifact.created"
 
-	// runtimePrefix begins the types of all other events, which are private.
+	// runtimePrefix is the prefix of all other event types, which are private.
 	runtimePrefix = "runtime."
 )
 
 // The visibilities of events.
 const (
-	// Public events are for everybody who may see the turn.
+	// Public events are visible to everyone who may see the turn.
 	Public = "public"
 	// Private events are hidden by clients that do not know their type.
 	Private = "private"
 )
 
-// Event is an event of a turn as it is shown.
+// Event is a turn's event for display.
 type Event struct {
 	// Seq numbers the events from 1.
 	Seq        uint64
@@ -60,9 +59,9 @@ func (e *Event) Terminal() bool {
 	return e.Type == TypeTurnCompleted || e.Type == TypeTurnFailed || e.Type == TypeTurnCanceled
 }
 
-// Readable returns how a client for people shows the event: by its display or, where that
-// has a kind or phase that is not known, by its type. It is nil for an event of a type
-// without a display, and false for a private one, whatever display that has.
+// Readable returns how a client for people shows the event: by its display or, if the display's
+// kind or phase is unknown, by its type. d is nil for a type without a display. visible is false
+// for a private event, whatever its display.
 func (e *Event) Readable() (d *Display, visible bool) {
 	switch {
 	case e.Visibility != Public:
@@ -77,23 +76,23 @@ func (e *Event) Readable() (d *Display, visible bool) {
 // statusRunning is the status of a turn that has begun.
 const statusRunning = "running"
 
-// Reader turns the records of a turn's log into events. It is a fold from the first
-// record on: the same log gives the same events with the same numbers, wherever and
-// however often it is read. It is not safe for concurrent use.
+// Reader converts the records of a turn's log into events. It is a fold from the first record on:
+// the same log always yields the same events with the same numbers. It is not safe for concurrent
+// use.
 type Reader struct {
-	// Model is what turn.started says of the model; it may be empty.
+	// Model is the model named in turn.started; it may be empty.
 	Model string
 
 	seq uint64
 	// text and calls belong to the current model call. shown is its first event that a client may
-	// have shown; 0 if none.
+	// have displayed; 0 if none.
 	text  strings.Builder
 	calls []*event.ToolCallReady
 	shown uint64
 }
 
-// Read returns the events that a record becomes: none, one, or more. A record of a type
-// that this version does not know becomes a private event.
+// Read returns the events for a record: none, one, or more. A record of an unknown type becomes a
+// private event.
 func (r *Reader) Read(record *event.Record) ([]Event, error) {
 	ev, err := record.Event()
 	var unknown *event.UnknownTypeError
@@ -106,13 +105,13 @@ func (r *Reader) Read(record *event.Record) ([]Event, error) {
 	return r.number(record.Time, r.draftsFor(record, ev.Data)...)
 }
 
-// ReadOutcome returns the event that ends a turn whose log is not kept to its end.
+// ReadOutcome returns the event that ends a turn whose log was not kept to the end.
 func (r *Reader) ReadOutcome(at time.Time, outcome *event.Outcome) ([]Event, error) {
 	return r.number(at, r.finishDraft(outcome.RunFinish()))
 }
 
-// draft is an event without its number. A draft with a display comes with it; without
-// one it has the display of its type.
+// draft is an event without a number. A draft with a display keeps it; others get the display of
+// their type.
 type draft struct {
 	typ     string
 	private bool
@@ -120,7 +119,7 @@ type draft struct {
 	display *Display
 }
 
-// number makes events of drafts.
+// number converts drafts to numbered events.
 func (r *Reader) number(at time.Time, drafts ...draft) ([]Event, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -189,7 +188,7 @@ func (r *Reader) draftsFor(record *event.Record, data event.Data) []draft {
 		}
 		return []draft{{typ: runtimePrefix + string(record.Type), private: true, data: record.Data}}
 	case *event.StepEnd, *event.ToolCallStart, *event.ToolCallDelta, *event.ReasoningEncrypted:
-		// Their content is in the events that follow, or is only for the vendor.
+		// Their content is in the following events, or is only for the vendor.
 	default:
 		return []draft{{typ: runtimePrefix + string(record.Type), private: true, data: record.Data}}
 	}
@@ -224,7 +223,7 @@ func delegateDraft(callID string, d *event.DelegateActivity) draft {
 	return draft{typ: TypeDelegate, data: delegateData{callID, *d}, display: shown}
 }
 
-// noteDelta notes that the next event is a delta.
+// noteDelta records that the next event is a delta.
 func (r *Reader) noteDelta() {
 	if r.shown == 0 {
 		r.shown = r.seq + 1
@@ -283,7 +282,7 @@ func doneDrafts(d *event.ToolCallDone) []draft {
 	}
 }
 
-// textValue returns a text that is a JSON object or list as that, and any other as a
+// textValue returns a text that is a JSON object or list unchanged, and any other text as a JSON
 // string.
 func textValue(text string) json.RawMessage {
 	if trimmed := strings.TrimSpace(text); strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
@@ -313,7 +312,7 @@ func (r *Reader) finishDraft(d *event.RunFinish) draft {
 	}
 }
 
-// FailureText returns why a turn failed, in words for people.
+// FailureText returns a readable reason why a turn failed.
 func FailureText(why *event.Termination) string {
 	if why.Detail != "" {
 		return why.Detail

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shown returns the events that a log becomes.
+// shown returns the display events for a log.
 func shown(t testing.TB, log ...event.Data) []display.Event {
 	t.Helper()
 	reader := display.Reader{Model: "fast"}
@@ -32,7 +32,7 @@ func shown(t testing.TB, log ...event.Data) []display.Event {
 	return events
 }
 
-// line returns what matters of an event.
+// line returns the relevant parts of an event.
 func line(e *display.Event) string {
 	parts := []string{e.Type}
 	if e.Visibility == display.Private {
