@@ -9,14 +9,14 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// delegateRun is a delegate as the log of its caller shows it.
+// delegateRun is a delegate as shown in its caller's log.
 type delegateRun struct {
 	turn  string
 	ended bool
 }
 
-// auditDelegates checks the events of delegates: each belongs to a call of its path that
-// is open, a delegate begins and ends at most once, and none goes on after its worker died.
+// auditDelegates checks the events of delegates: each belongs to an open call of its path, a
+// delegate begins and ends at most once, and no delegate continues after its worker died.
 func (a *audit) auditDelegates(turn *store.Turn, records []event.Record) {
 	open := make(map[string]bool) // calls, by path and id
 	runs := make(map[string]*delegateRun)
@@ -61,8 +61,7 @@ func (a *audit) auditDelegates(turn *store.Turn, records []event.Record) {
 	}
 }
 
-// trackCall notes which calls are open, and checks that a delegate's call that succeeded
-// was made.
+// trackCall records the open calls and checks that a delegate's successful call was made.
 func (a *audit) trackCall(turn *store.Turn, r *event.Record, open map[string]bool, run *delegateRun) {
 	switch r.Type {
 	case event.TypeToolCallReady:

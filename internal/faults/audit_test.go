@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// audit compares what a store holds with what readers saw, with what the tools
-// did, and with what the turns were to do.
+// audit compares a store's content with the readers' events, the tools' actions and the turns'
+// plans.
 type audit struct {
 	t     testing.TB
 	store store.Store
@@ -27,14 +27,14 @@ type audit struct {
 	delegates, delegated                                                         int
 }
 
-// trace is what the witness knows of a call.
+// trace is the witness's record of a call.
 type trace struct {
 	effect       tools.Effect
 	begins, ends int
 	keys         map[string]bool
 }
 
-// check fails the test where anything is not as it has to be.
+// check fails the test on any violation.
 func check(ctx context.Context, t testing.TB, kept store.Store, load *workload, marks []mark) *audit {
 	t.Helper()
 	a := &audit{t: t, store: kept, load: load, calls: make(map[string]map[string]*trace)}
@@ -45,10 +45,10 @@ func check(ctx context.Context, t testing.TB, kept store.Store, load *workload, 
 	return a
 }
 
-// trace sorts the marks, and checks what tools did however their turns went.
+// trace sorts the marks and checks the tools' actions, independent of their turns.
 func (a *audit) trace(marks []mark) {
 	owners := make(map[string]string) // of keys
-	begun := make(map[string]int)     // calls of plans that must not be repeated
+	begun := make(map[string]int)     // plans' calls that must not be repeated
 	for _, m := range marks {
 		calls := a.calls[m.Turn]
 		if calls == nil {
@@ -91,7 +91,7 @@ func (a *audit) trace(marks []mark) {
 	}
 }
 
-// session checks the turns of a session, and the chain of its snapshots.
+// session checks the turns of a session and its snapshot chain.
 func (a *audit) session(ctx context.Context, id string, turns []string) {
 	kept, err := a.store.Session(ctx, store.Everything, id)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *audit) session(ctx context.Context, id string, turns []string) {
 	a.chain(ctx, id, tip, snapshots, conversation)
 }
 
-// chain checks that a session has so many snapshots and this conversation.
+// chain checks a session's number of snapshots and its conversation.
 func (a *audit) chain(ctx context.Context, session, tip string, snapshots int, conversation [][]byte) {
 	page, err := a.store.Snapshots(ctx, store.SnapshotQuery{Scope: store.Everything, SessionID: session, Page: store.Page{Limit: store.MaxPage}})
 	if err != nil || len(page.Snapshots) != snapshots {
@@ -156,7 +156,7 @@ func (a *audit) chain(ctx context.Context, session, tip string, snapshots int, c
 	}
 }
 
-// turn checks the end of a turn, and its events.
+// turn checks a turn's end and its events.
 func (a *audit) turn(ctx context.Context, turn *store.Turn) {
 	known := a.load.turns[turn.ID]
 	a.turns++
@@ -218,7 +218,7 @@ func (a *audit) log(ctx context.Context, turnID string) (all []event.Record, err
 	}
 }
 
-// readers checks that what readers saw is what there is.
+// readers checks that the readers' events match the stored events.
 func (a *audit) readers(known *watched, records []event.Record) {
 	a.events += len(records)
 	for seq, s := range known.seen {
@@ -233,8 +233,8 @@ func (a *audit) readers(known *watched, records []event.Record) {
 	}
 }
 
-// outcomes checks how the calls of a turn ended, as its events say: the calls
-// that must not be repeated have one outcome.
+// outcomes checks the outcomes of a turn's calls in its events: calls that must not be repeated
+// have exactly one outcome.
 func (a *audit) outcomes(turn *store.Turn, records []event.Record) {
 	done := make(map[string]event.ToolCallDone)
 	for i := range records {
@@ -321,7 +321,7 @@ func (a *audit) messages(turn *store.Turn, own [][]byte) {
 	}
 }
 
-// result checks the result of a call against what the tool did.
+// result checks the result of a call against the tool's actions.
 func (a *audit) result(turn *store.Turn, step, i int, tool string, r *model.ToolResult) {
 	id := callID(step, i)
 	c := a.calls[turn.ID][id]
@@ -345,7 +345,7 @@ func (a *audit) result(turn *store.Turn, step, i int, tool string, r *model.Tool
 	}
 }
 
-// keyIn returns the key that the text of a result has.
+// keyIn returns the key in a result's text.
 func keyIn(r *model.ToolResult, tool string) string {
 	return model.PartsText(r.Content)[len(did(tool, "")):]
 }

@@ -22,18 +22,17 @@ import (
 
 // The tools of the clerk.
 const (
-	// look is a read, put is idempotent, and pay must not be repeated. So must
-	// sign, about which a person is asked.
+	// look is a read, put is idempotent, and pay and sign must not be repeated. A person is asked
+	// about sign.
 	look = "look"
 	put  = "put"
 	pay  = "pay"
 	sign = "sign"
-	// hang says nothing until it is stopped, wait until its file is there, and
-	// die kills the process.
+	// hang emits nothing until it is stopped, wait waits for its file, and die kills the process.
 	hang = "hang"
 	wait = "wait"
 	die  = "die"
-	// talk shows a lot, and grow takes memory until it is stopped.
+	// talk shows much output, and grow allocates memory until it is stopped.
 	talk = "talk"
 	// delegate runs the deputy, and subdelegate runs the deputy's intern.
 	delegate    = "agent_run_deputy"
@@ -41,15 +40,15 @@ const (
 	grow        = "grow"
 )
 
-// plan is what a turn is asked to do, as JSON in its one message.
+// plan is the task of a turn, as JSON in its only message.
 type plan struct {
 	// Turn is the id of the turn.
 	Turn string `json:"turn"`
 	// Steps lists the tools that the model calls, answer by answer.
 	Steps [][]string `json:"steps"`
-	// Pace is how long one thing takes at most.
+	// Pace is the maximum duration of one action.
 	Pace time.Duration `json:"pace"`
-	// File is what the tool wait waits for.
+	// File is the file that the tool wait waits for.
 	File string `json:"file,omitempty"`
 	// Below is the plan of each delegate that the turn calls.
 	Below *plan `json:"below,omitempty"`
@@ -77,7 +76,7 @@ func (p *plan) text() string {
 // callID names a call of a plan.
 func callID(step, i int) string { return fmt.Sprintf("c%d.%d", step, i) }
 
-// says is what the model says in a step, and at the end.
+// says returns the model's text in a step and at the end.
 func (p *plan) says(step int) string {
 	if step == len(p.Steps) {
 		return fmt.Sprintf("Turn %s is done.", p.Turn)
@@ -85,13 +84,12 @@ func (p *plan) says(step int) string {
 	return fmt.Sprintf("Step %d of turn %s.", step+1, p.Turn)
 }
 
-// did is what a tool says of a call.
+// did returns a tool's text about a call.
 func did(tool, key string) string { return tool + " did " + key }
 
-// clerk is a model that follows the plan that it was given last. Its answers depend
-// on nothing but the conversation.
+// clerk is a model that follows its most recent plan. Its answers depend only on the conversation.
 type clerk struct {
-	// working is told that a turn makes progress.
+	// working is called when a turn makes progress.
 	working func(turnID string)
 }
 
@@ -116,7 +114,7 @@ func (c clerk) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.E
 	}
 }
 
-// read returns the plan of a conversation, and how many of its steps are done.
+// read returns the plan in a conversation and the number of completed steps.
 func read(messages []model.Message) (*plan, int, error) {
 	steps := 0
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -132,7 +130,7 @@ func read(messages []model.Message) (*plan, int, error) {
 	return nil, 0, fmt.Errorf("there is no plan in %d messages", len(messages))
 }
 
-// answer is what the model streams in a step.
+// answer returns the model's events in a step.
 func answer(p *plan, step int) []model.Event {
 	text := p.says(step)
 	events := []model.Event{{Type: model.EventText, Delta: text[:5]}, {Type: model.EventText, Delta: text[5:]}}
@@ -152,8 +150,7 @@ func answer(p *plan, step int) []model.Event {
 	return append(events, model.Event{Type: model.EventFinish, Reason: reason, Usage: &model.Usage{Input: 10, Output: 5}})
 }
 
-// take spends a part of a pace that depends on what it is for. It is false when
-// ctx ended before.
+// take waits for a part of the pace that depends on what. It returns false if ctx ended before.
 func take(ctx context.Context, pace time.Duration, what ...any) bool {
 	h := fnv.New32a()
 	fmt.Fprint(h, what...)
@@ -167,7 +164,7 @@ func take(ctx context.Context, pace time.Duration, what ...any) bool {
 	}
 }
 
-// act is a tool that tells the witness of its calls.
+// act is a tool that reports its calls to the witness.
 type act struct {
 	effect  tools.Effect
 	witness *witness
@@ -201,7 +198,7 @@ func (a *act) Call(ctx context.Context, call *tools.Call) (tools.Result, error) 
 	return tools.TextResult(did(call.Tool, call.IdempotencyKey)), nil
 }
 
-// spend is what most tools do.
+// spend is the action of most tools.
 func spend(ctx context.Context, call *tools.Call, pace time.Duration, _ string) error {
 	if !take(ctx, pace, call.IdempotencyKey) {
 		return ctx.Err()
@@ -229,7 +226,7 @@ func killSelf(ctx context.Context, _ *tools.Call, _ time.Duration, _ string) err
 	return ctx.Err()
 }
 
-// The talk of the tool talk.
+// The output of the tool talk.
 const (
 	talkTimes = 20_000
 	talkSize  = 1 << 10
@@ -246,7 +243,7 @@ func chatter(ctx context.Context, call *tools.Call, _ time.Duration, _ string) e
 	return ctx.Err()
 }
 
-// takeMemory takes memory, up to a gigabyte, until it is stopped.
+// takeMemory allocates memory, up to a gigabyte, until it is stopped.
 func takeMemory(ctx context.Context, _ *tools.Call, _ time.Duration, _ string) error {
 	const piece, most = 8 << 20, 1 << 30
 	var taken [][]byte
@@ -258,7 +255,7 @@ func takeMemory(ctx context.Context, _ *tools.Call, _ time.Duration, _ string) e
 	return ctx.Err()
 }
 
-// poll asks again until something is so, or ctx ends.
+// poll repeats done until it returns true or ctx ends.
 func poll(ctx context.Context, done func() bool) error {
 	again := time.NewTicker(2 * time.Millisecond)
 	defer again.Stop()

@@ -12,14 +12,14 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// jumpy is a clock that can be set.
+// jumpy is a settable clock.
 type jumpy struct{ by atomic.Int64 }
 
 func (j *jumpy) now() time.Time         { return time.Now().Add(time.Duration(j.by.Load())) }
 func (j *jumpy) jump(by time.Duration)  { j.by.Store(int64(by)) }
 func (j *jumpy) of(s *service.Settings) { s.Clock = j.now }
 
-// swept is a store that counts how often it was asked for dead workers.
+// swept is a store that counts queries for dead workers.
 type swept struct {
 	store.Store
 	reaps atomic.Int64
@@ -33,7 +33,7 @@ func (s *swept) Reap(ctx context.Context, now time.Time) (int, error) {
 
 func (s *swept) of(v *service.Settings) { s.Store, v.Store = v.Store, s }
 
-// again waits until each store was asked twice from now on.
+// again waits until each store was queried twice from now on.
 func again(t *testing.T, stores []swept) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

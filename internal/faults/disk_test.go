@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// disk is a place for a SQLite file where room can run out.
+// disk is a place for a SQLite file on which space can run out.
 type disk interface {
-	// fill leaves no room, and free gives it back.
+	// fill uses up the space, and free releases it.
 	fill(ctx context.Context, g gateway) error
 	free(ctx context.Context, g gateway) error
 }
@@ -56,7 +56,7 @@ func (m *mounted) fill(context.Context, gateway) error {
 
 func (m *mounted) free(context.Context, gateway) error { return os.Remove(m.filler()) }
 
-// limited is a bound on the files of the worker.
+// limited is a size limit on the worker's files.
 type limited struct{ path string }
 
 func (l *limited) fill(ctx context.Context, g gateway) error {
@@ -89,7 +89,7 @@ func TestAFullDiskSpoilsNothing(t *testing.T) {
 	})
 }
 
-// fillUp takes a worker's room away under load, twice, and gives it back.
+// fillUp fills a worker's disk under load, twice, and frees it.
 func fillUp(t *testing.T, p *place, d disk) {
 	t.Helper()
 	p.Lease = 600 * time.Millisecond
@@ -137,7 +137,7 @@ func fillUp(t *testing.T, p *place, d disk) {
 	t.Log(inspect(t, p, load))
 }
 
-// waitForProgress waits until a worker made progress so many times.
+// waitForProgress waits until a worker has made progress n times.
 func waitForProgress(ctx context.Context, t *testing.T, w *process, times int64) {
 	t.Helper()
 	more := w.worked.Load() + times

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// patience is how long the tests wait for what has to come.
+// patience is the time limit for expected events.
 const patience = 60 * time.Second
 
-// fleet keeps a number of worker processes alive: one that dies is started
-// again at once.
+// fleet keeps a number of worker processes alive: a process that dies is restarted immediately.
 type fleet struct {
 	t     testing.TB
 	place *place
-	// calm is how often a worker makes progress at most before it is killed.
+	// calm is the maximum number of progress steps before a worker is killed.
 	calm int64
 	news func(p *process, turnID string)
 
@@ -24,7 +23,7 @@ type fleet struct {
 	slots  []*process
 	ending bool
 	keeper sync.WaitGroup
-	// changed is closed when a process was started, and replaced.
+	// changed is closed and replaced when a process starts.
 	changed chan struct{}
 }
 
@@ -69,7 +68,7 @@ func (f *fleet) keep(slot int) {
 	}
 }
 
-// dismiss ends the keeping, and returns the processes there are.
+// dismiss stops restarting and returns the current processes.
 func (f *fleet) dismiss() []*process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +82,7 @@ func (f *fleet) dismiss() []*process {
 	return there
 }
 
-// worker waits for the process of a slot to work, and returns it.
+// worker waits for the process of a slot to start working and returns it.
 func (f *fleet) worker(ctx context.Context, slot int) (*process, error) {
 	for {
 		f.mu.Lock()
@@ -106,11 +105,11 @@ func (f *fleet) worker(ctx context.Context, slot int) (*process, error) {
 	}
 }
 
-// gateway waits for the first process to work, and returns it.
+// gateway waits for the first process to start working and returns it.
 func (f *fleet) gateway(ctx context.Context) (gateway, error) { return f.worker(ctx, 0) }
 
-// storm kills processes at random points, and returns how long it took until the
-// next one worked, for fleets of one.
+// storm kills processes at random points and returns the time until the next one worked, for fleets
+// of one.
 func (f *fleet) storm(ctx context.Context, kills int, random *rand.Rand) (gaps []time.Duration) {
 	for range kills {
 		slot := random.IntN(len(f.slots))
@@ -119,8 +118,7 @@ func (f *fleet) storm(ctx context.Context, kills int, random *rand.Rand) (gaps [
 			f.t.Errorf("no worker to be killed: %v", err)
 			return gaps
 		}
-		// Some die as soon as they work, the others when they made progress a random
-		// number of times, and a moment later.
+		// Some die as soon as they work, others a moment after a random number of progress steps.
 		more := w.worked.Load() + random.Int64N(f.calm)
 		soon, cancel := context.WithTimeout(ctx, time.Second)
 		_ = poll(soon, func() bool { return w.worked.Load() >= more })

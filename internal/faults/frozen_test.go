@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// news names the process that works on a turn.
+// news delivers the process that works on a turn.
 type news chan struct {
 	worker *process
 	turn   string
@@ -30,7 +30,7 @@ func (n news) tell(p *process, turnID string) {
 	}{p, turnID}
 }
 
-// until waits for a process other than one to make progress with a turn.
+// until waits for a process other than the given one to make progress on a turn.
 func (n news) until(t *testing.T, turnID string, other *process) *process {
 	t.Helper()
 	deadline := time.After(patience)
@@ -80,7 +80,7 @@ func TestAWorkerThatWasFrozenWritesNothingAndLivesOn(t *testing.T) {
 	if survivor == one.slots[0] {
 		one, two = two, one
 	}
-	two.finish(t) // what follows is for the one that was frozen
+	two.finish(t) // the rest is for the frozen process
 	load.follow(t, "session", plan{Turn: "next", Steps: [][]string{{pay}, {put}}})
 	if by := told.until(t, "next", nil); by != frozen {
 		t.Error("somebody else works on")
@@ -94,13 +94,13 @@ func TestAWorkerThatWasFrozenWritesNothingAndLivesOn(t *testing.T) {
 	t.Log(inspect(t, p, load))
 }
 
-// atTool waits until a call began a number of times.
+// atTool waits until a call has begun the given number of times.
 func atTool(t *testing.T, p *place, turn, call string, times int) {
 	t.Helper()
 	marked(t, p, turn, call, begins, times)
 }
 
-// marked waits until the witness was told something of a call a number of times.
+// marked waits until the witness has the given number of marks for a call.
 func marked(t *testing.T, p *place, turn, call, what string, times int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -118,7 +118,7 @@ func marked(t *testing.T, p *place, turn, call, what string, times int) {
 	}
 }
 
-// records are all that a store has of a turn.
+// records holds all stored records of a turn.
 type records struct {
 	tip      string
 	turn     store.Turn

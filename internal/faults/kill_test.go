@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// sessions is how many sessions have turns at the same time.
+// sessions is the number of sessions with concurrent turns.
 const sessions = 12
 
-// kills returns how many workers are killed: FAULTS_KILLS for each database.
+// kills returns the number of workers to kill: FAULTS_KILLS for each database.
 func kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("FAULTS_KILLS")
@@ -34,7 +34,7 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// seeded returns a random source whose seed is printed: FAULTS_SEED, or any.
+// seeded returns a random source and prints its seed: FAULTS_SEED, or a random one.
 func seeded(t *testing.T) (*rand.Rand, uint64) {
 	t.Helper()
 	seed := rand.Uint64()
@@ -61,7 +61,7 @@ func nowhere(t *testing.T, driver string) *place {
 	return p
 }
 
-// logPath is where the workers write their logs: FAULTS_LOG, or nowhere.
+// logPath is the path of the workers' logs: FAULTS_LOG, or empty.
 func logPath() string { return os.Getenv("FAULTS_LOG") }
 
 // at puts a place into a new database.
@@ -73,8 +73,7 @@ func (p *place) at(t *testing.T, s *pgtest.Server) {
 	}
 }
 
-// visit returns a service in this process that does not work until it is
-// started.
+// visit returns a service in this process that does no work until it is started.
 func visit(t *testing.T, p *place, changes ...change) *engine {
 	t.Helper()
 	e, err := open(t.Context(), p, zap.NewNop(), func(string) {}, changes...)
@@ -102,8 +101,7 @@ func TestKilledWorkersOfPostgresLoseNothing(t *testing.T) {
 	survive(t, p, workers, func(context.Context) (gateway, error) { return direct{reader.Service}, nil })
 }
 
-// survive kills workers under load, lets the last ones finish, and looks at what
-// there is.
+// survive kills workers under load, lets the last workers finish, and checks the result.
 func survive(t *testing.T, p *place, workers *fleet, gate func(ctx context.Context) (gateway, error)) {
 	t.Helper()
 	n := kills(t)
@@ -128,7 +126,7 @@ func survive(t *testing.T, p *place, workers *fleet, gate func(ctx context.Conte
 	}
 }
 
-// finish lets the workers end by themselves.
+// finish lets the workers exit normally.
 func (f *fleet) finish(t *testing.T) {
 	t.Helper()
 	for _, w := range f.dismiss() {
@@ -139,7 +137,7 @@ func (f *fleet) finish(t *testing.T) {
 	f.keeper.Wait()
 }
 
-// inspect checks what is in a place on which nobody works.
+// inspect checks a place without workers.
 func inspect(t *testing.T, p *place, load *workload) *audit {
 	t.Helper()
 	kept, err := p.store(t.Context(), zap.NewNop())
@@ -160,7 +158,7 @@ func idle(t *testing.T, kept store.Store) {
 	}
 }
 
-// percentiles is a report on durations.
+// percentiles formats a report on durations.
 func percentiles(list []time.Duration) string {
 	slices.Sort(list)
 	at := func(p int) time.Duration { return list[(len(list)-1)*p/100].Round(time.Millisecond) }

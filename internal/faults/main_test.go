@@ -1,5 +1,5 @@
-// Package faults holds no code: its tests kill, freeze and starve the processes
-// of a service, and look at what is left.
+// Package faults holds no code: its tests kill, freeze and starve the processes of a service and
+// inspect the result.
 package faults_test
 
 import (
@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain runs the tests, or is one of the worker processes that they start.
+// TestMain runs the tests, or acts as a worker process that they start.
 func TestMain(m *testing.M) {
 	if settings := os.Getenv(workerVariable); settings != "" {
 		os.Exit(beWorker(settings))

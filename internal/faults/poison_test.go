@@ -194,7 +194,7 @@ func cutShort(marks []mark, turn string) [][]string {
 	return hit
 }
 
-// result returns a turn and what it came to.
+// result returns a turn and its outcome.
 func result(t *testing.T, kept store.Store, id string) (*store.Turn, event.Outcome) {
 	t.Helper()
 	turn, err := kept.Turn(t.Context(), store.Everything, id)

@@ -19,15 +19,14 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// process is a worker process, seen from the harness.
+// process is a worker process as seen by the harness.
 type process struct {
 	cmd *exec.Cmd
-	// ready is closed when it works, gone when it has ended and all that it said
-	// was read.
+	// ready is closed when it works, gone when it has exited and all its output was read.
 	ready, gone chan struct{}
-	// began is when it first made progress with a turn.
+	// began receives the time of its first progress on a turn.
 	began chan time.Time
-	// worked counts how often it made progress; news is told of each turn.
+	// worked counts progress steps; news receives each turn.
 	worked atomic.Int64
 	news   func(p *process, turnID string)
 	errors bytes.Buffer
@@ -40,7 +39,7 @@ type process struct {
 
 var _ gateway = (*process)(nil)
 
-// errGone reports that a worker process ended before it had answered.
+// errGone reports that a worker process exited before it answered.
 var errGone = errors.New("the worker process is gone")
 
 // launch starts a worker process.
@@ -69,8 +68,8 @@ func launch(p *place, news func(p *process, turnID string)) (*process, error) {
 	return w, nil
 }
 
-// hear reads the output of the process until it ends. The last line of a killed
-// process may be cut.
+// hear reads the process's output until it ends. The last line of a killed process may be
+// truncated.
 func (w *process) hear(out io.Reader) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 16<<20)
@@ -119,8 +118,7 @@ func (w *process) take(l line) {
 	}
 }
 
-// ask sends a request, and returns where its lines come. That is closed after
-// the last.
+// ask sends a request and returns the channel of its lines. It is closed after the last line.
 func (w *process) ask(r request) (<-chan line, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,7 +195,7 @@ func drain(answer <-chan line) {
 	}()
 }
 
-// over reports whether the process is gone.
+// over reports whether the process has exited.
 func (w *process) over() bool {
 	select {
 	case <-w.gone:
@@ -209,13 +207,13 @@ func (w *process) over() bool {
 
 func (w *process) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) }
 
-// kill ends the process as the kernel would, and returns when it is gone.
+// kill kills the process like the kernel would and returns when it has exited.
 func (w *process) kill() {
 	w.signal(syscall.SIGKILL)
 	<-w.gone
 }
 
-// end lets the process end by itself.
+// end lets the process exit normally.
 func (w *process) end() error {
 	_ = w.in.Close()
 	select {

@@ -8,8 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// pair returns two services on one database: one that works, and one that only
-// looks.
+// pair returns two services on one database: the first works, the second only observes.
 func pair(t *testing.T) (p *place, load *workload, looks *engine) {
 	t.Helper()
 	p = nowhere(t, onPostgres)
@@ -30,7 +29,7 @@ func TestATurnIsFollowedAndAnsweredThroughAnotherReplica(t *testing.T) {
 	begun := time.Now()
 	load.follow(t, "session", plan{Turn: "first", Steps: [][]string{{look}, {sign, put}, {sign}, {pay}}})
 	load.follow(t, "session", plan{Turn: "second", Steps: [][]string{{sign}}})
-	if took := time.Since(begun); took > 10*time.Second { // each wait that nobody rang for takes two
+	if took := time.Since(begun); took > 10*time.Second { // each wait without notification takes two
 		t.Errorf("it took %s", took)
 	}
 	a := check(t.Context(), t, looks.store, load, readWitness(t, p.Witness))

@@ -18,8 +18,8 @@ import (
 
 var alice = service.Caller{Tenant: "acme", Subject: "alice"}
 
-// request is what the harness asks of a service. Each may be asked again when
-// nobody knows what became of it.
+// request is a request of the harness to a service. Each may be repeated when its outcome is
+// unknown.
 type request struct {
 	ID int64 `json:"id"`
 	// Do is one of the names below.
@@ -27,12 +27,12 @@ type request struct {
 	Session string `json:"session,omitempty"`
 	Turn    string `json:"turn,omitempty"`
 	Text    string `json:"text,omitempty"`
-	// Target is an interaction, and Approve whether it is agreed to.
+	// Target is an interaction, and Approve whether it is approved.
 	Target  string `json:"target,omitempty"`
 	Approve bool   `json:"approve,omitempty"`
-	// After is the seq after which events are wanted.
+	// After is the seq after which events are returned.
 	After uint64 `json:"after,omitempty"`
-	// Size bounds the files that the process writes.
+	// Size limits the files that the process writes.
 	Size uint64 `json:"size,omitempty"`
 }
 
@@ -46,16 +46,15 @@ const (
 	limitFiles  = "limit"
 )
 
-// gateway is a way to a service: its own methods, or the pipe to a worker.
+// gateway is a connection to a service: direct calls, or the pipe to a worker.
 type gateway interface {
-	// do carries out a request, and returns the state of its turn where there is
-	// one.
+	// do carries out a request and returns the state of its turn, if any.
 	do(ctx context.Context, r request) (store.Status, error)
 	// follow returns the events of a turn after a seq.
 	follow(ctx context.Context, turnID string, after uint64) iter.Seq2[sighting, error]
 }
 
-// sighting is an event as somebody saw it.
+// sighting is an event as seen by a reader.
 type sighting struct {
 	Turn string     `json:"turn"`
 	Seq  uint64     `json:"seq"`
@@ -71,7 +70,7 @@ func sight(r *event.Record) (sighting, error) {
 	return sighting{r.TurnID, r.Seq, r.Type, r.Terminal(), data}, err
 }
 
-// interaction returns the id of what the event asks for, if it does.
+// interaction returns the id of the event's interaction, if any.
 func (s *sighting) interaction() (id string, ok bool) {
 	if s.Type != event.TypeInteractionRequest {
 		return "", false
@@ -141,8 +140,8 @@ func (d direct) follow(ctx context.Context, turnID string, after uint64) iter.Se
 	}
 }
 
-// limit bounds the files of this process. The signal of a write beyond is
-// ignored, so that the write has an error, as on a full disk.
+// limit limits the files of this process. The signal for excess writes is ignored, so that the
+// write returns an error, as on a full disk.
 func limit(size uint64) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	var now syscall.Rlimit

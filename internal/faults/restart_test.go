@@ -26,7 +26,7 @@ func TestPostgresDiesUnderLoadAndNothingIsLost(t *testing.T) {
 		defer close(done)
 		load.run(ctx, sessions, seed, func() bool { return !calm.Load() })
 	}()
-	for slot := range 2 { // a worker without a database to start with ends
+	for slot := range 2 { // workers without a database at startup exit
 		if _, err := workers.worker(ctx, slot); err != nil {
 			t.Fatal(err)
 		}

@@ -22,36 +22,35 @@ const (
 	onPostgres = "postgres"
 )
 
-// place is where a service is, and how it is set. It travels to the worker
-// processes as JSON.
+// place is the location and settings of a service. It is passed to the worker processes as JSON.
 type place struct {
 	Driver string `json:"driver"`
 	DSN    string `json:"dsn"`
-	// Witness is the path of what the tools write.
+	// Witness is the path of the tools' marks.
 	Witness string `json:"witness"`
-	// Lease and Strikes are those of the service.
+	// Lease and Strikes are the service's settings.
 	Lease   time.Duration `json:"lease,omitempty"`
 	Strikes int           `json:"strikes,omitempty"`
-	// Log is the path of the log; empty drops it.
+	// Log is the path of the log; empty discards it.
 	Log string `json:"log,omitempty"`
-	// Memory is how much memory a process may use; 0 is no limit.
+	// Memory is the memory limit of a process; 0 means no limit.
 	Memory int64 `json:"memory,omitempty"`
 }
 
-// plenty are strikes that no turn reaches whose worker is killed by chance.
+// plenty is a strike limit that turns whose workers are killed at random never reach.
 const plenty = 1 << 20
 
-// engine is a service with all that it is made of.
+// engine is a service with all its components.
 type engine struct {
 	*service.Service
 	store store.Store
 	stop  []func() // in this order
 }
 
-// change is what a test changes of a service.
+// change is a test's change to a service.
 type change func(*service.Settings)
 
-// open makes a service, which does not work before Start.
+// open opens a service that does no work before Start.
 func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID string), changes ...change) (*engine, error) {
 	w, err := openWitness(p.Witness)
 	if err != nil {
@@ -76,7 +75,7 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 	return e, nil
 }
 
-// open opens the store of a place with what belongs to it.
+// open opens the store of a place and its dispatcher and notifier.
 func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, dispatch.Dispatcher, dispatch.Notifier, error) {
 	kept, err := p.store(ctx, logger)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// stalledHeap is how much the heap may grow by readers that never read, for a
-// turn of some 20 MB of events.
+// stalledHeap limits the heap growth caused by readers that never read, for a turn of about 20 MB
+// of events.
 const stalledHeap = 8 << 20
 
 func TestReadersThatNeverReadHoldNothingUp(t *testing.T) {
@@ -63,7 +63,7 @@ func TestReadersThatNeverReadHoldNothingUp(t *testing.T) {
 	t.Logf("%d events in %s, %s without such readers", seq, took.Round(time.Millisecond), alone.Round(time.Millisecond))
 }
 
-// talkTime is how long a turn takes that shows a lot.
+// talkTime returns the duration of a turn with much output.
 func talkTime(t *testing.T, load *workload, e *engine, id string) time.Duration {
 	t.Helper()
 	load.make(t.Context(), "session", plan{Turn: id, Steps: [][]string{{look}, {talk}, {talk}}}, true)
@@ -74,7 +74,7 @@ func talkTime(t *testing.T, load *workload, e *engine, id string) time.Duration 
 	return time.Since(begun)
 }
 
-// heap returns how many bytes are in use.
+// heap returns the number of bytes in use.
 func heap() int64 {
 	var stats goruntime.MemStats
 	goruntime.GC()

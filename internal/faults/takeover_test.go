@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// takeOver is how long it may take until another replica goes on with a turn,
-// with the default lease.
+// takeOver limits the time until another replica continues a turn, with the default lease.
 const takeOver = 6 * time.Second
 
 func TestAnotherReplicaGoesOnWithinTheLeaseAndASecond(t *testing.T) {
@@ -44,7 +43,7 @@ func TestAnotherReplicaGoesOnWithinTheLeaseAndASecond(t *testing.T) {
 	workers.finish(t)
 	inspect(t, p, load)
 	t.Logf("from a kill to the next step elsewhere: %s", percentiles(gaps))
-	if half := gaps[len(gaps)/2]; half > takeOver { // a busy machine may hold one of them up
+	if half := gaps[len(gaps)/2]; half > takeOver { // a busy machine may delay one of them
 		t.Errorf("it took %s until somebody went on", half)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// What a tool tells the witness.
+// The kinds of a tool's marks.
 const (
 	begins = "begin"
 	ends   = "end"
-	stops  = "stop" // it was stopped before its end
+	stops  = "stop" // stopped before its end
 )
 
-// mark is one thing that a tool did.
+// mark is one action of a tool.
 type mark struct {
 	What   string       `json:"what"`
 	PID    int          `json:"pid"`
@@ -25,15 +25,15 @@ type mark struct {
 	Call   string       `json:"call"`
 	Key    string       `json:"key"`
 	Effect tools.Effect `json:"effect"`
-	// Plan is the id of the plan that the call is of. That of a delegate stays the same if
-	// the delegate is run again, in another turn.
+	// Plan is the id of the call's plan. A delegate's plan id stays the same if the delegate is run
+	// again in another turn.
 	Plan string `json:"plan,omitempty"`
 }
 
-// witness writes down what tools do, past everything that is tested: each mark
-// is one write to a file that all processes append to. That stands the death of
-// a process, which may cut its last mark: the tool did nothing after it. The
-// newline before each mark keeps that from spoiling the next.
+// witness records the tools' actions outside the tested system: each mark is one write to a file
+// that all processes append to. It survives the death of a process, which may truncate its last
+// mark: the tool did nothing after it. The newline before each mark keeps a truncated mark from
+// corrupting the next.
 type witness struct{ file *os.File }
 
 func openWitness(path string) (*witness, error) {
@@ -44,7 +44,7 @@ func openWitness(path string) (*witness, error) {
 	return &witness{file}, nil
 }
 
-// note panics where it cannot write: what the tests say would be wrong.
+// note panics if it cannot write: the tests' results would be wrong.
 func (w *witness) note(what string, call *tools.Call, effect tools.Effect, plan string) {
 	line, err := json.Marshal(mark{What: what, PID: os.Getpid(), Turn: call.TurnID, Call: call.ID, Key: call.IdempotencyKey, Effect: effect, Plan: plan})
 	if err == nil {
@@ -58,7 +58,7 @@ func (w *witness) note(what string, call *tools.Call, effect tools.Effect, plan 
 
 func (w *witness) close() { _ = w.file.Close() }
 
-// readWitness returns what was written down.
+// readWitness returns the recorded marks.
 func readWitness(t testing.TB, path string) []mark {
 	t.Helper()
 	file, err := os.Open(path)

@@ -18,13 +18,13 @@ const workerVariable = "FAULTS_WORKER"
 
 // line is one line that a worker writes to its harness.
 type line struct {
-	// ID is that of the request that the line is about.
+	// ID is the id of the request that the line belongs to.
 	ID int64 `json:"id,omitempty"`
 	// Ready reports that the worker works.
 	Ready bool `json:"ready,omitempty"`
-	// Working reports that it made progress with a turn.
+	// Working is the turn on which it made progress.
 	Working string `json:"working,omitempty"`
-	// Event is one that was followed.
+	// Event is a followed event.
 	Event *sighting `json:"event,omitempty"`
 	// Done ends a request, with the state of its turn or an error.
 	Done   bool         `json:"done,omitempty"`
@@ -46,8 +46,7 @@ func (r *reporter) say(l line) {
 	}
 }
 
-// beWorker is the life of a worker process: it works on turns and does what it
-// is asked for until its input ends.
+// beWorker runs a worker process: it works on turns and serves requests until its input ends.
 func beWorker(settings string) int {
 	if err := serve(settings); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
@@ -81,7 +80,7 @@ func serve(settings string) error {
 	return nil
 }
 
-// attend does what it is asked for until there is nobody who asks.
+// attend serves requests until its input ends.
 func attend(ctx context.Context, in io.Reader, r *reporter, g gateway) {
 	ctx, cancel := context.WithCancel(ctx)
 	var tasks sync.WaitGroup

@@ -12,29 +12,28 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// workload makes turns, follows them, answers what they ask, and cancels some,
-// through any gateway, as long as it takes. It remembers what it was told.
+// workload makes turns, follows them, answers their questions, and cancels some, through any
+// gateway, as long as needed. It records all responses.
 type workload struct {
 	t testing.TB
-	// gate waits for a service that can be asked.
+	// gate waits for a service that accepts requests.
 	gate func(ctx context.Context) (gateway, error)
 
 	mu       sync.Mutex
-	sessions map[string][]string // turns, in the order in which they were made
+	sessions map[string][]string // turns, in creation order
 	turns    map[string]*watched
 	tasks    sync.WaitGroup
 }
 
-// watched is what is known of a turn.
+// watched is the known state of a turn.
 type watched struct {
 	plan plan
 	// seen are the events by seq, of any reader.
 	seen map[uint64]sighting
-	// canceled is set if a cancel was requested, and ended with what state that
-	// was answered.
+	// canceled is set if a cancel was requested, and ended is the state in the response.
 	canceled bool
 	ended    store.Status
-	// refused is set if the person approves nothing.
+	// refused is set if the person rejects everything.
 	refused bool
 }
 
@@ -59,8 +58,8 @@ func shape(random *rand.Rand, id string) plan {
 	return p
 }
 
-// run works on sessions until more is false, and then until all turns have
-// ended. Each session makes several turns at once, of which one goes on.
+// run works on sessions until more is false, then until all turns have ended. Each session makes
+// several concurrent turns, one of which continues.
 func (w *workload) run(ctx context.Context, sessions int, seed uint64, more func() bool) {
 	for n := range sessions {
 		w.tasks.Go(func() {
@@ -77,7 +76,7 @@ func (w *workload) run(ctx context.Context, sessions int, seed uint64, more func
 	w.tasks.Wait()
 }
 
-// batch makes some turns and waits for their ends.
+// batch makes some turns and waits for them to end.
 func (w *workload) batch(ctx context.Context, session string, batch int, random *rand.Rand) {
 	var ends sync.WaitGroup
 	for i := range 1 + random.IntN(3) {
@@ -106,7 +105,7 @@ func (w *workload) make(ctx context.Context, session string, p plan, agree bool)
 	return w.ask(ctx, request{Do: makeTurn, Session: session, Turn: p.Turn, Text: p.text()})
 }
 
-// ask asks until there is an answer. It reports false if ctx ends first.
+// ask retries until there is an answer. It returns false if ctx ends first.
 func (w *workload) ask(ctx context.Context, r request) bool {
 	_, err := w.status(ctx, r)
 	return err == nil
@@ -134,7 +133,7 @@ func (w *workload) status(ctx context.Context, r request) (store.Status, error) 
 	return "", ctx.Err()
 }
 
-// breathe waits a moment before something is tried again.
+// breathe waits a moment before a retry.
 func (w *workload) breathe(ctx context.Context) {
 	timer := time.NewTimer(20 * time.Millisecond)
 	defer timer.Stop()
@@ -144,8 +143,8 @@ func (w *workload) breathe(ctx context.Context) {
 	}
 }
 
-// watch follows a turn to its end, across the deaths of the processes that it asks. It
-// begins anew now and then, and so sees events again.
+// watch follows a turn to its end, across the deaths of the processes it queries. It occasionally
+// restarts and so sees events again.
 func (w *workload) watch(ctx context.Context, id string, cancelAt uint64, random *rand.Rand) {
 	var asides sync.WaitGroup
 	defer asides.Wait()
@@ -183,7 +182,7 @@ func (w *workload) watch(ctx context.Context, id string, cancelAt uint64, random
 	}
 }
 
-// saw remembers an event, and compares it with what was seen before.
+// saw records an event and compares it with earlier sightings.
 func (w *workload) saw(after uint64, s *sighting) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,7 +15,7 @@ type pair struct {
 	server *Server
 }
 
-// forEachPair runs a test in both versions and over both transports.
+// forEachPair runs a test with both versions over both transports.
 func forEachPair(t *testing.T, o ServerOptions, test func(t *testing.T, p pair)) {
 	t.Helper()
 	ForEach(t, func(t *testing.T, v Version, transport string) {
@@ -128,7 +128,7 @@ func TestATaskIsCanceled(t *testing.T) {
 		if task, err := p.Cancel(held.Task.ID); err != nil || task.State != "canceled" {
 			t.Errorf("the canceled task is %+v, %v", task, err)
 		}
-		// Version 1.0 says yes again, 0.3 says no.
+		// Version 1.0 accepts this again, 0.3 rejects it.
 		if task, err := p.Cancel(held.Task.ID); Reason(err) != "TaskNotCancelable" && task.State != "canceled" {
 			t.Errorf("the second cancel ends with %+v, %v", task, err)
 		}
@@ -226,7 +226,7 @@ func TestASignedCardIsVerified(t *testing.T) {
 	}
 }
 
-func TestAProcessThatIsGoneIsAnError(t *testing.T) { // alone, because the tests share it
+func TestAProcessThatIsGoneIsAnError(t *testing.T) { // not parallel: shared by tests
 	c := NewClient(t, V10, "http://127.0.0.1:1", ClientOptions{})
 	if _, err := c.Card(); err == nil || Reason(err) != "" {
 		t.Errorf("nobody answers with %v", err)

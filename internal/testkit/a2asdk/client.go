@@ -8,34 +8,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// The transports, as cards name them.
+// The transports, as named in cards.
 const (
 	JSONRPC = "JSONRPC"
 	REST    = "HTTP+JSON"
 	GRPC    = "GRPC" // with Python alone
 )
 
-// ClientOptions are how a client finds its agent.
+// ClientOptions describe how a client reaches its agent.
 type ClientOptions struct {
 	// Transport is the only transport that the client supports. By default it supports both and
 	// uses the card's preference.
 	Transport string `json:"transport,omitempty"`
-	// Headers are sent with every request, the one for the card among them.
+	// Headers are sent with every request, including the one for the card.
 	Headers map[string]string `json:"headers,omitempty"`
-	// CardPath is where the card is, from the base URL. Default:
+	// CardPath is the path of the card relative to the base URL. Default:
 	// .well-known/agent-card.json.
 	CardPath string `json:"cardPath,omitempty"`
 }
 
-// Client is the client of an SDK. What its methods return as an error is an
-// *Error where the SDK threw it. It is safe for concurrent use.
+// Client is the client of an SDK. Its methods return an *Error if the SDK threw an error. It is
+// safe for concurrent use.
 type Client struct {
 	*object
 }
 
-// NewClient starts the client of a version for the agent at a base URL, below
-// which its card is. It ends with the test. It reaches for the agent with its
-// first call.
+// NewClient starts a client of a version for the agent at a base URL, below which its card is. It
+// ends with the test. It connects to the agent on its first call.
 func NewClient(t testing.TB, v Version, base string, o ClientOptions) *Client {
 	t.Helper()
 	type options struct {
@@ -46,26 +45,26 @@ func NewClient(t testing.TB, v Version, base string, o ClientOptions) *Client {
 	return &Client{object}
 }
 
-// Bearer are the headers that a token takes.
+// Bearer returns the headers for a token.
 func Bearer(token string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + token}
 }
 
-// Sending is a message with how it is to be answered.
+// Sending is a message and how to answer it.
 type Sending struct {
 	Message Message `json:"message"`
-	// Immediately asks for the task at once instead of its end.
+	// Immediately requests the task right away instead of at its end.
 	Immediately bool `json:"immediately,omitempty"`
-	// HistoryLength bounds the history of the task that answers.
+	// HistoryLength limits the history of the task in the reply.
 	HistoryLength *int `json:"historyLength,omitempty"`
-	// Push is where changes of the new task are posted to.
+	// Push is the address to which changes of the new task are posted.
 	Push *Push `json:"push,omitempty"`
 }
 
 // Say is a new message with a text.
 func Say(text string) Sending { return Sending{Message: Message{Parts: Text(text)}} }
 
-// Continue is a message to a task that waits for one.
+// Continue returns a message to a task that waits for one.
 func Continue(t *Task, text string) Sending {
 	return Sending{Message: Message{TaskID: t.ID, ContextID: t.ContextID, Parts: Text(text)}}
 }
@@ -77,33 +76,32 @@ func (s Sending) withID() Sending {
 	return s
 }
 
-// Card returns the card that the client is shown: the extended one where there
-// is one.
+// Card returns the client's card: the extended one if there is one.
 func (c *Client) Card() (Card, error) { return callMethod[Card](c.object, "card", nil) }
 
-// SignedCard returns the public card if one of its signatures is of one of the
-// keys, which are JSON Web Keys. Version 0.3 looks at no signatures.
+// SignedCard returns the public card if one of its signatures is by one of the keys, which are JSON
+// Web Keys. Version 0.3 checks no signatures.
 func (c *Client) SignedCard(keys json.RawMessage) (Card, error) {
 	return callMethod[Card](c.object, "signedCard", map[string]any{"keys": keys})
 }
 
-// Send sends a message and returns what answers it.
+// Send sends a message and returns the reply.
 func (c *Client) Send(s Sending) (Reply, error) {
 	return callMethod[Reply](c.object, "send", s.withID())
 }
 
-// Stream sends a message and returns what follows. Breaking out aborts it, as
-// closing a browser would.
+// Stream sends a message and returns the events that follow. Breaking out aborts it, like closing a
+// browser.
 func (c *Client) Stream(s Sending) iter.Seq2[Event, error] {
 	return c.streamEvents("stream", s.withID())
 }
 
-// Subscribe returns what happens to a task from now on.
+// Subscribe returns the future events of a task.
 func (c *Client) Subscribe(taskID string) iter.Seq2[Event, error] {
 	return c.streamEvents("subscribe", map[string]any{"id": taskID})
 }
 
-// Get returns a task, with all of its history where historyLength is nil.
+// Get returns a task, with its full history if historyLength is nil.
 func (c *Client) Get(taskID string, historyLength *int) (Task, error) {
 	type query struct {
 		ID            string `json:"id"`
@@ -136,7 +134,7 @@ type Page struct {
 // List returns a page of tasks. Version 0.3 has no such method.
 func (c *Client) List(q Query) (Page, error) { return callMethod[Page](c.object, "list", q) }
 
-// CreatePush asks for the changes of p.TaskID to be posted.
+// CreatePush requests that changes of p.TaskID be posted.
 func (c *Client) CreatePush(p Push) (Push, error) { return callMethod[Push](c.object, "pushCreate", p) }
 
 // GetPush returns one of a task's push configurations.

@@ -15,24 +15,24 @@ import (
 	"github.com/agentruntime/agentruntime/internal/process"
 )
 
-// patience is how long a test waits for what should be there in no time.
+// patience is how long a test waits for something that should be immediate.
 const patience = 30 * time.Second
 
-// driver is the process with the clients and servers of one version. It takes a
-// line of JSON for each call, and ends when its standard input does.
+// driver is the process with the clients and servers of one version. It reads a line of JSON for
+// each call, and ends when its standard input does.
 type driver struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stderr *process.Tail
 	ended  chan struct{}
 
-	// users is how many tests use it.
+	// users is the number of tests using it.
 	users int
 
 	mu    sync.Mutex
 	last  int
 	calls map[int]*record
-	// happened is what objects tell unasked.
+	// happened holds the unsolicited events of objects.
 	happened map[int]*record
 	gone     error // set when the process has ended
 }
@@ -46,8 +46,8 @@ type line struct {
 	Error  *Error          `json:"error"`
 }
 
-// drivers are those that are used, by version. The tests that run at the same
-// time share them: to start Node.js takes longer than most tests.
+// drivers are the drivers in use, by version. Concurrent tests share them, because starting Node.js
+// takes longer than most tests.
 var drivers = struct {
 	sync.Mutex
 	byVersion map[Version]*driver
@@ -85,7 +85,7 @@ func useDriver(t testing.TB, v Version) *driver {
 	return d
 }
 
-// commandOf returns what starts the driver of a version.
+// commandOf returns the command that starts a version's driver.
 func commandOf(t testing.TB, v Version) []string {
 	t.Helper()
 	if v == Python {
@@ -121,9 +121,9 @@ func startDriver(command []string) (*driver, error) {
 	return d, nil
 }
 
-// stopProcess ends the process and waits for that.
+// stopProcess stops the process and waits for it to end.
 func (d *driver) stopProcess() {
-	_ = d.stdin.Close() // it may have ended by itself
+	_ = d.stdin.Close() // it may have ended already
 	select {
 	case <-d.ended:
 	case <-time.After(patience):
@@ -132,7 +132,7 @@ func (d *driver) stopProcess() {
 	}
 }
 
-// readLines hands every line to whom it belongs, until there are no more.
+// readLines delivers each line to its recipient until the output ends.
 func (d *driver) readLines(stdout io.ReadCloser) error {
 	defer stdout.Close() // it was only read
 	lines := bufio.NewReader(stdout)
@@ -157,7 +157,7 @@ func (d *driver) readLines(stdout io.ReadCloser) error {
 	}
 }
 
-// endAll tells everybody who waits that the process is gone.
+// endAll reports to all waiters that the process has ended.
 func (d *driver) endAll(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -176,8 +176,8 @@ func (d *driver) isGone() bool {
 	return d.gone != nil
 }
 
-// callMethod calls a method of an object; 0 is the process itself. It returns where the
-// answers go.
+// callMethod calls a method of an object; 0 is the process itself. It returns the record that
+// receives the answers.
 func (d *driver) callMethod(object int, method string, params any) (int, *record, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,10 +206,10 @@ func (d *driver) writeCall(call map[string]any) error {
 func (d *driver) abortCall(id int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.writeCall(map[string]any{"id": id, "call": "abort"}) // the process may be gone
+	_ = d.writeCall(map[string]any{"id": id, "call": "abort"}) // the process may be dead
 }
 
-// forgetCall drops what else answers a call.
+// forgetCall drops further answers to a call.
 func (d *driver) forgetCall(id int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package a2asdk lets tests drive the official SDKs of A2A, those for JavaScript, one for
-// each version of the protocol, and the one for Python: as clients of a server
-// under test, and as servers with a scripted agent for a client under test. All
-// speak the words of this package, so that one test serves them all.
+// Package a2asdk lets tests drive the official A2A SDKs, those for JavaScript, one per protocol
+// version, and the one for Python: as clients of a server under test, and as servers with a
+// scripted agent for a client under test. All use this package's vocabulary, so that one test
+// serves them all.
 package a2asdk
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// Version is a version of the protocol, and with it an SDK.
+// Version is a version of the protocol and thus of an SDK.
 type Version string
 
-// The versions, and the SDKs that speak them.
+// The versions and their SDKs.
 const (
 	V10 Version = "10" // 1.0: @a2a-js/sdk 1.3.0
 	V03 Version = "03" // 0.3: @a2a-js/sdk 0.3.14
-	// Python is not of JavaScript: 1.0 in a2a-sdk 1.3.0.
+	// Python is not a JavaScript version: 1.0 in a2a-sdk 1.3.0.
 	Python Version = "python"
 )
 
@@ -37,7 +37,7 @@ var jsVersions = []Version{V10, V03}
 //go:embed testdata/node/*.mjs testdata/node/*.json testdata/python/*
 var scripts embed.FS
 
-// installTimeout bounds what npm takes.
+// installTimeout limits the time for npm.
 const installTimeout = 2 * time.Minute
 
 var installed = sync.OnceValues(installDrivers)
@@ -59,10 +59,9 @@ func ForEach(t *testing.T, test func(t *testing.T, v Version, transport string))
 	}
 }
 
-// requireInstalled returns the directory with the drivers and the SDKs, in the versions
-// of the lock file. It is made once for a test binary and removed with it. The
-// test is skipped without Node.js 20, npm or the network, and fails in CI. Short
-// tests are skipped.
+// requireInstalled returns the directory with the drivers and the SDKs, in the versions of the lock
+// file. It is created once per test binary and removed with it. Without Node.js 20, npm or the
+// network, the test is skipped, or fails in CI. Short tests are skipped.
 func requireInstalled(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -97,8 +96,8 @@ func installDrivers() (string, error) {
 	return dir, nil
 }
 
-// removeAtExit removes the directory when the test binary is gone, however it went: a
-// shell waits for the end of a pipe that nobody writes to.
+// removeAtExit removes the directory when the test binary has ended, however it ended: a shell
+// waits for the end of a pipe that is never written to.
 func removeAtExit(dir string) error {
 	end, leash, err := os.Pipe()
 	if err != nil {
@@ -114,7 +113,7 @@ func removeAtExit(dir string) error {
 	return nil
 }
 
-// leashes are open until the test binary ends.
+// leashes stay open until the test binary ends.
 var leashes []*os.File
 
 // unpackDrivers writes the drivers of a language, the manifest and its lock file.

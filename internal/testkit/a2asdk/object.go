@@ -16,7 +16,7 @@ type object struct {
 	happened *record
 }
 
-// made is the answer to the call that makes an object.
+// made is the answer to the call that creates an object.
 type made struct {
 	Object int             `json:"object"`
 	URL    string          `json:"url"`
@@ -24,7 +24,7 @@ type made struct {
 	Key    json.RawMessage `json:"key"`
 }
 
-// newObject makes an object of a kind.
+// newObject creates an object of a kind.
 func newObject(t testing.TB, v Version, kind string, settings any) (*object, made) {
 	t.Helper()
 	o := &object{t: t, driver: useDriver(t, v), happened: newRecord()}
@@ -46,13 +46,13 @@ func newObject(t testing.TB, v Version, kind string, settings any) (*object, mad
 func (o *object) close() {
 	process := &object{t: o.t, driver: o.driver}
 	// The test's own context has ended.
-	_, _ = callWith[any](context.Background(), process, "close", map[string]int{"object": o.id}) // with the process, it is gone
+	_, _ = callWith[any](context.Background(), process, "close", map[string]int{"object": o.id}) // it ends with the process
 	o.driver.mu.Lock()
 	defer o.driver.mu.Unlock()
 	delete(o.driver.happened, o.id)
 }
 
-// callMethod calls a method and waits for its one answer.
+// callMethod calls a method and waits for its single answer.
 func callMethod[T any](o *object, method string, params any) (T, error) {
 	return callWith[T](o.t.Context(), o, method, params)
 }
@@ -77,8 +77,8 @@ func callWith[T any](ctx context.Context, o *object, method string, params any) 
 	return result, nil
 }
 
-// streamEvents yields the events of a call until its end. Breaking out of the loop aborts the
-// call, which has ended when stream returns.
+// streamEvents yields the events of a call until it ends. Breaking out of the loop aborts the call,
+// which has ended when streamEvents returns.
 func (o *object) streamEvents(method string, params any) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		id, answers, err := o.driver.callMethod(o.id, method, params)
@@ -97,14 +97,14 @@ func (o *object) streamEvents(method string, params any) iter.Seq2[Event, error]
 				return
 			case !yield(e, nil):
 				o.driver.abortCall(id)
-				_, _ = answers.lastLine(o.t.Context(), i+1) // what still came is of no interest
+				_, _ = answers.lastLine(o.t.Context(), i+1) // later events are irrelevant
 				return
 			}
 		}
 	}
 }
 
-// nextEvent returns an event of a stream, or that there are no more.
+// nextEvent returns an event of a stream; over is true if there are no more.
 func nextEvent(ctx context.Context, answers *record, i int) (e Event, over bool, err error) {
 	l, err := answers.lineAt(ctx, i)
 	switch {

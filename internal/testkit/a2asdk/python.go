@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/pyenv"
 )
 
-// pythonScripts returns the directory with the driver of the SDK for Python. It is
-// made once for a test binary and removed with it.
+// pythonScripts returns the directory with the driver of the Python SDK. It is created once per
+// test binary and removed with it.
 var pythonScripts = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "a2apython")
 	if err != nil {
@@ -21,7 +21,7 @@ var pythonScripts = sync.OnceValues(func() (string, error) {
 	return dir, errors.Join(removeAtExit(dir), unpackDrivers(dir, "testdata/python"))
 })
 
-// pythonCommand returns what starts the driver of the SDK for Python.
+// pythonCommand returns the command that starts the Python SDK's driver.
 func pythonCommand(t testing.TB) []string {
 	t.Helper()
 	requirements, err := scripts.ReadFile("testdata/python/requirements.txt")
@@ -36,8 +36,8 @@ func pythonCommand(t testing.TB) []string {
 	return []string{interpreter, "-B", filepath.Join(dir, "driver.py")}
 }
 
-// ForEachPython runs a test with the SDK for Python over each transport. The
-// tests run in parallel and share the process.
+// ForEachPython runs a test with the Python SDK over each transport. The tests run in parallel and
+// share the process.
 func ForEachPython(t *testing.T, test func(t *testing.T, transport string)) {
 	t.Helper()
 	useDriver(t, Python)

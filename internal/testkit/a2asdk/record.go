@@ -43,7 +43,7 @@ func (r *record) allLines() []line {
 	return r.lines
 }
 
-// lineAt waits for the line with the index i.
+// lineAt waits for the line at index i.
 func (r *record) lineAt(ctx context.Context, i int) (line, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -65,7 +65,7 @@ func (r *record) lineAt(ctx context.Context, i int) (line, error) {
 	}
 }
 
-// lastLine waits for the line that ends a call, from the index i on.
+// lastLine waits for the line that ends a call, starting at index i.
 func (r *record) lastLine(ctx context.Context, i int) (line, error) {
 	for ; ; i++ {
 		l, err := r.lineAt(ctx, i)

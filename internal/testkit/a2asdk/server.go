@@ -8,16 +8,14 @@ import (
 // ServerOptions are the contents and requirements of a server's card.
 type ServerOptions struct {
 	Streaming bool `json:"streaming"`
-	// Token is what callers must show as a bearer; "" lets everybody in. The
-	// card is public.
+	// Token is the bearer token required of callers; "" admits everyone. The card is public.
 	Token string `json:"token,omitempty"`
-	// Transports are those on the card, the preferred one first. Default:
-	// JSONRPC, REST. The server answers on both.
+	// Transports are the transports on the card, preferred one first. Default: JSONRPC, REST. The
+	// server answers on both.
 	Transports []string `json:"transports,omitempty"`
-	// Extensions are the URIs of those on the card.
+	// Extensions are the URIs of the extensions on the card.
 	Extensions []string `json:"extensions,omitempty"`
-	// Signed has the card signed with a key of the server's own; in version 1.0
-	// alone.
+	// Signed makes the server sign the card with a key of its own; only in version 1.0.
 	Signed bool `json:"signed,omitempty"`
 }
 
@@ -40,7 +38,7 @@ type ServerOptions struct {
 type Server struct {
 	// URL is the base URL of the card.
 	URL string
-	// GRPC is where it speaks gRPC, as host:port; with Python alone.
+	// GRPC is its gRPC address as host:port; only with Python.
 	GRPC string
 	// Key is the JSON Web Key that verifies the card's signature.
 	Key json.RawMessage
@@ -50,8 +48,8 @@ type Server struct {
 
 // Happening is an event reported by a server.
 type Happening struct {
-	// Kind is "request" for a request of HTTP, or the progress of a turn of
-	// the agent: "started", "continued", "holding", "canceled", "ended".
+	// Kind is "request" for an HTTP request, or the progress of an agent's turn: "started",
+	// "continued", "holding", "canceled", "ended".
 	Kind string `json:"kind"`
 	// Method is the JSON-RPC method, or otherwise the HTTP method.
 	Method    string            `json:"method"`
@@ -64,15 +62,15 @@ type Happening struct {
 	Metadata  map[string]any    `json:"metadata"`
 }
 
-// NewServer starts the server of a version on a loopback port. It ends with the test.
+// NewServer starts a server of a version on a loopback port. It ends with the test.
 func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
 	t.Helper()
 	object, made := newObject(t, v, "server", o)
 	return &Server{made.URL, made.GRPC, made.Key, object}
 }
 
-// Await waits for the first happening of a kind that match accepts; nil accepts
-// every one. The test fails if it does not happen.
+// Await waits for the first happening of a kind that match accepts; nil accepts any. The test fails
+// if absent.
 func (s *Server) Await(kind string, match func(Happening) bool) Happening {
 	s.t.Helper()
 	for i := 0; ; i++ {
@@ -99,7 +97,7 @@ func (s *Server) AwaitNumber(kind string, n int) {
 	s.Await(kind, func(Happening) bool { n--; return n <= 0 })
 }
 
-// Happened returns what has happened of a kind so far.
+// Happened returns the happenings of a kind so far.
 func (s *Server) Happened(kind string) []Happening {
 	var all []Happening
 	for _, l := range s.happened.allLines() {

@@ -29,8 +29,7 @@ func (echo) Cancel(_ context.Context, e *a2asrv.ExecutorContext) iter.Seq2[a2a.E
 	}
 }
 
-// stock serves the Go SDK's own handler in a version of the protocol and
-// returns its base URL.
+// stock serves the Go SDK's own handler in a protocol version and returns its base URL.
 func stock(t *testing.T, v Version) string {
 	t.Helper()
 	handler := a2asrv.NewHandler(echo{})
@@ -77,7 +76,7 @@ func TestTheClientsUnderstandTheGoSDK(t *testing.T) {
 		if err != nil || Assembled(events) != "again" || events[len(events)-1].State() != "completed" {
 			t.Errorf("the stream is %+v, %v", events, err)
 		}
-		// The Go SDK tells errors of REST in version 0.3 as 1.0 does.
+		// The Go SDK reports REST errors in version 0.3 in the form of 1.0.
 		if _, err := c.Get("nosuch", nil); Reason(err) != "TaskNotFound" && (v != V03 || Reason(err) != "HTTP 404") {
 			t.Errorf("an unknown task is %v", err)
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Part is a part of a message or artifact; exactly one of its first four fields
-// is set. Version 0.3 tells raw bytes and URLs as files.
+// Part is a part of a message or artifact; exactly one of its first four fields is set. In version
+// 0.3, raw bytes and URLs are files.
 type Part struct {
 	Text      *string         `json:"text,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`
@@ -17,12 +17,12 @@ type Part struct {
 	Filename  string          `json:"filename,omitempty"`
 }
 
-// Text is one part with a text.
+// Text returns a single text part.
 func Text(s string) []Part { return []Part{{Text: &s}} }
 
-// Message is what one side says.
+// Message is a message from either side.
 type Message struct {
-	// MessageID is made up where a test sends a message without one.
+	// MessageID is generated if a test sends a message without one.
 	MessageID string `json:"messageId"`
 	TaskID    string `json:"taskId,omitempty"`
 	ContextID string `json:"contextId,omitempty"`
@@ -32,7 +32,7 @@ type Message struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// Text returns the message's texts, one after the other. It takes nil.
+// Text returns the message's texts, concatenated. The message may be nil.
 func (m *Message) Text() string {
 	if m == nil {
 		return ""
@@ -40,7 +40,7 @@ func (m *Message) Text() string {
 	return joinTexts(m.Parts)
 }
 
-// Artifact is an output, whole or a chunk of one.
+// Artifact is an output or a chunk of one.
 type Artifact struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
@@ -74,14 +74,14 @@ type Reply struct {
 	Task    *Task    `json:"task"`
 }
 
-// Event is one of a stream: one of its fields is set.
+// Event is an event of a stream: one of its fields is set.
 type Event struct {
 	Reply
 	Status   *StatusUpdate   `json:"status"`
 	Artifact *ArtifactUpdate `json:"artifact"`
 }
 
-// StatusUpdate is a task's new state. Final is of version 0.3 alone.
+// StatusUpdate is a task's new state. Final exists only in version 0.3.
 type StatusUpdate struct {
 	TaskID    string         `json:"taskId"`
 	ContextID string         `json:"contextId"`
@@ -100,7 +100,7 @@ type ArtifactUpdate struct {
 	LastChunk bool   `json:"lastChunk"`
 }
 
-// State returns the state that the event tells, "" where it tells none.
+// State returns the state in the event, or "" if it has none.
 func (e Event) State() string {
 	switch {
 	case e.Task != nil:
@@ -112,7 +112,7 @@ func (e Event) State() string {
 	}
 }
 
-// TaskID returns the task that the event is about, "" for a message.
+// TaskID returns the id of the event's task, or "" for a message.
 func (e Event) TaskID() string {
 	switch {
 	case e.Task != nil:
@@ -126,9 +126,8 @@ func (e Event) TaskID() string {
 	}
 }
 
-// Assembled returns the texts of the artifact chunks in a stream, and of the
-// tasks in it, as a client would put them together: a task replaces what came
-// before it.
+// Assembled returns the texts of a stream's artifact chunks and tasks as a client would assemble
+// them: a task replaces everything before it.
 func Assembled(events []Event) string {
 	var order []string
 	texts := map[string]string{}
@@ -179,7 +178,7 @@ type Card struct {
 	Skills      []string    `json:"skills"`
 }
 
-// Interface is where a card says the agent is.
+// Interface is an address of the agent in a card.
 type Interface struct {
 	URL       string `json:"url"`
 	Transport string `json:"transport"`
@@ -197,7 +196,7 @@ type Error struct {
 // Error describes the SDK's error.
 func (e *Error) Error() string { return e.Reason + ": " + e.Message }
 
-// Reason returns the reason of an *Error, "" for anything else.
+// Reason returns the reason of an *Error, or "" for anything else.
 func Reason(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason

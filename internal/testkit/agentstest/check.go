@@ -18,8 +18,8 @@ func encode(value any) json.RawMessage {
 	return raw
 }
 
-// contains reports whether a JSON value has all that another one has: the members of its
-// objects, and the elements of its lists in their order.
+// contains reports whether a JSON value includes another one: the members of its objects, and the
+// elements of its lists in order.
 func contains(got, want json.RawMessage) bool {
 	var have, need any
 	if json.Unmarshal(got, &have) != nil || json.Unmarshal(want, &need) != nil {
@@ -53,8 +53,8 @@ func includes(have, need any) bool {
 	}
 }
 
-// checkError compares an error. Over HTTP a refusal has the status code alone, which some
-// statuses share.
+// checkError compares an error. Over HTTP a rejection has only the status code, which some statuses
+// share.
 func checkError(err error, want *wire.Error, byCode bool) error {
 	got, ok := errors.AsType[*wire.Error](err)
 	same := ok && (got.Status == want.Status || byCode && got.Status.HTTP() == want.Status.HTTP())

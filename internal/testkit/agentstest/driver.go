@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Driver uses the agents of a world, as clients do. Errors are *wire.Error where the
-// agents API reports one.
+// Driver uses the agents of a world like a client. Errors are *wire.Error if the agents API reports
+// one.
 type Driver interface {
 	// Send opens a conversation, sends all inputs, and returns the chunks and the output
 	// of the last turn.
@@ -19,7 +19,7 @@ type Driver interface {
 	Abort(ctx context.Context, agent string, request *wire.AbortRequest) (*wire.AbortResponse, error)
 }
 
-// Caller is who uses the agents.
+// Caller is the caller that uses the agents.
 var Caller = service.Caller{Tenant: "acme", Subject: "alice"}
 
 // InProcess returns a driver that uses the agents of a world in this process.
@@ -62,7 +62,7 @@ func (d inProcess) GetSnapshot(ctx context.Context, agent string, request *wire.
 	return handle.GetSnapshot(ctx, request)
 }
 
-// WaitForSnapshot returns a snapshot once it is not pending any more.
+// WaitForSnapshot returns a snapshot once it is no longer pending.
 func (d inProcess) WaitForSnapshot(ctx context.Context, agent string, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	handle, err := d.set.Find(Caller, agent)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/agents/wire"
 )
 
-// OverHTTP returns a driver that uses the agents below a URL, such as
-// http://127.0.0.1:8080/agents. A request has the header.
+// OverHTTP returns a driver that uses the agents below a URL, such as http://127.0.0.1:8080/agents.
+// Requests carry the header.
 func OverHTTP(client *http.Client, base string, header http.Header) Driver {
 	return overHTTP{client, base, header}
 }
@@ -24,8 +24,8 @@ type overHTTP struct {
 	header http.Header
 }
 
-// Send runs a turn for each input, as a stream. Each but the first continues where the one
-// before it ended.
+// Send runs a streamed turn for each input. Each turn after the first continues from the previous
+// one.
 func (d overHTTP) Send(ctx context.Context, agent string, init *wire.Init, inputs []*wire.Input) (chunks []*wire.Chunk, output *wire.Output, err error) {
 	for _, input := range inputs {
 		var list []*wire.Chunk
@@ -37,7 +37,7 @@ func (d overHTTP) Send(ctx context.Context, agent string, init *wire.Init, input
 	return chunks, output, nil
 }
 
-// continuing returns the init of the turn that follows an output.
+// continuing returns the init of the turn after an output.
 func continuing(output *wire.Output) *wire.Init {
 	if output.State != nil {
 		return &wire.Init{State: output.State}
@@ -78,7 +78,7 @@ func (d overHTTP) stream(ctx context.Context, agent string, init *wire.Init, inp
 	return chunks, nil, fmt.Errorf("the stream has no end: %s", data)
 }
 
-// post sends a request. A refusal is a *wire.Error.
+// post sends a request. A rejection is a *wire.Error.
 func (d overHTTP) post(ctx context.Context, path, accept string, body any) (*http.Response, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -103,7 +103,7 @@ func (d overHTTP) post(ctx context.Context, path, accept string, body any) (*htt
 	return nil, &wire.Error{Status: statusOf(resp.StatusCode), Message: strings.TrimSpace(string(text))}
 }
 
-// statusOf returns the first status that is answered with a status code.
+// statusOf returns the first status that has the status code.
 func statusOf(code int) wire.Status {
 	for _, s := range []wire.Status{
 		wire.StatusInvalidArgument, wire.StatusUnauthenticated, wire.StatusPermissionDenied, wire.StatusNotFound, wire.StatusAborted,
@@ -135,7 +135,7 @@ func (d overHTTP) GetSnapshot(ctx context.Context, agent string, request *wire.G
 	return ask[wire.Snapshot](ctx, d, "/"+agent+"/getSnapshot", request)
 }
 
-// WaitForSnapshot returns a snapshot once it is not pending any more.
+// WaitForSnapshot returns a snapshot once it is no longer pending.
 func (d overHTTP) WaitForSnapshot(ctx context.Context, agent string, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 	return ask[wire.Snapshot](ctx, d, "/"+agent+"/waitForSnapshot", request)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Model is a model whose answers a test programs.
+// Model is a model with answers programmed by a test.
 type Model struct {
 	mu        sync.Mutex
 	responses []ModelResponse

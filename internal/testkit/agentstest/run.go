@@ -44,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) (*World, Driver), skip map[string
 	}
 }
 
-// run is one case that runs.
+// run is one running case.
 type run struct {
 	world    *World
 	driver   Driver

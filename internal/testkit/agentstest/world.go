@@ -17,15 +17,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// World has the agents that the cases are about.
+// World has the agents used by the cases.
 type World struct {
 	Model   *Model
 	Service *service.Service
 	Set     *agents.Set
 }
 
-// New returns a world whose service keeps turns in a store and works on them until the test
-// ends. The store is the caller's to close.
+// New returns a world whose service keeps turns in a store and works on them until the test ends.
+// The caller closes the store.
 func New(t testing.TB, kept store.Store, queue dispatch.Dispatcher) *World {
 	t.Helper()
 	return NewOn(t, kept, queue, nil)
@@ -173,13 +173,13 @@ func (interruptTool) Call(context.Context, *tools.Call) (tools.Result, error) {
 	return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Message: "What is the result?"}}, AnswerIsResult: true}}, nil
 }
 
-// restartTool waits for somebody to run it again.
+// restartTool waits until it is run again.
 type restartTool struct{}
 
 // Descriptor describes the tool.
 func (restartTool) Descriptor() tools.Descriptor { return tools.Descriptor{Effect: tools.Read} }
 
-// Call asks, unless it was answered.
+// Call asks unless it has an answer.
 func (restartTool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if call.Resumed == nil {
 		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Message: "Is that right?"}}}}, nil

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// timeout bounds a test's work in the browser.
+	// timeout limits a test's work in the browser.
 	timeout = 90 * time.Second
-	// startAttempts is how often the browser is started until it answers: with little memory or
-	// processor time it sometimes crashes at once.
+	// startAttempts is the maximum number of attempts to start the browser: with little memory or
+	// processor time it sometimes crashes immediately.
 	startAttempts = 3
-	// awaitTimeout bounds one wait of a test.
+	// awaitTimeout limits one wait of a test.
 	awaitTimeout = 15 * time.Second
 	pollInterval = 10 * time.Millisecond
-	// lostContext is the code of errors of scripts whose page is gone.
+	// lostContext is the error code of scripts whose page no longer exists.
 	lostContext = -32000
 )
 
-// Browser is a page in Chromium. The test fails at its end if the page reported an error:
-// an exception, a blocked request, or a violation of a content security policy.
+// Browser is a page in Chromium. When the test ends, it fails if the page reported an error: an
+// exception, a blocked request, or a violation of a content security policy.
 type Browser struct {
 	t   testing.TB
 	ctx context.Context //nolint:containedctx // chromedp keeps the browser in its context
@@ -42,8 +42,8 @@ type Browser struct {
 	failing bool
 }
 
-// Open starts the browser with an empty page of a size in pixels. Without Chromium the
-// test is skipped, and fails in CI. Short tests are skipped.
+// Open starts the browser with an empty page of a size in pixels. Without Chromium the test is
+// skipped, or fails in CI. Short tests are skipped.
 func Open(t testing.TB, width, height int) *Browser {
 	t.Helper()
 	if testing.Short() {
@@ -78,7 +78,7 @@ func Open(t testing.TB, width, height int) *Browser {
 	}
 }
 
-// start starts the browser. stop ends it, also after an error.
+// start starts the browser. Call stop to end it, even after an error.
 func (b *Browser) start(options []chromedp.ExecAllocatorOption) (stop func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	ctx, end := chromedp.NewExecAllocator(ctx, options...)
@@ -119,7 +119,7 @@ func (b *Browser) note(ev any) {
 	}
 }
 
-// AllowFailedRequests accepts requests of the page that fail from now on.
+// AllowFailedRequests accepts failed requests of the page from now on.
 func (b *Browser) AllowFailedRequests() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,14 +146,14 @@ func (b *Browser) Do(actions ...chromedp.Action) {
 // AwaitPromise makes chromedp.Evaluate wait for a promise.
 func AwaitPromise(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// Text returns the text of the first element that a CSS selector finds, once there is one.
+// Text waits for the first element that matches a CSS selector and returns its text.
 func (b *Browser) Text(selector string) (text string) {
 	b.t.Helper()
 	b.Do(chromedp.Text(selector, &text, chromedp.ByQuery))
 	return text
 }
 
-// Await waits until a JavaScript expression is true. An expression that throws is not true.
+// Await waits until a JavaScript expression is true. An expression that throws counts as false.
 func (b *Browser) Await(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, awaitTimeout)
@@ -161,7 +161,7 @@ func (b *Browser) Await(expression string) {
 	for {
 		err := chromedp.Run(ctx, chromedp.Poll("(() => { try { return "+expression+"; } catch { return false; } })()", nil, chromedp.WithPollingInterval(pollInterval), chromedp.WithPollingTimeout(0)))
 		if lost, ok := errors.AsType[*cdproto.Error](err); ok && lost.Code == lostContext && ctx.Err() == nil {
-			continue // the page was left meanwhile
+			continue // navigated away meanwhile
 		}
 		if err != nil {
 			b.t.Fatalf("never true: %s: %v", expression, err)

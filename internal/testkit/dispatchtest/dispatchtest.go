@@ -1,5 +1,5 @@
-// Package dispatchtest holds what every dispatch.Dispatcher and dispatch.Notifier
-// has to do, as tests that an implementation runs against itself.
+// Package dispatchtest provides the tests that every dispatch.Dispatcher and dispatch.Notifier must
+// pass. An implementation runs them against itself.
 package dispatchtest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// patience is how long a test waits for what has to happen. It is long, so that
-// only what never happens fails on a busy machine.
+// patience is how long a test waits for something that must happen. It is long, so that on a busy
+// machine only what never happens fails.
 const patience = 30 * time.Second
 
 // Open returns a new dispatcher with separate queues. The test starts and stops it; t.Cleanup
@@ -65,7 +65,7 @@ func startDispatcher(t *testing.T, d dispatch.Dispatcher, work dispatch.Handler)
 	}
 }
 
-// enqueueNow queues turns that are due at once.
+// enqueueNow enqueues turns that are due immediately.
 func enqueueNow(t *testing.T, d dispatch.Dispatcher, turnIDs ...string) {
 	t.Helper()
 	jobs := make([]store.Job, len(turnIDs))
@@ -98,7 +98,7 @@ func receiveValue[T any](t *testing.T, from <-chan T, what string) T {
 	}
 }
 
-// log notes which turns were handled, and when.
+// log records which turns were handled, and when.
 type log struct {
 	mu      sync.Mutex
 	at      map[string][]time.Time
@@ -109,7 +109,7 @@ func newLog() *log {
 	return &log{at: make(map[string][]time.Time), changed: make(chan struct{})}
 }
 
-// handleTurn is a handler that only notes.
+// handleTurn is a handler that only records.
 func (l *log) handleTurn(_ context.Context, turnID string) { l.noteTurn(turnID) }
 
 func (l *log) noteTurn(turnID string) {
@@ -120,14 +120,14 @@ func (l *log) noteTurn(turnID string) {
 	l.changed = make(chan struct{})
 }
 
-// handledAt returns when a turn was handled.
+// handledAt returns the times when a turn was handled.
 func (l *log) handledAt(turnID string) []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.at[turnID])
 }
 
-// waitHandled waits until each turn was handled at least so many times.
+// waitHandled waits until each turn was handled at least times times.
 func (l *log) waitHandled(t *testing.T, times int, turnIDs ...string) {
 	t.Helper()
 	late := time.After(patience)

@@ -137,7 +137,7 @@ func aTurnThatQueuesItselfIsHandledAgain(t *testing.T, open Open) {
 	})
 	enqueueNow(t, d, "turn")
 	for n := 1; n < times; n++ {
-		// The handler has sent and may be just about to return.
+		// The handler has sent and may be about to return.
 		enqueueNow(t, d, receiveValue(t, again, "the turn"))
 	}
 	l.waitHandled(t, times, "turn")
@@ -170,7 +170,7 @@ func delayedJobsAreAllHandled(t *testing.T, open Open) {
 	turns := turnIDs(60)
 	due := make(map[string]time.Time)
 	for i, id := range turns {
-		// Not in their order, some of them in the past.
+		// Not in order, and some of them in the past.
 		due[id] = now.Add(time.Duration((i*37)%60-10) * 5 * time.Millisecond)
 		if err := d.Enqueue(t.Context(), nil, []store.Job{{TurnID: id, NotBefore: due[id]}}); err != nil {
 			t.Fatal(err)

@@ -80,8 +80,8 @@ func drainOfNothingReturns(t *testing.T, open Open) {
 	})
 }
 
-// openBlocked opens a dispatcher with handlers that block until their context ends,
-// has n of them begun, and returns a channel with a value for each that returned.
+// openBlocked opens a dispatcher whose handlers block until their context ends, waits until n have
+// begun, and returns a channel that receives a value for each returned handler.
 func openBlocked(t *testing.T, open Open, n int) (stop func(), drain func(context.Context) error, returned chan string) {
 	t.Helper()
 	begun := make(chan string, n)

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// OpenNotifiers returns two notifiers of a store that nobody else uses: one to send with and one to listen to,
-// as from two processes. They may be the same.
+// OpenNotifiers returns two notifiers of an otherwise unused store: one to send with and one to
+// listen to, as from two processes. They may be the same.
 type OpenNotifiers func(t *testing.T) (sender, heard dispatch.Notifier)
 
 // RunNotifiers runs all tests of notifiers.
@@ -33,8 +33,8 @@ func RunNotifiers(t *testing.T, open OpenNotifiers) {
 	}
 }
 
-// listenUntilEnd listens until the test ends. It returns after a first notification was heard, because
-// only that proves that notifications are heard.
+// listenUntilEnd listens until the test ends. It returns after the first notification was heard,
+// because only that proves that notifications arrive.
 func listenUntilEnd(t *testing.T, sender, heard dispatch.Notifier, hear func(turnID string)) {
 	t.Helper()
 	const probe = "probe"

@@ -1,4 +1,4 @@
-// Package failuretest has the errors that surfaces answer requests with.
+// Package failuretest provides the errors with which surfaces answer requests.
 package failuretest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/service/workspace"
 )
 
-// Secret is in the text of every error, and callers are never told it.
+// Secret is in the text of every error, and must never reach callers.
 const Secret = "sk-1234"
 
 // Case is an error and its classification for callers.
@@ -26,8 +26,8 @@ type Case struct {
 	Class server.Class
 }
 
-// All returns the errors of the service, of the store and of resolving, each of them
-// wrapped by what callers are not told.
+// All returns the errors of the service, of the store and of resolving, each wrapped in text that
+// must not reach callers.
 func All() []Case {
 	cases := []Case{
 		{"the disk", errors.New("the disk is full"), server.ClassInternal},

@@ -14,8 +14,8 @@ type Fields struct {
 	found    []string
 }
 
-// OfOperation returns the fields of the body, the query and the headers of an operation of
-// the document.
+// OfOperation returns the fields of the body, query and headers of one of the document's
+// operations.
 func (f *Fields) OfOperation(path, method string) []string {
 	f.found = nil
 	item := f.at("paths", path)
@@ -94,8 +94,7 @@ func (f *Fields) walkList(s map[string]any, path string, seen []string) {
 	}
 }
 
-// OfMessage returns the fields of a message of protobuf. With json they have the names of
-// its JSON form.
+// OfMessage returns the fields of a protobuf message. With json they have their JSON names.
 func OfMessage(message protoreflect.MessageDescriptor, json bool) []string {
 	var found []string
 	var walk func(m protoreflect.MessageDescriptor, path string, seen []protoreflect.FullName)

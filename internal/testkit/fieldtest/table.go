@@ -1,4 +1,4 @@
-// Package fieldtest holds tables of what servers do with each field of their requests.
+// Package fieldtest provides tables of how servers treat each field of their requests.
 package fieldtest
 
 import (
@@ -13,20 +13,19 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Operation is the part of a table about one kind of request.
+// Operation is the part of a table about one type of request.
 type Operation struct {
 	// Path is the path of the requests; empty for the operation's path.
 	Path string `yaml:"path"`
-	// Base is the body of a request to which the fields are added, and Query is its query.
+	// Base is the request body to which the fields are added, and Query the request's query.
 	Base  any    `yaml:"base"`
 	Query string `yaml:"query"`
 	// Fails is set if Base fails.
 	Fails bool `yaml:"fails"`
-	// Then is further requests whose answers show what became of the first. {id} is the ID
-	// in its answer.
+	// Then lists further requests whose answers show the effect of the first. {id} is the ID in its
+	// answer.
 	Then []string `yaml:"then"`
-	// As is another operation with the same fields. Without a Base the same code answers
-	// both.
+	// As is another operation with the same fields. Without a Base, the same code answers both.
 	As string `yaml:"as"`
 	// Fields is the rule of each field by its path, as ParseRule reads it.
 	Fields map[string]string `yaml:"fields"`
@@ -65,14 +64,14 @@ const (
 // Rule is the server's treatment of a field, and a request that proves it.
 type Rule struct {
 	Class Class
-	// At is the path at which Value is set; empty is the path of the field.
+	// At is the path at which Value is set; empty means the path of the field.
 	At string
 	// Whole is set if the value is the whole body: its path is @ alone.
 	Whole bool
 	// Value is set in the request; nil removes the field.
 	Value any
-	// Expect is a text of the answer that the answer to Base lacks, and of an ignored field
-	// the reason.
+	// Expect is a text in the answer that the answer to Base lacks; for an ignored field it is the
+	// reason.
 	Expect string
 }
 
@@ -98,7 +97,7 @@ func ParseRule(text string) (*Rule, error) {
 	return r, nil
 }
 
-// Rule returns the rule of a field of an operation, which may have it from another one.
+// Rule returns the rule of an operation's field, which may be inherited from another operation.
 func (t Table) Rule(operation, field string) (string, bool) {
 	for range len(t) {
 		op := t[operation]
@@ -151,8 +150,8 @@ func hasInner(list []string, field string) bool {
 	})
 }
 
-// Set returns body with the value at a path such as a[].b; the first element of a list is
-// changed, and * is the key x. A nil value removes the field.
+// Set returns body with the value at a path such as a[].b; it changes the first element of a list,
+// and * is the key x. A nil value removes the field.
 func Set(body any, path string, value any) any {
 	name, rest, nested := strings.Cut(path, ".")
 	name, list := strings.CutSuffix(name, "[]")

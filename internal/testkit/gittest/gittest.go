@@ -1,4 +1,4 @@
-// Package gittest makes git repositories for tests.
+// Package gittest creates git repositories for tests.
 package gittest
 
 import (
@@ -29,15 +29,14 @@ func Run(t testing.TB, dir string, args ...string) string {
 
 // Repository is a bare repository with a branch main.
 type Repository struct {
-	// Dir is where it is, and URL its address with the scheme file.
+	// Dir is its directory, and URL its file URL.
 	Dir, URL string
-	// Commit is the latest of main.
+	// Commit is the latest commit of main.
 	Commit string
 }
 
-// New makes a bare repository at a path with the files of one commit. A content that
-// begins with "->" is a symbolic link. The tag v1 and the branch topic, which has one more
-// file, are there as well.
+// New creates a bare repository at a path with the files of one commit. A content that begins with
+// "->" is a symbolic link. It also has the tag v1 and the branch topic, which has one more file.
 func New(t testing.TB, dir string, files map[string]string) *Repository {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -65,7 +64,7 @@ func New(t testing.TB, dir string, files map[string]string) *Repository {
 	return &Repository{Dir: dir, URL: "file://" + filepath.ToSlash(dir), Commit: commit}
 }
 
-// Write writes a file, or a symbolic link, and the directories above it.
+// Write writes a file or symbolic link, creating its parent directories.
 func Write(t testing.TB, name, content string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(name), 0o700)

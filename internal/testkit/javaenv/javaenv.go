@@ -16,12 +16,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// installTimeout bounds what Maven takes.
+// installTimeout limits the time for Maven.
 const installTimeout = 5 * time.Minute
 
 // Command returns the command that runs a single-file program with the dependencies of a Maven
-// project. They are fetched once for each project and kept in the cache of the user. The test is
-// skipped without Java, Maven or a network, and fails in CI. Short tests are skipped.
+// project. They are fetched once per project and kept in the user's cache. Without Java, Maven or a
+// network, the test is skipped, or fails in CI. Short tests are skipped.
 func Command(t testing.TB, project []byte, program string) []string {
 	t.Helper()
 	if testing.Short() {
@@ -34,8 +34,8 @@ func Command(t testing.TB, project []byte, program string) []string {
 	return []string{java, "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(libraries, "*"), program}
 }
 
-// prepareLibraries returns the program java and the directory of the libraries, which it fetches
-// if it is missing. Processes that do so at the same time do not disturb one another.
+// prepareLibraries returns the java program and the directory of the libraries, fetching them if
+// missing. It is safe for concurrent processes.
 func prepareLibraries(ctx context.Context, project []byte) (java, libraries string, err error) {
 	if _, err := exec.LookPath("javac"); err != nil {
 		return "", "", errors.New("no JDK: javac is not in PATH")

@@ -1,5 +1,5 @@
-// Package killtest runs copies of a test's process that kill themselves at a point of
-// their work, as kill -9 does.
+// Package killtest runs copies of a test's process that kill themselves at some point of their
+// work, like kill -9.
 package killtest
 
 import (
@@ -15,12 +15,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// settingsVariable is set for the processes of Start: to their settings as JSON.
+// settingsVariable is set to the settings as JSON for processes started by Start.
 const settingsVariable = "AGENTRUNTIME_TEST_KILLED_PROCESS"
 
-// Main is the TestMain of a package whose tests call Start. It runs the tests, after which
-// no goroutine may be left, or is one of the processes: then it runs work with its
-// settings.
+// Main is the TestMain of a package whose tests call Start. It runs the tests, after which no
+// goroutine may be left. In a process started by Start, it runs work with its settings instead.
 func Main[S any](m *testing.M, work func(settings *S) error) {
 	text := os.Getenv(settingsVariable)
 	if text == "" {
@@ -39,8 +38,8 @@ func Main[S any](m *testing.M, work func(settings *S) error) {
 	os.Exit(0)
 }
 
-// Start runs a process with settings of the type that Main takes, and reports whether it
-// was killed. The test fails if the process did.
+// Start runs a process with settings of Main's type, and reports whether it was killed. The test
+// fails if the process did.
 func Start(t testing.TB, settings any) (killed bool) {
 	t.Helper()
 	text, err := json.Marshal(settings)
@@ -61,7 +60,7 @@ func Start(t testing.TB, settings any) (killed bool) {
 	return false
 }
 
-// Point is a point of its work at which a process is killed. It is safe for concurrent
+// Point is a point in a process's work at which the process is killed. It is safe for concurrent
 // use.
 type Point struct {
 	number, passed int
@@ -71,7 +70,7 @@ type Point struct {
 // NewPoint returns the point with a number, counted from 1. Number 0 is never reached.
 func NewPoint(number int) *Point { return &Point{number: number} }
 
-// Pass counts a point, and does not return from that at which the process is killed.
+// Pass counts a point. It does not return if the process is to be killed there.
 func (p *Point) Pass() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/killtest"
 )
 
-// work is what a process of the tests does.
+// work is the task of a test process.
 type work struct {
 	Passes, Point int
 	Fails         bool

@@ -1,5 +1,5 @@
-// Package needs decides whether a test is skipped or fails when a program that it needs is
-// missing, such as PostgreSQL or Node.js.
+// Package needs decides whether a test is skipped or fails if a program that it needs is missing,
+// such as PostgreSQL or Node.js.
 package needs
 
 import (
@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// InCI reports whether the tests run in CI, where everything that they need is
-// installed. The variable CI is set there by convention; .ci/run sets it too.
+// InCI reports whether the tests run in CI, where everything they need is installed. The variable
+// CI is set there by convention; .ci/run sets it too.
 func InCI() bool {
 	ci := os.Getenv("CI")
 	return ci != "" && ci != "false" && ci != "0"
 }
 
-// Missing ends a test that needs something which is not installed or cannot be
-// reached: reason. It skips the test, and fails it in CI: a suite that is green
-// because it tested nothing is worse than a red one.
+// Missing ends a test that needs something not installed or unreachable, given in reason. It skips
+// the test, but fails it in CI: a suite that is green because it tested nothing is worse than a red
+// one.
 func Missing(t testing.TB, reason error) {
 	t.Helper()
 	if InCI() {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// recorder records how a test would end.
+// recorder records a test's outcome.
 type recorder struct {
 	testing.TB
 	ended string

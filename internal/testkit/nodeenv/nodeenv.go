@@ -1,4 +1,4 @@
-// Package nodeenv lets tests run programs for Node.js with the packages of a lock file.
+// Package nodeenv lets tests run Node.js programs with the packages of a lock file.
 package nodeenv
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// installTimeout bounds what npm takes, and runTimeout one program.
+	// installTimeout limits the time for npm, and runTimeout that of one program.
 	installTimeout = 2 * time.Minute
 	runTimeout     = time.Minute
 )
@@ -26,9 +26,9 @@ type Client struct {
 	node, dir string
 }
 
-// Install installs the packages of testdata/package.json and testdata/package-lock.json
-// in manifests. The test is skipped without Node.js, npm or a network, and fails in CI.
-// Short tests are skipped.
+// Install installs the packages of testdata/package.json and testdata/package-lock.json in
+// manifests. Without Node.js, npm or a network, the test is skipped, or fails in CI. Short tests
+// are skipped.
 func Install(t testing.TB, manifests fs.FS) *Client {
 	t.Helper()
 	if testing.Short() {

@@ -1,5 +1,5 @@
-// Package oauthtest has a remote MCP server that requires tokens, with its authorization server.
-// Both check every parameter of each request.
+// Package oauthtest provides a remote MCP server that requires tokens, with its authorization
+// server. Both check every parameter of each request.
 package oauthtest
 
 import (
@@ -28,20 +28,20 @@ import (
 // World is an MCP server and its authorization server.
 type World struct {
 	t testing.TB
-	// URL is the MCP server's, and Issuer the authorization server.
+	// URL is the MCP server's URL, and Issuer the authorization server's.
 	URL, Issuer string
 
 	mu sync.Mutex
-	// Lifetime is the expires_in of new tokens; 0 states none.
+	// Lifetime is the expires_in of new tokens; 0 omits it.
 	Lifetime int
-	// Scopes are those that the MCP server requires of any request, and Rights those that the
-	// tool write requires.
+	// Scopes are the scopes that the MCP server requires for every request, and Rights those that
+	// the tool write requires.
 	Scopes, Rights []string
-	// Metadata changes the documents of the servers before they are sent, by their path.
+	// Metadata changes the servers' documents before they are sent, by path.
 	Metadata map[string]func(map[string]any)
-	// Documents replace whole answers, by their path.
+	// Documents replaces whole answers, by path.
 	Documents map[string]http.HandlerFunc
-	// Key verifies assertions of clients; nil requires the secret.
+	// Key verifies client assertions; nil requires the secret.
 	Key any
 	// Secret is the secret of the client "known".
 	Secret string
@@ -56,7 +56,7 @@ type World struct {
 	seen     []string
 }
 
-// family is what one login led to. A second use of a refresh token ends it.
+// family holds the tokens from one login. A second use of a refresh token ends it.
 type family struct {
 	client  string
 	scopes  []string
@@ -85,21 +85,21 @@ func New(t testing.TB) *World {
 	return w
 }
 
-// Requests returns the requests for tokens.
+// Requests returns the token requests.
 func (w *World) Requests() []url.Values {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.requests)
 }
 
-// Seen returns the tokens of the requests to the tools, in order.
+// Seen returns the tokens of the tool requests, in order.
 func (w *World) Seen() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.seen)
 }
 
-// Secrets returns all tokens that were issued.
+// Secrets returns all issued tokens.
 func (w *World) Secrets() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,7 +118,7 @@ func (w *World) Revoke(all bool) {
 	}
 }
 
-// Revoked returns how many tokens were revoked.
+// Revoked returns the number of revoked tokens.
 func (w *World) Revoked() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +135,7 @@ func (w *World) Revoked() (n int) {
 	return n
 }
 
-// Browse opens an authorization URL, as a person does who agrees.
+// Browse opens an authorization URL, like a consenting person.
 func (w *World) Browse(address string) {
 	go func() {
 		resp, err := http.Get(address) //nolint:noctx,gosec // the test's own server
@@ -146,8 +146,8 @@ func (w *World) Browse(address string) {
 	}()
 }
 
-// newServer returns tools that show the request: echo repeats a text, leak tells the
-// token, and write needs a right.
+// newServer returns tools that show the request: echo repeats a text, leak reveals the token, and
+// write needs a right.
 func newServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
 	type text struct {
@@ -165,7 +165,7 @@ func newServer() *mcp.Server {
 	return s
 }
 
-// send sends a document, as the test has changed it.
+// send sends a document with the test's changes.
 func (w *World) send(rw http.ResponseWriter, path string, document map[string]any) {
 	w.mu.Lock()
 	replaced, change := w.Documents[path], w.Metadata[path]
@@ -333,7 +333,7 @@ func (w *World) token(rw http.ResponseWriter, r *http.Request) {
 		old := w.refresh[f.Get("refresh_token")]
 		if old == nil || old.client != client || old.ended || old.current != f.Get("refresh_token") {
 			if old != nil {
-				old.ended = true // it was stolen, or is used twice
+				old.ended = true // stolen or used twice
 			}
 			fail("invalid_grant")
 			return

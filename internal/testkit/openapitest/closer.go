@@ -2,7 +2,7 @@ package openapitest
 
 import "strings"
 
-// closer makes objects whose fields are described have no others.
+// closer disallows undescribed fields in objects with described ones.
 type closer struct{ root any }
 
 // closeSchemas closes the objects in the schemas of a part of a document.
@@ -30,8 +30,8 @@ func (c *closer) closeSchemas(part any) {
 	}
 }
 
-// closeSite closes the schema of a value, whose fields must be among those that it or
-// any part of it describes.
+// closeSite closes the schema of a value: its fields must be described by the schema or any part of
+// it.
 func (c *closer) closeSite(schema any) {
 	s := fieldsOf(schema)
 	if s == nil {

@@ -18,14 +18,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// description is a document of OpenAPI 3.1, ready to hold requests and answers
-// against. It is safe for concurrent use.
+// description is an OpenAPI 3.1 document, prepared for checking requests and answers. It is safe
+// for concurrent use.
 type description struct {
 	root       any
 	operations []*operation
-	// requests are the schemas as they are, and answers those in which objects have
-	// no other fields than those that are described: a description leaves clients to
-	// expect more, but a server is not to say more.
+	// requests are the unchanged schemas, and answers those whose objects allow only described
+	// fields: a description lets clients expect more, but a server must not send more.
 	requests, answers *schemas
 }
 
@@ -36,20 +35,20 @@ type operation struct {
 	path        string
 	names       []string
 	matches     *regexp.Regexp
-	// at is where the operation is, as a JSON pointer, and shared where what all
-	// operations of the path have in common is.
+	// at is the JSON pointer of the operation, and shared that of the part common to all operations
+	// of the path.
 	at, shared string
 }
 
 // String returns the method and the path.
 func (o *operation) String() string { return o.method + " " + o.path }
 
-// loaded are the descriptions of all servers of the tests, by what their documents
-// say: most of them say the same. The values are functions that read them once.
+// loaded holds the descriptions of all servers in the tests, keyed by document content, because
+// most are equal. The values are functions that read them once.
 var loaded sync.Map
 
-// seed makes keys of loaded: a test asks for its description at each request, so they are
-// to be made fast.
+// seed hashes the keys of loaded: a test looks up its description at each request, so the keys must
+// be fast.
 var seed = maphash.MakeSeed()
 
 // loadDescription reads a description, which must be valid with all of its examples.
@@ -92,7 +91,7 @@ func parseDescription(text []byte) (*description, error) {
 			d.operations = append(d.operations, o)
 		}
 	}
-	// The path that says most about a request comes first.
+	// The most specific path for a request comes first.
 	slices.SortFunc(d.operations, func(a, b *operation) int { return countLiterals(b.path) - countLiterals(a.path) })
 	return d, nil
 }
@@ -112,11 +111,11 @@ func parseTemplate(path string) (names []string, matches *regexp.Regexp) {
 	return names, regexp.MustCompile("^" + text.String() + "$")
 }
 
-// countLiterals counts the characters of a path that are no variable.
+// countLiterals counts the characters of a path outside variables.
 func countLiterals(path string) int { return len(variable.ReplaceAllString(path, "")) }
 
-// findOperation returns the operation of a request and the values in its path; nil when
-// none is described.
+// findOperation returns the operation of a request and the values in its path; nil if none is
+// described.
 func (d *description) findOperation(method, path string) (*operation, []string) {
 	for _, o := range d.operations {
 		if o.method != method {
@@ -129,8 +128,8 @@ func (d *description) findOperation(method, path string) (*operation, []string) 
 	return nil, nil
 }
 
-// lookUp resolves a JSON pointer and returns the value and its actual location: it follows
-// references. found is false when nothing is there.
+// lookUp resolves a JSON pointer, following references, and returns the value and its actual
+// location. found is false if nothing is there.
 func (d *description) lookUp(at string) (value any, where string, found bool) {
 	value, where = d.root, ""
 	for key := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
@@ -175,7 +174,7 @@ func (d *description) schemaAt(of *schemas, at string) (*jsonschema.Schema, erro
 	return of.at(where)
 }
 
-// describedResponse returns the description of an answer, whose headers it looks at.
+// describedResponse returns the description of an answer and checks the answer's headers.
 func (o *operation) describedResponse(resp *http.Response) (*content, error) {
 	d := o.description
 	_, at, found := d.lookUp(o.at + "/responses/" + strconv.Itoa(resp.StatusCode))
@@ -198,8 +197,8 @@ func (o *operation) describedResponse(resp *http.Response) (*content, error) {
 	return &content{d, d.answers, at}, nil
 }
 
-// checkText holds a text against the schema of a header or parameter, of which it is one
-// value if that is a list.
+// checkText checks a text against the schema of a header or parameter. If the schema is a list, the
+// text is one of its values.
 func (d *description) checkText(at, text string) error {
 	at += "/schema"
 	if list, where, _ := d.lookUp(at); fieldsOf(list)["type"] == "array" {
@@ -213,7 +212,7 @@ func (d *description) checkText(at, text string) error {
 	if failed == nil {
 		return nil
 	}
-	var value any // a number or a truth value, as it is written in JSON
+	var value any // a number or boolean, as written in JSON
 	if json.Unmarshal([]byte(text), &value) == nil && schema.Validate(value) == nil {
 		return nil
 	}
@@ -262,7 +261,7 @@ func (o *operation) takesParameter(at string, header http.Header, path []string,
 		}
 	case "query":
 		if schema, _, _ := d.lookUp(at + "/schema"); fieldsOf(schema)["type"] == "object" {
-			clear(query) // which is what parameters of any name look like
+			clear(query) // as with parameters of any name
 		}
 		values = query[name]
 		delete(query, name)
@@ -291,7 +290,7 @@ func (o *operation) takesBody(req *http.Request, body []byte) error {
 	}
 	media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if _, _, json := d.lookUp(at + "/content/" + escapeKey("application/json")); err != nil && json {
-		media = "application/json" // which it is taken for
+		media = "application/json" // the assumed type
 	}
 	return (&content{d, d.requests, at}).checkBody(media, body)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// schemas are the schemas of a document.
+// schemas holds the schemas of a document.
 type schemas struct {
-	// base is the document's name in its references to itself.
+	// base is the name by which the document refers to itself.
 	base string
 
 	mu       sync.Mutex
@@ -43,7 +43,7 @@ func (s *schemas) at(pointer string) (*jsonschema.Schema, error) {
 	return made, nil
 }
 
-// content is the bodies that are described at a place, by media type.
+// content holds the described bodies at a place, by media type.
 type content struct {
 	description *description
 	schemas     *schemas
@@ -60,7 +60,7 @@ func (c *content) schemaOf(media string) (*jsonschema.Schema, error) {
 	return nil, fmt.Errorf("the media type %q is not described", media)
 }
 
-// checkBody reports the problems of a body. A body is allowed only where one is described.
+// checkBody reports the problems of a body. A body is allowed only if one is described.
 func (c *content) checkBody(media string, body []byte) error {
 	if _, _, described := c.description.lookUp(c.at + "/content"); !described {
 		if len(body) > 0 {

@@ -37,11 +37,11 @@ type transport struct {
 	t        testing.TB
 	next     http.RoundTripper
 	describe func() ([]byte, error)
-	// requests is set if requests are looked at, too.
+	// requests is set if requests are checked too.
 	requests bool
 }
 
-// RoundTrip sends a request and looks at the answer.
+// RoundTrip sends a request and checks the answer.
 func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := req.Body != nil && req.Body != http.NoBody
 	body, known := []byte(nil), !sent
@@ -89,8 +89,8 @@ func (tr *transport) CloseIdleConnections() {
 	}
 }
 
-// checkResponse checks an answer against the description of its operation. A stream
-// is checked while it is read. Failed reports whether it is an error of JSON-RPC.
+// checkResponse checks an answer against its operation's description. A stream is checked while it
+// is read. failed reports whether the answer is a JSON-RPC error.
 func (tr *transport) checkResponse(op *operation, resp *http.Response) (failed bool) {
 	described, err := op.describedResponse(resp)
 	if err != nil {
@@ -108,7 +108,7 @@ func (tr *transport) checkResponse(op *operation, resp *http.Response) (failed b
 			return false
 		}
 		resp.Body = &events{ReadCloser: resp.Body, look: func(data []byte) {
-			if string(data) == "[DONE]" { // which ends streams of OpenAI's
+			if string(data) == "[DONE]" { // the end of OpenAI's streams
 				return
 			}
 			if err := validateJSON(schema, data); err != nil {
@@ -143,7 +143,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // eventStream is the media type of server-sent events.
 const eventStream = "text/event-stream"
 
-// events is a stream of server-sent events that are looked at while they are read.
+// events is a stream of server-sent events that are checked while they are read.
 type events struct {
 	io.ReadCloser
 	look func(data []byte)

@@ -26,13 +26,13 @@ const text = `{"openapi":"3.1.0","info":{"title":"t","version":"1"},"paths":{
 "components":{"schemas":{"Thing":{"allOf":[{"$ref":"#/components/schemas/Named"}],"properties":{"size":{"type":["integer","null"]}}},
   "Named":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"more":{"$ref":"#/components/schemas/Thing"},"any":{"type":"object"}}}}}}`
 
-// witness is a test that keeps what it is told.
+// witness is a test that records its failures.
 type witness struct {
 	testing.TB
 	told []string
 }
 
-// Errorf keeps what went wrong.
+// Errorf records a failure.
 func (w *witness) Errorf(format string, args ...any) {
 	w.told = append(w.told, fmt.Sprintf(format, args...))
 }
@@ -58,7 +58,7 @@ func TestWhatIsNotDescribedFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		request, body string
 		answer        http.HandlerFunc
-		// want is a part of what is said; empty is nothing.
+		// want is part of the failure; empty means no failure.
 		want string
 	}{
 		"as it should be":             {"POST /things?n=3", good, made(`{"name":"x","size":null,"more":{"name":"y"},"any":{"z":1}}`), ""},

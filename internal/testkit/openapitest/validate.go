@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// published is the schema of documents that comes with the specification.
+// published is the document schema published with the specification.
 //
 //go:embed testdata/openapi-3.1.schema.json
 var published []byte
@@ -27,8 +27,8 @@ var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return s.at("")
 })
 
-// Validate reports the problems of an OpenAPI 3.1 document, including its examples, by its schema
-// and by the rules beyond the schema.
+// Validate reports the problems of an OpenAPI 3.1 document, including its examples, by the schema
+// and by further rules.
 func Validate(text []byte) error {
 	schema, err := publishedSchema()
 	if err != nil {

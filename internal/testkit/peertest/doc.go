@@ -1,2 +1,2 @@
-// Package peertest has A2A peers for tests, which answer as the tests say.
+// Package peertest provides A2A peers for tests, which answer as the tests specify.
 package peertest

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// GRPCAgent is an agent that is reached over gRPC.
+// GRPCAgent is an agent reachable over gRPC.
 type GRPCAgent struct {
 	a2asrv.RequestHandler
 	Refuse error
@@ -42,7 +42,7 @@ func (a *GRPCAgent) SendStreamingMessage(ctx context.Context, req *a2a.SendMessa
 	}
 }
 
-// checkCall refuses calls as the test says, and all that carry no token-2.
+// checkCall rejects calls as the test specifies, and all calls without token-2.
 func (a *GRPCAgent) checkCall(ctx context.Context) error {
 	md, _ := metadata.FromIncomingContext(ctx)
 	a.Mu.Lock()
@@ -57,7 +57,7 @@ func (a *GRPCAgent) checkCall(ctx context.Context) error {
 	return nil
 }
 
-// RefuseWith has calls end with an error.
+// RefuseWith makes calls fail with an error.
 func (a *GRPCAgent) RefuseWith(err error) {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// wellKnownCard is where the card of a host is.
+// wellKnownCard is the path of a host's card.
 const wellKnownCard = "/.well-known/agent-card.json"
 
-// Host is a server that has an agent card, and answers calls as a test says.
+// Host is a server that has an agent card, and answers calls as the test specifies.
 type Host struct {
 	*httptest.Server
 	t testing.TB
@@ -31,7 +31,7 @@ type Host struct {
 	requests []*http.Request
 }
 
-// NewHost returns a host with a card that is right and calls that find no task.
+// NewHost returns a host with a valid card whose calls find no task.
 func NewHost(t testing.TB) *Host {
 	t.Helper()
 	h := &Host{t: t, call: TaskNotFound}
@@ -55,14 +55,13 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // SameID is a placeholder for the request's id in the answers of tests.
 const SameID = "the id of the request"
 
-// echoing replaces sameID by the id of a request.
+// echoing replaces SameID with the id of a request.
 type echoing struct {
 	http.ResponseWriter
 	id []byte
 }
 
-// EchoID returns a writer of the answer to a request. It reads the request's body
-// and puts it back.
+// EchoID returns a writer for the answer to a request. It reads the request's body and restores it.
 func EchoID(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
 	data, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(data))
@@ -84,8 +83,7 @@ func (e *echoing) Write(p []byte) (int, error) {
 
 func (e *echoing) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
-// Answer sets how requests for the card, and calls, are answered; nil leaves it as
-// it is.
+// Answer sets the handlers for card requests and for calls; nil leaves a handler unchanged.
 func (h *Host) Answer(card, call http.HandlerFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,7 +120,7 @@ func WriteJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// CardOf returns the card of an agent that is reached by JSON-RPC at a URL.
+// CardOf returns the card of an agent that is reachable by JSON-RPC at a URL.
 func CardOf(url string) *a2a.AgentCard {
 	return &a2a.AgentCard{
 		Name: "Translator", Description: "Translates.", Version: "1",
@@ -161,7 +159,7 @@ func Listing(t testing.TB, list http.HandlerFunc) *Host {
 	return h
 }
 
-// Named returns the card of an agent of a name.
+// Named returns the card of an agent with a name.
 func Named(name, url string) *a2a.AgentCard {
 	card := CardOf(url)
 	card.Name = name
@@ -175,7 +173,7 @@ func (h *Host) Source(options string) *spec.RemoteSource {
 	}
 }
 
-// Issuer gives token-1, token-2 and so on.
+// Issuer issues token-1, token-2 and so on.
 func Issuer(t testing.TB) string {
 	t.Helper()
 	var mu sync.Mutex
@@ -190,8 +188,8 @@ func Issuer(t testing.TB) string {
 	return server.URL
 }
 
-// AnswersOf are the answers of a peer to one request, in JSON-RPC: whether each may
-// be believed, and what its error is otherwise.
+// AnswersOf holds a peer's JSON-RPC answers to one request: whether each is acceptable, and its
+// error otherwise.
 var AnswersOf = map[string]struct {
 	Answer string
 	// Wrong is set for a rejected answer, and foreign for one rejected because of its id.
@@ -216,5 +214,5 @@ var AnswersOf = map[string]struct {
 	"an answer that is cut short": {Answer: `{"jsonrpc":"2.0","id":"` + SameID + `","result":`, Wrong: true},
 }
 
-// PublicKey is a key that signatures may be of.
+// PublicKey is a key for verifying signatures.
 const PublicKey = `{"kty":"EC","kid":"k","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}`

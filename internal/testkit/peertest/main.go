@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package, and fails when goroutines are left.
+// Main runs the tests of a package, and fails if goroutines are left.
 func Main(m *testing.M) {
 	code := m.Run()
 	if err := findLeaks(); err != nil && code == 0 {
@@ -19,8 +19,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// findLeaks looks for goroutines that are left. Connections over gRPC end once the
-// garbage collector finds that nobody has their peer any more.
+// findLeaks looks for leaked goroutines. gRPC connections end only after the garbage collector
+// finds that their peer is unreferenced.
 func findLeaks() error {
 	var err error
 	for range 5 {

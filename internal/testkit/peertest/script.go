@@ -22,7 +22,7 @@ const (
 	MethodCancel    = "CancelTask"
 )
 
-// Request is a call that a scripted peer got.
+// Request is a call received by a scripted peer.
 type Request struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -43,8 +43,8 @@ func (c *Request) Message(t testing.TB) *a2a.Message {
 // Reply answers a call.
 type Reply func(w http.ResponseWriter, c *Request)
 
-// Script is a peer that answers the calls of each method as it is told, one after
-// another. The last answer is given again and again.
+// Script is a peer that answers the calls of each method with scripted replies, in order. The last
+// reply is repeated.
 type Script struct {
 	*Host
 
@@ -53,7 +53,7 @@ type Script struct {
 	calls   []*Request
 }
 
-// NewScript returns a peer that answers the calls of each method as it is told.
+// NewScript returns a peer that answers the calls of each method with the replies.
 func NewScript(t testing.TB, replies map[string][]Reply) *Script {
 	t.Helper()
 	s := &Script{Host: NewHost(t), Replies: replies}
@@ -67,7 +67,7 @@ func (s *Script) serveCall(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client goes away
+	_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice a client's disconnect
 	s.Mu.Lock()
 	s.calls = append(s.calls, c)
 	next := s.Replies[c.Method]
@@ -103,7 +103,7 @@ func Result(v any) Reply {
 	}
 }
 
-// Fault answers with an error of the protocol.
+// Fault answers with a protocol error.
 func Fault(code int, message string) Reply {
 	return func(w http.ResponseWriter, _ *Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -111,7 +111,7 @@ func Fault(code int, message string) Reply {
 	}
 }
 
-// Envelope returns an answer of JSON-RPC with one field.
+// Envelope returns a JSON-RPC answer with one field.
 func Envelope(field string, v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -120,7 +120,7 @@ func Envelope(field string, v any) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%q:%s}`, SameID, field, data)
 }
 
-// Answers answers with a status of HTTP.
+// Answers answers with an HTTP status.
 func Answers(code int, headers ...string) Reply {
 	return func(w http.ResponseWriter, _ *Request) {
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -143,8 +143,7 @@ func CutStream(events ...a2a.Event) Reply {
 	}
 }
 
-// OpenStream answers with a stream of events that stays open until the client
-// goes away.
+// OpenStream answers with a stream of events that stays open until the client disconnects.
 func OpenStream(events ...a2a.Event) Reply {
 	return func(w http.ResponseWriter, c *Request) {
 		SendEvents(w, events...)
@@ -152,7 +151,7 @@ func OpenStream(events ...a2a.Event) Reply {
 	}
 }
 
-// Hang does not answer before the client goes away.
+// Hang does not answer before the client disconnects.
 func Hang(_ http.ResponseWriter, c *Request) { <-c.Ctx.Done() }
 
 // Broken breaks the connection without an answer.
@@ -170,13 +169,13 @@ func SendEvents(w http.ResponseWriter, events ...a2a.Event) {
 // Sent is the result of SendMessage.
 func Sent(ev a2a.Event) Reply { return Result(a2a.StreamResponse{Event: ev}) }
 
-// The ids of the task that scripts tell of.
+// The ids of the task in scripts.
 const (
 	TaskID    = a2a.TaskID("task-1")
 	ContextID = "context-1"
 )
 
-// Task returns the task in a state, with one artifact of a text.
+// Task returns the task in a state, with one text artifact.
 func Task(state a2a.TaskState, text string) *a2a.Task {
 	t := &a2a.Task{ID: TaskID, ContextID: ContextID, Status: a2a.TaskStatus{State: state}}
 	if text != "" {
@@ -204,10 +203,10 @@ func Chunk(id a2a.ArtifactID, more bool, parts ...*a2a.Part) *a2a.TaskArtifactUp
 	return &a2a.TaskArtifactUpdateEvent{TaskID: TaskID, ContextID: ContextID, Append: more, Artifact: &a2a.Artifact{ID: id, Parts: parts}}
 }
 
-// Words returns the event of more text of the artifact.
+// Words returns the event of further text of the artifact.
 func Words(text string) *a2a.TaskArtifactUpdateEvent { return Chunk("a", true, a2a.NewTextPart(text)) }
 
-// The states that most scripts have.
+// The states used by most scripts.
 const (
 	Working   = a2a.TaskStateWorking
 	Completed = a2a.TaskStateCompleted

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// serverAccount returns who the server runs as: PostgreSQL refuses root. It is nil
-// where the test itself is somebody else.
+// serverAccount returns the account for the server, because PostgreSQL rejects root. It is nil if
+// the test does not run as root.
 func serverAccount() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil //nolint:nilnil // nothing is to be changed
@@ -42,8 +42,8 @@ func giveToAccount(dir string) error {
 	return os.Chown(dir, int(who.Uid), int(who.Gid))
 }
 
-// runAsAccount makes a command run as the server's account, apart from the signals
-// that a terminal sends to the test.
+// runAsAccount makes a command run as the server's account, isolated from the signals that a
+// terminal sends to the test.
 func runAsAccount(cmd *exec.Cmd) error {
 	who, err := serverAccount()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package pgtest starts a real PostgreSQL for tests and benchmarks. Nothing has
-// to be set up for it but the programs of PostgreSQL.
+// Package pgtest starts a real PostgreSQL for tests and benchmarks. It requires only the PostgreSQL
+// programs.
 package pgtest
 
 import (
@@ -23,22 +23,21 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errMissing is the reason for which tests are left out on a machine without
-// PostgreSQL.
+// errMissing is the reason for skipping tests on a machine without PostgreSQL.
 var errMissing = errors.New("PostgreSQL not found: no initdb and pg_ctl in /usr/lib/postgresql/*/bin or PATH")
 
-// timeout bounds each step that a server takes.
+// timeout limits each step of a server.
 const timeout = time.Minute
 
-// Server is a PostgreSQL server for tests, reached by a socket in a private directory. For
+// Server is a PostgreSQL server for tests, reachable through a socket in a private directory. For
 // benchmarks it syncs to disk as in production (fsync on). For tests it does not, and uses memory
 // if there is room: tests kill only processes, whose writes the operating system keeps.
 type Server struct {
 	bin string
 	dir string
-	// fsync is set if it waits for the disk.
+	// fsync is set if the server waits for the disk.
 	fsync bool
-	// keeper removes the server when the test program is gone, however it went.
+	// keeper removes the server when the test program ends, however it ends.
 	keeper *exec.Cmd
 	leash  io.Closer
 	made   atomic.Int64
@@ -49,9 +48,9 @@ var (
 	sharedByBenchmarks = sync.OnceValues(func() (*Server, error) { return launchServer(true) })
 )
 
-// Start returns the server shared by all tests, or all benchmarks, of the test program, starting
-// it on first use. It ends with the program. A test that stops or restarts a server uses New
-// instead. Without PostgreSQL the test is skipped, and fails in CI.
+// Start returns the server shared by all tests, or all benchmarks, of the test program, starting it
+// on first use. It ends with the program. A test that stops or restarts a server uses New instead.
+// Without PostgreSQL the test is skipped, or fails in CI.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared := sharedByTests
@@ -62,8 +61,8 @@ func Start(t testing.TB) *Server {
 	return started(t, s, err)
 }
 
-// New starts a server for one test and ends it with that test. Without PostgreSQL
-// the test is skipped, and fails in CI.
+// New starts a server for one test and ends it with that test. Without PostgreSQL the test is
+// skipped, or fails in CI.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s, err := launchServer(isBenchmark(t))
@@ -78,7 +77,7 @@ func isBenchmark(t testing.TB) bool {
 	return ok
 }
 
-// started returns a server, or ends the test that has none.
+// started returns a server, or ends a test that has none.
 func started(t testing.TB, s *Server, err error) *Server {
 	t.Helper()
 	if errors.Is(err, errMissing) {
@@ -97,8 +96,7 @@ func Wanted() bool {
 	return err == nil || needs.InCI()
 }
 
-// Database makes an empty database and returns its DSN, a URL. It is dropped
-// with the test.
+// Database creates an empty database and returns its DSN, a URL. It is dropped with the test.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", s.made.Add(1))
@@ -106,15 +104,14 @@ func (s *Server) Database(t testing.TB) string {
 		t.Fatalf("make a database: %v", err)
 	}
 	t.Cleanup(func() {
-		// Whatever still uses it is cut off. A server that was stopped keeps it.
+		// Remaining clients are disconnected. A stopped server keeps the database.
 		_ = s.execStatement("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)")
 	})
 	return s.dsn(name)
 }
 
-// SetReadOnly makes a database of the server read-only, and cuts off its clients, as
-// the end of a primary does; or lets it take writes again, of which clients that are
-// connected hear nothing.
+// SetReadOnly makes a database of the server read-only and disconnects its clients, like the end of
+// a primary; or makes it writable again, of which connected clients are not notified.
 func (s *Server) SetReadOnly(t testing.TB, dsn string, readOnly bool) {
 	t.Helper()
 	at, err := url.Parse(dsn)
@@ -131,8 +128,7 @@ func (s *Server) SetReadOnly(t testing.TB, dsn string, readOnly bool) {
 	}
 }
 
-// Stop stops the server as a power cut would: nothing is flushed or said to the
-// clients.
+// Stop stops the server like a power cut: it flushes nothing and does not notify the clients.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if err := s.runControl("stop", "-m", "immediate"); err != nil {
@@ -140,8 +136,7 @@ func (s *Server) Stop(t testing.TB) {
 	}
 }
 
-// Start starts the server that was stopped, and returns when it answers. It
-// recovers first.
+// Start starts a stopped server, and returns once it has recovered and answers.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	if err := s.startServer(); err != nil {
@@ -156,7 +151,7 @@ func (s *Server) Restart(t testing.TB) {
 	s.Start(t)
 }
 
-// Socket returns the path of the server's socket, for a proxy before it.
+// Socket returns the path of the server's socket, for a proxy in front of it.
 func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL."+port) }
 
 // port names the socket; nothing listens on it.
@@ -167,7 +162,7 @@ func (s *Server) dsn(database string) string {
 	return "postgres://postgres@/" + database + "?" + url.Values{"host": {s.dir}, "port": {port}}.Encode()
 }
 
-// launchServer makes a directory with a new cluster and starts it.
+// launchServer creates a directory with a new cluster and starts it.
 func launchServer(fsync bool) (*Server, error) {
 	bin, err := findBinaries()
 	if err != nil {
@@ -203,13 +198,13 @@ func (s *Server) startServer() error {
 		fmt.Sprintf("-c fsync=%t -c listen_addresses= -c max_connections=300 -c unix_socket_directories=%s -p %s", s.fsync, s.dir, port))
 }
 
-// runControl runs pg_ctl, which waits until the server has done as it was told.
+// runControl runs pg_ctl, which waits until the server has carried out the command.
 func (s *Server) runControl(verb string, args ...string) error {
 	return s.runProgram("pg_ctl", append([]string{verb, "-s", "-w", "-D", s.dataDir()}, args...)...)
 }
 
-// runProgram runs a program of PostgreSQL. Its output goes to a file, because a server
-// that it starts would hold a pipe open.
+// runProgram runs a PostgreSQL program. Its output goes to a file, because a server that it starts
+// would keep a pipe open.
 func (s *Server) runProgram(program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -232,9 +227,9 @@ func (s *Server) runProgram(program string, args ...string) error {
 	return nil
 }
 
-// startKeeper starts the keeper: a shell that reads what nobody writes. The pipe closes
-// when the test program ends, be it by a panic, a signal or a timeout; then it
-// stops the server and removes the directory.
+// startKeeper starts the keeper: a shell that reads a pipe that is never written to. The pipe
+// closes when the test program ends, even by a panic, signal or timeout; the shell then stops the
+// server and removes the directory.
 func (s *Server) startKeeper() error {
 	const script = `trap '' INT TERM HUP
 cat
@@ -258,7 +253,7 @@ rm -rf "$2"`
 	return nil
 }
 
-// endKeeper lets the keeper do its work and waits for it.
+// endKeeper lets the keeper finish and waits for it.
 func (s *Server) endKeeper() {
 	_ = s.leash.Close()
 	_ = s.keeper.Wait()
@@ -295,7 +290,7 @@ func findBinaries() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// programVersion reads the version out of /usr/lib/postgresql/<version>/bin/pg_ctl.
+// programVersion parses the version from /usr/lib/postgresql/<version>/bin/pg_ctl.
 func programVersion(path string) int {
 	n, _ := strconv.Atoi(strings.Split(path, "/")[4])
 	return n

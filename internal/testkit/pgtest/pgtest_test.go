@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// victim is set in the copy of the test program that is killed.
+// victim is set in the copy of the test program that gets killed.
 const victim = "PGTEST_VICTIM"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,7 +70,7 @@ func TestNothingIsLeftOfATestProgramThatWasKilled(t *testing.T) {
 		<-t.Context().Done() // it is killed before
 		return
 	}
-	pgtest.Start(t) // or there is no PostgreSQL
+	pgtest.Start(t) // skips without PostgreSQL
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), victim+"=1")
 	out, err := cmd.StdoutPipe()

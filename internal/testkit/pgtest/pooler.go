@@ -16,12 +16,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// errNoPooler is the reason for which tests are left out on a machine without PgBouncer.
+// errNoPooler is the reason for skipping tests on a machine without PgBouncer.
 var errNoPooler = errors.New("PgBouncer not found: no pgbouncer in PATH or /usr/sbin")
 
-// Pool starts a PgBouncer in transaction mode before a database of the server, and returns
-// the DSN by which the database is reached through it. It ends with the test. Without
-// PgBouncer the test is skipped, and fails in CI.
+// Pool starts a PgBouncer in transaction mode in front of a database of the server, and returns the
+// DSN for reaching the database through it. It ends with the test. Without PgBouncer the test is
+// skipped, or fails in CI.
 func (s *Server) Pool(t testing.TB, dsn string) string {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
@@ -73,7 +73,7 @@ logfile = %s
 	return at.String()
 }
 
-// waitForSocket waits until something listens on a socket.
+// waitForSocket waits until a process listens on a socket.
 func waitForSocket(t testing.TB, socket, log string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)

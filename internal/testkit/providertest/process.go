@@ -21,27 +21,27 @@ import (
 // modeVariable makes a test binary serve a provider instead of running its tests.
 const modeVariable = "PROVIDERTEST_MODE"
 
-// Ways in which the process of a provider behaves.
+// The behaviors of a provider process.
 const (
-	// Steady serves the provider until it is ended.
+	// Steady serves the provider until stopped.
 	Steady = "steady"
-	// Failing ends before it is ready.
+	// Failing exits before it is ready.
 	Failing = "failing"
 	// Resuming serves a provider that continues turns of an earlier process from their beginning.
 	Resuming = "resuming"
 	// Plain serves a provider that reports no capabilities.
 	Plain = "plain"
-	// Stubborn does not end when it is told to.
+	// Stubborn ignores requests to end.
 	Stubborn = "stubborn"
-	// Sick is ready once, and not healthy after that.
+	// Sick is ready once and unhealthy afterwards.
 	Sick = "sick"
-	// Mortal ends when it is to create the first turn in its directory; a keeper keeps its turns.
+	// Mortal exits when it should create the first turn in its directory; a keeper keeps its turns.
 	Mortal       = "mortal"
 	MortalKeeper = "mortal keeper"
 )
 
-// Process is the configuration of a provider that is started as a process: the test
-// binary itself, whose TestMain calls RunProcess.
+// Process is the configuration of a provider started as a process: the test binary itself, whose
+// TestMain calls RunProcess.
 func Process(t testing.TB, mode string, more map[string]any) map[string]any {
 	t.Helper()
 	path, err := os.Executable()
@@ -55,14 +55,13 @@ func Process(t testing.TB, mode string, more map[string]any) map[string]any {
 	return c
 }
 
-// Running is a provider that runs at an address, as a process that nobody starts anew.
+// Running is a provider running at an address, as a process that is not restarted.
 type Running struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// StartAt starts the test binary as a provider at an address, until it is ended or the test
-// ends.
+// StartAt starts the test binary as a provider at an address, until it is stopped or the test ends.
 func StartAt(t testing.TB, mode string, at Addresses) *Running {
 	t.Helper()
 	path, err := os.Executable()
@@ -91,7 +90,7 @@ func (r *Running) Signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// Kill ends the process at once.
+// Kill kills the process immediately.
 func (r *Running) Kill() {
 	_ = r.cmd.Process.Kill() // it may have ended
 	_ = r.cmd.Wait()
@@ -152,7 +151,7 @@ func RunProcess() {
 	os.Exit(0)
 }
 
-// dieOnce ends the process in the first CreateTurn, which leaves a file for the next process.
+// dieOnce ends the process in the first CreateTurn, leaving a file for the next process.
 func dieOnce(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	if _, creates := in.(*providerproto.CreateAgentProviderTurnRequest); creates {
 		if f, err := os.OpenFile("died", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
@@ -163,17 +162,17 @@ func dieOnce(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.U
 	return handle(ctx, in)
 }
 
-// hostVariable names where the host is called.
+// hostVariable holds the address for calls to the host.
 const hostVariable = "GESTALT_AGENT_HOST_SOCKET"
 
-// isURL reports whether an address has a form that the SDKs of Gestalt understand.
+// isURL reports whether an address has a form understood by Gestalt's SDKs.
 func isURL(address string) bool {
 	scheme, _, found := strings.Cut(address, "://")
 	return found && (scheme == "unix" || scheme == "tcp" || scheme == "tls")
 }
 
-// serveHost serves the provider to the host that started the process, until that or the
-// process is ended.
+// serveHost serves the provider to the host that started the process, until the host or the process
+// ends.
 func (p *Provider) serveHost() error {
 	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer end()
@@ -194,11 +193,11 @@ func (p *Provider) serveHost() error {
 	return nil
 }
 
-// obeyPrompt works on a turn as its prompt says.
+// obeyPrompt works on a turn as instructed by its prompt.
 func obeyPrompt(ctx context.Context, t *Turn) {
 	prompt := ""
 	for _, m := range t.Request.GetMessages() {
-		if m.GetRole() == "user" { // the calls of a turn that is resumed follow
+		if m.GetRole() == "user" { // the calls of a resumed turn follow
 			prompt = m.GetText()
 		}
 	}
@@ -229,7 +228,7 @@ func obeyPrompt(ctx context.Context, t *Turn) {
 	}
 }
 
-// readPipe returns the line that somebody writes into a named pipe.
+// readPipe returns a line written to a named pipe.
 func readPipe(ctx context.Context, path string) (string, error) {
 	type read struct {
 		line string

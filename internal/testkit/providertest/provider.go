@@ -1,5 +1,5 @@
-// Package providertest is a provider of agents for tests: it keeps sessions and turns in
-// memory, and has a function work on each turn.
+// Package providertest is an agent provider for tests: it keeps sessions and turns in memory, and
+// calls a function to work on each turn.
 package providertest
 
 import (
@@ -20,20 +20,20 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Provider is a provider of agents. Set its exported fields before Serve.
+// Provider is an agent provider. Set its exported fields before Serve.
 type Provider struct {
 	providerproto.UnimplementedAgentProviderServer
 	providerproto.UnimplementedProviderLifecycleServer
 
-	// Work handles a turn; a turn that has not ended when Work returns continues.
+	// Work handles a turn; a turn that has not ended when Work returns stays running.
 	Work func(ctx context.Context, t *Turn)
 	// Capabilities are the provider's reported capabilities.
 	Capabilities *providerproto.AgentProviderCapabilities
 	// Identity, if set, is the provider's reported identity.
 	Identity *providerproto.ProviderIdentity
-	// Health, if set, is why the provider is not healthy.
+	// Health, if set, returns the reason why the provider is unhealthy.
 	Health func() error
-	// Intercept, if set, handles each request of the host.
+	// Intercept, if set, handles each request from the host.
 	Intercept grpc.UnaryServerInterceptor
 
 	host    providerproto.AgentHostClient
@@ -49,7 +49,7 @@ type Provider struct {
 	life     context.Context //nolint:containedctx // ends with the server
 }
 
-// Addresses are where a provider listens, and where it expects its host.
+// Addresses are the addresses of a provider and of the host that it expects.
 type Addresses struct{ Provider, Host string }
 
 // Serve serves a provider until the test ends. It uses sockets below a directory of the
@@ -115,21 +115,21 @@ func (p *Provider) Turns() map[string]*Turn {
 	return all
 }
 
-// Counts returns how many sessions there are, and how often a turn was created.
+// Counts returns the number of sessions, and how often a turn was created.
 func (p *Provider) Counts() (sessions, creates int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.sessions), p.creates
 }
 
-// Prepared returns the workspace that the latest session was to be made with.
+// Prepared returns the workspace requested for the latest session.
 func (p *Provider) Prepared() *providerproto.PreparedAgentWorkspace {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.prepared
 }
 
-// ForgetSessions drops all sessions, as a provider that was started again does.
+// ForgetSessions drops all sessions, like a restarted provider.
 func (p *Provider) ForgetSessions() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *Provider) ConfigureProvider(_ context.Context, req *providerproto.Confi
 	return &providerproto.ConfigureProviderResponse{ProtocolVersion: req.GetProtocolVersion()}, nil
 }
 
-// HealthCheck reports that the provider is ready, unless Health has a reason why not.
+// HealthCheck reports that the provider is ready, unless Health returns an error.
 func (p *Provider) HealthCheck(context.Context, *emptypb.Empty) (*providerproto.HealthCheckResponse, error) {
 	if p.Health != nil {
 		if err := p.Health(); err != nil {
@@ -170,7 +170,7 @@ func (p *Provider) GetCapabilities(context.Context, *providerproto.GetAgentProvi
 	return p.Capabilities, nil
 }
 
-// CreateSession makes a session, or returns the one with the id.
+// CreateSession creates a session, or returns the one with the id.
 func (p *Provider) CreateSession(_ context.Context, req *providerproto.CreateAgentProviderSessionRequest) (*providerproto.AgentSession, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +183,7 @@ func (p *Provider) CreateSession(_ context.Context, req *providerproto.CreateAge
 	return s, nil
 }
 
-// CreateTurn makes a turn and has it worked on, or returns the one with the id.
+// CreateTurn creates a turn and starts work on it, or returns the one with the id.
 func (p *Provider) CreateTurn(_ context.Context, req *providerproto.CreateAgentProviderTurnRequest) (*providerproto.AgentTurn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -75,7 +75,7 @@ func (t *Turn) SucceedWith(fields map[string]any) {
 	t.Succeed("structured")
 }
 
-// end ends the turn, unless it has ended.
+// end ends the turn, unless it has already ended.
 func (t *Turn) end(s providerproto.AgentExecutionStatus, text, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,8 +107,7 @@ func (t *Turn) CallAs(ctx context.Context, id, tool string, arguments map[string
 	return t.provider.callFor(ctx, t.Request, id, tool, arguments)
 }
 
-// CallFor calls a tool for a turn that may not exist yet, and returns the result or the code of the
-// error.
+// CallFor calls a tool for a turn that may not exist yet, and returns the result or the error code.
 func (p *Provider) CallFor(ctx context.Context, turn *providerproto.CreateAgentProviderTurnRequest, id, tool string, arguments map[string]any) string {
 	got, err := p.callFor(ctx, turn, id, tool, arguments)
 	if err != nil {
@@ -127,13 +126,13 @@ func (p *Provider) callFor(ctx context.Context, turn *providerproto.CreateAgentP
 	})
 }
 
-// Manager returns the client of the host's manager of sessions.
+// Manager returns a client of the host's session manager.
 func (t *Turn) Manager() providerproto.AgentManagerHostClient { return t.provider.manager }
 
-// Host is the host, for calls that are wrong.
+// Host returns the host's client, for invalid calls.
 func (t *Turn) Host() providerproto.AgentHostClient { return t.provider.host }
 
-// Ask asks something and waits for the answer.
+// Ask asks a question and waits for the answer.
 func (t *Turn) Ask(ctx context.Context, id string, typ providerproto.AgentInteractionType, prompt string) *structpb.Struct {
 	i := &providerproto.AgentInteraction{
 		Id: id, TurnId: t.Request.GetTurnId(), SessionId: t.Request.GetSessionId(), Type: typ, Prompt: prompt,
@@ -163,7 +162,7 @@ func (t *Turn) Ask(ctx context.Context, id string, typ providerproto.AgentIntera
 	}
 }
 
-// resolve answers an interaction of the turn; nil if it has none of that id.
+// resolve answers an interaction of the turn; it returns nil for an unknown id.
 func (t *Turn) resolve(id string, resolution *structpb.Struct) *providerproto.AgentInteraction {
 	t.mu.Lock()
 	defer t.mu.Unlock()

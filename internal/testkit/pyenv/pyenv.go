@@ -1,5 +1,5 @@
-// Package pyenv gives tests a Python with the packages that they name: pinned in
-// a requirements file with their hashes, from the Python Package Index.
+// Package pyenv gives tests a Python with the packages that they name in a requirements file,
+// pinned with hashes, from the Python Package Index.
 package pyenv
 
 import (
@@ -17,13 +17,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// installTimeout bounds what pip takes.
+// installTimeout limits the time for pip.
 const installTimeout = 4 * time.Minute
 
-// Interpreter returns a Python that has the packages of a requirements file, and
-// no others. The environment is made once for each file and kept in the cache of
-// the user. Without Python or a network the test is skipped, and fails in CI. Short
-// tests are skipped.
+// Interpreter returns a Python with only the packages of a requirements file. The environment is
+// created once per file and kept in the user's cache. Without Python or a network the test is
+// skipped, or fails in CI. Short tests are skipped.
 func Interpreter(t testing.TB, requirements []byte) string {
 	t.Helper()
 	if testing.Short() {
@@ -36,9 +35,8 @@ func Interpreter(t testing.TB, requirements []byte) string {
 	return interpreter
 }
 
-// prepareEnvironment returns the interpreter of an environment, and makes that if it is
-// missing. Processes that do so at the same time do not disturb one another: each
-// makes its own, and the first one is kept.
+// prepareEnvironment returns the interpreter of an environment, creating it if missing. It is safe
+// for concurrent processes: each creates its own environment, and the first one is kept.
 func prepareEnvironment(ctx context.Context, requirements []byte) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -68,7 +66,7 @@ func prepareEnvironment(ctx context.Context, requirements []byte) (string, error
 	if err != nil {
 		return "", fmt.Errorf("make a directory for an environment: %w", err)
 	}
-	defer os.RemoveAll(fresh) // it has been renamed, or is of no use
+	defer os.RemoveAll(fresh) // it has been renamed or is useless
 	if err := installPackages(ctx, python, fresh, requirements); err != nil {
 		return "", err
 	}
@@ -80,7 +78,7 @@ func prepareEnvironment(ctx context.Context, requirements []byte) (string, error
 	return interpreter, nil
 }
 
-// installPackages makes an environment with the packages.
+// installPackages creates an environment with the packages.
 func installPackages(ctx context.Context, python, dir string, requirements []byte) error {
 	if said, err := exec.CommandContext(ctx, python, "-m", "venv", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("python3 -m venv: %w: is python3-venv installed?\n%s", err, said)

@@ -60,7 +60,7 @@ func TestARunIsCanceledWhileItWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		canceled(t, c, made.RunID, []runsclient.Tool{never}, "local_tool_call")
-		// What comes late for the call that waited is taken and forgotten.
+		// A late result for the waiting call is accepted and discarded.
 		if err := c.Answer(t.Context(), made.RunID, "call_a", object{"result": "sunny"}); err != nil {
 			t.Errorf("a result after the cancel: %v", err)
 		}

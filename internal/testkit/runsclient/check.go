@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// maxFrame bounds the data of a frame, in bytes, and maxLastFrame the data of the last one,
-// because a result may contain a long text twice.
+// maxFrame limits the data of a frame, in bytes, and maxLastFrame that of the last one, because a
+// result may contain a long text twice.
 const (
 	maxFrame     = 1 << 20
 	maxLastFrame = 7 << 20
 )
 
-// marker is the field of events that were cut off to be no larger.
+// marker is the field that marks truncated events.
 const marker = "truncated"
 
-// whole are the types of events that are never cut off: a client could not make half
-// a call, and deltas are split.
+// whole are the types of events that are never truncated: a client could not make half a call, and
+// deltas are split.
 var whole = []string{"started", "assistant_delta", "thinking_delta", "local_tool_call", "deltas_reset", "loop_detected", "tool_budget_exceeded", "cancelled"}
 
-// hidden are the names of tools that no event may show.
+// hidden are tool names that must not appear in events.
 var hidden = []string{"final_report", "set_model_response"}
 
 // shape lists the required and optional fields of the payloads of an event type.
@@ -114,8 +114,8 @@ func checkShape(v any, s shape) string {
 // order checks the sequence of a run's events.
 type order struct {
 	seq int64
-	// turn is the latest; known is set if all before it were seen, and partly if
-	// the latest message was cut off.
+	// turn is the latest turn; known is set if all earlier ones were seen, and partly if the latest
+	// message was truncated.
 	turn          float64
 	known, partly bool
 	// calls are the calls of the latest message, true once answered; sent are the calls requested
@@ -196,7 +196,7 @@ func (o *order) describeProblem(e Event) string {
 	return ""
 }
 
-// checkMessage checks a message of the model, which must be numbered without a gap.
+// checkMessage checks a model message; messages must be numbered without gaps.
 func (o *order) checkMessage(e Event) string {
 	turn, _ := e.Payload["turn"].(float64)
 	if o.known && turn != o.turn+1 {

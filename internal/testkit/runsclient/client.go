@@ -1,6 +1,6 @@
-// Package runsclient is a client of the agent-runs protocol for tests, written from the
-// protocol's description alone. It imitates each published SDK where they differ, and rejects
-// answers that any of them could not handle.
+// Package runsclient is a client of the agent-runs protocol for tests, written solely from the
+// protocol's description. It imitates each published SDK where they differ, and rejects answers
+// that any of them could not handle.
 package runsclient
 
 import (
@@ -15,33 +15,33 @@ import (
 	"time"
 )
 
-// SDK is the SDK that a client behaves like.
+// SDK is the SDK that a client imitates.
 type SDK string
 
 // The SDKs.
 const (
-	// Go posts no result where a tool returned an empty one, and takes a result
-	// without a subtype for a success.
+	// Go posts no result for an empty tool result, and treats a result without a subtype as a
+	// success.
 	Go SDK = "go"
 	// TypeScript sends its tools with every message of a session, and posts an error if a result
 	// was rejected.
 	TypeScript SDK = "typescript"
-	// Python sends its tools with every message, runs four of them at a time, reads payloads from
+	// Python sends its tools with every message, runs up to four concurrently, reads payloads from
 	// either place, and continues without an answer.
 	Python SDK = "python"
 )
 
-// SDKs are all of them.
+// SDKs lists all SDKs.
 var SDKs = []SDK{Go, TypeScript, Python}
 
-// defaultPause is how long a client waits after a connection was reset.
+// defaultPause is the client's pause after a connection was reset.
 const defaultPause = 500 * time.Millisecond
 
 // Options are a client's identity and its server.
 type Options struct {
 	// URL is the server's URL. Workspace is the workspace of the credential.
 	URL, Workspace string
-	// Key is an API key or an access token. Tokens takes its place.
+	// Key is an API key or an access token. Tokens replaces it.
 	Key    string
 	Tokens *TokenSource
 	// SDK defaults to Go.
@@ -71,8 +71,7 @@ type Response struct {
 	Body   []byte
 }
 
-// Path returns the path below the workspace that the parts make, each escaped as
-// the SDKs do it.
+// Path returns the path of the parts below the workspace, each escaped as in the SDKs.
 func (c *Client) Path(parts ...string) string {
 	path := "/api/v1/workspaces/" + escapeText(c.o.Workspace)
 	for _, p := range parts {
@@ -95,8 +94,8 @@ func escapeText(s string) string {
 	return b.String()
 }
 
-// Do sends a request and returns whatever comes back. The body is sent as it is
-// when it is bytes, else as JSON; nil sends none.
+// Do sends a request and returns any response. A body of bytes is sent unchanged, any other as
+// JSON; nil sends none.
 func (c *Client) Do(ctx context.Context, method, path string, body any) (*Response, error) {
 	resp, err := c.sendRequest(ctx, method, path, body, http.Header{"Accept": {"application/json"}})
 	if err != nil {
@@ -110,8 +109,8 @@ func (c *Client) Do(ctx context.Context, method, path string, body any) (*Respon
 	return &Response{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
 }
 
-// sendRequest sends a request, with a new access token and once more where the first
-// was refused and there is a source of tokens.
+// sendRequest sends a request. If it is rejected and there is a token source, it is repeated once
+// with a new access token.
 func (c *Client) sendRequest(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
 	data, ok := body.([]byte)
 	if body != nil && !ok {
@@ -146,8 +145,8 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body any,
 	}
 }
 
-// callAPI sends a request and decodes the response, which must be JSON of the right types, or
-// empty if nothing is wanted. Any other status than success is an *Error.
+// callAPI sends a request and decodes the response, which must be JSON of the right types, or empty
+// if nothing is expected. Any status other than success is an *Error.
 func (c *Client) callAPI(ctx context.Context, method, path string, body, into any) error {
 	resp, err := c.Do(ctx, method, path, body)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// The frames of a run that is in order.
+// The frames of a valid run.
 const (
 	started  = "id: 1\nevent: started\ndata: {\"seq\":1,\"type\":\"started\",\"data\":{}}\n\n"
 	delta    = "id: 2\nevent: assistant_delta\ndata: {\"seq\":2,\"type\":\"assistant_delta\",\"text\":\"Hi\",\"data\":{\"text\":\"Hi\"}}\n\n"
@@ -22,8 +22,7 @@ const (
 	ended    = "id: 9\nevent: cancelled\ndata: {\"seq\":9,\"type\":\"cancelled\",\"data\":{}}\n\n"
 )
 
-// TestWhatNoSDKCouldLiveWithIsSeen shows that the client is one to test a server
-// with.
+// TestWhatNoSDKCouldLiveWithIsSeen verifies that the client is suitable for testing a server.
 func TestWhatNoSDKCouldLiveWithIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ stream, problem string }{

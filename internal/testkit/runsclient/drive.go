@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// atOnce is how many tools the Python SDK runs at a time.
+// atOnce is the number of tools that the Python SDK runs concurrently.
 const atOnce = 4
 
-// Drive follows a run after the event with a number to its end, and makes the
-// calls that it asks for. Each event is shown to a function first, which may be
-// nil.
+// Drive follows a run from the event after the given number to the run's end, and makes the calls
+// that it requests. Each event is first passed to show, which may be nil.
 func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after int64, show func(Event)) (*Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	var calls sync.WaitGroup
@@ -48,7 +47,7 @@ func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after in
 	return result, ctx.Err()
 }
 
-// takeResult records a result. The Go SDK looks at no subtype unless there is one.
+// takeResult records a result. The Go SDK checks a subtype only if there is one.
 func (c *Client) takeResult(result *Result, e Event) error {
 	subtype := e.Text("subtype")
 	if subtype == "success" || c.o.SDK == Go && subtype == "" {

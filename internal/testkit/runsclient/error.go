@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// Error is a refusal, as the SDK understands it.
+// Error is a rejection as understood by the SDK.
 type Error struct {
 	Status int
-	// Message is the text that the SDK shows, Code the machine-readable reason.
+	// Message is the text shown by the SDK, Code the machine-readable reason.
 	Message, Code, Hint string
-	// Body holds all that the refusal says.
+	// Body holds the complete body of the rejection.
 	Body   map[string]any
 	Header http.Header
 }
@@ -40,7 +40,7 @@ func (c *Client) refusalError(resp *Response) error {
 	return e
 }
 
-// RunError is a run that did not succeed.
+// RunError reports a run that did not succeed.
 type RunError struct {
 	RunID string
 	// Subtype is the subtype of the result, the class of the error, or "cancelled".
@@ -54,10 +54,10 @@ func (e *RunError) Error() string {
 	return fmt.Sprintf("run %s: %s: %s", e.RunID, e.Subtype, e.Message)
 }
 
-// ProtocolError is something that a server must not send.
+// ProtocolError reports data that a server must not send.
 type ProtocolError struct {
 	Problem string
-	// Frame is where it is.
+	// Frame is the offending frame.
 	Frame string
 }
 

@@ -11,26 +11,26 @@ import (
 type Event struct {
 	Seq  int64
 	Type string
-	// Payload is the event's payload, from where the SDK reads it.
+	// Payload is the event's payload, from the place where the SDK reads it.
 	Payload map[string]any
 }
 
-// Text returns a field of the payload; "" when it is not text.
+// Text returns a field of the payload, or "" if it is not text.
 func (e Event) Text(field string) string {
 	text, _ := e.Payload[field].(string)
 	return text
 }
 
-// Terminal reports whether a run ends with the event.
+// Terminal reports whether the event ends a run.
 func (e Event) Terminal() bool {
 	return e.Type == "result" || e.Type == "error" || e.Type == "cancelled"
 }
 
-// Truncated reports whether the event was cut off, because it was too large.
+// Truncated reports whether the event was truncated because it was too large.
 func (e Event) Truncated() bool { return e.Payload[marker] == true }
 
-// readEvent reads a frame and checks that every SDK can read it: the number and the
-// type are in the JSON and beside it, the payload at the top level and in data.
+// readEvent reads a frame and checks that every SDK can read it: the number and the type are inside
+// and outside the JSON, the payload at the top level and in data.
 func (c *Client) readEvent(f frame) (Event, error) {
 	wrong := func(problem string, args ...any) (Event, error) {
 		return Event{}, &ProtocolError{Problem: fmt.Sprintf(problem, args...), Frame: f.data}

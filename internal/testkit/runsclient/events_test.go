@@ -97,7 +97,7 @@ func TestAToolOfTheServerIsCalled(t *testing.T) {
 	})
 }
 
-// What is too large for an event is cut off in it, and no SDK minds.
+// Content that is too large for an event is truncated, and every SDK accepts this.
 func TestLargeEventsAreCutOff(t *testing.T) {
 	t.Parallel()
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
@@ -232,7 +232,7 @@ func TestAStructuredAnswerIsAText(t *testing.T) {
 
 func TestFailuresOfTheModelHaveAClass(t *testing.T) {
 	t.Parallel()
-	c := serveAlone(t).client(runsclient.TypeScript) // one failure more opens a breaker
+	c := serveAlone(t).client(runsclient.TypeScript) // another failure opens a breaker
 	for prompt, want := range map[string]struct {
 		class     string
 		retryable bool
@@ -280,7 +280,7 @@ func TestAConversationGoesOn(t *testing.T) {
 	spec := ask("remember", "")
 	spec.Messages = []runsclient.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "One?"}, {Role: "assistant", Content: "One."}, {Role: "user", Content: "Two?"}}
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) { succeeds(t, c, spec, "echo: Two?") })
-	// What the system says does for a prompt, which newer SDKs leave out then.
+	// The system message serves as the prompt, which newer SDKs then omit.
 	spec.SystemPrompt = ""
 	succeeds(t, serve(t).client(runsclient.Python), spec, "echo: Two?")
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxLine is how long a line of a stream may be: the Go SDK reads no longer one.
+// maxLine is the maximum line length of a stream: the Go SDK does not read longer ones.
 const maxLine = 8 << 20
 
-// frame is one event of a stream, as it was sent.
+// frame is one event of a stream, as sent.
 type frame struct {
 	id, event, data string
-	// lines counts those with data; odd is a line that belongs to no event.
+	// lines counts the lines with data; odd is a line outside any event.
 	lines int
 	odd   string
 }
@@ -46,7 +46,7 @@ func (f *frames) next() (frame, error) {
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch field {
-		case "", "retry": // a comment, or when to come back
+		case "", "retry": // a comment, or the reconnect delay
 			continue
 		case "id":
 			one.id = value
@@ -56,7 +56,7 @@ func (f *frames) next() (frame, error) {
 			one.data = value
 			one.lines++
 		default:
-			one.odd = line // or one that was cut
+			one.odd = line // or a truncated one
 		}
 		begun = true
 	}

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Identity is whom a token belongs to.
+// Identity is the owner of a token.
 type Identity struct {
 	Subject   string `json:"sub"`
 	Email     string `json:"email"`
@@ -16,7 +16,7 @@ type Identity struct {
 	} `json:"workspace"`
 }
 
-// Identity returns whom the client's token belongs to.
+// Identity returns the owner of the client's token.
 func (c *Client) Identity(ctx context.Context) (*Identity, error) {
 	var who Identity
 	return &who, c.callAPI(ctx, http.MethodGet, "/api/oauth/userinfo", nil, &who)

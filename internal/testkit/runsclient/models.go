@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Catalogue is the models of a workspace.
+// Catalogue lists the models of a workspace.
 type Catalogue struct {
 	Models         []Model `json:"models"`
 	DefaultModelID *string `json:"defaultModelId"`
@@ -22,7 +22,7 @@ type Model struct {
 	Pricing             *Pricing `json:"pricing"`
 }
 
-// Pricing is the price of a model, in dollars for a million tokens.
+// Pricing is the price of a model, in dollars per million tokens.
 type Pricing struct {
 	Input     float64  `json:"inputPer1MUsd"`
 	Output    float64  `json:"outputPer1MUsd"`

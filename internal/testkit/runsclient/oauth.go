@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// early is how long before its end a token is replaced.
+// early is how long before its expiry a token is replaced.
 const early = time.Minute
 
-// TokenSource gets access tokens for a refresh token, or for the client alone
-// without one. It is safe for concurrent use.
+// TokenSource gets access tokens for a refresh token or, without one, for the client itself. It is
+// safe for concurrent use.
 type TokenSource struct {
-	// URL is where the server is.
+	// URL is the address of the server.
 	URL                    string
 	ClientID, ClientSecret string
 	RefreshToken           string
@@ -41,7 +41,7 @@ type OAuthToken struct {
 	Scope        string `json:"scope"`
 }
 
-// OAuthError is a refusal of the token endpoint.
+// OAuthError is a rejection by the token endpoint.
 type OAuthError struct {
 	Status      int    `json:"-"`
 	Code        string `json:"error"`
@@ -51,8 +51,8 @@ type OAuthError struct {
 // Error explains the missing token.
 func (e *OAuthError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Description) }
 
-// Token returns an access token, a new one when that at hand is about to end or
-// was refused.
+// Token returns an access token. It gets a new one if the current token is about to expire or was
+// refused.
 func (s *TokenSource) Token(ctx context.Context, refused bool) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,21 +75,21 @@ func (s *TokenSource) Token(ctx context.Context, refused bool) (string, error) {
 	return s.token, nil
 }
 
-// Fetched returns how many tokens were fetched.
+// Fetched returns the number of fetched tokens.
 func (s *TokenSource) Fetched() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fetched
 }
 
-// Spoil replaces the token at hand by another one.
+// Spoil replaces the current token.
 func (s *TokenSource) Spoil(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.token, s.expires = token, time.Now().Add(time.Hour)
 }
 
-// Exchange asks for a token.
+// Exchange requests a token.
 func (s *TokenSource) Exchange(ctx context.Context, form url.Values) (*OAuthToken, error) {
 	var got OAuthToken
 	if err := s.postForm(ctx, "/api/oauth/token", form, &got); err != nil {

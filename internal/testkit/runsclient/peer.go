@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Reply is an agent's answer as a peer.
+// Reply is an agent's answer to a peer.
 type Reply struct {
 	Kind      string `json:"kind"`
 	MessageID string `json:"messageId"`
@@ -20,7 +20,7 @@ type Reply struct {
 	} `json:"metadata"`
 }
 
-// RPCError is an error of JSON-RPC.
+// RPCError is a JSON-RPC error.
 type RPCError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -29,7 +29,7 @@ type RPCError struct {
 // Error describes the rejection.
 func (e *RPCError) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
-// Ask sends a message to an agent as a peer does.
+// Ask sends a message to an agent like a peer.
 func (c *Client) Ask(ctx context.Context, agent, text string) (*Reply, error) {
 	message := map[string]any{"kind": "message", "messageId": "m-1", "role": "user", "parts": []any{map[string]any{"kind": "text", "text": text}}}
 	request := map[string]any{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": map[string]any{"message": message}}

@@ -5,8 +5,7 @@ import (
 	"net/http"
 )
 
-// peer is an agent somewhere else. It answers at one path, in version 0.3 of
-// the protocol or in the latest.
+// peer is a remote agent. It answers at one path, in version 0.3 of the protocol or in the latest.
 type peer struct {
 	path   string
 	latest bool
@@ -54,7 +53,7 @@ func (p *peer) answer(w http.ResponseWriter, r *http.Request) {
 	if request.Version != "" {
 		message = request.Params.Message
 	}
-	latest := p.latest || request.Version == "" // REST has the words of the latest version
+	latest := p.latest || request.Version == "" // REST uses the latest version's terms
 	if latest {
 		method, role = "SendMessage", "ROLE_USER"
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// What the credentials of the configuration are.
+// The configured credentials.
 const (
 	workspace   = "acme"
 	desk        = "mk_desk_0123456789abcdef"
@@ -31,13 +31,13 @@ const (
 	oauthSecret = "mantyx_oas_all_0123456789abcdef"
 )
 
-// patience bounds what a test waits for.
+// patience is the time limit for a test's waits.
 const patience = time.Minute
 
-// command is the runtime, built once, and files the configuration.
+// command is the runtime command, built once, and files the configuration.
 var command, files string
 
-// shared is the server that tests use which need none of their own.
+// shared is the server for tests that do not need their own.
 var shared = sync.OnceValues(func() (*program, error) { return launch("config.yaml") })
 
 func TestMain(m *testing.M) {
@@ -73,7 +73,7 @@ func runTests(m *testing.M) (int, error) {
 	return code, nil
 }
 
-// long is how many bytes LONG stands for in a script: more than an event may have.
+// long is the number of bytes that LONG stands for in a script: more than an event may have.
 const long = 2 << 20
 
 // writeFiles writes the configuration, with a model for every script.
@@ -101,10 +101,10 @@ type program struct {
 	url   string
 	cmd   *exec.Cmd
 	ended chan struct{}
-	said  strings.Builder // until ended is closed, for its reader alone
+	said  strings.Builder // only for its reader until ended is closed
 }
 
-// serve returns the server that tests share.
+// serve returns the shared server.
 func serve(t *testing.T) *program {
 	t.Helper()
 	p, err := shared()
@@ -114,7 +114,7 @@ func serve(t *testing.T) *program {
 	return p
 }
 
-// serveAlone starts a server for one test, with further files.
+// serveAlone starts a server for one test, with additional files.
 func serveAlone(t *testing.T, more ...string) *program {
 	t.Helper()
 	p, err := launch(append([]string{"config.yaml"}, more...)...)
@@ -129,8 +129,8 @@ func serveAlone(t *testing.T, more ...string) *program {
 	return p
 }
 
-// launch starts a server with files of the configuration, or others by their
-// whole path. Unless one says otherwise, its store is a file of its own.
+// launch starts a server with files from the configuration directory, or with other files by full
+// path. Unless a file sets it, the store is the server's own file.
 func launch(names ...string) (*program, error) {
 	storage, err := os.CreateTemp(files, "store-*.yaml")
 	if err != nil {
@@ -175,7 +175,7 @@ func launch(names ...string) (*program, error) {
 	}
 }
 
-// stop ends the server as an operator does. It must end well.
+// stop stops the server like an operator. It must exit cleanly.
 func (p *program) stop() error {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
@@ -187,7 +187,7 @@ func (p *program) stop() error {
 	return nil
 }
 
-// client returns a client of the server with the key of the desk.
+// client returns a client of the server with the desk's key.
 func (p *program) client(sdk runsclient.SDK) *runsclient.Client {
 	return runsclient.New(runsclient.Options{URL: p.url, Workspace: workspace, Key: desk, SDK: sdk})
 }
@@ -197,7 +197,7 @@ func (p *program) with(key string) *runsclient.Client {
 	return runsclient.New(runsclient.Options{URL: p.url, Workspace: workspace, Key: key})
 }
 
-// forEachSDK runs a test as every SDK.
+// forEachSDK runs a test with every SDK.
 func forEachSDK(t *testing.T, test func(t *testing.T, c *runsclient.Client)) {
 	t.Helper()
 	p := serve(t)
@@ -209,12 +209,12 @@ func forEachSDK(t *testing.T, test func(t *testing.T, c *runsclient.Client)) {
 	}
 }
 
-// configuration and scripts are the files that every server has.
+// configuration and scripts are the files of every server.
 func configuration() string { return filepath.Join(files, "config.yaml") }
 
 func scripts() string { return filepath.Join(files, "scripts.yaml") }
 
-// runtimeCommand runs a command of the runtime and returns what it writes.
+// runtimeCommand runs a runtime command and returns its output.
 func runtimeCommand(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), command, args...).Output()

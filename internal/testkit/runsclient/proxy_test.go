@@ -14,21 +14,21 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// cut is how a proxy cuts its connections: after so many events of a stream
-// and so many bytes more, or short of the newline that ends the last of them;
-// with a reset or as if the server had hung up.
+// cut defines how a proxy cuts its connections: after the given number of stream events and
+// additional bytes, or just before the last event's final newline; with a reset or as if the server
+// had hung up.
 type cut struct {
 	events, bytes int
 	short, reset  bool
 }
 
-// proxy stands between a client and servers, which take turns.
+// proxy is a proxy between a client and alternating servers.
 type proxy struct {
 	url      string
 	listener net.Listener
 	servers  []string
 	cut      cut
-	// made counts the connections, broken those that were cut.
+	// made counts the connections, broken the connections that were cut.
 	made, broken atomic.Int64
 	open         sync.WaitGroup
 }
@@ -60,7 +60,7 @@ func between(t *testing.T, how cut, servers ...*program) *proxy {
 	return p
 }
 
-// client returns a client that makes a connection for every request.
+// client returns a client that opens a connection for every request.
 func (p *proxy) client(t *testing.T, sdk runsclient.SDK) *runsclient.Client {
 	transport := &http.Transport{DisableKeepAlives: true}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -69,7 +69,7 @@ func (p *proxy) client(t *testing.T, sdk runsclient.SDK) *runsclient.Client {
 	})
 }
 
-// pass passes one connection on until either end closes it, or it is cut.
+// pass forwards one connection until either end closes it or it is cut.
 func (p *proxy) pass(client *net.TCPConn) {
 	defer func() { _ = client.Close() }()
 	turn := p.made.Add(1)
@@ -90,8 +90,7 @@ func (p *proxy) pass(client *net.TCPConn) {
 	}
 }
 
-// copy passes on what a server says, and reports whether it came to where the
-// connection is cut.
+// copy forwards a server's output and reports whether it reached the cut.
 func (p *proxy) copy(client io.Writer, server io.Reader) bool {
 	events, more := p.cut.events, p.cut.bytes
 	var last byte
@@ -110,7 +109,7 @@ func (p *proxy) copy(client io.Writer, server io.Reader) bool {
 			end++
 		}
 		if events == 0 {
-			// What follows of the connection is the frame of the next event.
+			// The rest of the connection is the frame of the next event.
 			take := min(more, len(said)-end)
 			more -= take
 			end += take

@@ -2,5 +2,5 @@
 
 package runsclient_test
 
-// buildFlags make the server look for races when the tests do.
+// buildFlags enable the race detector in the server if the tests use it.
 var buildFlags = []string{"-race"}

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// refused checks how a request was refused.
+// refused checks how a request was rejected.
 func refused(t *testing.T, err error, status int, code string) *runsclient.Error {
 	t.Helper()
 	e := new(runsclient.Error)
@@ -263,7 +263,7 @@ func TestAToolThatIsNotAnsweredEndsItsRun(t *testing.T) {
 	t.Parallel()
 	c := serveAlone(t, "hasty.yaml").client(runsclient.Go)
 	for range 2 {
-		// What the tool returns is empty, which this server takes for no answer.
+		// The tool returns an empty result, which this server interprets as no answer.
 		failed := fails(t, c, ask("local_tool", "Go.", weather("", nil)), "local_timeout")
 		has(t, failed.Event, object{"code": "local_timeout", "errorClass": "local_timeout", "error": "Timed out waiting for local tool result", "subtype": "error_local_tool_timeout"})
 		refused(t, c.Answer(t.Context(), failed.RunID, "call_a", object{"result": "sunny"}), 409, "run_terminal")

@@ -18,7 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// cuts are the ways in which a stream is cut at every event.
+// cuts are the ways to cut a stream at every event.
 var cuts = map[string]cut{
 	"reset after each event":  {events: 1, reset: true},
 	"ended after each event":  {events: 1},
@@ -27,7 +27,7 @@ var cuts = map[string]cut{
 	"reset before each end":   {events: 2, short: true, reset: true},
 }
 
-// events returns what a client is shown of a run.
+// events returns a client's events of a run.
 func events(t *testing.T, c *runsclient.Client, runID string, after int64) []runsclient.Event {
 	t.Helper()
 	var all []runsclient.Event
@@ -40,8 +40,8 @@ func events(t *testing.T, c *runsclient.Client, runID string, after int64) []run
 	return all
 }
 
-// cutEverywhere follows a run, live and once more when it is over, over
-// connections that are cut, and compares with what there is to see.
+// cutEverywhere follows a run over cut connections, first live and then after its end, and compares
+// the events with the complete list.
 func cutEverywhere(t *testing.T, how cut, sdk runsclient.SDK, servers ...*program) {
 	t.Helper()
 	p := between(t, how, servers...)
@@ -73,7 +73,7 @@ func cutEverywhere(t *testing.T, how cut, sdk runsclient.SDK, servers ...*progra
 	}
 }
 
-// counted is the tool weather that counts its calls.
+// counted is the tool weather with a call counter.
 func counted(calls *atomic.Int64) runsclient.Tool {
 	tool := weather("sunny", nil)
 	run := tool.Call

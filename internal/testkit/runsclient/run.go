@@ -24,13 +24,13 @@ type Spec struct {
 	Metadata       map[string]string `json:"metadata,omitempty"`
 }
 
-// Message is one of a conversation.
+// Message is a message of a conversation.
 type Message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// Budget is how often a tool may be called.
+// Budget limits the calls of a tool.
 type Budget struct {
 	MaxCalls int `json:"maxCalls"`
 }
@@ -61,13 +61,13 @@ type Snapshot struct {
 	EndedAt       *string           `json:"endedAt"`
 }
 
-// Result is how a run succeeded.
+// Result is the result of a successful run.
 type Result struct {
 	RunID, Text string
 	Events      []Event
 }
 
-// Create begins a run. The spec is a Spec, or whatever else is to be sent.
+// Create begins a run. The spec is a Spec, or any other body to send.
 func (c *Client) Create(ctx context.Context, spec any) (Created, error) {
 	return c.createRun(ctx, c.Path("agent-runs"), spec)
 }
@@ -83,7 +83,7 @@ func (c *Client) createRun(ctx context.Context, path string, spec any) (Created,
 	return made, nil
 }
 
-// normaliseSpec returns a spec as SDKs send it: always with a list of tools.
+// normaliseSpec returns a spec in the form that SDKs send: always with a list of tools.
 func normaliseSpec(spec any) any {
 	s, ok := spec.(Spec)
 	if ok && s.Tools == nil {
@@ -95,8 +95,8 @@ func normaliseSpec(spec any) any {
 	return spec
 }
 
-// Run begins a run, makes the calls that it asks for and waits for its end. An
-// end without success is a *RunError.
+// Run begins a run, makes the calls that it requests and waits for its end. It returns a *RunError
+// if the run does not succeed.
 func (c *Client) Run(ctx context.Context, spec Spec) (*Result, error) {
 	made, err := c.Create(ctx, spec)
 	if err != nil {

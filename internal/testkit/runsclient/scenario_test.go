@@ -13,21 +13,21 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
-// object is what JSON calls one.
+// object is a JSON object.
 type object = map[string]any
 
-// ask is a run of a scripted model.
+// ask is a run spec for a scripted model.
 func ask(model, prompt string, tools ...runsclient.Tool) runsclient.Spec {
 	return runsclient.Spec{ModelID: model + "-1", SystemPrompt: "You help.", Prompt: prompt, Tools: tools}
 }
 
-// weather is a tool of the client that answers in a word.
+// weather is a client tool that answers with one word.
 func weather(answer string, err error) runsclient.Tool {
 	parameters := object{"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []string{"city"}}
 	return runsclient.Local("weather", parameters, func(context.Context, object) (string, error) { return answer, err })
 }
 
-// types returns the types of events, those that repeat once.
+// types returns the types of events, with repetitions collapsed.
 func types(events []runsclient.Event) string {
 	var all []string
 	for _, e := range events {
@@ -36,8 +36,8 @@ func types(events []runsclient.Event) string {
 	return strings.Join(slices.Compact(all), " ")
 }
 
-// expect checks that the events of a type have these payloads, in their order,
-// as far as they are given.
+// expect checks that the events of a type have these payloads in order; only the given fields are
+// compared.
 func expect(t *testing.T, events []runsclient.Event, kind string, want ...object) {
 	t.Helper()
 	var got []object
@@ -72,7 +72,7 @@ func succeeds(t *testing.T, c *runsclient.Client, spec runsclient.Spec, text str
 	return r.Events
 }
 
-// fails runs a spec that ends without success, and returns how.
+// fails runs a spec that must fail and returns its error.
 func fails(t *testing.T, c *runsclient.Client, spec runsclient.Spec, subtype string) *runsclient.RunError {
 	t.Helper()
 	r, err := c.Run(t.Context(), spec)

@@ -5,12 +5,12 @@ import (
 	"net/http"
 )
 
-// Session is a conversation that the server keeps.
+// Session is a conversation kept by the server.
 type Session struct {
 	ID     string
 	client *Client
 	tools  []Tool
-	// resend is whether messages bring the tools along.
+	// resend reports whether messages include the tools.
 	resend bool
 }
 
@@ -43,14 +43,14 @@ func (c *Client) CreateSession(ctx context.Context, spec Spec) (*Session, error)
 	return &Session{ID: made.SessionID, client: c, tools: spec.Tools, resend: c.o.SDK != Go}, nil
 }
 
-// ResumeSession takes up a session, with the tools that it has from now on.
+// ResumeSession resumes a session, with the tools for its further messages.
 func (c *Client) ResumeSession(ctx context.Context, id string, tools []Tool) (*Session, error) {
 	s := &Session{ID: id, client: c, tools: tools, resend: c.o.SDK == Go || len(tools) > 0}
 	_, err := s.Info(ctx)
 	return s, err
 }
 
-// Post begins the run of a message and does not follow it.
+// Post begins the run of a message without following it.
 func (s *Session) Post(ctx context.Context, message Spec) (Created, error) {
 	return s.client.createRun(ctx, s.client.Path("agent-sessions", s.ID, "messages"), s.messageBody(message))
 }
@@ -70,8 +70,7 @@ func (s *Session) messageBody(message Spec) any {
 	}{Spec: message}
 }
 
-// Send posts a message, makes the calls that its run asks for and waits for the
-// end.
+// Send posts a message, makes the calls that its run requests and waits for the end.
 func (s *Session) Send(ctx context.Context, message Spec) (*Result, error) {
 	made, err := s.Post(ctx, message)
 	if err != nil {

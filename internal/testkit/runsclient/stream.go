@@ -36,12 +36,12 @@ func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq
 	}
 }
 
-// isFatal reports whether an error is not a failure of the connection.
+// isFatal reports whether an error is anything but a connection failure.
 func isFatal(err error) bool {
 	return errors.As(err, new(*Error)) || errors.As(err, new(*ProtocolError)) || errors.As(err, new(*OAuthError))
 }
 
-// pauseFor waits for the time of a pause, unless the context ends.
+// pauseFor waits for the pause unless the context ends first.
 func (c *Client) pauseFor(ctx context.Context) bool {
 	pause := time.NewTimer(c.o.Pause)
 	defer pause.Stop()

@@ -53,8 +53,7 @@ func TestAServerOfTheClientIsCalled(t *testing.T) {
 	})
 }
 
-// remoteFiles starts an MCP server with two tools, which sees the keys of its
-// clients.
+// remoteFiles starts an MCP server with two tools that records its clients' keys.
 func remoteFiles(t *testing.T) (url string, seen *keys) {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "files", Version: "1"}, nil)
@@ -117,7 +116,7 @@ func TestAnMCPServerIsCalled(t *testing.T) {
 	})
 }
 
-// keptSecret checks that a run does not show a secret that it was given.
+// keptSecret checks that a run does not expose its secret.
 func keptSecret(t *testing.T, c *runsclient.Client, runID string) {
 	t.Helper()
 	resp, err := c.Do(t.Context(), http.MethodGet, c.Path("agent-runs", runID), nil)
@@ -136,7 +135,7 @@ func TestAnMCPServerThatIsAwayIsATool(t *testing.T) {
 	expect(t, events, "tool_result", object{"name": "files_unavailable"})
 }
 
-// keys are the headers that a server was shown.
+// keys are the headers received by a server.
 type keys struct {
 	mu  sync.Mutex
 	all []string
@@ -148,7 +147,7 @@ func (k *keys) add(key string) {
 	k.all = append(k.all, key)
 }
 
-// only returns the one that all requests had.
+// only returns the value common to all requests.
 func (k *keys) only() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -22,7 +22,7 @@ func (f *fixture) wantAdmitted(turn string, want bool) {
 	wantEqual(f, "whether "+turn+" is admitted", f.getTurn(turn).Admitted, want)
 }
 
-// wantHeld wants a turn to be held back.
+// wantHeld checks that a turn is held back.
 func (f *fixture) wantHeld(turn string) {
 	f.Helper()
 	_, err := f.Claim(f.Context(), f.claimOf(turn))
@@ -50,7 +50,7 @@ func aTurnOfABusySessionIsHeldBack(f *fixture) {
 
 func turnsOfASessionAreAdmittedInOrder(f *fixture) {
 	f.createSessions("s", "other")
-	// The ids do not sort as the turns were made.
+	// The order of the ids differs from the order of creation.
 	order := []string{"d", "b", "c", "a"}
 	for i, id := range order {
 		n := f.turnOf("s", id)
@@ -120,7 +120,7 @@ func aHeldTurnCannotBeClaimed(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t1", "t2")
 	f.wantJobs("t1")
-	f.wantHeld("t2") // t1 was not even started
+	f.wantHeld("t2") // t1 has not even started
 	f.wantJobs()
 	f.claimTurn("t1")
 	f.wantHeld("t2")

@@ -34,7 +34,7 @@ func anArtifactIsReadAsItWasMade(f *fixture) {
 	for _, want := range add.Artifacts {
 		got, err := f.Artifact(f.Context(), store.Of(ann), want.ID)
 		wantOK(f, err)
-		same := got != nil && bytes.Equal(got.Data, want.Data) // cmp takes seconds for it
+		same := got != nil && bytes.Equal(got.Data, want.Data) // cmp would take seconds
 		if same {
 			have, wanted := *got, *want
 			have.Data, wanted.Data = nil, nil

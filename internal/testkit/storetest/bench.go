@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// BenchmarkRunPages lists 50 of 100,000 runs of workflows that have ended, from page to
-// page. end ends all runs in the store; nil where runs are stored as they are given.
+// BenchmarkRunPages lists 50 of 100,000 ended workflow runs, page by page. end ends all runs in the
+// store; nil if runs are stored with the given status.
 func BenchmarkRunPages(b *testing.B, s store.Store, end func()) {
 	const count, batch = 100_000, 1000
 	began := time.Now().Add(-time.Hour)

@@ -17,7 +17,8 @@ var changeTests = []test{
 	{name: "TheLatestStateIsRead", run: theLatestStateIsRead},
 }
 
-// aTurnChangesWithItsState checks that a running turn's activity is not a change of its state.
+// aTurnChangesWithItsState checks that a running turn's activity does not count as a change of its
+// state.
 func aTurnChangesWithItsState(f *fixture) {
 	start := f.now
 	later := func() time.Time {

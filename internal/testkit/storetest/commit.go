@@ -105,12 +105,12 @@ func eventsWithAGapAreRefused(f *fixture) {
 	own, err := f.OwnMessages(f.Context(), "t")
 	wantOK(f, err)
 	wantEqual(f, "the messages", own, textMessages("input of t"))
-	last := f.finishOf(c) // the turn is still the worker's
+	last := f.finishOf(c) // the worker still holds the turn
 	last.Events = append(last.Events, f.eventOf(&c.Turn, 3, `{}`))
 	f.commitTurn(last)
 }
 
-// texts are JSON texts that a careless store changes.
+// texts are JSON texts that a careless store would alter.
 var texts = map[string]string{
 	"order":      `{"z":1,"a":2,"m":{"y":1,"b":2}}`,
 	"space":      " { \"a\" :\t1 ,\n\"b\":[ ] } ",

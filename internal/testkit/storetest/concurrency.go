@@ -22,7 +22,7 @@ var concurrencyTests = []test{
 	{name: "ReapTakesATurnOnce", run: reapTakesATurnOnce},
 }
 
-// runTogether calls a function n times at once, and wants no error.
+// runTogether runs n concurrent calls of a function and checks that none fails.
 func (f *fixture) runTogether(n int, do func(i int) error) {
 	f.Helper()
 	var wait sync.WaitGroup
@@ -129,7 +129,7 @@ func manyTurnsCommitAtOnce(f *fixture) {
 func oneWorkerCommitsInOrder(f *fixture) {
 	const n = 100
 	c := f.createRunning("s", "t")
-	// Readers never see a gap, whatever is under way.
+	// Readers never see a gap, whatever runs concurrently.
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 2 {

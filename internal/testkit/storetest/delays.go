@@ -19,7 +19,7 @@ var delayTests = []test{
 	{name: "ReapQueuesWhatBecameDue", run: reapQueuesWhatBecameDue},
 }
 
-// createDelayed makes a turn that is due after a time.
+// createDelayed creates a turn that is due after a delay.
 func (f *fixture) createDelayed(session, id string, after time.Duration) {
 	f.Helper()
 	n := f.turnOf(session, id)
@@ -27,7 +27,7 @@ func (f *fixture) createDelayed(session, id string, after time.Duration) {
 	f.createTurn(n)
 }
 
-// claimAt claims a turn when some time has passed.
+// claimAt claims a turn after some time has passed.
 func (f *fixture) claimAt(id string, after time.Duration) (*store.Claimed, error) {
 	c := f.claimOf(id)
 	c.Now = f.now.Add(after)
@@ -155,7 +155,7 @@ func aTurnThatLostItsSessionGivesItsRoomBack(f *fixture) {
 	f.queue.Take()
 	_, err := f.claimAt("t1", time.Hour)
 	wantOK(f, err)
-	f.createTurns("s2", "t3") // t1 and t2 have the tenant's room
+	f.createTurns("s2", "t3") // t1 and t2 fill the tenant's room
 	f.wantJobs()
 	_, err = f.claimAt("t2", time.Hour)
 	wantError(f, err, store.ErrHeld)

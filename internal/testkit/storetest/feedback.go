@@ -17,7 +17,7 @@ var feedbackTests = []test{
 	{name: "ADeletedSessionHasNoFeedback", run: aDeletedSessionHasNoFeedback},
 }
 
-// createRated makes a session with a turn that has ended.
+// createRated creates a session with an ended turn.
 func (f *fixture) createRated(session, turn string) *store.Turn {
 	f.Helper()
 	f.createSessions(session)
@@ -27,7 +27,7 @@ func (f *fixture) createRated(session, turn string) *store.Turn {
 	return found
 }
 
-// rateTurn rates a turn; a negative score leaves the score out.
+// rateTurn rates a turn; a negative score omits the score.
 func (f *fixture) rateTurn(turn, name string, score float64) *store.Feedback {
 	f.Helper()
 	given := &store.Feedback{TurnID: turn, Name: name, Label: "l", Comment: "c\nd", Author: "acme/ann", UpdatedAt: f.now}

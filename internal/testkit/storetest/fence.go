@@ -15,7 +15,7 @@ var fenceTests = []test{
 	{name: "NothingOfARefusedCommitIsThere", run: nothingOfARefusedCommitIsThere},
 }
 
-// wantFenced wants a commit to be refused.
+// wantFenced checks that a commit is rejected.
 func (f *fixture) wantFenced(c *store.Commit) {
 	f.Helper()
 	wantAs(f, f.Commit(f.Context(), c), &store.FencedError{TurnID: c.TurnID, Fence: c.Fence})

@@ -137,7 +137,7 @@ func (f *fixture) listQuestions(q store.InteractionQuery) (names []string) {
 	return names
 }
 
-// createAsked makes turns that wait for interactions, the later the older.
+// createAsked creates turns that wait for interactions, each older than the one before.
 func (f *fixture) createAsked() {
 	f.Helper()
 	for i, turn := range []string{"t1", "t2", "t3"} {

@@ -78,7 +78,7 @@ func aKeyIsWorthNothingElsewhere(f *fixture) {
 		id := fmt.Sprint("s", i)
 		made, err := f.keyedSession(o, id, newKey("k", "h"))
 		if err != nil && i == 3 {
-			continue // a subject with a zero byte may be refused
+			continue // a subject with a zero byte may be rejected
 		}
 		wantOK(f, err)
 		wantEqual(f, "the session", made.ID, id)
@@ -100,7 +100,7 @@ func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {
 	n := f.turnOf("s", "t2")
 	n.Key, n.Reject = newKey("k", "h"), true
 	again, err := f.CreateTurn(f.Context(), n)
-	wantOK(f, err) // it is not another turn that would have to wait
+	wantOK(f, err) // not a second turn that would have to wait
 	wantEqual(f, "the turn", again.ID, "t1")
 	f.finishTurn(f.claimTurn("t1"))
 	f.setState("s", store.SessionArchived)

@@ -20,10 +20,10 @@ var leaseTests = []test{
 	{name: "RecoverTakesWhatIsDeadOrNothing", run: recoverTakesWhatIsDeadOrNothing},
 }
 
-// brief is a lease that ends while a test waits for that.
+// brief is a lease that expires while a test waits for it.
 const brief = 30 * time.Millisecond
 
-// lapseLease claims a turn and takes it from its worker after the lease has ended. It returns the
+// lapseLease claims a turn and takes it from its worker after the lease expires. It returns the
 // worker's claim.
 func (f *fixture) lapseLease(turn string) *store.Claimed {
 	f.Helper()
@@ -35,7 +35,7 @@ func (f *fixture) lapseLease(turn string) *store.Claimed {
 	return claimed
 }
 
-// reapTurns takes n turns from their workers when their leases have ended.
+// reapTurns takes n turns from their workers after their leases expire.
 func (f *fixture) reapTurns(n int) {
 	f.Helper()
 	taken := 0
@@ -119,7 +119,7 @@ func aTurnIsItsWorkersUntilTheLeaseEnds(f *fixture) {
 	f.finishTurn(c)
 }
 
-// The clocks of workers, and of who reaps, may be wrong.
+// The clocks of workers and of the reaper may be wrong.
 func aLeaseGoesByTheClockOfTheStore(f *fixture) {
 	f.createSessions("s1", "s2")
 	f.createTurns("s1", "t1")

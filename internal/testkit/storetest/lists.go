@@ -149,7 +149,7 @@ func turnsAreFiltered(f *fixture) {
 	}
 }
 
-// walkPages returns what all pages of a list have, and how many there were.
+// walkPages returns the contents of all pages of a list, and the number of pages.
 func walkPages(list func(p store.Page) (ids []string, next string), limit int) (all []string, pages int) {
 	for p := (store.Page{Limit: limit}); ; {
 		ids, next := list(p)
@@ -162,7 +162,7 @@ func walkPages(list func(p store.Page) (ids []string, next string), limit int) (
 	}
 }
 
-// A filter comes from the client, and may hold anything.
+// A filter comes from the client and may contain anything.
 func nothingMatchesATextThatNoStoreHas(f *fixture) {
 	f.createSessions("s")
 	f.createTurns("s", "t")
@@ -233,7 +233,7 @@ func pagesOverEqualTimesMissNothing(f *fixture) {
 	}
 }
 
-// numberedNames returns n names that sort as they are numbered.
+// numberedNames returns n names that sort by number.
 func numberedNames(name string, n int) []string {
 	list := make([]string, n)
 	for i := range list {

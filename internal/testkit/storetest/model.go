@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkModel holds a store against a model of turns: whatever is done to them, in
-// whatever order and by whomever, they are in the states that the model says,
-// and the queue is told of just the turns that it admits.
+// checkModel compares a store with a model of turns: after any operations, in any order and by any
+// worker, the turns have the states of the model, and the queue has received exactly the turns that
+// it admits.
 func checkModel(t *testing.T, s store.Store, room int) {
 	queue := new(Queue)
 	s.Attach(queue)
@@ -25,7 +25,7 @@ func checkModel(t *testing.T, s store.Store, room int) {
 			T: rt, store: s, queue: queue, room: room, now: time.Now().UTC().Truncate(time.Microsecond),
 			owner: store.Owner{Tenant: fmt.Sprint("tenant-", n), Subject: "ann"}, tips: make(map[string]string),
 		}
-		queue.Take() // of the attempt before, which may have failed
+		queue.Take() // of the previous attempt, which may have failed
 		for i := range 3 {
 			m.createSession(fmt.Sprintf("session-%d-%d", n, i))
 		}
@@ -58,7 +58,7 @@ type model struct {
 	sessions []string
 	tips     map[string]string
 	turns    []*modelTurn
-	// queued are the turns that the queue should have been told of.
+	// queued are the turns that the queue should have received.
 	queued []string
 }
 
@@ -95,7 +95,7 @@ func (m *model) wantNoError(err error) {
 	}
 }
 
-// wantRefused wants an error of a type.
+// wantRefused checks that an error has a type.
 func wantRefused[E error](m *model, err error) {
 	m.Helper()
 	var want E
@@ -117,7 +117,7 @@ func (m *model) liveTurn(session string) (first *modelTurn) {
 	return first
 }
 
-// settleAdmission admits what has room, the oldest first.
+// settleAdmission admits turns that have room, oldest first.
 func (m *model) settleAdmission() {
 	taken := 0
 	for _, t := range m.turns {
@@ -157,7 +157,7 @@ func (m *model) checkStore() {
 	}
 	var queued []string
 	for _, j := range m.queue.Take() {
-		// A store may queue again what nobody claimed for long, in other attempts.
+		// A store may requeue turns that have long been unclaimed, in other attempts.
 		if slices.ContainsFunc(m.sessions, func(session string) bool { return strings.HasPrefix(j.TurnID, session+"-") }) {
 			queued = append(queued, j.TurnID)
 		}

@@ -53,8 +53,8 @@ func (m *model) claimFor(t *modelTurn, lease time.Duration) bool {
 	return true
 }
 
-// commitTurn commits to a turn, under its fence or an older one, and reports whether
-// it was taken. It always has an event.
+// commitTurn commits to a turn, under its fence or an older one, and reports whether it was
+// accepted. It always adds an event.
 func (m *model) commitTurn(t *modelTurn, change func(c *store.Commit)) bool {
 	stale := rapid.IntRange(0, 3).Draw(m.T, "stale") == 0
 	c := &store.Commit{TurnID: t.id, Fence: t.fence, Now: m.now, Events: []event.Record{{
@@ -99,7 +99,7 @@ func (m *model) nextQuestion(t *modelTurn) *modelQuestion {
 	return &modelQuestion{id: fmt.Sprint("q", len(t.questions)), state: store.InteractionPending}
 }
 
-// interactionOf returns an interaction as it is committed.
+// interactionOf returns an interaction in the form for a commit.
 func (m *model) interactionOf(t *modelTurn, q *modelQuestion) []*store.Interaction {
 	return []*store.Interaction{{
 		ID: q.id, TurnID: t.id, SessionID: t.session, Owner: m.owner, State: store.InteractionPending, Action: "approve",
@@ -114,7 +114,7 @@ func (m *model) yieldTurn() {
 	}
 }
 
-// goOn makes a running turn pending, which keeps its room.
+// goOn makes a running turn pending; it keeps its room.
 func (m *model) goOn(t *modelTurn) {
 	t.status = store.Pending
 	m.queued = append(m.queued, t.id)
@@ -218,7 +218,7 @@ func (m *model) endModelTurn(t *modelTurn, status store.Status) {
 	m.settleAdmission()
 }
 
-// loseWorker claims a turn for a worker that is never heard of again.
+// loseWorker claims a turn for a worker that then disappears.
 func (m *model) loseWorker() {
 	t := m.pickTurn()
 	if !m.claimFor(t, time.Microsecond) {

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Queue is a store.Queue that keeps the jobs it is told of. Its zero value is
-// ready. It is safe for concurrent use.
+// Queue is a store.Queue that records the jobs it receives. Its zero value is ready for use. It is
+// safe for concurrent use.
 type Queue struct {
 	mu   sync.Mutex
 	jobs []store.Job
@@ -17,7 +17,7 @@ type Queue struct {
 
 var _ store.Queue = (*Queue)(nil)
 
-// Enqueue records jobs. The error is the context's.
+// Enqueue records jobs. It returns the context's error.
 func (q *Queue) Enqueue(ctx context.Context, _ any, jobs []store.Job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (q *Queue) Enqueue(ctx context.Context, _ any, jobs []store.Job) error {
 	return nil
 }
 
-// Take returns the jobs since the last time, in the order in which they came.
+// Take returns the jobs since the last call, in order of arrival.
 func (q *Queue) Take() []store.Job {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,17 +18,17 @@ var (
 	eve = store.Owner{Tenant: "umbra", Subject: "ann"}
 )
 
-// worker claims turns, until another one is named.
+// worker claims turns unless another one is named.
 const worker = "worker-1"
 
-// sessionOf returns a session of an owner that was not made yet.
+// sessionOf returns a new session of an owner.
 func (f *fixture) sessionOf(o store.Owner, id string) *store.NewSession {
 	return &store.NewSession{Session: store.Session{
 		ID: id, Owner: o, AgentID: "helper", State: store.SessionActive, CreatedAt: f.now, UpdatedAt: f.now, ActiveAt: f.now,
 	}}
 }
 
-// createSessions makes sessions of ann.
+// createSessions creates sessions of ann.
 func (f *fixture) createSessions(ids ...string) {
 	f.Helper()
 	for _, id := range ids {
@@ -42,7 +42,7 @@ func (f *fixture) sessionFor(o store.Owner, id string) {
 	wantOK(f, err)
 }
 
-// turnOf returns a turn of ann that was not made yet.
+// turnOf returns a new turn of ann.
 func (f *fixture) turnOf(session, id string) *store.NewTurn {
 	return &store.NewTurn{Input: textMessages("input of " + id), Turn: store.Turn{
 		ID: id, SessionID: session, Owner: ann, AgentID: "helper", Request: json.RawMessage(`{"input":"` + id + `"}`),
@@ -50,7 +50,7 @@ func (f *fixture) turnOf(session, id string) *store.NewTurn {
 	}}
 }
 
-// createTurns makes turns in a session of ann, in order.
+// createTurns creates turns in a session of ann, in order.
 func (f *fixture) createTurns(session string, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
@@ -76,14 +76,14 @@ func (f *fixture) claimTurn(id string) *store.Claimed {
 	return claimed
 }
 
-// createStarted makes a turn of a session and claims it.
+// createStarted creates a turn of a session and claims it.
 func (f *fixture) createStarted(session, turn string) *store.Claimed {
 	f.Helper()
 	f.createTurns(session, turn)
 	return f.claimTurn(turn)
 }
 
-// createRunning makes a session with a turn that a worker runs.
+// createRunning creates a session with a turn that a worker runs.
 func (f *fixture) createRunning(session, turn string) *store.Claimed {
 	f.Helper()
 	f.createSessions(session)
@@ -108,7 +108,7 @@ func (f *fixture) eventOf(t *store.Turn, seq uint64, data string) event.Record {
 	return event.Record{Seq: seq, Time: f.now, TurnID: t.ID, SessionID: t.SessionID, Type: event.TypeTextDelta, Data: json.RawMessage(data)}
 }
 
-// finishOf returns a commit that ends a turn successfully, with an answer.
+// finishOf returns a commit that ends a turn successfully with an answer.
 func (f *fixture) finishOf(c *store.Claimed) *store.Commit {
 	last := f.commitOf(c)
 	last.Messages = textMessages("answer of " + c.Turn.ID)
@@ -128,7 +128,7 @@ func (f *fixture) finishTurn(c *store.Claimed) {
 	f.commitTurn(f.finishOf(c))
 }
 
-// createSucceeded makes a turn of a session and runs it to its end.
+// createSucceeded creates a turn of a session and runs it to its end.
 func (f *fixture) createSucceeded(session, id string) {
 	f.Helper()
 	f.createTurns(session, id)
@@ -136,7 +136,7 @@ func (f *fixture) createSucceeded(session, id string) {
 	f.queue.Take()
 }
 
-// endOf returns what ends a turn from outside.
+// endOf returns the change that ends a turn from outside.
 func (f *fixture) endOf(turn string) *store.EndTurn {
 	return &store.EndTurn{
 		Scope: store.Everything, TurnID: turn, Status: store.Canceled, Result: json.RawMessage(`{"reason":"canceled"}`), Now: f.now,
@@ -238,7 +238,7 @@ func wantOK(t tester, err error) {
 	}
 }
 
-// wantEqual wants two values to be the same. An empty list equals a missing one.
+// wantEqual checks that two values are equal. An empty list equals a missing one.
 func wantEqual[T any](t tester, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -246,7 +246,7 @@ func wantEqual[T any](t tester, what string, got, want T) {
 	}
 }
 
-// wantError wants an error that is another one.
+// wantError checks that an error is, or wraps, another one.
 func wantError(t tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -254,7 +254,7 @@ func wantError(t tester, err, want error) {
 	}
 }
 
-// wantAs wants an error that is, or wraps, the same as want.
+// wantAs checks that an error is or wraps one equal to want.
 func wantAs[E error](t tester, err error, want E) {
 	t.Helper()
 	var got E

@@ -38,7 +38,7 @@ func (f *fixture) revisionOf(tenant, hash string) store.Revision {
 	}
 }
 
-// publish publishes for a tenant, whatever is current.
+// publish publishes for a tenant, whichever revision is current.
 func (f *fixture) publish(tenant string, hashes ...string) (last *store.Revision) {
 	f.Helper()
 	for _, hash := range hashes {
@@ -50,7 +50,7 @@ func (f *fixture) publish(tenant string, hashes ...string) (last *store.Revision
 	return last
 }
 
-// currentHash returns the hash that both methods agree on.
+// currentHash returns the hash on which both methods agree.
 func (f *fixture) currentHash(tenant string) string {
 	f.Helper()
 	hash, err := f.CurrentHash(f.Context(), tenant)

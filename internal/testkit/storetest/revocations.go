@@ -17,7 +17,7 @@ var revocationTests = []test{
 	{name: "ARevocationThatIsNewIsNotMissed", run: aRevocationThatIsNewIsNotMissed},
 }
 
-// revokeTokens revokes tokens that would have been good for another hour.
+// revokeTokens revokes tokens that would be valid for another hour.
 func (f *fixture) revokeTokens(ids ...string) {
 	f.Helper()
 	for _, id := range ids {
@@ -29,8 +29,7 @@ func (f *fixture) revocationOf(id string) store.Revocation {
 	return store.Revocation{TokenID: id, ClientID: "desk", Until: f.now.Add(time.Hour), RevokedAt: f.now}
 }
 
-// listRevoked returns the ids of the tokens that were revoked after a place, and the
-// place of the last of them.
+// listRevoked returns the ids of the tokens revoked after a place, and the place of the last one.
 func (f *fixture) listRevoked(after uint64, limit int) (ids []string, last uint64) {
 	f.Helper()
 	list, err := f.RevokedTokens(f.Context(), after, limit)
@@ -95,7 +94,7 @@ func oldRevocationsAreForgotten(f *fixture) {
 	f.revokeTokens("d")
 	ids, _ = f.listRevoked(0, 10)
 	wantEqual(f, "those after it", ids, []string{"c", "d"})
-	// Not even the last place is used again.
+	// Not even the last place is reused.
 	f.now = f.now.Add(2 * (time.Hour + store.RevocationHold))
 	over := f.revocationOf("e")
 	over.Until = f.now.Add(-store.RevocationHold - time.Second)
@@ -110,7 +109,7 @@ func oldRevocationsAreForgotten(f *fixture) {
 	}
 }
 
-// aRevocationThatIsNewIsNotMissed reads on while several revoke at the same time.
+// aRevocationThatIsNewIsNotMissed keeps reading while several revoke concurrently.
 func aRevocationThatIsNewIsNotMissed(f *fixture) {
 	const writers, each = 4, 25
 	var all sync.WaitGroup
@@ -133,7 +132,7 @@ func aRevocationThatIsNewIsNotMissed(f *fixture) {
 	for ended := false; !ended; {
 		select {
 		case <-done:
-			ended = true // and what came last is read once more
+			ended = true // then read the last ones once more
 		default:
 		}
 		ids, last := f.listRevoked(at, 1000)

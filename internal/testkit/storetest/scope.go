@@ -23,7 +23,7 @@ type call struct {
 // ids are the ids of a session and its records.
 type ids struct{ session, turn, snapshot, artifact, interaction string }
 
-// scopedCalls are all methods that return one thing that a scope sees, or change it.
+// scopedCalls returns all methods that return or change one thing visible in a scope.
 func (f *fixture) scopedCalls() []call {
 	background := true
 	return []call{
@@ -83,7 +83,7 @@ var (
 	unknown = ids{session: "none", turn: "none", snapshot: "none", artifact: "none", interaction: "none"}
 )
 
-// createOwned makes what known names, which belongs to ann. The turn waits.
+// createOwned creates the records named by known, which belong to ann. The turn waits.
 func (f *fixture) createOwned() {
 	f.Helper()
 	f.createSessions("s")
@@ -98,8 +98,8 @@ func (f *fixture) createOwned() {
 	f.queue.Take()
 }
 
-// strangers must not see ann's records: another subject of her tenant, the same subject of
-// another tenant, and nobody.
+// strangers must not see ann's records: another subject of her tenant, the same subject of another
+// tenant, and the empty owner.
 var strangers = []store.Scope{store.Of(bob), store.Of(eve), store.Of(store.Owner{}), store.Of(store.Owner{Tenant: "acme"})}
 
 func whatIsForeignLooksUnknown(f *fixture) {

@@ -71,8 +71,7 @@ func aSessionMayBeginWithAChain(f *fixture) {
 	wantEqual(f, "what the first turn goes on from", f.claimTurn("t").Turn.ParentSnapshotID, "base-2")
 }
 
-// snapshotChain returns snapshots of a session without turns, each with two messages,
-// the oldest first.
+// snapshotChain returns snapshots of a session without turns, each with two messages, oldest first.
 func (f *fixture) snapshotChain(session string, ids ...string) []store.NewSnapshot {
 	list := make([]store.NewSnapshot, len(ids))
 	parent := ""
@@ -201,8 +200,7 @@ func aBusySessionIsNotDeleted(f *fixture) {
 	wantError(f, f.DeleteSession(f.Context(), store.Of(ann), "s"), store.ErrNotFound)
 }
 
-// createFull makes a session with something of everything, all of which belongs to a
-// turn that has ended.
+// createFull creates a session with one of every kind of record, all belonging to an ended turn.
 func (f *fixture) createFull(session, turn string) {
 	f.Helper()
 	n := f.sessionOf(ann, session)

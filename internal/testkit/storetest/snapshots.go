@@ -27,7 +27,7 @@ func (f *fixture) snapshotIDs(session string, p store.Page) (ids []string, next 
 	return ids, page.Next
 }
 
-// wantConversation wants the messages up to a snapshot to be these.
+// wantConversation checks the messages up to a snapshot.
 func (f *fixture) wantConversation(snapshot string, want ...string) {
 	f.Helper()
 	all, err := f.Conversation(f.Context(), snapshot)

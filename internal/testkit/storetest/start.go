@@ -20,7 +20,7 @@ var startTests = []test{
 	{name: "AStartedTurnIsTakenWhenItsLeaseEnds", run: aStartedTurnIsTakenWhenItsLeaseEnds},
 }
 
-// starter returns the store as a Starter, and skips the test for other stores.
+// starter returns the store as a Starter, and skips the test for stores that are not.
 func (f *fixture) starter() store.Starter {
 	f.Helper()
 	s, ok := f.Store.(store.Starter)
@@ -30,7 +30,7 @@ func (f *fixture) starter() store.Starter {
 	return s
 }
 
-// startTurn makes a turn and claims it at once.
+// startTurn creates a turn and claims it in the same step.
 func (f *fixture) startTurn(n *store.NewTurn) *store.Claimed {
 	f.Helper()
 	claim := f.claimOf(n.Turn.ID)
@@ -46,7 +46,7 @@ func (f *fixture) startTurn(n *store.NewTurn) *store.Claimed {
 	return claimed
 }
 
-// wantUnstarted makes a turn with a claim, and wants it only to be made.
+// wantUnstarted creates a turn with a claim, and checks that it is only created.
 func (f *fixture) wantUnstarted(n *store.NewTurn, admitted bool) {
 	f.Helper()
 	made, claimed, err := f.starter().StartTurn(f.Context(), n, f.claimOf(n.Turn.ID))
@@ -75,7 +75,7 @@ func aStartedTurnIsTheWorkersFromTheStart(f *fixture) {
 	want.Revision = "revision"
 	wantEqual(f, "the turn", c.Turn, want)
 	wantEqual(f, "its messages", c.Messages, n.Input)
-	f.wantJobs() // nobody else is to look for it
+	f.wantJobs() // no other worker looks for it
 	_, err := f.Claim(f.Context(), f.claimOf("t"))
 	wantAs(f, err, &store.StateError{Kind: "turn", ID: "t", State: string(store.Running), Want: "claimed"})
 	f.finishTurn(c)
@@ -179,7 +179,7 @@ func aStartedTurnIsTakenWhenItsLeaseEnds(f *fixture) {
 	wantEqual(f, "its messages", f.claimTurn("t").Messages, f.turnOf("s", "t").Input)
 }
 
-// Two turns for each session, and some for sessions that are not there, all at once.
+// Two turns for each session, and some for missing sessions, all concurrently.
 func turnsThatAreStartedTogetherDoNotMix(f *fixture) {
 	const sessions, missing = 30, 5
 	s := f.starter()

@@ -1,5 +1,5 @@
-// Package storetest holds what every store.Store has to do, as tests that an
-// implementation runs against itself.
+// Package storetest provides the tests that every store.Store must pass. An implementation runs
+// them against itself.
 package storetest
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// patience is how long a test waits for what has to happen. It is long, so that
-// only what never happens fails on a busy machine.
+// patience is how long a test waits for something that must happen. It is long, so that on a busy
+// machine only what never happens fails.
 const patience = 30 * time.Second
 
-// test is one thing that a store has to do.
+// test is one requirement for a store.
 type test struct {
 	name string
 	run  func(f *fixture)
@@ -23,10 +23,9 @@ type test struct {
 	settings store.Settings
 }
 
-// Run holds a store to its contract. Open returns a store without records, which
-// no other test uses, with the limits of the settings; where its records are is
-// for open to choose. It also sees to it that the store is closed when its test
-// has ended; the test may have closed it before.
+// Run checks that a store fulfils its contract. open returns a store without records, which no
+// other test uses, with the limits of the settings; open chooses where its records are. It also
+// ensures that the store is closed when its test has ended; the test may have closed it before.
 func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 	for _, subject := range []struct {
 		name  string
@@ -74,7 +73,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 }
 
 // RunModel performs random operations on a store and on a simple model of it, and compares them.
-// Open is as for Run.
+// open is as for Run.
 func RunModel(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 	for _, room := range []int{0, 2} {
 		t.Run(fmt.Sprintf("Room%d", room), func(t *testing.T) {
@@ -89,7 +88,7 @@ type fixture struct {
 	*testing.T
 	store.Store
 	queue *Queue
-	// now is the time of the test. It is recent, because stores use their own clock for leases.
+	// now is the time in the test. It is recent, because stores use their own clock for leases.
 	now time.Time
 }
 
@@ -99,8 +98,8 @@ func newFixture(t *testing.T, s store.Store) *fixture {
 	return f
 }
 
-// wantJobs wants the queue to have been told of just these turns since the last
-// time, in any order.
+// wantJobs checks that the queue has received exactly these turns since the last call, in any
+// order.
 func (f *fixture) wantJobs(want ...string) {
 	f.Helper()
 	got := f.queue.Take()
@@ -115,7 +114,7 @@ func (f *fixture) wantJobs(want ...string) {
 	}
 }
 
-// eventually calls a condition until it holds.
+// eventually polls a condition until it holds.
 func (f *fixture) eventually(what string, holds func() bool) {
 	f.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -74,7 +74,7 @@ func anAnswerThatIsThereAlreadyIsNotWaitedFor(f *fixture) {
 	f.answerTurn("t", "q1", "yes")
 	c := f.claimTurn("t")
 	f.wantJobs("t")
-	f.answerTurn("t", "q2", "yes") // the worker does not know of it
+	f.answerTurn("t", "q2", "yes") // unknown to the worker
 	again := f.suspendOf(c, "q3")
 	again.Suspend.Open = []string{"q2", "q3"}
 	f.commitTurn(again)
@@ -93,7 +93,7 @@ func aTurnMayWaitAgain(f *fixture) {
 	f.answerTurn("t", "q1", "yes")
 	f.wantJobs("t")
 	again := f.commitOf(f.claimTurn("t"))
-	again.Suspend = &store.Suspend{Open: []string{"q2"}} // q1 is not among them any more
+	again.Suspend = &store.Suspend{Open: []string{"q2"}} // q1 is no longer among them
 	f.commitTurn(again)
 	f.wantJobs()
 	wantEqual(f, "the state", f.turnStatus("t"), store.Waiting)
@@ -110,7 +110,7 @@ func anAnswerWhileTheTurnRunsMakesNoJob(f *fixture) {
 	f.answerTurn("t", "q2", "yes")
 	f.wantJobs()
 	wantEqual(f, "the state", f.turnStatus("t"), store.Running)
-	f.finishTurn(c) // it is still the worker's
+	f.finishTurn(c) // the worker still holds it
 }
 
 func aQuestionIsAnsweredBeforeTheTurnWaits(f *fixture) {
@@ -128,7 +128,7 @@ func aQuestionIsAnsweredBeforeTheTurnWaits(f *fixture) {
 	wantEqual(f, "how many interactions are loaded", len(f.claimTurn("t").Interactions), 1)
 }
 
-// A dead worker may have asked a question that the next worker asks again.
+// A dead worker may have asked a question that the next worker repeats.
 func aQuestionIsAskedOnce(f *fixture) {
 	f.suspendTurn(f.createRunning("s", "t"), "q1", "q2")
 	f.answerTurn("t", "q1", "yes")

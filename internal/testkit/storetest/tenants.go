@@ -26,7 +26,7 @@ var tenantTests = []test{
 	{name: "TheLimitHoldsForManyAtOnce", settings: two, run: theLimitHoldsForManyAtOnce},
 }
 
-// turnFor makes a session with a turn for an owner.
+// turnFor creates a session with a turn for an owner.
 func (f *fixture) turnFor(o store.Owner, session, id string) {
 	f.Helper()
 	f.sessionFor(o, session)

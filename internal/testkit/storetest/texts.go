@@ -14,7 +14,7 @@ var textTests = []test{
 	{name: "NothingHasAnIDThatIsNoText", run: idsThatAreNoText},
 }
 
-// foul are texts that no store keeps.
+// foul are texts that no store accepts.
 var foul = []string{"a\x00b", "\x00", "a\xffb", "\xed\xa0\x80"}
 
 func textsThatAreNone(f *fixture) {

@@ -96,7 +96,7 @@ func sharesCountForTheirAgentsAndModels(f *fixture) {
 	for i, agents := range []event.AgentUsages{
 		{agentUsage("helper", "small", 10), agentUsage("orders", "large", 5), dollars},
 		{agentUsage("helper", "small", 10), agentUsage("helper", "large", 1), {Agent: "orders", ToolCalls: 2}},
-		{agentUsage("orders", "large", 5)}, // has the conversation instead of the turn's agent
+		{agentUsage("orders", "large", 5)}, // holds the conversation instead of the turn's agent
 	} {
 		id := fmt.Sprint("t", i)
 		c := f.createRunning("s"+id, id)

@@ -35,7 +35,7 @@ func (f *fixture) claimWebhooks(c *store.ClaimWebhooks) (names []string) {
 	return names
 }
 
-// claimWebhook claims the only webhook there is to be claimed.
+// claimWebhook claims the only claimable webhook.
 func (f *fixture) claimWebhook() *store.Webhook {
 	f.Helper()
 	list, err := f.ClaimWebhooks(f.Context(), f.claimWebhooksOf())
@@ -50,7 +50,7 @@ func heldWebhook(h *store.Webhook) store.HeldWebhook {
 	return store.HeldWebhook{TurnID: h.TurnID, ID: h.ID, Fence: h.Fence}
 }
 
-// advanceOf returns what hands a webhook back as it is.
+// advanceOf returns the update that hands a webhook back unchanged.
 func (f *fixture) advanceOf(h *store.Webhook) *store.AdvanceWebhook {
 	return &store.AdvanceWebhook{HeldWebhook: heldWebhook(h), State: h.State, Cursor: h.Cursor, DueAt: h.DueAt, Release: true, Now: f.now}
 }
@@ -194,7 +194,7 @@ func aWebhookAdvances(f *fixture) {
 	f.advanceWebhook(a)
 	want.Cursor, want.Attempts, want.FailingSince, want.LastError, want.DueAt, want.UpdatedAt = 7, 2, a.FailingSince, a.LastError, a.DueAt, a.Now
 	wantEqual(f, "the webhook", f.getWebhook("t", "h"), want)
-	f.advanceWebhook(a) // it is its worker's still
+	f.advanceWebhook(a) // its worker still holds it
 	a.Release, a.Attempts, a.FailingSince, a.LastError = true, 0, time.Time{}, ""
 	f.advanceWebhook(a)
 	want.Worker, want.LeaseUntil, want.Attempts, want.FailingSince, want.LastError = "", time.Time{}, 0, time.Time{}, ""

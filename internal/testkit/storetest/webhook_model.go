@@ -50,9 +50,9 @@ type webhookModel struct {
 	turn             *store.Claimed
 	ended            bool
 	hooks            map[string]*store.Webhook
-	// order are the ids in the order in which they were made.
+	// order holds the ids in order of creation.
 	order []string
-	// claims are all that were ever given out.
+	// claims are all claims ever returned.
 	claims []*store.Webhook
 }
 
@@ -63,7 +63,7 @@ func (m *webhookModel) must(err error) {
 	wantOK(m, err)
 }
 
-// beginTurn makes the turn, which a worker runs.
+// beginTurn creates the turn, which a worker runs.
 func (m *webhookModel) beginTurn() {
 	_, err := m.store.CreateSession(m.Context(), &store.NewSession{Session: store.Session{
 		ID: m.session, Owner: m.owner, AgentID: "helper", State: store.SessionActive, CreatedAt: m.now, UpdatedAt: m.now, ActiveAt: m.now,
@@ -100,7 +100,7 @@ func (m *webhookModel) endTurn() {
 	m.must(err)
 }
 
-// pickWebhook returns the id of a webhook, which may be there or not.
+// pickWebhook returns the id of a webhook that may or may not exist.
 func (m *webhookModel) pickWebhook() string {
 	return rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(m.T, "webhook")
 }
@@ -174,8 +174,7 @@ func (m *webhookModel) claimWebhooks() {
 	}
 }
 
-// oneClaim returns a claim that was given out, and the webhook if that is the claim's
-// still.
+// oneClaim returns an earlier claim, and the webhook if the claim still holds it.
 func (m *webhookModel) oneClaim() (claim, hook *store.Webhook) {
 	if len(m.claims) == 0 {
 		m.Skip("nothing was claimed")

@@ -21,14 +21,14 @@ var webhookTests = []test{
 	{name: "WhatIsNotToldIsKept", run: whatIsNotToldIsKept},
 }
 
-// webhookOf returns a webhook that was not made yet.
+// webhookOf returns a new webhook.
 func (f *fixture) webhookOf(turn, id string) *store.NewWebhook {
 	return &store.NewWebhook{Scope: store.Everything, Webhook: store.Webhook{
 		ID: id, TurnID: turn, Surface: "test", Data: json.RawMessage(`{"url": "https://` + id + `.example"}`), CreatedAt: f.now,
 	}}
 }
 
-// createWebhooks makes webhooks of a turn.
+// createWebhooks creates webhooks of a turn.
 func (f *fixture) createWebhooks(turn string, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
@@ -44,7 +44,7 @@ func (f *fixture) getWebhook(turn, id string) *store.Webhook {
 	return found
 }
 
-// growTurn adds an event to a turn that runs.
+// growTurn adds an event to a running turn.
 func (f *fixture) growTurn(c *store.Claimed) {
 	f.Helper()
 	add := f.commitOf(c)
@@ -253,8 +253,8 @@ func aDeletedSessionHasNoWebhooks(f *fixture) {
 	wantEqual(f, "what can be claimed", f.claimWebhooks(f.claimWebhooksOf()), nil)
 }
 
-// whatIsNotToldIsKept holds that neither the events nor the session of a turn
-// are too old before its receivers know its end, or were given up.
+// whatIsNotToldIsKept checks that neither the events nor the session of a turn expire before its
+// receivers were notified of its end or abandoned.
 func whatIsNotToldIsKept(f *fixture) {
 	f.createFull("s", "t")
 	f.createWebhooks("t", "h1", "h2")
@@ -286,7 +286,7 @@ func whatIsNotToldIsKept(f *fixture) {
 	names, _ = f.webhookIDs(store.WebhookQuery{Scope: store.Everything})
 	wantEqual(f, "the webhooks", names, nil)
 	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "other"))
-	f.createWebhooks("t", "h3") // of a turn whose events are gone
+	f.createWebhooks("t", "h3") // of a turn without events
 	wantEqual(f, "what was deleted", f.pruneStore(sessions), store.Pruned{})
 	over := f.advanceOf(f.claimWebhook())
 	over.State = store.WebhookDone

@@ -37,7 +37,7 @@ var runTenant = store.Owner{Tenant: "acme", Subject: "workflow"}
 // allRuns sees everything.
 var allRuns = store.RunScope{All: true}
 
-// runOf returns a run that was not made yet.
+// runOf returns a new run.
 func (f *fixture) runOf(id string) *store.WorkflowRun {
 	return &store.WorkflowRun{
 		ID: id, WorkflowID: "nightly", Owner: runTenant, Shared: true, Status: store.RunPending, Revision: "rev", Definition: json.RawMessage(`{"id": "nightly"}`),
@@ -65,7 +65,7 @@ func (f *fixture) claimRuns(now time.Time) (ids []string, runs []*store.Workflow
 	return ids, runs
 }
 
-// beginRun claims the one run that is due and saves it as running.
+// beginRun claims the only due run and saves it as running.
 func (f *fixture) beginRun() *store.WorkflowRun {
 	f.Helper()
 	_, runs := f.claimRuns(f.now)
@@ -327,7 +327,7 @@ func runsAreHeldBackAtTheirLimit(f *fixture) {
 	if ids, _ := f.claimRuns(f.now); len(ids) > 0 {
 		f.Fatalf("due while one is under way: %q", ids)
 	}
-	other := f.runOf("other") // a workflow that another subject calls the same
+	other := f.runOf("other") // another subject's workflow with the same name
 	other.Limit, other.Owner.Subject = 1, "other"
 	f.createRuns(other)
 	_, others := f.claimRuns(f.now)
@@ -335,7 +335,7 @@ func runsAreHeldBackAtTheirLimit(f *fixture) {
 	wantOK(f, f.SaveRun(f.Context(), others[0]))
 	runs[0].Status, runs[0].FinishedAt, runs[0].UpdatedAt = store.RunSucceeded, f.now, f.now
 	wantOK(f, f.SaveRun(f.Context(), runs[0]))
-	next := min(runs[1].ID, runs[2].ID) // they are claimed in any order, and let in as they were made
+	next := min(runs[1].ID, runs[2].ID) // claimed in any order, admitted in order of creation
 	if ids, _ := f.claimRuns(f.now); !slices.Equal(ids, []string{next}) {
 		f.Fatalf("due after its end are %q, not %s", ids, next)
 	}

@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// wrongValues replace each value of a request in turn.
+// wrongValues replace each value of a request, one at a time.
 var wrongValues = []string{
 	`null`, `true`, `7`, `-1`, `1e400`, `0.5`, `""`, `"zeta"`, `"\u0000"`, `"\ud800"`, `"../../etc/passwd"`, `[]`, `{}`, `[null]`, `[[[]]]`, `[{}]`, `{"":null}`, `{"type":7}`,
 	`"` + strings.Repeat("x", 100_000) + `"`,
 }
 
-// SendWrongValues sends a request of alice once for each value in its body and each wrong
-// value. A number of the request replaces {n} in the path and the body. No answer may be an
-// internal error or break off, and a rejection must say something. The checks are called with the
-// path of the value and each rejection.
+// SendWrongValues sends a request of alice once for each value in its body and each wrong value.
+// The request's number replaces {n} in the path and body. No answer may be an internal error or
+// break off, and a rejection must have a message. checks are called with the path of the value and
+// each rejection.
 func (w *World) SendWrongValues(request, body string, checks ...func(path string, r Reply)) {
 	w.t.Helper()
 	var whole any
@@ -72,7 +72,7 @@ func valuePaths(v any, path string) []string {
 	return paths
 }
 
-// replaceValue returns a document as JSON, with other JSON for the value at a path.
+// replaceValue returns a document as JSON, with the value at a path replaced by other JSON.
 func replaceValue(v any, path, at, with string) string {
 	if path == at {
 		return with

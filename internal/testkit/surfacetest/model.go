@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// mouth is a model whose answer depends on the last message of the user.
+// mouth is a model whose answer depends on the user's last message.
 type mouth struct{}
 
 // Stream answers.
@@ -37,7 +37,7 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 	}
 }
 
-// The ends of answers that do not come.
+// The endings of answers that fail.
 const (
 	hang   model.EventType = 100
 	broken model.EventType = 101
@@ -53,7 +53,7 @@ func answer(req *model.Request) ([]model.Event, model.FinishReason) {
 			results, prompt = 0, m.Text()
 		}
 	}
-	text := func(text ...string) []model.Event { // in one piece, which no clock can split
+	text := func(text ...string) []model.Event { // in one piece that no clock can split
 		return []model.Event{{Type: model.EventText, Delta: strings.Join(text, "")}}
 	}
 	calls := func(names ...string) (list []model.Event) {

@@ -36,7 +36,7 @@ func (e *Effect) Count() int {
 	return e.n
 }
 
-// Note is a tool that counts its calls in the state of the session, and keeps an artifact.
+// Note is a tool that counts its calls in the session's state and stores an artifact.
 type Note struct{}
 
 // Descriptor describes the tool.

@@ -24,8 +24,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-// who are the callers of the tests: alice and bob are of one tenant, ann is alice with a
-// key for the agent plain alone, and joe has no scopes.
+// who authenticates the test callers: alice and bob belong to one tenant, ann is alice with a key
+// only for the agent plain, and joe has no scopes.
 type who struct{}
 
 // Authenticate returns the principal of a key.
@@ -52,16 +52,16 @@ type World struct {
 	URL       string
 	Client    *http.Client
 	Look, Pay *Effect
-	// Drain ends the HTTP server, once.
+	// Drain shuts down the HTTP server, once.
 	Drain func() error
 	mount func(*service.Service) (server.Surface, error)
-	// TurnReads counts how often a turn was read from the store.
+	// TurnReads counts reads of turns from the store.
 	TurnReads *atomic.Int64
-	// BeforeTurns and AfterTurns are called once before and after the turns of a session are listed.
+	// BeforeTurns and AfterTurns are called once, before and after a session's turns are listed.
 	BeforeTurns, AfterTurns atomic.Pointer[func()]
 }
 
-// countingStore is a store that counts how often turns are read.
+// countingStore is a store that counts reads of turns.
 type countingStore struct {
 	*memory.Store
 	world *World
@@ -125,7 +125,7 @@ func Serve(t testing.TB, mount func(*service.Service) (server.Surface, error), m
 	return w
 }
 
-// Listen begins to serve. Serve has called it, so that a test calls it after Drain.
+// Listen begins to serve. Serve calls it, so a test calls it only after Drain.
 func (w *World) Listen() {
 	w.t.Helper()
 	ctx := context.WithoutCancel(w.t.Context())
@@ -173,7 +173,7 @@ func (w *World) Send(ctx context.Context, key, request, body string, header ...s
 	return w.Client.Do(req)
 }
 
-// Ask sends a request and wants a status.
+// Ask sends a request and checks the status.
 func (w *World) Ask(key, request, body string, want int, header ...string) []byte {
 	w.t.Helper()
 	resp, err := w.Send(w.t.Context(), key, request, body, header...)

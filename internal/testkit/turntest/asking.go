@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Cautious is a plugin that lets calls of the tool "risky" wait for a Yes.
+// Cautious is a plugin that makes calls of the tool "risky" wait for a Yes.
 var Cautious = Plugin(func(r *plugins.Registrar) {
 	r.ToolGate(plugins.GateFunc(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 		if p.Call.Name != "risky" || p.InteractionAnswer != nil {
@@ -44,12 +44,12 @@ func Asking(t *testing.T) *runtime.AgentRuntime {
 		WithTool("risky", Risky).WithPlugin("cautious", Cautious))
 }
 
-// AtTask is the state of a turn at the peer.
+// AtTask is the state of a turn that is at the peer.
 func AtTask(task string) *backend.State {
 	return &backend.State{Version: backend.StateVersion, Agent: "far", Remote: &backend.CallState{Resume: json.RawMessage(task)}}
 }
 
-// AsksAt is the state of one for which the peer asks something.
+// AsksAt is the state of a turn for which the peer asks a question.
 func AsksAt(task string) *backend.State {
 	s := AtTask(task)
 	s.Remote.Outcome = event.CallSuspended

@@ -1,5 +1,5 @@
-// Package turntest has models, tools, plugins and backends that tests make turns of,
-// and checks what becomes of the turns.
+// Package turntest provides models, tools, plugins and backends for building turns in tests, and
+// checks the outcome of the turns.
 package turntest
 
 import (
@@ -22,19 +22,18 @@ import (
 	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
-// Answerer is a model made from a function, which is given the upstream name of
-// the model and the number of the request among those with that name.
+// Answerer is a model implemented by a function, which receives the model's upstream name and the
+// number of the request among those with that name.
 type Answerer struct {
 	Answer func(ctx context.Context, upstream string, n int) Answer
 
 	mu    sync.Mutex
 	asked map[string]int
-	// Requests are those that were made, by upstream name; to be read when no turn
-	// is under way.
+	// Requests are the requests made, by upstream name. Read it only when no turn is running.
 	Requests map[string][]*model.Request
 }
 
-// Answer is one Answer of a model.
+// Answer is one answer of a model.
 type Answer struct {
 	Text  string
 	Calls []model.ToolCall
@@ -67,7 +66,7 @@ func (a *Answerer) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// Asked returns how many requests were made to a model.
+// Asked returns the number of requests to a model.
 func (a *Answerer) Asked(upstream string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,7 +81,7 @@ func (a *Answerer) LastMessages(upstream string) []model.Message {
 	return list[len(list)-1].Messages
 }
 
-// Events streams an answer; one with an error breaks off after its text.
+// Events streams an answer; an answer with an error breaks off after its text.
 func (a Answer) Events() []model.Event {
 	var events []model.Event
 	if a.Text != "" {
@@ -112,7 +111,7 @@ func Scripts(lists map[string][]Answer) *Answerer {
 	}}
 }
 
-// Calls is an answer that asks for one call.
+// Calls is an answer that requests one call.
 func Calls(id, name, args string) Answer {
 	return Answer{Calls: []model.ToolCall{{ID: id, Name: name, Arguments: json.RawMessage(args)}}}
 }
@@ -143,7 +142,7 @@ func Build(t testing.TB, b *builder.AgentRuntimeBuilder) *runtime.AgentRuntime {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = rt.Close() }) // a bubble of synctest waits for its goroutines
+	t.Cleanup(func() { _ = rt.Close() }) // a synctest bubble waits for its goroutines
 	return rt
 }
 
@@ -184,13 +183,13 @@ func (e *Events) Patches() []*event.CustomPatch {
 	return list
 }
 
-// Tester is what testing.T and rapid.T have in common.
+// Tester is the common part of testing.T and rapid.T.
 type Tester interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// CheckLog fails the test when events are not the log of one complete turn.
+// CheckLog fails the test if events are not the log of one complete turn.
 func CheckLog(t Tester, list []event.Event) {
 	t.Helper()
 	if len(list) == 0 {
@@ -237,7 +236,7 @@ func CheckLog(t Tester, list []event.Event) {
 	}
 }
 
-// CheckMessages fails the test when a call has no result, or several.
+// CheckMessages fails the test if a call has no result or several.
 func CheckMessages(t Tester, messages []model.Message) {
 	t.Helper()
 	for i := range messages {
@@ -268,7 +267,7 @@ func (f ToolFunc) Call(ctx context.Context, call *tools.Call) (tools.Result, err
 	return f(ctx, call)
 }
 
-// Plugin is a Plugin that is only its registration.
+// Plugin is a plugin consisting only of its registration.
 type Plugin func(r *plugins.Registrar)
 
 // Descriptor describes the plugin.
@@ -277,13 +276,13 @@ func (p Plugin) Descriptor() plugins.Descriptor { return plugins.Descriptor{Summ
 // Register calls the function.
 func (p Plugin) Register(r *plugins.Registrar) error { p(r); return nil }
 
-// Remote is a backend made from functions.
+// Remote is a backend implemented by functions.
 type Remote struct {
 	ProfileFunc func() backend.Profile
 	ExecuteFunc func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error)
 }
 
-// Profile returns what ProfileFunc does, or else that all is supported.
+// Profile calls ProfileFunc, or reports that everything is supported if that is nil.
 func (r *Remote) Profile() backend.Profile {
 	if r.ProfileFunc == nil {
 		p := backend.LocalProfile()
@@ -298,7 +297,7 @@ func (r *Remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	return r.ExecuteFunc(ctx, job, host)
 }
 
-// Factory makes the one backend it holds.
+// Factory returns the one backend it holds.
 type Factory struct{ Backend backend.Backend }
 
 // Kind returns "fake".

@@ -1,5 +1,5 @@
-// Package usage measures what code takes: the time of the processor, which does not depend
-// on what else the machine does, and memory.
+// Package usage measures the resources that code uses: CPU time, which does not depend on the
+// machine's other work, and memory.
 package usage
 
 import (
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Usage is what some code took.
+// Usage is the resources used by some code.
 type Usage struct {
 	// CPU is the CPU time that the process used on all processors.
 	CPU time.Duration
-	// Allocated is how many bytes were allocated, whether or not they are free again.
+	// Allocated is the number of allocated bytes, including freed ones.
 	Allocated uint64
 }
 
@@ -22,7 +22,7 @@ func Of(code func()) Usage {
 	return Usage{CPUTime() - cpu, allocatedBytes() - allocated}
 }
 
-// allocatedBytes returns how many bytes the process has allocated since it began.
+// allocatedBytes returns the number of bytes that the process has allocated so far.
 func allocatedBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
