@@ -14,14 +14,12 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Extension is the URI of the delegation extension. A runtime lists it in the
-// cards of its agents; a caller sends a Grant to those agents only, under this
-// key of the message's metadata, and finds a Report under it in the metadata of
-// the task.
+// Extension is the URI of the delegation extension. A runtime lists it in its agents' cards; a
+// caller sends a Grant only to those agents, under this key of the message's metadata, and finds a
+// Report under the same key in the task's metadata.
 const Extension = "https://agentruntime.dev/a2a/delegation/v1"
 
-// The largest numbers that are believed. A Grant is cut down to them; a Report
-// beyond them is an error.
+// The largest accepted numbers. A Grant is capped to them; a Report beyond them is an error.
 const (
 	maxDepth  = 1000
 	maxTokens = 1_000_000_000
@@ -29,7 +27,7 @@ const (
 	maxCalls  = 1_000_000
 )
 
-// Declaration returns the extension as a card lists it.
+// Declaration returns the extension in the form for a card.
 func Declaration() a2a.AgentExtension {
 	return a2a.AgentExtension{
 		URI:         Extension,
@@ -52,13 +50,13 @@ func Declared(card *a2a.AgentCard) bool {
 
 // Grant is the spending limit of a delegated turn. Nil limits and zero times do not limit.
 type Grant struct {
-	// Depth is how many turns led to this one.
+	// Depth is the number of turns that led to this one.
 	Depth int
 	// Deadline is when the caller stops waiting.
 	Deadline time.Time
 	// MaxTokens limits the input and output tokens of all model calls.
 	MaxTokens *int
-	// MaxCost limits the money, in Currency, an ISO 4217 code; USD when empty.
+	// MaxCost limits the cost, in Currency, an ISO 4217 code; empty means USD.
 	MaxCost  *float64
 	Currency string
 	// MaxModelCalls and MaxToolCalls limit the calls.
@@ -68,7 +66,7 @@ type Grant struct {
 // Report is the usage of a delegated turn, including its own delegates.
 type Report struct {
 	Usage event.Usage
-	// Cost is nil where no model has a price.
+	// Cost is nil if no model has a price.
 	Cost  *event.Cost
 	Steps int
 }
@@ -88,10 +86,9 @@ func SetGrant(carrier a2a.MetadataCarrier, g *Grant) {
 	carrier.SetMeta(Extension, fields)
 }
 
-// GrantOf returns the grant in the metadata of a message, or nil without one. Limits
-// larger than any are capped, and unknown fields are ignored unless they may be limits:
-// those that look like a known field, or begin with "max". The error is a
-// *MetadataError: an unreadable limit must not count as no limit.
+// GrantOf returns the grant in a message's metadata, or nil if absent. Too large limits are capped.
+// Unknown fields are ignored unless they may be limits: those that look like a known field, or
+// begin with "max". The error is a *MetadataError: an unreadable limit must not count as no limit.
 func GrantOf(metadata map[string]any) (*Grant, error) {
 	r, err := readerOf(metadata)
 	if r == nil || err != nil {
@@ -120,7 +117,7 @@ func GrantOf(metadata map[string]any) (*Grant, error) {
 // grantFields are the fields of a Grant.
 var grantFields = []string{"depth", "deadline", "max_tokens", "max_cost", "currency", "max_model_calls", "max_tool_calls"}
 
-// checkNames fails for a field that is not known and may be meant for a limit.
+// checkNames rejects an unknown field that may be meant as a limit.
 func (r *reader) checkNames() {
 	for _, name := range slices.Sorted(maps.Keys(r.fields)) {
 		if slices.Contains(grantFields, name) {

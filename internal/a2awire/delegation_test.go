@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wired returns metadata as the peer reads it.
+// wired returns metadata as read by the peer.
 func wired(t interface{ Fatal(args ...any) }, metadata map[string]any) map[string]any {
 	data, err := json.Marshal(metadata)
 	if err != nil {
@@ -219,7 +219,7 @@ func TestTheExtensionIsDeclaredInACard(t *testing.T) {
 	}
 }
 
-// FuzzMetadata reads the metadata of peers as it comes.
+// FuzzMetadata reads raw metadata of peers.
 func FuzzMetadata(f *testing.F) {
 	f.Add([]byte(`{"depth":1,"deadline":"2026-07-01T12:00:00Z","max_tokens":10,"max_cost":1.5,"currency":"USD"}`))
 	f.Add([]byte(`{"usage":{"input_tokens":1,"output_tokens":2},"cost":{"amount":1,"currency":"EUR"},"steps":3}`))
@@ -254,8 +254,8 @@ func FuzzMetadata(f *testing.F) {
 	})
 }
 
-// TestALimitThatIsMisspeltIsNotTakenForNone sends fields that look like limits, and
-// every field of a grant with a letter too many.
+// TestALimitThatIsMisspeltIsNotTakenForNone sends fields that resemble limits, and every field of a
+// grant with an extra letter.
 func TestALimitThatIsMisspeltIsNotTakenForNone(t *testing.T) {
 	message := a2a.NewMessage(a2a.MessageRoleUser)
 	a2awire.SetGrant(message, &a2awire.Grant{

@@ -9,7 +9,7 @@ import (
 
 // A MetadataError describes an error in a peer's metadata of the extension.
 type MetadataError struct {
-	// Field is the field that is wrong; empty for all of it.
+	// Field is the invalid field; empty for the metadata as a whole.
 	Field   string
 	Problem string
 }
@@ -22,7 +22,7 @@ func (e *MetadataError) Error() string {
 	return fmt.Sprintf("%s in the metadata of %s %s", e.Field, Extension, e.Problem)
 }
 
-// reader reads fields that a peer wrote and keeps the first error.
+// reader reads fields written by a peer and keeps the first error.
 type reader struct {
 	fields map[string]any
 	err    error
@@ -47,14 +47,14 @@ func (r *reader) noteError(field, format string, args ...any) {
 	}
 }
 
-// joinError takes over the error of a reader of an inner object.
+// joinError adopts the error of a nested reader.
 func (r *reader) joinError(inner *reader) {
 	if r.err == nil {
 		r.err = inner.err
 	}
 }
 
-// readObject returns a reader of an inner object, or nil if none.
+// readObject returns a reader of a nested object, or nil if absent.
 func (r *reader) readObject(field string) *reader {
 	value, ok := r.fields[field]
 	if !ok || value == nil {
@@ -68,7 +68,7 @@ func (r *reader) readObject(field string) *reader {
 	return &reader{fields: fields}
 }
 
-// readNumber returns a number that is not negative; ok is false if it is missing.
+// readNumber returns a non-negative number; ok is false if it is missing.
 func (r *reader) readNumber(field string) (n float64, ok bool) {
 	switch value := r.fields[field].(type) {
 	case nil:
@@ -104,7 +104,7 @@ func (r *reader) readCount(field string, largest int) int {
 	return int(n)
 }
 
-// readLimit returns a limit, cut down to the largest, or nil if none.
+// readLimit returns a limit, capped to largest, or nil if absent.
 func (r *reader) readLimit(field string, largest int) *int {
 	n, ok := r.readNumber(field)
 	if !ok {

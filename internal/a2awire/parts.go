@@ -1,6 +1,6 @@
-// Package a2awire has the parts of A2A that clients and servers share: the conversion of message
-// parts, and the extension that sends a delegated turn's spending limit to a peer and its usage
-// back.
+// Package a2awire provides the parts of A2A shared by clients and servers: the conversion of
+// message parts, and the extension that sends a delegated turn's spending limit to a peer and
+// returns its usage.
 package a2awire
 
 import (
@@ -15,14 +15,13 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// maxParts is how many parts a message may have, and maxName how many bytes of
-// a file's name are kept.
+// maxParts limits the parts of a message, and maxName the bytes kept of a file's name.
 const (
 	maxParts = 1000
 	maxName  = 255
 )
 
-// unknownMedia is the media type of content that has none.
+// unknownMedia is the default media type of content.
 const unknownMedia = "application/octet-stream"
 
 // Parts converts the texts, images and files of a message for a peer. Reasoning and tool calls
@@ -49,14 +48,14 @@ func blobPart(b *model.Blob) *a2a.Part {
 	if b.URI != "" {
 		p.Content = a2a.URL(b.URI)
 	} else if b.Data == nil {
-		p.Content = a2a.Raw{} // no content at all would be no part
+		p.Content = a2a.Raw{} // a part requires content
 	}
 	return p
 }
 
-// A PartError says why a part that a peer sent cannot be used.
+// A PartError explains why a peer's part is unusable.
 type PartError struct {
-	// Index is the part's place in its message, counted from 0.
+	// Index is the part's position in its message, counted from 0.
 	Index   int
 	Problem string
 }
@@ -66,7 +65,7 @@ func (e *PartError) Error() string {
 	return fmt.Sprintf("part %d of the message %s", e.Index, e.Problem)
 }
 
-// A SizeError reports that a message of a peer exceeds a limit.
+// A SizeError reports that a peer's message exceeds a limit.
 type SizeError struct {
 	// What names the exceeded unit: bytes or parts.
 	What  string
@@ -79,9 +78,9 @@ func (e *SizeError) Error() string {
 }
 
 // ModelParts converts a peer's parts. Bytes and URLs become images or files by media type,
-// structured data becomes JSON text, and empty parts are dropped. The errors are a *PartError,
-// and a *SizeError for more than 1,000 parts or more than limit bytes of content; 0 means no
-// limit of bytes.
+// structured data becomes JSON text, and empty parts are dropped. It returns a *PartError for an
+// unusable part, and a *SizeError for more than 1,000 parts or more than limit bytes of content; 0
+// means no byte limit.
 func ModelParts(parts []*a2a.Part, limit int) ([]model.Part, error) {
 	if len(parts) > maxParts {
 		return nil, &SizeError{What: "parts", Limit: maxParts}
@@ -104,7 +103,7 @@ func ModelParts(parts []*a2a.Part, limit int) ([]model.Part, error) {
 	return out, nil
 }
 
-// modelPart converts one part; it returns the zero part for an empty part, or a problem.
+// modelPart converts one part. It returns the zero part for an empty one, or a problem.
 func modelPart(p *a2a.Part) (part model.Part, problem string) {
 	if p == nil {
 		return model.Part{}, ""
@@ -141,7 +140,7 @@ func modelPart(p *a2a.Part) (part model.Part, problem string) {
 	}
 }
 
-// filePart returns a blob as an image or, if it is not one, as a file.
+// filePart returns a blob as an image if it is one, otherwise as a file.
 func filePart(b *model.Blob) model.Part {
 	if media := b.MediaType; len(media) > len("image/") && strings.EqualFold(media[:len("image/")], "image/") {
 		return model.Part{Type: model.PartImage, Blob: b}
@@ -149,13 +148,12 @@ func filePart(b *model.Blob) model.Part {
 	return model.Part{Type: model.PartFile, Blob: b}
 }
 
-// partName returns the name of a part's file, cut where it is too long.
+// partName returns the name of a part's file, truncated if too long.
 func partName(p *a2a.Part) string {
 	return clip.Head(p.Filename, maxName)
 }
 
-// isFetchable reports whether an address may be handed to the vendor of a model.
-// Nothing here fetches it.
+// isFetchable reports whether an address may be passed to a model vendor. Nothing here fetches it.
 func isFetchable(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
@@ -168,7 +166,7 @@ func modelSize(p *model.Part) int {
 	return len(p.Blob.Data) + len(p.Blob.URI)
 }
 
-// Size returns how many bytes the content of a part has, without its metadata.
+// Size returns the number of bytes in a part's content, without metadata.
 func Size(p *a2a.Part) int {
 	if p == nil {
 		return 0
@@ -192,7 +190,7 @@ func Size(p *a2a.Part) int {
 // one text. Structured data becomes JSON on separate lines.
 func Text(parts []*a2a.Part) string {
 	var b strings.Builder
-	open, data := false, false // the last line is not ended; it is data
+	open, data := false, false // the last line is still open; it is data
 	for _, p := range parts {
 		text, isData := textOf(p)
 		if text == "" {
@@ -211,7 +209,7 @@ func Text(parts []*a2a.Part) string {
 // structured data.
 func Lines(parts []*a2a.Part) string {
 	var b strings.Builder
-	open := false // the last line is not ended
+	open := false // the last line is still open
 	for _, p := range parts {
 		if p == nil || p.Text() == "" {
 			continue

@@ -149,7 +149,7 @@ func TestAQuestionIsForAPersonAndItsDataForAProgram(t *testing.T) {
 	}
 }
 
-// modelParts draws parts that a peer can be shown.
+// modelParts draws parts that a peer accepts.
 func modelParts(t *rapid.T) []model.Part {
 	texts := rapid.StringMatching(`[a-zä ,\n]{1,20}`)
 	one := rapid.Custom(func(t *rapid.T) model.Part {
@@ -206,7 +206,7 @@ func TestPartsAreTheSameAfterTheWire(t *testing.T) {
 	})
 }
 
-// FuzzModelParts reads messages of peers as they come.
+// FuzzModelParts reads raw messages of peers.
 func FuzzModelParts(f *testing.F) {
 	f.Add([]byte(`[{"text":"a"},{"raw":"AQI="},{"url":"https://example.com/a","mediaType":"image/png"},{"data":{"a":[1]}}]`))
 	f.Add([]byte(`[null,{"text":""},{"data":null},{"url":"file:///x"}]`))

@@ -1,5 +1,5 @@
-// Package bounds tests that everything is bounded that callers, tenants, peers, tool servers
-// and models write and the runtime evaluates. docs/guides/production.md has the table.
+// Package bounds tests that all input of callers, tenants, peers, tool servers and models that the
+// runtime evaluates is bounded. docs/guides/production.md has the table.
 package bounds
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/usage"
 )
 
-// size is how large a bomb is, in bytes.
+// size is the size of a bomb in bytes.
 const size = 64 << 10
 
-// input is something that is evaluated.
+// input is a kind of evaluated input.
 type input struct {
-	// bombs are the worst inputs, by what they are.
+	// bombs are the worst inputs by name.
 	bombs map[string]bomb
-	// tests are more tests of bounds, each a package and a function.
+	// tests are additional tests of bounds, each a package and a function.
 	tests []string
 }
 
@@ -34,7 +34,7 @@ type bomb struct {
 	evaluate func(t *testing.T) error
 }
 
-// inputs are the rows of the table, by the name of the input.
+// inputs returns the rows of the table by input name.
 func inputs() map[string]input {
 	all := map[string]input{}
 	for _, some := range []map[string]input{schemaInputs(), patternInputs(), textInputs(), documentInputs()} {
@@ -43,8 +43,7 @@ func inputs() map[string]input {
 	return all
 }
 
-// The worst inputs of 64 KB are rejected with the reason, or are evaluated in bounded time
-// and memory.
+// The worst inputs of 64 KB are rejected with a reason, or evaluated in bounded time and memory.
 func TestEvaluatedInputsAreBounded(t *testing.T) {
 	for name, in := range inputs() {
 		for kind, b := range in.bombs {
@@ -69,7 +68,7 @@ func TestEvaluatedInputsAreBounded(t *testing.T) {
 	}
 }
 
-// The table in docs/guides/production.md has the same inputs, and the tests that it names exist.
+// The table in docs/guides/production.md has the same inputs, and its tests exist.
 func TestTheTableHasAllInputs(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
@@ -118,8 +117,8 @@ func hasFunction(t *testing.T, dir, function string) bool {
 	})
 }
 
-// repeat returns a text of the size of a bomb: a format, in which %d is a number, repeated
-// between a beginning and an end.
+// repeat returns a text of bomb size: a format, in which %d is a number, repeated between a
+// beginning and an end.
 func repeat(begin, format, separator, end string) string {
 	var out strings.Builder
 	out.WriteString(begin)
@@ -140,7 +139,7 @@ func nest(begin, middle, end string, depth int) string {
 	return strings.Repeat(begin, depth) + middle + strings.Repeat(end, depth)
 }
 
-// doubling returns a schema of levels that each refer to the next one twice.
+// doubling returns a schema whose levels each refer twice to the next.
 func doubling(levels int) string {
 	var defs strings.Builder
 	for i := range levels {

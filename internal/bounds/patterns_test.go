@@ -116,7 +116,7 @@ func search(t *testing.T, tool, argument, value string) error {
 	return fmt.Errorf("there is no tool %s", tool)
 }
 
-// judge compares a text with many rules.
+// judge matches a text against many rules.
 func judge(t *testing.T, rule, text string) error {
 	arguments, err := json.Marshal(map[string]string{"a": text})
 	if err != nil {
@@ -125,7 +125,7 @@ func judge(t *testing.T, rule, text string) error {
 	return judgeArguments(t, rule, string(arguments))
 }
 
-// judgeArguments compares arguments with 64 KB of rules.
+// judgeArguments matches arguments against 64 KB of rules.
 func judgeArguments(t *testing.T, rule, arguments string) error {
 	quoted, err := json.Marshal(rule)
 	if err != nil {

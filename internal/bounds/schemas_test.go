@@ -17,11 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// recursive is a schema that takes more and more steps the deeper a value is nested.
+// recursive is a schema whose validation takes more steps the deeper a value is nested.
 const recursive = `{"type":"object","properties":{"v":{"$ref":"#/$defs/n"}},"$defs":{"n":{"anyOf":[{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"type":"string"}]}}}`
 
-// schemaPlaces compile a schema and validate a value with it where somebody else writes
-// them.
+// schemaPlaces compile and use a schema in each place where others write schemas.
 var schemaPlaces = map[string]func(t *testing.T, schema, value string) error{
 	"forms of answers":      validateAnswer,
 	"parameters of tools":   validateArguments,
@@ -119,7 +118,7 @@ func validateVariables(t *testing.T, schema, value string) error {
 	return fill(t, revision, value)
 }
 
-// fill resolves the agent with the variables of a turn.
+// fill resolves the agent with a turn's variables.
 func fill(t *testing.T, revision *registry.Revision, values string) error {
 	_, err := resolve.Resolve(t.Context(), revision, "a", resolve.Options{Variables: resolve.Variables{Fill: true, Values: []byte(values)}})
 	return err

@@ -83,13 +83,13 @@ func holds(value, equals string) error {
 	return err
 }
 
-// list returns the numbers below n as cron has them.
+// list returns the numbers below n as a cron list.
 func list(n int) string {
 	text := repeat("", "%d", ",", "")
 	return strings.Join(strings.Split(text, ",")[:n], ",")
 }
 
-// nextTimes reads what the clock and the checks of a schedule read.
+// nextTimes computes the times that the clock and the schedule checks use.
 func nextTimes(expression, zone string) error {
 	times, err := cron.Parse(expression, zone)
 	if err != nil {

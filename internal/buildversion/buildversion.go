@@ -1,12 +1,12 @@
-// Package buildversion knows the version of the program.
+// Package buildversion provides the version of the program.
 package buildversion
 
 import "runtime/debug"
 
-// unknown is the version of a program that was not built from a release.
+// unknown is the version of a program not built from a release.
 const unknown = "devel"
 
-// Program returns the version of the program's main module, which the Go command records, or
+// Program returns the version of the program's main module as recorded by the Go command, or
 // "devel".
 func Program() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -15,7 +15,7 @@ func Program() string {
 	return unknown
 }
 
-// name returns a recorded version as the program shows it.
+// name returns the display form of a recorded version.
 func name(recorded string) string {
 	if recorded == "" || recorded == "(devel)" {
 		return unknown

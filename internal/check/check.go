@@ -1,5 +1,5 @@
-// Package check has validations shared by configuration records. Each check returns the problems
-// of the field at a path, and nothing if the field is valid or absent.
+// Package check provides validations shared by configuration records. Each check returns the
+// problems of the field at a path, and nothing if the field is valid or absent.
 package check
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// Span is a time span that knows how it is written.
+// Span is a time span with a text form.
 type Span interface {
 	~int64
 	fmt.Stringer
@@ -35,7 +35,7 @@ func Required(path, value string) diag.List {
 	return diag.List{diag.New(diag.MissingField, path, "%s is required", path)}
 }
 
-// OneOf checks a text that is empty or one of those that are allowed.
+// OneOf checks a text that must be empty or one of the allowed values.
 func OneOf(path, value string, allowed ...string) diag.List {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
@@ -75,9 +75,8 @@ func NotNegativeSpan[S Span](path string, v *S) diag.List {
 	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be 0 or more", path, *v)}
 }
 
-// PeerURL checks a URL of a peer: http or https, with a host, without
-// credentials, query and fragment. The URL itself is not repeated in messages,
-// because it may contain a secret.
+// PeerURL checks a peer's URL: http or https, with a host, without credentials, query and fragment.
+// Messages do not repeat the URL, because it may contain a secret.
 func PeerURL(path, raw string) diag.List {
 	if raw == "" {
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is required", path)}
@@ -102,8 +101,8 @@ func PeerURL(path, raw string) diag.List {
 	return nil
 }
 
-// PublicURL checks a URL that everybody can read, unless it is empty: http or https, with a host
-// and without secrets. The URL itself is not repeated in messages.
+// PublicURL checks a publicly readable URL, unless it is empty: http or https, with a host and
+// without secrets. Messages do not repeat the URL.
 func PublicURL(path, raw string) diag.List {
 	if raw == "" {
 		return nil
@@ -115,8 +114,8 @@ func PublicURL(path, raw string) diag.List {
 	return PublicParameters(path, raw)
 }
 
-// PublicParameters checks that neither the user nor the parameters of a text that everybody can
-// read may be secrets, if the text is a URL.
+// PublicParameters checks a publicly readable text: if it is a URL, neither its user nor its
+// parameters may be secrets.
 func PublicParameters(path, raw string) diag.List {
 	for _, part := range redact.URLParts(raw) {
 		if !redact.IsHarmless(part.Name, raw[part.From:part.To]) {

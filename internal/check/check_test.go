@@ -8,12 +8,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 )
 
-// TestChecksReportTheFieldAtItsPath shows each check what it passes and what not.
+// TestChecksReportTheFieldAtItsPath runs each check with valid and invalid values.
 func TestChecksReportTheFieldAtItsPath(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		got  diag.List
-		want string // of the first diagnostic; empty when nothing is wrong
+		want string // of the first diagnostic; empty if none
 	}{
 		"required":                {check.Required("f", "x"), ""},
 		"required, empty":         {check.Required("f", ""), "missing-field f: f is required"},

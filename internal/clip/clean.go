@@ -14,7 +14,7 @@ func Clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, string(utf8.RuneError)), "\x00", string(utf8.RuneError))
 }
 
-// IsClean reports whether Clean returns a text as it is.
+// IsClean reports whether Clean returns a text unchanged.
 func IsClean(text string) bool {
 	if len(text) <= shortText && isPlain(text) {
 		return true
@@ -22,8 +22,8 @@ func IsClean(text string) bool {
 	return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
 }
 
-// shortText is how long a text is at most for which a loop is faster than the two
-// functions of the standard library. Most pieces of an answer are that short.
+// shortText is the maximum length of a text for which a loop is faster than the two standard
+// library functions. Most pieces of an answer are that short.
 const shortText = 32
 
 // isPlain reports whether a text is ASCII without a NUL.

@@ -26,8 +26,8 @@ func TestWhatIsNotTextIsReplaced(t *testing.T) {
 	}
 }
 
-// TestTextsOfEveryLengthAreJudgedAlike has texts around the length up to which they are
-// judged in another way, with each byte at each end.
+// TestTextsOfEveryLengthAreJudgedAlike has texts around the length at which the algorithm changes,
+// with each byte at each end.
 func TestTextsOfEveryLengthAreJudgedAlike(t *testing.T) {
 	t.Parallel()
 	for length := range 40 {

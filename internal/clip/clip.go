@@ -1,4 +1,4 @@
-// Package clip shortens what somebody else wrote for a message.
+// Package clip shortens foreign text for messages.
 package clip
 
 import (
@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// limit is how much of a text a message repeats, in bytes.
+// limit is the maximum number of bytes of a text repeated in a message.
 const limit = 80
 
-// Text returns a text, cut to 80 bytes with a mark when it is longer. No
-// character is split.
+// Text returns a text, cut to 80 bytes with a mark if it is longer. It does not split characters.
 func Text(text string) string { return At(limit, text) }
 
 // At is Text with another limit, in bytes.
@@ -21,8 +20,8 @@ func At(limit int, text string) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// Head returns the beginning of a text, in at most limit bytes and without a mark.
-// No character is split; a text that is not UTF-8 has none to split.
+// Head returns the beginning of a text, at most limit bytes, without a mark. It does not split
+// characters; a text that is not UTF-8 has none to split.
 func Head(text string, limit int) string {
 	limit = max(limit, 0)
 	if len(text) <= limit {

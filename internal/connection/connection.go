@@ -1,6 +1,5 @@
-// Package connection lets the requests of a turn be made with credentials that belong to
-// whom the turn is worked on for, and that no configuration has: a host of Gestalt resolves
-// them with the grant of the turn.
+// Package connection lets a turn's requests use credentials that belong to the party the turn works
+// for and that are not in the configuration: a Gestalt host resolves them with the turn's grant.
 package connection
 
 import (
@@ -18,7 +17,7 @@ import (
 type Connection struct {
 	// Headers are request headers, and Params the connection's other parameters.
 	Headers, Params map[string]string
-	// ExpiresAt is when the headers stop being valid; zero if that is not known.
+	// ExpiresAt is the time when the headers expire; zero if unknown.
 	ExpiresAt time.Time
 }
 
@@ -28,10 +27,10 @@ type Source interface {
 	Resolve(ctx context.Context, name string) (*Connection, error)
 }
 
-// Error reports a connection that cannot be used.
+// Error reports an unusable connection.
 type Error struct {
 	Name string
-	// Temporary is set if it may be usable soon.
+	// Temporary is set if the connection may soon be usable.
 	Temporary bool
 	Err       error
 }
@@ -49,12 +48,12 @@ var errNoHost = errors.New("the turn has no host: connections are those of turns
 
 type contextKey struct{}
 
-// NewContext returns a context whose requests find their connections in a source.
+// NewContext returns a context whose requests resolve their connections from a source.
 func NewContext(ctx context.Context, s Source) context.Context {
 	return context.WithValue(ctx, contextKey{}, s)
 }
 
-// Resolve returns the connection for a request. The error is an *Error, or the error of an ended
+// Resolve returns the connection for a request. It returns an *Error, or the error of an ended
 // context.
 func Resolve(ctx context.Context, name string) (*Connection, error) {
 	source, ok := ctx.Value(contextKey{}).(Source)
@@ -73,8 +72,8 @@ func Resolve(ctx context.Context, name string) (*Connection, error) {
 	return found, nil
 }
 
-// reserved are the headers that fit the body and the connection of a request, of which a
-// host knows nothing.
+// reserved are the headers that depend on a request's body and network connection, which a host
+// does not know.
 var reserved = []string{
 	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Idempotency-Key",
 	"Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",

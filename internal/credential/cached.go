@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// renewBefore is how long before its expiry a value is renewed, at most: values that
-	// are valid for a short time are renewed after three quarters of it.
+	// renewBefore is the maximum time before its expiry at which a value is renewed; short-lived
+	// values are renewed after three quarters of their lifetime.
 	renewBefore = 5 * time.Minute
-	// leastValidity is how long a value must still be valid to be used.
+	// leastValidity is the minimum remaining validity of a value to be used.
 	leastValidity = 10 * time.Second
-	// renewPause is the time between two renewals of a value that is still valid.
+	// renewPause is the minimum time between two renewals of a valid value.
 	renewPause = 10 * time.Second
 	// fetchTimeout limits one renewal.
 	fetchTimeout = 30 * time.Second
-	// dropAfter is how old a value must be to be dropped: a server that rejects fresh
-	// values rejects the caller.
+	// dropAfter is the minimum age of a value to be dropped: a server that rejects fresh values
+	// rejects the caller.
 	dropAfter = time.Minute
 )
 
-// Cached keeps a value that expires, such as a token, and renews it before it expires.
-// One renewal serves all callers; the context of a caller does not end it. Make it with
-// NewCached. It is safe for concurrent use.
+// Cached holds a value that expires, such as a token, and renews it before expiry. One renewal
+// serves all callers and is independent of their contexts. Create it with NewCached. It is safe for
+// concurrent use.
 type Cached[T any] struct {
 	fetch func(context.Context) (T, time.Time, error)
 
@@ -41,12 +41,12 @@ type renewal[T any] struct {
 	err   error
 }
 
-// NewCached returns a cache of what fetch returns, with the time at which it expires.
+// NewCached returns a cache for the result of fetch, which includes its expiry time.
 func NewCached[T any](fetch func(context.Context) (T, time.Time, error)) *Cached[T] {
 	return &Cached[T]{fetch: fetch}
 }
 
-// Get returns a valid value. It waits for a renewal only without one.
+// Get returns a valid value. It waits for a renewal only if absent.
 func (c *Cached[T]) Get(ctx context.Context) (T, error) {
 	value, waiting := c.look(time.Now())
 	if waiting == nil {
@@ -60,7 +60,7 @@ func (c *Cached[T]) Get(ctx context.Context) (T, error) {
 	}
 }
 
-// look returns the value, or the renewal to wait for. It starts one if it is time.
+// look returns the value, or the renewal to wait for. It starts a renewal when due.
 func (c *Cached[T]) look(now time.Time) (T, *renewal[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *Cached[T]) look(now time.Time) (T, *renewal[T]) {
 	return none, c.current
 }
 
-// run fetches a value. A value that is valid survives a failure.
+// run fetches a value. A failure does not discard a valid value.
 func (c *Cached[T]) run(r *renewal[T]) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
 	defer cancel()
@@ -95,15 +95,15 @@ func (c *Cached[T]) run(r *renewal[T]) {
 	close(r.done)
 }
 
-// Expire makes the next call of Get fetch a value, however old the current one is.
+// Expire makes the next Get fetch a value, regardless of the current one's age.
 func (c *Cached[T]) Expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expiry = time.Time{}
 }
 
-// Drop makes the next call of Get fetch a value, because a server rejected the current
-// one. A value younger than a minute is kept.
+// Drop makes the next Get fetch a value, because a server rejected the current one. A value younger
+// than a minute is kept.
 func (c *Cached[T]) Drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -84,7 +84,7 @@ func TestAValueIsRenewedBeforeItExpires(t *testing.T) {
 		checkValue(t, c, 1)
 		time.Sleep(2 * time.Second)
 		start := time.Now()
-		checkValue(t, c, 1) // starts the renewal and does not wait for it
+		checkValue(t, c, 1) // starts the renewal without waiting for it
 		if time.Since(start) != 0 {
 			t.Error("a valid value is waited for")
 		}
@@ -129,7 +129,7 @@ func TestARejectedValueIsFetchedAnew(t *testing.T) {
 	})
 }
 
-// TestARenewalEnds lets a fetch hang: its context ends, and with it the wait of all.
+// TestARenewalEnds lets a fetch hang: its context ends, and so do all waits.
 func TestARenewalEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := NewCached(func(ctx context.Context) (int32, time.Time, error) {

@@ -13,11 +13,10 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// Client is the client of an authorization server that gets tokens for its id
-// and secret.
+// Client is a client of an authorization server that obtains tokens with its id and secret.
 type Client struct {
 	ID, Secret string
-	// TokenURL is where the authorization server gives tokens.
+	// TokenURL is the token endpoint of the authorization server.
 	TokenURL string
 	// Scopes are the requested scopes of the tokens.
 	Scopes []string
@@ -25,9 +24,9 @@ type Client struct {
 	_ struct{} // keyed literals only
 }
 
-// ClientCredentials puts the tokens of a client on requests, and keeps each as
-// long as it is valid. It asks the authorization server through base, one
-// request for all that wait, and follows no redirect.
+// ClientCredentials adds a client's tokens to requests, and keeps each token while it is valid. It
+// calls the authorization server through base, with one request for all waiters, and follows no
+// redirect.
 func ClientCredentials(c Client, base http.RoundTripper) Credential {
 	return &client{
 		config: clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.TokenURL, Scopes: c.Scopes},
@@ -42,12 +41,12 @@ func ClientCredentials(c Client, base http.RoundTripper) Credential {
 type client struct {
 	config clientcredentials.Config
 	http   *http.Client
-	// turn is held by the caller that asks or looks, so that one asks for all.
+	// turn is held by the caller that requests or looks up a token: one requests for all.
 	turn    chan struct{}
 	current *oauth2.Token
 }
 
-// Set puts a token on a request, and asks for one if it has no token.
+// Set adds a token to a request, and requests one if it has none.
 func (c *client) Set(req *http.Request) (string, error) {
 	token, err := c.fetchToken(req.Context())
 	if err != nil {
@@ -75,7 +74,7 @@ func (c *client) fetchToken(ctx context.Context) (string, error) {
 	return token.AccessToken, nil
 }
 
-// Renew forgets a token that was refused, unless another one took its place.
+// Renew discards a rejected token, unless another one has replaced it.
 func (c *client) Renew(ctx context.Context, refused string) bool {
 	select {
 	case c.turn <- struct{}{}:
@@ -89,7 +88,7 @@ func (c *client) Renew(ctx context.Context, refused string) bool {
 	return true
 }
 
-// maxCode is how much of the code of an authorization server is shown.
+// maxCode is the maximum length shown of an authorization server's error code.
 const maxCode = 80
 
 // ExplainTokenError explains a missing token. It includes only the code from the authorization
@@ -120,7 +119,7 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("get a token: the authorization server answers %s (%s)", e.Status, cmp.Or(e.Code, "no code"))
 }
 
-// printableText returns a text without what could change how it is shown.
+// printableText returns a text without characters that could alter its display.
 func printableText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

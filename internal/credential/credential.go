@@ -1,5 +1,5 @@
-// Package credential shows servers who asks: it puts a token or a key on
-// requests, and replaces a token that a server has refused, once.
+// Package credential authenticates requests to servers: it adds a token or key to requests, and
+// replaces a token rejected by a server, once.
 package credential
 
 import (
@@ -8,33 +8,33 @@ import (
 	"net/http"
 )
 
-// Credential is what requests carry. It is safe for concurrent use.
+// Credential is added to requests. It is safe for concurrent use.
 type Credential interface {
 	// Set adds the credential to a request, and returns the value it set. It may call an
 	// authorization server, within the request's context.
 	Set(req *http.Request) (used string, err error)
-	// Renew drops a credential that a server has refused, and reports whether
-	// another one can be had.
+	// Renew drops a credential that a server has rejected, and reports whether another one is
+	// available.
 	Renew(ctx context.Context, refused string) bool
 }
 
-// None puts nothing on requests.
+// None adds nothing to requests.
 func None() Credential { return none{} }
 
 type none struct{}
 
-// Set puts nothing on a request.
+// Set adds nothing to a request.
 func (none) Set(*http.Request) (string, error) { return "", nil }
 
 // Renew has nothing to renew.
 func (none) Renew(context.Context, string) bool { return false }
 
-// Bearer puts a fixed token on requests.
+// Bearer adds a fixed token to requests.
 func Bearer(token string) Credential { return bearer(token) }
 
 type bearer string
 
-// Set puts the token on a request.
+// Set adds the token to a request.
 func (b bearer) Set(req *http.Request) (string, error) {
 	setBearer(req, string(b))
 	return string(b), nil
@@ -48,7 +48,7 @@ func setBearer(req *http.Request, token string) { req.Header.Set("Authorization"
 // Place is the part of a request that carries a key.
 type Place string
 
-// The places that there are.
+// The supported places.
 const (
 	Header Place = "header"
 	Query  Place = "query"
@@ -63,7 +63,7 @@ type apiKey struct {
 	name, key string
 }
 
-// Set puts the key on a request.
+// Set adds the key to a request.
 func (k *apiKey) Set(req *http.Request) (string, error) {
 	switch k.in {
 	case Query:
@@ -84,9 +84,8 @@ func (k *apiKey) Set(req *http.Request) (string, error) {
 // Renew has no other key.
 func (*apiKey) Renew(context.Context, string) bool { return false }
 
-// RoundTrip makes a request with a credential through base. An answer of 401
-// makes it renew the credential and repeat the request, once. The request itself
-// is not changed.
+// RoundTrip makes a request with a credential through base. After a 401 response it renews the
+// credential and repeats the request, once. It does not modify req.
 func RoundTrip(base http.RoundTripper, c Credential, req *http.Request) (*http.Response, error) {
 	first := req.Clone(req.Context())
 	used, err := c.Set(first)
@@ -112,7 +111,7 @@ func RoundTrip(base http.RoundTripper, c Credential, req *http.Request) (*http.R
 	return base.RoundTrip(again)
 }
 
-// isRepeatable reports whether a request can be made twice.
+// isRepeatable reports whether a request can be sent twice.
 func isRepeatable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }

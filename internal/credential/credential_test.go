@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// through answers requests without a network.
+// through answers requests without network access.
 type through func(req *http.Request) (*http.Response, error)
 
 func (f through) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
@@ -85,7 +85,7 @@ func TestAFixedCredentialIsNotTriedTwice(t *testing.T) {
 	}
 }
 
-// issuer is an authorization server that gives token-1, token-2 and so on.
+// issuer is an authorization server that issues token-1, token-2 and so on.
 func issuer(t *testing.T) (url string, given *atomic.Int64) {
 	t.Helper()
 	given = new(atomic.Int64)
@@ -197,7 +197,7 @@ func TestWhoWaitsForATokenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What an authorization server writes may repeat the secret.
+// An authorization server's response may repeat the secret.
 func TestTheErrorOfAnAuthorizationServerIsItsCode(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -52,8 +52,8 @@ func dateOf(at time.Time) (d date) {
 	return d
 }
 
-// checkOncePerDay checks that a daily schedule is due once on each date of a time zone
-// between two moments, except on the dates that these are in.
+// checkOncePerDay checks that a daily schedule is due once on each date of a time zone between two
+// moments, except on their own dates.
 func checkOncePerDay(zone *time.Location, hour, minute int, from, until time.Time) error {
 	times, err := cron.Parse(fmt.Sprintf("%d %d * * *", minute, hour), zone.String())
 	if err != nil {
@@ -128,7 +128,7 @@ func TestPropertyADailyScheduleIsDueOnceADay(t *testing.T) {
 	})
 }
 
-// dueTimes returns the first times after a moment.
+// dueTimes returns the first n times after a moment.
 func dueTimes(t *testing.T, expression, zone, after string, n int) []string {
 	t.Helper()
 	times, err := cron.Parse(expression, zone)

@@ -12,8 +12,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Times are the moments at which a schedule is due. They are immutable and safe
-// from many goroutines.
+// Times are the moments when a schedule is due. They are immutable and safe for concurrent use.
 type Times struct {
 	when cron.Schedule
 	zone *time.Location
@@ -22,9 +21,8 @@ type Times struct {
 	daily *cron.SpecSchedule
 }
 
-// Parse returns the times of an expression in a time zone. The expression has five
-// fields, or is one of @hourly, @daily, @every 10m and the like; the zone is an
-// IANA name, and UTC when it is empty.
+// Parse returns the times of an expression in a time zone. The expression has five fields, or is a
+// descriptor such as @hourly, @daily or @every 10m; the zone is an IANA name, and UTC if empty.
 func Parse(expression, timeZone string) (*Times, error) {
 	if n := len(expression) + len(timeZone); n > maxExpression {
 		return nil, fmt.Errorf("cron and its time zone have %d bytes; at most %d are allowed", n, maxExpression)
@@ -57,14 +55,13 @@ func Parse(expression, timeZone string) (*Times, error) {
 	return t, nil
 }
 
-// maxExpression bounds an expression with its time zone, in bytes. An expression with all values
-// of all fields has less than 500.
+// maxExpression limits an expression with its time zone, in bytes. An expression with all values of
+// all fields has less than 500.
 const maxExpression = 1024
 
 var errNoSeconds = errors.New("the duration must be one or more whole seconds")
 
-// withSunday returns an expression with 0 for each 7 of the days of the week, which both
-// stand for Sunday.
+// withSunday returns an expression in which the weekday 7 is replaced by 0, since both mean Sunday.
 func withSunday(expression string, fields []string) string {
 	if len(fields) != 5 || !strings.Contains(fields[4], "7") {
 		return expression
@@ -83,8 +80,8 @@ func withSunday(expression string, fields []string) string {
 	return strings.Join(append(fields[:4:4], strings.Join(parts, ",")), " ")
 }
 
-// expandWeekdays lists the days from first to Sunday. A part that it cannot read it
-// returns, for the parser to reject.
+// expandWeekdays lists the days from first to Sunday. It returns an unreadable part unchanged, for
+// the parser to reject.
 func expandWeekdays(part, first, step string) string {
 	day, err := strconv.Atoi(first)
 	if err != nil {
@@ -110,7 +107,7 @@ func expandWeekdays(part, first, step string) string {
 	return strings.Join(list, ",")
 }
 
-// Every returns the distance between the times of @every, and 0 for all other expressions.
+// Every returns the interval of an @every expression, and 0 for all other expressions.
 func (t *Times) Every() time.Duration {
 	delay, _ := t.when.(cron.ConstantDelaySchedule)
 	return delay.Delay
@@ -121,15 +118,15 @@ func (t *Times) Never() bool {
 	return t.Next(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
 
-// Next returns the first time after a moment; the zero time without one. A schedule at fixed
-// hours runs once for each of them, also on clock changes: at the first occurrence of a repeated
-// hour, and at the change for a skipped one.
+// Next returns the first time after a moment; the zero time if absent. A schedule at fixed hours
+// runs once for each of them, even when clocks change: at the first occurrence of a repeated hour,
+// and at the change for a skipped one.
 func (t *Times) Next(after time.Time) time.Time {
 	after = after.In(t.zone)
 	if t.daily == nil {
 		return t.when.Next(after)
 	}
-	year, month, day := after.AddDate(0, 0, -1).Date() // clocks may be put back over midnight
+	year, month, day := after.AddDate(0, 0, -1).Date() // clocks may be set back across midnight
 	for i := range maxDays {
 		date := time.Date(year, month, day+i, 12, 0, 0, 0, time.UTC)
 		if !isDueOn(t.daily, date) {
@@ -142,7 +139,7 @@ func (t *Times) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// maxDays is how many days are searched. 29 February can be eight years away.
+// maxDays is the number of days to search. 29 February can be eight years away.
 const maxDays = 8*366 + 2
 
 // nextOn returns the first time on a date after a moment, or the zero time.
@@ -157,9 +154,9 @@ func (t *Times) nextOn(date, after time.Time) time.Time {
 	return time.Time{}
 }
 
-// at returns when clocks show a time of a date first. Where they skip it, it returns when
-// they are put forward, or the last minute of the date before that; the zero time if they
-// skip the date.
+// at returns when clocks first show a time on a date. If they skip the time, it returns when they
+// are set forward, or the last minute of the date before that; if they skip the date, the zero
+// time.
 func (t *Times) at(date time.Time, hour, minute int) time.Time {
 	year, month, day := date.Date()
 	due := time.Date(year, month, day, hour, minute, 0, 0, t.zone)
@@ -179,8 +176,8 @@ func (t *Times) at(date time.Time, hour, minute int) time.Time {
 	return time.Time{}
 }
 
-// firstOf returns the earlier of two moments at which clocks show the same, if they do so
-// before and after they change at start; else it returns due.
+// firstOf returns the earlier of two moments with the same clock time, if one precedes and one
+// follows the clock change at start; otherwise it returns due.
 func firstOf(due, start time.Time) time.Time {
 	if start.IsZero() {
 		return due
@@ -200,8 +197,8 @@ const allHours = 1<<24 - 1
 
 func hoursOf(s *cron.SpecSchedule) uint64 { return s.Hour & allHours }
 
-// isDueOn reports whether a schedule is due on a date: if the day of the month and the day
-// of the week are both given, on each of them.
+// isDueOn reports whether a schedule is due on a date. If both the day of the month and the day of
+// the week are given, either suffices.
 func isDueOn(s *cron.SpecSchedule, date time.Time) bool {
 	if s.Month&(1<<date.Month()) == 0 {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// ShortestGap returns the shortest time between two of the times, by the clock on the
-// wall. It is the longest duration if there are not two.
+// ShortestGap returns the shortest time between two of the times, by wall clock. It is the longest
+// duration if there are fewer than two.
 func (t *Times) ShortestGap() time.Duration {
 	if every, ok := t.when.(cron.ConstantDelaySchedule); ok {
 		return every.Delay
@@ -19,7 +19,7 @@ func (t *Times) ShortestGap() time.Duration {
 	for next := t.when.Next(last); !next.IsZero() && isSameDay(next, day); next = t.when.Next(next) {
 		shortest, last = min(shortest, next.Sub(last)), next
 	}
-	// The times of the other days are the same, so only the nights differ.
+	// The other days have the same times, so only the nights differ.
 	length := last.Sub(first)
 	for end := day.AddDate(years, 0, 0); !day.IsZero() && day.Before(end); {
 		next := t.when.Next(day.Add(length))

@@ -1,5 +1,5 @@
-// Package gitrepo parses the addresses of git repositories, and matches them with patterns. Git
-// and ssh never interpret an accepted address as an option or a transport helper.
+// Package gitrepo parses addresses of git repositories and matches them against patterns. Git and
+// ssh never interpret an accepted address as an option or a transport helper.
 package gitrepo
 
 import (
@@ -16,13 +16,13 @@ import (
 // which git or ssh would take for an option.
 var scpAddress = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*@([A-Za-z0-9][A-Za-z0-9.-]*):([^-:].*)$`)
 
-// hostName matches the names of hosts.
+// hostName matches host names.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$`)
 
-// userName matches the names of SSH users.
+// userName matches SSH user names.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// Problem returns why an address is not one of a repository, or "".
+// Problem returns why an address is not a repository address, or "".
 func Problem(address string) string {
 	switch {
 	case address == "":
@@ -43,7 +43,7 @@ func Problem(address string) string {
 	if err != nil {
 		return "is not a valid URL"
 	}
-	if !strings.HasPrefix(address, u.Scheme+"://") { // git does not know it in capitals
+	if !strings.HasPrefix(address, u.Scheme+"://") { // git does not accept capitals
 		return "its scheme must be in lower case"
 	}
 	if problem := authorityProblem(u); problem != "" {
@@ -52,7 +52,7 @@ func Problem(address string) string {
 	return pathProblem(strings.TrimPrefix(u.Path, "/"))
 }
 
-// authorityProblem returns why a scheme, a user or a host cannot be used, or "".
+// authorityProblem returns why a scheme, user or host is unusable, or "".
 func authorityProblem(u *url.URL) string {
 	switch u.Scheme {
 	case "https", "http", "git", "ssh":
@@ -77,8 +77,8 @@ func authorityProblem(u *url.URL) string {
 	return ""
 }
 
-// pathProblem returns why the decoded path of a repository cannot be used, or "".
-// Elements that lead elsewhere would let a repository look like another one.
+// pathProblem returns why a decoded repository path is unusable, or "". Elements that lead
+// elsewhere would let a repository look like another one.
 func pathProblem(name string) string {
 	elements := strings.Split(name, "/")
 	switch {

@@ -42,7 +42,7 @@ func TestPatternsMatchRepositories(t *testing.T) {
 	}
 }
 
-// TestSchemesAreThoseOfGit has a scheme in capitals, which git takes for a helper's name.
+// TestSchemesAreThoseOfGit has a scheme in capitals, which git interprets as a helper's name.
 func TestSchemesAreThoseOfGit(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"HTTPS://github.com/acme/app", "File:///srv/git/a.git", "sSh://git@github.com/acme/app"} {
@@ -52,8 +52,8 @@ func TestSchemesAreThoseOfGit(t *testing.T) {
 	}
 }
 
-// FuzzProblem checks that no address that is accepted can be taken for an option, or for a
-// transport helper, and that its parts can be read.
+// FuzzProblem checks that accepted addresses cannot be interpreted as an option or a transport
+// helper, and that their parts can be read.
 func FuzzProblem(f *testing.F) {
 	for _, seed := range []string{"https://h/a", "git@h:a", "ext::sh -c id", "-x@h:a", "ssh://-oProxyCommand=id/a", "file:///a/../b", "https://u:p@h/a", "a://b::c", "git@h::a"} {
 		f.Add(seed)

@@ -9,21 +9,20 @@ import (
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
-// Address is the address of a repository in its parts.
+// Address is a repository address split into its parts.
 type Address struct {
-	// Protocol is the name that git has for how the repository is reached.
+	// Protocol is git's name for the transport.
 	Protocol string
-	// Host is in lower case, and has the port if that is not the usual one; it is empty
-	// for a file.
+	// Host is in lower case, with the port unless it is the default one; it is empty for a file.
 	Host string
-	// Path has no .git at its end, and no slash at either.
+	// Path has no trailing .git, and no leading or trailing slash.
 	Path string
 }
 
-// usualPorts are the ports of addresses that name none.
+// usualPorts are the default ports by protocol.
 var usualPorts = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}
 
-// Parse returns the parts of an address of which Problem returns nothing.
+// Parse returns the parts of an address that Problem accepts.
 func Parse(raw string) Address {
 	if match := scpAddress.FindStringSubmatch(raw); match != nil && !strings.Contains(raw, "://") {
 		return Address{"ssh", strings.ToLower(match[1]), cleanPath(match[2])}
@@ -39,19 +38,19 @@ func Parse(raw string) Address {
 	return Address{u.Scheme, host, cleanPath(u.Path)}
 }
 
-// cleanPath returns the path of a repository as patterns see it.
+// cleanPath returns the path of a repository in the form that patterns match.
 func cleanPath(name string) string {
 	return strings.TrimSuffix(strings.Trim(path.Clean("/"+name), "/"), ".git")
 }
 
-// Pattern matches repositories. The host and the path are matched each by itself, so that
-// no path can look like another host.
+// Pattern matches repositories. It matches host and path separately, so that no path can look like
+// another host.
 type Pattern struct {
 	file       bool
 	host, path pattern.Pattern
 }
 
-// Compile compiles a pattern such as github.com/acme/*. One of files begins with a slash.
+// Compile compiles a pattern such as github.com/acme/*. A pattern of files begins with a slash.
 func Compile(glob string) (Pattern, error) {
 	host, name, found := strings.Cut(glob, "/")
 	switch {
@@ -71,7 +70,7 @@ func Compile(glob string) (Pattern, error) {
 	return p, err
 }
 
-// IsFile reports whether the pattern is one of files.
+// IsFile reports whether the pattern matches files.
 func (p Pattern) IsFile() bool { return p.file }
 
 // Match reports whether the pattern matches a repository.

@@ -1,5 +1,5 @@
-// Package hostlist holds lists of hosts and networks, and tells public addresses
-// from all others. It opens no connections: package netguard does.
+// Package hostlist holds lists of hosts and networks, and distinguishes public addresses from all
+// others. It opens no connections: package netguard does.
 package hostlist
 
 import (
@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// List is a set of host names and networks, each with or without a port. The zero
-// List is empty. A List is immutable and safe from many goroutines.
+// List is a set of host names and networks, each with or without a port. The zero List is empty. A
+// List is immutable and safe for concurrent use.
 type List struct {
 	names    []hostName
 	prefixes []addressBlock
@@ -32,13 +32,13 @@ func Parse(entries ...string) (*List, error) {
 	return l, nil
 }
 
-// Contains reports whether the list names the host, or the address that was found
-// under it. The host may be the address itself.
+// Contains reports whether the list names the host, or the address to which it resolved. The host
+// may be the address itself.
 func (l *List) Contains(host string, at netip.AddrPort) bool {
 	if !at.Addr().IsValid() {
 		return false
 	}
-	// Contains matches no address that has a zone, or is IPv4 written as IPv6.
+	// Contains never matches an address with a zone or an IPv4-mapped one.
 	addr := at.Addr().Unmap().WithZone("")
 	if slices.ContainsFunc(l.prefixes, func(b addressBlock) bool {
 		return b.port.matches(at.Port()) && b.prefix.Contains(addr)

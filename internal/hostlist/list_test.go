@@ -61,7 +61,7 @@ func FuzzParse(f *testing.F) {
 		if len(l.names)+len(l.prefixes) != 1 {
 			t.Errorf("entry %q became %d names and %d blocks", entry, len(l.names), len(l.prefixes))
 		}
-		// One entry never opens two families at once, whatever it says.
+		// One entry never permits two address families, whatever it contains.
 		if l.names == nil &&
 			l.Contains("x.example", netip.MustParseAddrPort("127.0.0.1:80")) &&
 			l.Contains("x.example", netip.MustParseAddrPort("[::1]:80")) {

@@ -74,7 +74,7 @@ func parsePrefix(entry string) (netip.Prefix, error) {
 	case prefix.Addr().Is4In6():
 		return netip.Prefix{}, errors.New("write the block as IPv4")
 	case prefix != prefix.Masked():
-		// Taken as the wider block it would allow more than was meant.
+		// Treating it as the wider block would allow more than intended.
 		return netip.Prefix{}, fmt.Errorf("bits are set after the prefix; write %s for the block, or the address alone", prefix.Masked())
 	}
 	return prefix, nil
@@ -92,7 +92,7 @@ func splitPort(entry string) (string, port, error) {
 	return host, port(n), nil
 }
 
-// foldName brings a host name into the one form in which names are compared.
+// foldName converts a host name to the form used for comparison.
 func foldName(name string) string {
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }
@@ -108,7 +108,7 @@ func checkName(name string) error {
 			return errors.New("it is not a host name; names in other scripts are written in their xn-- form")
 		}
 	}
-	// Resolvers take such names for addresses: 127.1 is 127.0.0.1.
+	// Resolvers read such names as addresses: 127.1 is 127.0.0.1.
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		return errors.New("it is neither a host name nor a complete IP address")
 	}

@@ -5,7 +5,7 @@ import "net/netip"
 // block is a range of addresses that is not the public Internet.
 type block struct {
 	prefix netip.Prefix
-	// what names an address of the block in a sentence.
+	// what describes an address of the block in a sentence.
 	what string
 }
 
@@ -14,7 +14,7 @@ func newBlock(prefix, what string) block {
 }
 
 // blocks follows the IANA registries of special-purpose addresses. Nested blocks are listed
-// narrowest first, so that the narrowest one gives the name.
+// narrowest first, so that the narrowest one determines the name.
 var blocks = []block{
 	newBlock("0.0.0.0/8", "an unspecified address"),
 	newBlock("10.0.0.0/8", "a private address"),
@@ -31,7 +31,7 @@ var blocks = []block{
 	newBlock("203.0.113.0/24", "a documentation address"),
 	newBlock("224.0.0.0/4", "a multicast address"),
 	newBlock("240.0.0.0/4", "a reserved address"),
-	// Public by its number, but inside Azure it is the platform's own service.
+	// Numerically public, but inside Azure it is the platform's own service.
 	newBlock("168.63.129.16/32", "a cloud platform's own address"),
 
 	newBlock("::/128", "an unspecified address"),
@@ -51,8 +51,8 @@ var blocks = []block{
 	newBlock("ff00::/8", "a multicast address"),
 }
 
-// globalUnicast is all of IPv6 that has ever been handed out as public. What
-// lies outside is refused even where no block names it.
+// globalUnicast is the part of IPv6 from which public addresses are assigned. Addresses outside it
+// are rejected even if no block names them.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
 // Classify describes a non-public address, such as "a private address", and returns "" for a
@@ -61,8 +61,7 @@ func Classify(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "no address"
 	}
-	// ::ffff:a.b.c.d is dialled as a.b.c.d. Contains matches no address that
-	// has a zone.
+	// ::ffff:a.b.c.d is dialled as a.b.c.d. Contains never matches an address with a zone.
 	addr = addr.Unmap().WithZone("")
 	for i := range blocks {
 		if blocks[i].prefix.Contains(addr) {

@@ -1,4 +1,4 @@
-// Package jsonfit makes a JSON object small enough to be sent as one event.
+// Package jsonfit shrinks a JSON object so that it fits in one event.
 package jsonfit
 
 import (
@@ -9,11 +9,10 @@ import (
 )
 
 const (
-	// Marker is the field that marks an object as cut. A text that was cut ends
-	// with an ellipsis.
+	// Marker is the field that marks a truncated object. A truncated text ends with an ellipsis.
 	Marker = "truncated"
-	// longest is where cutting texts begins, in bytes, and most where cutting lists
-	// does, in elements. Both are halved until all fits.
+	// longest is the initial limit for texts, in bytes, and most that for lists, in elements. Both
+	// are halved until everything fits.
 	longest = 256 << 10
 	most    = 64 << 10
 )
@@ -43,7 +42,7 @@ func Object(raw []byte, size int) []byte {
 	}
 }
 
-// cutter cuts texts to so many bytes, and lists and objects to so many elements.
+// cutter truncates texts to a number of bytes, and lists and objects to a number of elements.
 type cutter struct{ text, items int }
 
 func (c cutter) cutValue(v any) any {
@@ -83,7 +82,7 @@ func (c cutter) cutObject(v map[string]any) map[string]any {
 }
 
 func (c cutter) cutString(s string) string {
-	if len(s) <= max(c.text, 64) { // ids and the like stay whole
+	if len(s) <= max(c.text, 64) { // ids and such stay whole
 		return s
 	}
 	return clip.At(max(c.text, 64), s)

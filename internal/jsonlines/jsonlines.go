@@ -1,5 +1,4 @@
-// Package jsonlines reads the JSON-RPC messages of a stream of lines, in which programs
-// also write other text.
+// Package jsonlines reads JSON-RPC messages from a stream of lines that may contain other text.
 package jsonlines
 
 import (
@@ -13,7 +12,8 @@ import (
 // ErrTooLong reports a line above the limit.
 var ErrTooLong = errors.New("a line is too long")
 
-// Reader returns the lines of a stream that are JSON-RPC messages. One goroutine uses it.
+// Reader returns the lines of a stream that are JSON-RPC messages. It is not safe for concurrent
+// use.
 type Reader struct {
 	from  *bufio.Reader
 	max   int
@@ -21,8 +21,8 @@ type Reader struct {
 	rest  []byte
 }
 
-// NewReader returns a reader of lines of at most max bytes; a longer one ends it with
-// ErrTooLong. Lines that are not messages are passed to other, without the line break.
+// NewReader returns a reader of lines of at most max bytes; a longer line ends it with ErrTooLong.
+// Lines that are not messages are passed to other, without the line break.
 func NewReader(from io.Reader, max int, other func(line string)) *Reader {
 	return &Reader{from: bufio.NewReader(from), max: max, other: other}
 }

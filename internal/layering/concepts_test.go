@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// concept is what one struct stands for. Others embed it: they neither declare its
-// fields again nor copy them one by one.
+// concept is the subject of one struct. Other structs embed it: they neither redeclare its fields
+// nor copy them one by one.
 type concept struct {
-	// owner is the struct, as package.Name, and fields some that tell it apart.
+	// owner is the struct, as package.Name, and fields some of its distinctive fields.
 	owner  string
 	fields []string
-	// translators are the files that translate it: into another form of JSON.
+	// translators are the files that convert it to another form of JSON.
 	translators []string
 }
 
@@ -67,8 +67,8 @@ func TestAConceptHasOneStruct(t *testing.T) {
 	}
 }
 
-// violations returns what a file does with the fields of a concept that is not
-// its own: with most of them, as some belong to other structs, too.
+// violations returns a file's uses of the fields of a foreign concept. It requires most of the
+// fields, because other structs share some.
 func (c *concept) violations(file *ast.File) []string {
 	var found []string
 	most := len(c.fields) - 1
@@ -109,8 +109,7 @@ func fieldNames(s *ast.StructType) []string {
 	return names
 }
 
-// copied returns the fields that a literal takes over from a field of the same
-// name.
+// copied returns the fields of a literal that are copied from a field of the same name.
 func copied(lit *ast.CompositeLit) []string {
 	var names []string
 	for _, element := range lit.Elts {

@@ -1,4 +1,4 @@
-// Package layering holds no code: its tests keep the order of the packages.
+// Package layering holds no code: its tests enforce the order of the packages.
 package layering
 
 import (
@@ -19,8 +19,8 @@ import (
 
 const module = "github.com/agentruntime/agentruntime/"
 
-// imports are all packages that the module is built from, its own, those of others
-// and those of the standard library, with what each of them imports.
+// imports maps all packages that the module is built from, including third-party packages and the
+// standard library, to their imports.
 type imports map[string][]string
 
 func TestPackagesImportOnlyWhatStandsBelowThem(t *testing.T) {
@@ -66,8 +66,7 @@ func TestTheProgramLinksNoModuleOfTests(t *testing.T) {
 	}
 }
 
-// TestTheListsNameWhatIsThere keeps rules from losing their effect when packages
-// are renamed.
+// TestTheListsNameWhatIsThere ensures that rules stay effective when packages are renamed.
 func TestTheListsNameWhatIsThere(t *testing.T) {
 	t.Parallel()
 	all := listImports(t)
@@ -96,7 +95,7 @@ func TestTheListsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestRulesFindWhatBreaksThem shows each kind of rule a house that breaks it.
+// TestRulesFindWhatBreaksThem applies each kind of rule to imports that violate it.
 func TestRulesFindWhatBreaksThem(t *testing.T) {
 	t.Parallel()
 	all := imports{
@@ -124,8 +123,7 @@ func TestRulesFindWhatBreaksThem(t *testing.T) {
 	}
 }
 
-// TestOnlyAncestorsAndTheirInternalsAreRelated shows what a package may import of
-// its own layer.
+// TestOnlyAncestorsAndTheirInternalsAreRelated checks the allowed imports within a layer.
 func TestOnlyAncestorsAndTheirInternalsAreRelated(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -149,8 +147,8 @@ func TestOnlyAncestorsAndTheirInternalsAreRelated(t *testing.T) {
 	}
 }
 
-// violations returns, for each package that breaks the rule, how it does: itself
-// first, then what it imports, and so on to what it must not.
+// violations returns, for each package that violates the rule, the import chain: the package first,
+// then its import, and so on to the forbidden package.
 func (all imports) violations(r *rule) [][]string {
 	var found [][]string
 	for _, p := range all.own() {
@@ -196,7 +194,7 @@ func (all imports) chain(from string, indirectly bool, forbidden func(string) bo
 	return nil
 }
 
-// own returns the packages of the module, in order and without its path.
+// own returns the packages of the module, in order and without the module path.
 func (all imports) own() []string {
 	var list []string
 	for path := range all {
@@ -220,22 +218,22 @@ func layerOf(p string) (string, bool) {
 	return p, true
 }
 
-// related reports whether a package of the same layer is above another one in the
-// tree, or in an internal directory that belongs to it or to one above it.
+// related reports whether a package of the same layer is an ancestor of another in the tree, or in
+// an internal directory of that package or its ancestors.
 func related(p, imported string) bool {
 	internal := strings.LastIndex(imported, "/internal/")
 	return within(p, imported) || internal >= 0 && within(p, imported[:internal])
 }
 
-// within reports whether a package is another one or below it in the tree.
+// within reports whether a package equals another or is below it in the tree.
 func within(p, tree string) bool { return p == tree || strings.HasPrefix(p, tree+"/") }
 
 func withinAny(p string, trees []string) bool {
 	return slices.ContainsFunc(trees, func(tree string) bool { return within(p, tree) })
 }
 
-// listImports asks the go command, once for all tests. It reads the directories of
-// the packages, so that the result of a test is not cached beyond a change in them.
+// listImports runs the go command, once for all tests. It reads the package directories, so that
+// cached test results are invalidated by changes in them.
 func listImports(t *testing.T) imports {
 	t.Helper()
 	all, err := listed()

@@ -13,12 +13,12 @@ import (
 	"unicode"
 )
 
-// maxOneWordShare is how many of a hundred unexported functions and methods may
-// have a name of one word. In well-read Go projects it is 4 to 10.
+// maxOneWordShare is the maximum percentage of unexported functions and methods with a one-word
+// name. In well-read Go projects it is 4 to 10.
 const maxOneWordShare = 20
 
-// TestFunctionsAreNamedByVerbAndObject holds the share of unexported functions and
-// methods with a one-word name, over all code that is neither a test nor generated.
+// TestFunctionsAreNamedByVerbAndObject limits the share of unexported functions and methods with a
+// one-word name, over all code that is neither a test nor generated.
 func TestFunctionsAreNamedByVerbAndObject(t *testing.T) {
 	t.Parallel()
 	oneWord, total := map[string]int{}, 0
@@ -62,7 +62,7 @@ func TestCountWords(t *testing.T) {
 	}
 }
 
-// countWords returns how many words a name in camel case has; an initialism is one.
+// countWords returns the number of words in a camel case name; an initialism counts as one.
 func countWords(name string) int {
 	n, runes := 1, []rune(name)
 	for i := 1; i < len(runes); i++ {

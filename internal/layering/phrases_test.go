@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// maxPhrases is how many translated phrases 10,000 words of a package or page may have.
-// A single phrase is always allowed.
+// maxPhrases is the maximum number of translated phrases per 10,000 words of a package or page. A
+// single phrase is always allowed.
 const maxPhrases = 20
 
-// translatedPhrases make a sentence read as if it were translated.
+// translatedPhrases matches phrases that make a sentence read like a translation.
 var translatedPhrases = regexp.MustCompile(`(?i)\b(?:(?:that|those) of|is no\b|is none|(?:goes|go|went) on|(?:comes|came|come) to|but for|in place of|of (?:its|their|his) own|is over|stands|stood|asked for|what (?:is|was|it|they|an?|the)|meanwhile|besides|ones? that)\b`)
 
-// TestPhrasesAreRare counts translated phrases in the comments of each package, without
-// tests and generated code, and in each page.
+// TestPhrasesAreRare counts translated phrases in the comments of each package, excluding tests and
+// generated code, and in each page.
 func TestPhrasesAreRare(t *testing.T) {
 	t.Parallel()
 	words, found := map[string]int{}, map[string][]string{}
@@ -52,14 +52,14 @@ func TestPhrasesAreRare(t *testing.T) {
 	}
 }
 
-// translatedErrors are phrases that no text of the program may have. Write "name is required",
+// translatedErrors matches phrases that are forbidden in program texts. Write "name is required",
 // "not a number" and "already expired".
 var translatedErrors = regexp.MustCompile(`\bit is (?:missing|over|no|none)\b|^(?:(?:[a-z_]+|%[sq]) )?is missing\b|\bis missing here\b|\bis none of\b|\bis no [a-z]|\bstands in\b|\bin place of\b|\bgoes on\b|\bmeanwhile\b|\bof its own\b`)
 
 // noneOrEnded are idioms that translatedErrors would match.
 var noneOrEnded = regexp.MustCompile(`(?i)\bthere is no\b|\bis no longer\b`)
 
-// TestTextsOfTheProgramAreIdiomatic checks all strings besides those of tests and testkits.
+// TestTextsOfTheProgramAreIdiomatic checks all strings except in tests and testkits.
 func TestTextsOfTheProgramAreIdiomatic(t *testing.T) {
 	t.Parallel()
 	eachGoFile(t, func(file string, parsed *ast.File) {

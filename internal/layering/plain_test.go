@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// plainTest is a line of .ci/plain-tests: what "make race" leaves out and "make plain" runs.
+// plainTest is a line of .ci/plain-tests: a test that "make race" skips and "make plain" runs.
 type plainTest struct{ dir, test string }
 
 // readPlainTests reads .ci/plain-tests.
@@ -39,9 +39,8 @@ func readPlainTests(t *testing.T) []plainTest {
 	return listed
 }
 
-// TestEachTestThatIsNotWatchedRuns holds the targets "race" and "plain" together. The first
-// skips tests by their names, in whatever package they are, and the second runs them in the
-// packages that are listed with them.
+// TestEachTestThatIsNotWatchedRuns keeps the targets "race" and "plain" consistent. The first skips
+// tests by name in every package, and the second runs them in the packages listed with them.
 func TestEachTestThatIsNotWatchedRuns(t *testing.T) {
 	t.Parallel()
 	listed := readPlainTests(t)
@@ -69,7 +68,7 @@ func TestEachTestThatIsNotWatchedRuns(t *testing.T) {
 
 var declaresTest = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(t `)
 
-// eachTest calls a function with each test of the module, and whether it is built with
+// eachTest calls a function for each test of the module and reports whether the test is built with
 // the race detector.
 func eachTest(t *testing.T, visit func(test plainTest, inRace bool)) {
 	t.Helper()

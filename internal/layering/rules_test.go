@@ -2,13 +2,12 @@ package layering
 
 import "slices"
 
-// This file is the only list of which package may import which. It is about what
-// the program is built from: tests import what they like.
+// This file is the only list of permitted imports between packages. It covers the program's
+// packages: tests may import any package.
 
-// layers is the house from top to bottom: a package imports only what stands
-// below it. A package that is not listed belongs to the nearest listed one above
-// it in the tree, and may import those between itself and that one, and what
-// lies in their internal directories; siblings names all else.
+// layers lists the layers from top to bottom: a package imports only lower layers. An unlisted
+// package belongs to its nearest listed ancestor in the tree and may import the packages between
+// itself and that ancestor and their internal directories; siblings lists all other exceptions.
 var layers = []string{
 	"internal/testkit",
 	"bench",
@@ -46,7 +45,7 @@ var layers = []string{
 	"internal",
 }
 
-// siblings are the imports within a layer that are meant.
+// siblings are the intended imports within a layer.
 var siblings = map[string][]string{
 	"model/azure":                  {"model/openai"},
 	"model/vertex":                 {"model/anthropic", "model/google"},
@@ -92,18 +91,17 @@ var siblings = map[string][]string{
 	"internal/schema":              {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern"},
 }
 
-// rule keeps packages from others. Either stands for the package and for all that
-// lie below it in the tree.
+// rule separates packages from others. Each entry covers the package and all packages below it in
+// the tree.
 type rule struct {
-	// packages are those that the rule is about; empty is all but those in except.
+	// packages are the packages that the rule applies to; empty means all except those in except.
 	packages, except []string
-	// own and foreign are the packages that they do not import: those of this
-	// module, except of a tree that they belong to themselves, and those of others
-	// and the standard library.
+	// own and foreign are the packages that they must not import: packages of this module, except
+	// in their own tree, and third-party or standard library packages.
 	own, foreign []string
-	// indirectly reports that they do not reach them through others either.
+	// indirectly also forbids indirect imports.
 	indirectly bool
-	// why is the reason, for anyone who breaks the rule.
+	// why is the reason, shown to violators of the rule.
 	why string
 }
 
@@ -154,10 +152,9 @@ var rules = []rule{
 	},
 }
 
-// implementations are the components that the binary can be built with or without.
-// Those that belong to every runtime, such as the local backend, are not among
-// them, nor are server/native, server/admin and server/workflows: the command is a client
-// of them, too.
+// implementations are the components that the binary can be built with or without. Components of
+// every runtime, such as the local backend, are excluded, and so are server/native, server/admin
+// and server/workflows: the command is also a client of them.
 var implementations = []string{
 	"model/anthropic", "model/azure", "model/bedrock", "model/google", "model/openai", "model/recorded", "model/scripted", "model/vertex",
 	"tools/ask", "tools/command", "tools/http", "tools/mcp", "tools/workspace",
@@ -168,24 +165,23 @@ var implementations = []string{
 	"server/a2a", "server/agentruns", "server/agents", "server/agui", "server/aisdk", "server/mcp", "server/openai", "server/provider", "server/sessions",
 }
 
-// evaluated are those that package evals is made of. The command contains them.
+// evaluated are the components of package evals. The command contains them.
 var evaluated = []string{"model/recorded", "model/scripted", "plugins/permission"}
 
-// without returns a list without some of its elements.
+// without returns a list minus some elements.
 func without(list, gone []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(gone, s) })
 }
 
-// drivers are modules of others that only implementations import, and postgresDrivers
-// those that reach PostgreSQL.
+// drivers are third-party modules that only implementations import, and postgresDrivers the modules
+// that connect to PostgreSQL.
 var (
 	drivers         = append([]string{"modernc.org/sqlite", "github.com/a2aproject", "github.com/modelcontextprotocol"}, postgresDrivers...)
 	postgresDrivers = []string{"github.com/jackc", "github.com/riverqueue"}
 )
 
-// testModules are modules that only tests import: the SDKs of vendors, which would
-// double the size of the program, and what Google's brings along
-// (docs/adr/0014-own-types-for-vendors.md).
+// testModules are modules that only tests import: the vendors' SDKs, which would double the size of
+// the program, and the dependencies of Google's SDK (docs/adr/0014-own-types-for-vendors.md).
 var testModules = []string{
 	"github.com/openai/openai-go", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai", "cloud.google.com/go",
 	"github.com/aws/aws-sdk-go-v2/service",

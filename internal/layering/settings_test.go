@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestNoTypeEmbedsItsSettings keeps what a type is made of to itself: the fields of
-// embedded settings would be part of its API, and its users would reach through it
-// to what it uses.
+// TestNoTypeEmbedsItsSettings keeps a type's settings private: the fields of embedded settings
+// would be part of its API and give its users access to its dependencies.
 func TestNoTypeEmbedsItsSettings(t *testing.T) {
 	t.Parallel()
 	files := token.NewFileSet()
@@ -42,7 +41,7 @@ func TestNoTypeEmbedsItsSettings(t *testing.T) {
 	}
 }
 
-// embeddedSettings returns where structs of a file embed settings.
+// embeddedSettings returns the positions where structs in a file embed settings.
 func embeddedSettings(file *ast.File) (found []token.Pos) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		s, ok := n.(*ast.StructType)

@@ -12,20 +12,18 @@ import (
 )
 
 const (
-	// maxBools is how many fields of a struct may be bools: more are the states of
-	// a machine that nobody drew.
+	// maxBools is the maximum number of bool fields in a struct: more are the states of an implicit
+	// state machine.
 	maxBools = 3
-	// maxFields is how many fields a struct of an engine may have: more are several
-	// subjects.
+	// maxFields is the maximum number of fields in an engine struct: more are several subjects.
 	maxFields = 15
 )
 
-// engines are the packages, with those below them, whose structs have a limit of
-// fields.
+// engines are the packages, including those below them, whose structs have a field limit.
 var engines = []string{"runtime", "service", "backend", "server", "store/dispatch", "store/memory", "store/sqlite", "store/postgres"}
 
-// largeStructs are the structs that are no records and exceed a limit all the same,
-// with why they may.
+// largeStructs are the structs that are not records and are allowed to exceed a limit, with the
+// reason.
 var largeStructs = map[string]string{
 	"config.field":                "the flags of a field's tags",
 	"model.PoolPolicy":            "the settings of a pool",
@@ -35,7 +33,7 @@ var largeStructs = map[string]string{
 	"server.Route":                "what a surface declares",
 }
 
-// size is how large a struct is.
+// size is the size of a struct.
 type size struct{ fields, bools, tagged int }
 
 // sizeOf counts the fields of a struct.
@@ -64,8 +62,8 @@ func sizeOf(s *ast.StructType) size {
 	return n
 }
 
-// tooLarge returns which limit a struct exceeds, or "". Records do not have limits:
-// what is decoded or encoded field by field, and settings.
+// tooLarge returns the limit that a struct exceeds, or "". Records have no limits: structs decoded
+// or encoded field by field, and settings.
 func tooLarge(pkg, name string, n size) string {
 	record := 2*n.tagged > n.fields || strings.HasSuffix(name, "Settings") || pkg == "spec" || pkg == "settings"
 	engine := slices.ContainsFunc(engines, func(e string) bool { return pkg == e || strings.HasPrefix(pkg, e+"/") })

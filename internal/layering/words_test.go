@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// maxTellTales is how many tell-tale words all comments and documents may have.
+// maxTellTales is the maximum number of tell-tale words in all comments and documents.
 const maxTellTales = 38
 
-// tellTales are the words by which prose reads as if it were translated, such as a
-// verb of speech for a function that reports or returns something.
+// tellTales matches words that make prose read like a translation, such as a verb of speech for a
+// function that reports or returns something.
 var tellTales = regexp.MustCompile(`(?i)\b(?:(?:tells?|says?) (?:that|whether|what|which|who|how|where)|behind|ahead|takes in|whoever|(?:is|are) none)\b`)
 
-// literalUses are those of them that mean what they say.
+// literalUses matches tell-tale words used in their literal sense.
 var literalUses = regexp.MustCompile(`(?i)\bbehind (?:an?|the|your|its|that|one|such an?)? ?(?:reverse |TLS-terminating |company |corporate )*(?:prox(?:y|ies)|load balancers?|gateways?|firewalls?|ingress)\b|\bahead of time\b|\b(?:look|read|write)[- ]ahead\b`)
 
 // TestProseIsPlain counts the tell-tale words in the comments of all Go files and

@@ -1,15 +1,14 @@
 package nearest
 
-// table computes distances, reusing its rows from one to the next.
+// table computes distances and reuses its rows.
 type table struct {
 	rows [3][]int
 }
 
-// distance returns the optimal string alignment distance of a and b: the least
-// number of insertions, deletions, replacements and swaps of neighbours that
-// make b of a, no character being edited twice. ok is false when it is more
-// than limit. Only the cells within limit of the diagonal are computed, because
-// every other one is more than limit.
+// distance returns the optimal string alignment distance of a and b: the minimum number of
+// insertions, deletions, replacements and swaps of neighbours that turn a into b, with no character
+// edited twice. ok is false if it exceeds limit. Only cells within limit of the diagonal are
+// computed, because all others exceed limit.
 func (t *table) distance(a, b []rune, limit int) (d int, ok bool) {
 	a, b = trimCommon(a, b)
 	if len(a) > len(b) {
@@ -49,8 +48,8 @@ func (t *table) distance(a, b []rune, limit int) (d int, ok bool) {
 	return d, d <= limit
 }
 
-// startRows returns three rows of n cells, the second filled with the distances
-// from nothing.
+// startRows returns three rows of n cells, the second filled with the distances from the empty
+// text.
 func (t *table) startRows(n int) (older, old, row []int) {
 	if cap(t.rows[0]) < n {
 		for i := range t.rows {

@@ -1,4 +1,4 @@
-// Package nearest finds the name that a mistyped one was probably meant to be.
+// Package nearest finds the name that was probably meant by a mistyped one.
 package nearest
 
 import (
@@ -8,23 +8,21 @@ import (
 )
 
 const (
-	// maxEdits is the number of edits beyond which even two long names are
-	// not taken for spellings of one another.
+	// maxEdits is the maximum number of edits between two names, however long.
 	maxEdits = 3
-	// maxExact bounds the work on differences of case: candidates that differ
-	// more are not told apart by it.
+	// maxExact limits the work on case differences: candidates with more of them are not ranked by
+	// it.
 	maxExact = 16
 )
 
-// Of returns the candidate nearest to name; ok is false when none is near enough to be a likely
+// Of returns the candidate nearest to name; ok is false if none is near enough to be a likely
 // match.
 //
-// Nearness is the number of edits (a character inserted, deleted or replaced,
-// or two neighbours swapped) between the two names without regard to case, so
-// that a pure difference of case always counts as near. Up to a third of the
-// characters of name may be edited, at least one and at most three, and two
-// names must share at least one character. Of equally near candidates the one
-// with fewer differences of case wins, then the first.
+// Nearness is the number of edits (a character inserted, deleted or replaced, or two neighbours
+// swapped) between the two names ignoring case, so that a pure case difference always counts as
+// near. Up to a third of the characters of name may be edited, at least one and at most three, and
+// two names must share at least one character. Among equally near candidates, the one with fewer
+// case differences wins, then the first.
 func Of(name string, candidates []string) (nearest string, ok bool) {
 	if name == "" {
 		return "", false
@@ -39,8 +37,7 @@ func Of(name string, candidates []string) (nearest string, ok bool) {
 	return s.best, s.found
 }
 
-// search is the state of one call of Of. Its slices are reused from candidate
-// to candidate.
+// search is the state of one call of Of. Its slices are reused for each candidate.
 type search struct {
 	name   []rune // as written
 	folded []rune // without case
@@ -51,9 +48,9 @@ type search struct {
 
 	found bool
 	best  string
-	edits int // between name and best, without regard to case
+	edits int // between name and best, ignoring case
 	exact int // between name and best as written, at most maxExact+1
-	limit int // what a candidate may need to be better than best
+	limit int // maximum edits for a candidate to beat best
 }
 
 func newSearch(name string) *search {
@@ -62,14 +59,14 @@ func newSearch(name string) *search {
 	return s
 }
 
-// considerCandidate makes candidate the best one if it is nearer than the best so far.
+// considerCandidate makes candidate the best one if it is nearer than the current best.
 func (s *search) considerCandidate(candidate string) {
 	if n := utf8.RuneCountInString(candidate); abs(n-len(s.name)) > s.limit {
 		return
 	}
 	var mask uint64
 	s.other, s.otherFolded, mask = decodeName(candidate, s.other[:0], s.otherFolded[:0])
-	// Each letter that only one of the names has costs an edit.
+	// Each letter that only one name has costs an edit.
 	if max(bits.OnesCount64(s.mask&^mask), bits.OnesCount64(mask&^s.mask)) > s.limit {
 		return
 	}
@@ -91,8 +88,8 @@ func (s *search) considerCandidate(candidate string) {
 	}
 }
 
-// acceptCandidate records the best candidate so far and narrows the limit to what could
-// still beat it: fewer edits or, if it differs in case, as many.
+// acceptCandidate records a new best candidate and lowers the limit to what can still beat it:
+// fewer edits or, if it differs in case, as many.
 func (s *search) acceptCandidate(candidate string, edits, exact int) {
 	s.found, s.best, s.edits, s.exact = true, candidate, edits, exact
 	s.limit = edits
@@ -101,9 +98,8 @@ func (s *search) acceptCandidate(candidate string, edits, exact int) {
 	}
 }
 
-// decodeName appends the characters of name to written, their caseless forms to
-// folded, and returns both with the set of the latter. The set has 64 places,
-// so that different letters may share one.
+// decodeName appends the characters of name to written and their caseless forms to folded, and
+// returns both with the set of the latter. The set has 64 bits, so different letters may share one.
 func decodeName(name string, written, folded []rune) (w, f []rune, mask uint64) {
 	for _, r := range name {
 		written = append(written, r)
@@ -121,7 +117,7 @@ func foldRune(r rune) rune {
 	case r < utf8.RuneSelf:
 		return r
 	default:
-		// Upper case first: it joins letters that have two lower-case forms.
+		// Upper case first: it unifies letters that have two lower-case forms.
 		return unicode.ToLower(unicode.ToUpper(r))
 	}
 }

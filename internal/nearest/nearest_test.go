@@ -53,8 +53,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// The search with its filters, bands and narrowing limit finds what plain
-// computation finds.
+// The search with its filters, bands and narrowing limit finds the same as plain computation.
 func TestOfFindsWhatAFullComparisonFinds(t *testing.T) {
 	word := rapid.StringOfN(rapid.RuneFrom([]rune("abcABé_")), 0, 14, -1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -68,7 +67,7 @@ func TestOfFindsWhatAFullComparisonFinds(t *testing.T) {
 	})
 }
 
-// A single slip of the finger in a name of some length is always recognised.
+// A single typo in a name of sufficient length is always recognised.
 func TestOfRecognisesOneEdit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := []rune(rapid.StringMatching(`[a-z][a-z0-9_]{3,20}`).Draw(t, "id"))
@@ -100,7 +99,7 @@ func TestOfIsBoundedForHugeNames(t *testing.T) {
 	}
 }
 
-// reference is Of written without any thought of speed.
+// reference is Of without optimization.
 func reference(name string, candidates []string) (best string, ok bool) {
 	limit := min(max(utf8.RuneCountInString(name)/3, 1), 3)
 	bestEdits, bestExact := 0, 0

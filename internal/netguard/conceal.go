@@ -39,7 +39,7 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 }
 
 // concealAddress removes from a network error the addresses of this machine and its name server,
-// and the address a name resolved to, because errors are shown to models and to the users who
+// and the address to which a name resolved, because errors are shown to models and to the users who
 // named the host.
 func concealAddress(err error, to destination) error {
 	op, ok := errors.AsType[*net.OpError](err)

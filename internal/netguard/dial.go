@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// The limits of connections. How long a whole request may take is its
-// context's business.
+// The limits of connections. A request's context limits its total time.
 const (
 	dialTimeout       = 10 * time.Second
 	handshakeTimeout  = 10 * time.Second
@@ -22,10 +21,9 @@ const (
 	maxResponseHeader = 256 << 10
 )
 
-// DialContext connects to a TCP address if the guard allows one of the addresses its host
-// resolves to. The error of a rejection is a *BlockedError. Errors of dialling and of the
-// connection contain no addresses unknown to the client. It can be used as http.Transport's
-// DialContext.
+// DialContext connects to a TCP address if the guard allows one of the addresses to which its host
+// resolves. It returns a *BlockedError on rejection. Errors of dialling and of the connection
+// contain no addresses unknown to the client. It can be used as http.Transport's DialContext.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -34,14 +32,14 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	dialer := net.Dialer{
 		Timeout: dialTimeout,
 		// This is the last step before connecting: address is the actual address, whatever name
-		// it was found under.
+		// resolved to it.
 		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
 			return g.checkDial(host, network, address)
 		},
 	}
 	conn, err := dialer.DialContext(ctx, network, address)
 	if blocked, ok := errors.AsType[*BlockedError](err); ok {
-		return nil, blocked // it says more than the error around it
+		return nil, blocked // more specific than the wrapping error
 	}
 	if err != nil {
 		return nil, concealAddress(err, destination(address))
@@ -60,9 +58,8 @@ func (g *Guard) checkDial(host, network, address string) error {
 	return g.Check(host, to)
 }
 
-// Transport returns a new HTTP transport whose connections all pass the guard.
-// It takes no proxy from the environment: a proxy would look up hosts itself,
-// out of the guard's sight.
+// Transport returns a new HTTP transport whose connections all pass the guard. It ignores proxies
+// from the environment, because a proxy would resolve hosts itself, bypassing the guard.
 func Transport(g *Guard) *http.Transport {
 	return &http.Transport{
 		DialContext:            g.DialContext,

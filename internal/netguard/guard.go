@@ -1,10 +1,8 @@
-// Package netguard keeps requests away from addresses that only the machine
-// itself or its own network can reach: what looks like a public host may
-// resolve to a metadata service, a database or a router.
+// Package netguard blocks requests to addresses that only the machine itself or its own network can
+// reach: an apparently public host may resolve to a metadata service, a database or a router.
 //
-// The decision falls when a connection is made, on the address that is really
-// dialled. A check of the name or of an earlier lookup could be undone by a
-// name server that answers differently the second time.
+// It decides when a connection is made, on the address actually dialled. A name server that answers
+// differently the second time could defeat a check of the name or of an earlier lookup.
 package netguard
 
 import (
@@ -14,9 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/hostlist"
 )
 
-// Guard decides which addresses may be dialled: public ones, and those that
-// its allow list names. The zero Guard allows public addresses only. A Guard is
-// immutable and safe from many goroutines.
+// Guard decides which addresses may be dialled: public ones, and those in its allow list. The zero
+// Guard allows public addresses only. A Guard is immutable and safe for concurrent use.
 type Guard struct{ allowed hostlist.List }
 
 // New returns a guard that allows public addresses and the given entries; see hostlist.Parse.
@@ -28,9 +25,8 @@ func New(allow ...string) (*Guard, error) {
 	return &Guard{*list}, nil
 }
 
-// Check returns a *BlockedError when the guard refuses connections to an
-// address that was found under the name host. The host may be the address
-// itself.
+// Check returns a *BlockedError if the guard rejects connections to an address to which host
+// resolved. The host may be the address itself.
 func (g *Guard) Check(host string, to netip.AddrPort) error {
 	if hostlist.Classify(to.Addr()) == "" || g.allowed.Contains(host, to) {
 		return nil
@@ -38,12 +34,12 @@ func (g *Guard) Check(host string, to netip.AddrPort) error {
 	return &BlockedError{Host: host, Addr: to.Addr()}
 }
 
-// BlockedError reports that a guard refused an address.
+// BlockedError reports an address rejected by a guard.
 type BlockedError struct {
-	// Host is the name that was dialled; it may be the address itself.
+	// Host is the dialled name; it may be the address itself.
 	Host string
-	// Addr is the address it resolved to. It is for logs: the client that named the
-	// host must not learn how the network inside is numbered.
+	// Addr is the address to which it resolved. It is for logs: the client that named the host must
+	// not learn the addresses of the internal network.
 	Addr netip.Addr
 }
 
@@ -53,7 +49,7 @@ func (e *BlockedError) Error() string {
 	const fix = "add the host to allow_private to permit it"
 	what := hostlist.Classify(e.Addr)
 	if what == "" {
-		what = "an address outside of what is allowed" // an error made by hand
+		what = "an address outside of what is allowed" // a hand-built error
 	}
 	if e.Host == "" || e.Host == e.Addr.String() {
 		return fmt.Sprintf("connecting to %s is refused: %s; %s", e.Addr, what, fix)

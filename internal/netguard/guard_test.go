@@ -11,7 +11,7 @@ func TestOnlyPublicAddressesPass(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		addr string
-		want string // of the refusal; empty when the address passes
+		want string // the error's text; empty if the address passes
 	}{
 		{"1.1.1.1", ""},
 		{"8.8.8.8", ""},
@@ -196,8 +196,7 @@ func TestBlockedErrorNamesTheFix(t *testing.T) {
 	}
 }
 
-// FuzzCheck holds the guard against the standard library's own notion of
-// addresses that are not public.
+// FuzzCheck compares the guard with the standard library's notion of non-public addresses.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "fe80::1", "::ffff:127.0.0.1", "2606:4700::1", "64:ff9b::1"} {
 		f.Add(netip.MustParseAddr(seed).AsSlice())

@@ -1,5 +1,5 @@
-// Package panics recovers from the panics of components: plugins, tools, providers
-// and what else others write. The panics of one must not end the process.
+// Package panics recovers from panics in components: plugins, tools, providers and other foreign
+// code. A panic in one must not end the process.
 package panics
 
 import (
@@ -9,34 +9,33 @@ import (
 
 // Error reports that code panicked.
 type Error struct {
-	// Value is what panic was called with.
+	// Value is the argument of panic.
 	Value any
-	// Stack is the goroutine's stack, from where the panic began.
+	// Stack is the goroutine's stack at the panic.
 	Stack []byte
 }
 
-// Error gives the value of the panic.
+// Error formats the value of the panic.
 func (e *Error) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Recover turns a panic into an *Error at err. It is deferred, and without a panic changes
-// nothing.
+// Recover converts a panic to an *Error in err. It must be deferred, and does nothing without a
+// panic.
 func Recover(err *error) {
 	if p := Caught(recover()); p != nil {
 		*err = p
 	}
 }
 
-// Handle calls a function with what panicked. It is deferred, and without a panic does
-// not.
+// Handle calls a function with a recovered panic. It must be deferred, and does nothing without a
+// panic.
 func Handle(handle func(*Error)) {
 	if p := Caught(recover()); p != nil {
 		handle(p)
 	}
 }
 
-// Caught returns the error of what recover returned, and nil when that is nil. It is
-// called by the function that recovers, while the stack still shows where the panic
-// began.
+// Caught converts the result of recover to an error; nil if it is nil. The recovering function
+// calls it while the stack still shows where the panic began.
 func Caught(value any) *Error {
 	if value == nil {
 		return nil

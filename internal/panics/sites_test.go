@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// bare are the files that call recover without handing its value to Caught: what
-// they do must be done whether something panicked or not.
+// bare are the files that call recover without passing its value to Caught: their cleanup must run
+// whether or not something panicked.
 var bare = map[string]bool{"server/router.go": true}
 
 func TestWhatPanicsIsRecoveredInOnePlace(t *testing.T) {

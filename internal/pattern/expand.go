@@ -11,7 +11,7 @@ const (
 	maxAlternatives = 64
 	// maxExpanded bounds their bytes.
 	maxExpanded = 4 * maxLength
-	// maxSingle bounds their '?' and '[…]', which are slow after a '*'.
+	// maxSingle limits their '?' and '[…]', which are slow after a '*'.
 	maxSingle = 64
 )
 
@@ -32,15 +32,14 @@ func expandPattern(source string) ([]string, error) {
 	return out, nil
 }
 
-// expander writes out the alternatives of one pattern, which is known to
-// compile.
+// expander expands the alternatives of one pattern that is known to compile.
 type expander struct {
 	source string
 	lexer  *syntax.Lexer
 	groups bool
 }
 
-// expansion is a pattern without alternatives, or the beginning of one.
+// expansion is a pattern without alternatives, or the start of one.
 type expansion struct {
 	text string
 	// single counts its '?' and '[…]'.
@@ -77,7 +76,7 @@ func (e *expander) readSequence() ([]expansion, syntax.TokenType, error) {
 	}
 }
 
-// readGroup reads the alternatives of a group that was opened.
+// readGroup reads the alternatives of an opened group.
 func (e *expander) readGroup() ([]expansion, error) {
 	e.groups = true
 	var all []expansion
@@ -95,7 +94,7 @@ func (e *expander) readGroup() ([]expansion, error) {
 	}
 }
 
-// combine appends each of some endings to each of some beginnings.
+// combine appends each of the endings to each of the beginnings.
 func (e *expander) combine(beginnings, endings []expansion) ([]expansion, error) {
 	if len(beginnings)*len(endings) > maxAlternatives {
 		return nil, tooMany()
@@ -109,7 +108,7 @@ func (e *expander) combine(beginnings, endings []expansion) ([]expansion, error)
 	return all, e.checkCost(all)
 }
 
-// checkCost refuses patterns that would take long to match.
+// checkCost rejects patterns that would be slow to match.
 func (e *expander) checkCost(all []expansion) error {
 	bytes, single, where := 0, 0, ""
 	for _, p := range all {

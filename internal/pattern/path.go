@@ -9,9 +9,8 @@ import (
 	"github.com/gobwas/glob/syntax"
 )
 
-// CompilePath compiles a glob over the paths of files: '*' and '?' stop at '/', and '**'
-// does not. It becomes a regular expression, whose matching time grows with the length
-// of the path and no faster.
+// CompilePath compiles a glob for file paths: '*' and '?' do not match '/', and '**' does. It
+// becomes a regular expression whose matching time is linear in the length of the path.
 func CompilePath(source string) (*Regexp, error) {
 	if len(source) > maxLength {
 		return nil, fmt.Errorf("the pattern has %d bytes; at most %d are allowed", len(source), maxLength)
@@ -47,8 +46,7 @@ func CompilePath(source string) (*Regexp, error) {
 	}
 }
 
-// classOf reads the rest of a character class, and returns it as a regular expression
-// has it.
+// classOf reads the rest of a character class and returns it in regular expression syntax.
 func classOf(lexer *syntax.Lexer) string {
 	var out strings.Builder
 	out.WriteByte('[')

@@ -1,11 +1,10 @@
-// Package pattern compiles the globs of the product. There is one dialect
-// everywhere: no character is a separator, so '*' matches any sequence and '?'
-// any one character, '/', ':' and '_' included; '[…]' and '{a,b}' work, and
-// '\' makes the next character literal. A pattern matches a whole text.
+// Package pattern compiles the product's globs. There is one dialect everywhere: no character is a
+// separator, so '*' matches any sequence and '?' any one character, including '/', ':' and '_';
+// '[…]' and '{a,b}' work, and '\' makes the next character literal. A pattern matches a whole text.
 //
-// Patterns guard tools, and the texts come from models, so no pattern may take
-// long: the time of a match grows with the length of the text and no faster,
-// and is below 10 ms for 4 KiB. Patterns that would take more are rejected.
+// Patterns guard tools, and the texts come from models, so no pattern may be slow: the time of a
+// match is linear in the length of the text, and below 10 ms for 4 KiB. Slower patterns are
+// rejected.
 package pattern
 
 import (
@@ -18,17 +17,15 @@ import (
 	"github.com/gobwas/glob"
 )
 
-// maxLength bounds a pattern, in bytes, so that compiling one stays cheap.
+// maxLength limits a pattern, in bytes, so that compiling it stays cheap.
 const maxLength = 1024
 
 // Pattern is a compiled glob. It is safe for concurrent use.
 type Pattern struct {
 	source string
-	// literal is set when the pattern has no special character: then it is
-	// compared, not matched.
+	// literal is set if the pattern has no special character; it is then compared, not matched.
 	literal bool
-	// sequences are the pattern with its alternatives written out; one of them
-	// must match.
+	// sequences are the pattern with its alternatives expanded; one of them must match.
 	sequences []sequence
 }
 
@@ -50,7 +47,7 @@ func Compile(source string) (p Pattern, err error) {
 		p, err = Pattern{}, fmt.Errorf("the pattern cannot be compiled: %v", panicked.Value)
 	})
 	p = Pattern{source: source}
-	// Errors must refer to the pattern as it was written.
+	// Errors must refer to the pattern as written.
 	if _, err := glob.Compile(source); err != nil {
 		return Pattern{}, syntaxError(err)
 	}
@@ -85,7 +82,7 @@ func (p Pattern) Match(text string) bool {
 	return false
 }
 
-// Cost returns what matching takes for each byte of a text, in the unit of Regexp.Size.
+// Cost returns the cost of matching each byte of a text, in the unit of Regexp.Size.
 func (p Pattern) Cost() int {
 	n := 1
 	for _, s := range p.sequences {
@@ -96,7 +93,7 @@ func (p Pattern) Cost() int {
 	return n
 }
 
-// String returns the pattern as it was written.
+// String returns the pattern as written.
 func (p Pattern) String() string { return p.source }
 
 func danglingEscape(source string) bool {

@@ -124,7 +124,7 @@ func TestCompileRefuses(t *testing.T) {
 
 func long(s string, n int) string { return strings.Repeat(s, n) }
 
-// TestBracketsThatCloseNothing pins that a '}' or ']' by itself is a letter.
+// TestBracketsThatCloseNothing verifies that an unmatched '}' or ']' is a literal.
 func TestBracketsThatCloseNothing(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"}", "a]", "a}*"} {
@@ -135,8 +135,8 @@ func TestBracketsThatCloseNothing(t *testing.T) {
 	}
 }
 
-// TestMatchTakesNoTime proves that the worst patterns that are allowed match
-// the worst texts in a time that nobody notices.
+// TestMatchTakesNoTime verifies that the worst permitted patterns match the worst texts in
+// negligible time.
 func TestMatchTakesNoTime(t *testing.T) {
 	t.Parallel()
 	// The promise is 160 ms; the rest is for busy machines and the race detector.
@@ -187,9 +187,8 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// FuzzCompile proves that no pattern panics, neither when it is compiled nor
-// when it is matched, that a pattern free of special characters matches exactly
-// itself, and that writing out alternatives changes nothing.
+// FuzzCompile verifies that no pattern panics when compiled or matched, that a pattern without
+// special characters matches exactly itself, and that expanding alternatives changes nothing.
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
 		"*", "a*b", "[a-z]", "{a,b*}", `\*`, "[!x]?", "{,}", "***", "[^-]", "{a,{b,c}*}d", `{[,}],\,}`, "*{*a*,*b*}{*a*,*b*}c*",
@@ -205,7 +204,7 @@ func FuzzCompile(f *testing.F) {
 		if !strings.ContainsAny(source, `*?[]{}\,!`) && (!p.Match(source) || got != (source == text)) {
 			t.Errorf("%q has no special character and matches %q: %v", source, text, got)
 		}
-		// The library takes too long for long texts.
+		// The library is too slow for long texts.
 		if len(source) > 20 || len(text) > 12 {
 			return
 		}
@@ -215,7 +214,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// A glob over paths matches what the library would match, in bounded time.
+// A path glob matches the same as the library, in bounded time.
 func FuzzCompilePath(f *testing.F) {
 	for _, seed := range []string{"*", "**", "a*/b", "[a-z]/**", "{a,b*}/?", `\*[\]x]`, "[!/x]?", "{,}", "**/{a,{b,c}*}.go", "[^-]", "!x,y", `[\-a]`} {
 		f.Add(seed, "a/b.go")

@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// maxRegexp bounds a regular expression, in bytes, and maxInstructions the program
-	// that it compiles to: x{1000} has a thousand.
+	// maxRegexp limits a regular expression, in bytes, and maxInstructions its compiled program:
+	// x{1000} has a thousand instructions.
 	maxRegexp       = 4096
 	maxInstructions = 10_000
-	// maxWork bounds a match: the instructions of the program times the bytes of the text.
+	// maxWork limits a match: the program's instructions times the bytes of the text.
 	maxWork = 1 << 25
 )
 
-// Regexp is a regular expression in the syntax of RE2. Compiling and matching it are
-// bounded. It is safe for concurrent use.
+// Regexp is a regular expression in RE2 syntax. Compiling and matching it are bounded. It is safe
+// for concurrent use.
 type Regexp struct {
 	*regexp.Regexp
-	// Size is the number of instructions of its program, at most.
+	// Size is the maximum number of instructions of its program.
 	Size int
 }
 
@@ -44,11 +44,11 @@ func CompileRegexp(source string) (*Regexp, error) {
 	return &Regexp{compiled, size}, nil
 }
 
-// Longest returns how many bytes of a text can be matched within the bound.
+// Longest returns the maximum number of bytes of a text that can be matched.
 func (r *Regexp) Longest() int { return maxWork / max(r.Size, 1) }
 
-// countInstructions returns the number of instructions that an expression compiles to, at
-// most. Repetitions are written out.
+// countInstructions returns the maximum number of instructions in an expression's program.
+// Repetitions are expanded.
 func countInstructions(re *syntax.Regexp) int {
 	n := 2
 	if re.Op == syntax.OpLiteral {

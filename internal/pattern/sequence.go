@@ -7,9 +7,9 @@ import (
 	"github.com/gobwas/glob/syntax"
 )
 
-// sequence is a glob without alternatives: pieces, and a '*' between each two of them.
-// Each piece but the last matches where it can first, which leaves the others the most
-// to match. So the time of a match grows with the length of the text.
+// sequence is a glob without alternatives: pieces with a '*' between each two. Each piece but the
+// last matches at the first possible position, which leaves the most text for the others. The time
+// of a match is therefore linear in the length of the text.
 type sequence []piece
 
 // piece is the part of a glob between two '*'.
@@ -22,7 +22,7 @@ type unit struct {
 	class *class
 }
 
-// class is a set or a range of characters, or all others.
+// class is a set or range of characters, or its complement.
 type class struct {
 	set     string
 	low     rune
@@ -58,7 +58,7 @@ func parseSequence(source string) sequence {
 	}
 }
 
-// readClass reads the rest of a class of characters.
+// readClass reads the rest of a character class.
 func readClass(lexer *syntax.Lexer) *class {
 	c := new(class)
 	for {
@@ -101,7 +101,7 @@ func (s sequence) match(text string) bool {
 	return true
 }
 
-// matchStart returns how many bytes at the beginning of a text the piece matches.
+// matchStart returns the number of bytes that the piece matches at the start of a text.
 func (p piece) matchStart(text string) (n int, ok bool) {
 	for i := range p {
 		u := &p[i]
@@ -121,7 +121,7 @@ func (p piece) matchStart(text string) (n int, ok bool) {
 	return n, true
 }
 
-// matchEnd returns where the piece begins to match up to the end of a text.
+// matchEnd returns the start of the piece's match at the end of a text.
 func (p piece) matchEnd(text string) (start int, ok bool) {
 	for i := len(p) - 1; i >= 0; i-- {
 		u := &p[i]
@@ -141,7 +141,7 @@ func (p piece) matchEnd(text string) (start int, ok bool) {
 	return len(text), true
 }
 
-// find returns where the first match of the piece ends in a text.
+// find returns the end of the piece's first match in a text.
 func (p piece) find(text string) (end int, ok bool) {
 	if len(p) == 0 {
 		return 0, true

@@ -10,25 +10,25 @@ import (
 	"sync/atomic"
 )
 
-// Map is a hash trie. Copying it takes no time; a change to one of the copies
-// replaces the few nodes on the way to the entry. The zero value is empty. A map
-// that nobody changes may be read, compared and copied by many goroutines.
+// Map is a hash trie. Copying takes constant time; changing a copy replaces the few nodes on the
+// path to the entry. The zero value is empty. An unchanging map may be read, compared and copied
+// concurrently.
 type Map[K comparable, V any] struct {
 	root *node[K, V]
 	n    int
-	// own is carried by the nodes that only this map has, which it may change in
-	// place. It is dropped when the map is copied.
+	// own marks the nodes that only this map has, which it may change in place. It is cleared when
+	// the map is copied.
 	own atomic.Pointer[owner]
 }
 
-// owner is compared by its address alone, so it must have a size.
+// owner is compared by address, so it must have a size.
 type owner struct{ _ byte }
 
-// node has up to 32 places, each with an entry or with a node below it. At the
-// end of the hash it is a list of entries.
+// node has up to 32 places, each with an entry or a child node. When the hash is used up, it is a
+// list of entries.
 type node[K comparable, V any] struct {
 	own *owner
-	// filled are the places with an entry, nested those with a node.
+	// filled marks the places with an entry, nested those with a node.
 	filled, nested uint32
 	entries        []entry[K, V]
 	nodes          []*node[K, V]
@@ -40,8 +40,8 @@ type entry[K comparable, V any] struct {
 }
 
 const (
-	// width is how many bits of the hash a node uses, and depth how many it does
-	// not exceed: below, entries whose hashes are equal are in a list.
+	// width is the number of hash bits that a node uses, and depth the maximum number in total:
+	// beyond it, entries with equal hashes are in a list.
 	width = 5
 	depth = 60
 )
@@ -53,10 +53,10 @@ func hashOf[K comparable](key K) uint64 { return maphash.Comparable(seed, key) }
 // placeOf returns the place of a hash in a node, as a bit.
 func placeOf(hash uint64, shift uint) uint32 { return 1 << (hash >> shift & (1<<width - 1)) }
 
-// rank returns how many places of a set come before one.
+// rank returns the number of places in a set before one.
 func rank(set, place uint32) int { return bits.OnesCount32(set & (place - 1)) }
 
-// Len returns how many entries there are.
+// Len returns the number of entries.
 func (m *Map[K, V]) Len() int { return m.n }
 
 // Get returns the value of a key.
@@ -98,7 +98,7 @@ func (n *node[K, V]) findInList(key K) *entry[K, V] {
 	return nil
 }
 
-// Clone returns a copy. Changes to one of the two leave the other as it is.
+// Clone returns a copy. Changes to either map do not affect the other.
 func (m *Map[K, V]) Clone() *Map[K, V] {
 	if m.own.Load() != nil { // else others may be reading it
 		m.own.Store(nil)
@@ -106,7 +106,7 @@ func (m *Map[K, V]) Clone() *Map[K, V] {
 	return &Map[K, V]{root: m.root, n: m.n}
 }
 
-// owner returns the mark of the nodes that the map may change in place.
+// owner returns the mark of nodes that the map may change in place.
 func (m *Map[K, V]) owner() *owner {
 	own := m.own.Load()
 	if own == nil {
@@ -116,7 +116,7 @@ func (m *Map[K, V]) owner() *owner {
 	return own
 }
 
-// Set puts a value under a key.
+// Set sets the value of a key.
 func (m *Map[K, V]) Set(key K, value V) {
 	own := m.owner()
 	if m.root == nil {
@@ -129,7 +129,7 @@ func (m *Map[K, V]) Set(key K, value V) {
 	}
 }
 
-// Delete removes a key, and reports whether it was there.
+// Delete removes a key and reports whether it was present.
 func (m *Map[K, V]) Delete(key K) bool {
 	hash := hashOf(key)
 	if m.root.find(hash, 0, key) == nil {
@@ -184,8 +184,7 @@ func (n *node[K, V]) set(own *owner, hash uint64, shift uint, e entry[K, V]) (_ 
 	return n, true
 }
 
-// without removes a key that is there. A node that is left with one entry is
-// replaced by the entry.
+// without removes an existing key. A node with one remaining entry is replaced by the entry.
 func (n *node[K, V]) without(own *owner, hash uint64, shift uint, key K) *node[K, V] {
 	n = n.editable(own)
 	place := placeOf(hash, shift)
@@ -232,8 +231,8 @@ func (n *node[K, V]) all(yield func(K, V) bool) bool {
 	return true
 }
 
-// Diff calls differs for each key whose values differ, or which only one of two maps has. It
-// skips structure that the maps share.
+// Diff calls differs for each key whose values differ, or that only one map has. It skips structure
+// that the maps share.
 func Diff[K comparable, V any](a, b *Map[K, V], same func(V, V) bool, differs func(K)) {
 	d := differ[K, V]{same, differs}
 	d.compare(a.root, b.root, 0)
@@ -263,7 +262,7 @@ func (d *differ[K, V]) compare(a, b *node[K, V], shift uint) {
 	}
 }
 
-// compareEach looks for each entry of one branch in the other.
+// compareEach looks up each entry of one branch in the other.
 func (d *differ[K, V]) compareEach(a, b branch[K, V], shift uint) {
 	a.all(func(key K, value V) bool {
 		if other := b.find(key, shift); other == nil || !d.same(value, other.value) {

@@ -51,7 +51,7 @@ func TestAMapIsLikeAGoMap(t *testing.T) {
 	})
 }
 
-// checkDiff compares what Diff finds with what a comparison of all entries does.
+// checkDiff compares Diff with a comparison of all entries.
 func checkDiff(t *rapid.T, a, b *Map[int, int], inA, inB map[int]int) {
 	var got, want []int
 	Diff(a, b, func(x, y int) bool { return x == y }, func(k int) { got = append(got, k) })
@@ -67,7 +67,7 @@ func checkDiff(t *rapid.T, a, b *Map[int, int], inA, inB map[int]int) {
 	}
 }
 
-// TestEqualHashesShareAList puts entries where the hash has ended.
+// TestEqualHashesShareAList inserts entries below the end of the hash.
 func TestEqualHashesShareAList(t *testing.T) {
 	own := new(owner)
 	root := &node[string, int]{own: own}
@@ -91,9 +91,8 @@ func TestEqualHashesShareAList(t *testing.T) {
 	}
 }
 
-// TestACopyCostsNothing keeps copying, and one change of a copy, within what they
-// may allocate. How deep an entry lies depends on the seed of the hash, so the
-// changes go through all entries and the average counts.
+// TestACopyCostsNothing limits the allocations of a copy and of one change to a copy. An entry's
+// depth depends on the hash seed, so the changes go through all entries and the average counts.
 func TestACopyCostsNothing(t *testing.T) {
 	var m Map[int, int]
 	const entries = 10_000

@@ -1,6 +1,5 @@
-// Package process is what starting a configured program takes: the environment
-// that it may see, the place where it is found, and the way to end it together
-// with all that it started.
+// Package process starts configured programs: it determines their environment, finds their
+// executable, and ends them together with everything they started.
 package process
 
 import (
@@ -14,17 +13,17 @@ import (
 	"strings"
 )
 
-// inherited are the variables that a program gets of the runtime's own. All
-// others stay here: among them are the keys of model providers.
+// inherited are the runtime's own variables that a program gets. All others, such as the keys of
+// model providers, are withheld.
 var inherited = []string{"PATH", "HOME", "TMPDIR", "LANG"}
 
-// Environment returns the variables of a program, sorted by name: PATH, HOME,
-// TMPDIR and LANG of the runtime's own, and those that are configured.
+// Environment returns the variables of a program, sorted by name: the runtime's own PATH, HOME,
+// TMPDIR and LANG, and the configured ones.
 func Environment(configured map[string]string) []string {
 	return EnvironmentWith(inherited, configured)
 }
 
-// EnvironmentWith is Environment with other variables of the runtime's own.
+// EnvironmentWith is Environment with a different set of inherited variables.
 func EnvironmentWith(inherited []string, configured map[string]string) []string {
 	values := make(map[string]string, len(inherited)+len(configured))
 	for _, name := range inherited {
@@ -40,15 +39,15 @@ func EnvironmentWith(inherited []string, configured map[string]string) []string 
 	return env
 }
 
-// StartError says why a program cannot be started on this machine.
+// StartError explains why a program cannot be started on this machine.
 type StartError struct{ text string }
 
-// Error says why, without the program's arguments.
+// Error returns the explanation, without the program's arguments.
 func (e *StartError) Error() string { return e.text }
 
-// Find returns the path of a program. It looks up names in the PATH that the program will have,
-// and resolves relative paths from its working directory. The error is a *StartError when the
-// program does not exist.
+// Find returns the path of a program. It looks up names in the program's own PATH, and resolves
+// relative paths from its working directory. It returns a *StartError if the program does not
+// exist.
 func Find(name, dir string, configured map[string]string) (string, error) {
 	if !strings.ContainsRune(name, '/') && !strings.ContainsRune(name, filepath.Separator) {
 		path, ok := configured["PATH"]
@@ -61,7 +60,7 @@ func Find(name, dir string, configured map[string]string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	// The child changes its directory before it starts the program.
+	// The child changes its directory before starting the program.
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", fmt.Errorf("find the command: %w", err)
@@ -72,8 +71,8 @@ func Find(name, dir string, configured map[string]string) (string, error) {
 	return path, nil
 }
 
-// findInPath looks a name up in the absolute directories of a PATH. Others
-// would make it depend on where the runtime was started.
+// findInPath looks up a name in the absolute directories of a PATH. With others, the result would
+// depend on the runtime's working directory.
 func findInPath(name, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
@@ -86,8 +85,8 @@ func findInPath(name, path string) (string, error) {
 	return "", &StartError{fmt.Sprintf("command %q is not installed: not found in PATH", name)}
 }
 
-// Refused returns the error to report for a program that did not start: a *StartError when the
-// machine differs from the configuration's expectations, else err.
+// Refused returns the error to report for a program that did not start: a *StartError if the
+// machine does not match the configuration, otherwise err.
 func Refused(name, dir string, err error) error {
 	if info, statErr := os.Stat(dir); dir != "" && (statErr != nil || !info.IsDir()) {
 		return &StartError{"the directory that the command is to run in does not exist"}

@@ -4,7 +4,7 @@ package process
 
 import "os/exec"
 
-// Separate does nothing: there are no process groups here.
+// Separate does nothing: this system has no process groups.
 func Separate(*exec.Cmd) {}
 
 // Terminate does nothing, because this system has no such request.

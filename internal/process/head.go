@@ -11,14 +11,14 @@ import (
 // Head is a writer that keeps the beginning of its input. It accepts all input, so that a full
 // pipe never blocks the program.
 type Head struct {
-	// Limit is how much is kept, in bytes.
+	// Limit is the maximum number of bytes kept.
 	Limit int
 
 	kept  []byte
 	total int64
 }
 
-// Write keeps what there is room for. It never fails.
+// Write keeps as much as fits. It never fails.
 func (h *Head) Write(p []byte) (int, error) {
 	h.total += int64(len(p))
 	h.kept = append(h.kept, p[:min(len(p), h.Limit-len(h.kept))]...)
@@ -31,8 +31,8 @@ func (h *Head) Kept() []byte { return h.kept }
 // IsComplete reports whether everything was kept.
 func (h *Head) IsComplete() bool { return h.total == int64(len(h.kept)) }
 
-// Text returns the kept bytes as text of at most Limit bytes, with a note when something is
-// missing or there was no output. A note also replaces output that is not text.
+// Text returns the kept bytes as text of at most Limit bytes, with a note if output is missing or
+// there was none. A note also replaces output that is not text.
 func (h *Head) Text() string {
 	switch {
 	case h.total == 0:

@@ -11,12 +11,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/process"
 )
 
-// parentMode makes the test program the parent of a program that looks at it: hidden or
-// not.
+// parentMode makes the test program the parent of a program that inspects it: hidden or not.
 const parentMode = "PROCESS_TEST_PARENT"
 
-// TestAProgramCannotReadAHiddenParent has a program of the same user, without rights of
-// root, read the environment of its parent.
+// TestAProgramCannotReadAHiddenParent runs a program of the same user, without root privileges,
+// that reads its parent's environment.
 func TestAProgramCannotReadAHiddenParent(t *testing.T) {
 	t.Parallel()
 	if mode := os.Getenv(parentMode); mode != "" {

@@ -6,14 +6,13 @@ import (
 	"os"
 )
 
-// pipeRoom is how many bytes any pipe holds before a write to it blocks. Linux
-// gives a user with many pipes a single page for each.
+// pipeRoom is the number of bytes that any pipe holds before a write blocks. Linux gives a user
+// with many pipes only one page for each.
 const pipeRoom = 4 << 10
 
-// Input returns a standard input that yields data and then ends. On Linux, and
-// elsewhere for up to 4 KiB, it is complete when Input returns: a program that
-// was started with it reads all of data even if this process is killed the
-// moment after. The caller closes it once the program has started.
+// Input returns a standard input that yields data and then ends. On Linux, and elsewhere for up to
+// 4 KiB, it is complete when Input returns: a program started with it can read all of data even if
+// this process is killed immediately afterwards. The caller closes it once the program has started.
 func Input(data []byte) (io.ReadCloser, error) {
 	if len(data) > pipeRoom {
 		return largeInput(data)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// largeInput returns a file in memory that holds data. It needs no disk, which
-// may be full or read-only, and nothing of it is left when it is closed.
+// largeInput returns an in-memory file that holds data. It needs no disk, which may be full or
+// read-only, and leaves nothing behind when closed.
 func largeInput(data []byte) (io.ReadCloser, error) {
 	fd, err := unix.MemfdCreate("input", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// largeInput returns a reader, from which package os/exec feeds a pipe while
-// the program runs.
+// largeInput returns a reader that package os/exec copies to a pipe while the program runs.
 func largeInput(data []byte) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(data)), nil
 }

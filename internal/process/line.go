@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Line returns a command as one line for a person, with quotes around the arguments
-// that could be read as two or as none.
+// Line formats a command as one readable line, quoting arguments that could be read as several or
+// as none.
 func Line(command []string) string {
 	words := make([]string, len(command))
 	for i, word := range command {

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// maxLine bounds a line, in bytes. The rest of a longer line follows as lines.
+	// maxLine limits a line, in bytes. The rest of a longer line follows as further lines.
 	maxLine = 8 << 10
-	// lineBurst lines are handed over at once, and then linesPerSecond.
+	// lineBurst lines are passed on immediately, then linesPerSecond.
 	lineBurst      = 200
 	linesPerSecond = 20
 )
 
-// LineWriter hands each line of a program's output to a function that logs it. A program
-// that writes too much loses lines; a note counts them. The zero value is not usable:
-// call NewLineWriter. It is safe for concurrent use.
+// LineWriter passes each line of a program's output to a log function. If a program writes too
+// much, lines are dropped and a note counts them. The zero value is unusable: call NewLineWriter.
+// It is safe for concurrent use.
 type LineWriter struct {
 	log     func(line string)
 	mu      sync.Mutex
@@ -33,7 +33,7 @@ func NewLineWriter(log func(line string)) *LineWriter {
 	return &LineWriter{log: log, limit: rate.NewLimiter(linesPerSecond, lineBurst)}
 }
 
-// Write hands over the lines that are complete. It never fails.
+// Write passes on the complete lines. It never fails.
 func (w *LineWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,7 @@ func (w *LineWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Flush hands over an incomplete last line, and the number of dropped lines.
+// Flush passes on an incomplete last line, and the number of dropped lines.
 func (w *LineWriter) Flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +67,7 @@ func (w *LineWriter) Flush() {
 	w.noteDropped()
 }
 
-// endLine hands over the current line. The lock is held.
+// endLine passes on the current line. The lock is held.
 func (w *LineWriter) endLine() {
 	line := strings.TrimSpace(strings.ToValidUTF8(string(w.part), "\uFFFD"))
 	w.part = w.part[:0]
@@ -81,7 +81,7 @@ func (w *LineWriter) endLine() {
 	}
 }
 
-// noteDropped hands over a count of the dropped lines. The lock is held.
+// noteDropped passes on the number of dropped lines. The lock is held.
 func (w *LineWriter) noteDropped() {
 	if w.dropped > 0 {
 		w.log(fmt.Sprintf("[%d lines dropped]", w.dropped))

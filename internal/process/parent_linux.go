@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// StartTied starts a program that Separate was called for, such that it ends with the
-// runtime, however that ends. The goroutine must call it, and then cmd.Wait, and is tied
-// to its thread: the system ties the program to the thread that started it.
+// StartTied starts a program that was passed to Separate, such that it ends with the runtime,
+// however that ends. The calling goroutine must then call cmd.Wait; it is locked to its thread,
+// because the system ties the program to the thread that started it.
 func StartTied(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL

@@ -4,5 +4,5 @@ package process
 
 import "os/exec"
 
-// StartTied starts a program. Here nothing ends it when the runtime is killed.
+// StartTied starts a program. On this system it may outlive a killed runtime.
 func StartTied(cmd *exec.Cmd) error { return cmd.Start() }

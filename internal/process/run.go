@@ -2,9 +2,9 @@ package process
 
 import "os/exec"
 
-// RunTied runs a program that was passed to Separate, waits for its end, and then kills its
+// RunTied runs a program that was passed to Separate, waits for it to end, and then kills its
 // remaining processes. On Linux the program ends when the runtime ends or is killed, because
-// nobody would wait for it.
+// nothing would wait for it.
 func RunTied(cmd *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() { // StartTied ties it to its thread
@@ -21,6 +21,6 @@ func RunTied(cmd *exec.Cmd) error {
 // processes.
 func Wait(cmd *exec.Cmd) error {
 	err := cmd.Wait()
-	_ = Kill(cmd) // the error reports that nothing was left
+	_ = Kill(cmd) // an error means that nothing was left
 	return err
 }

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Tail is a writer that keeps the end of its input: the last lines of an error
-// output usually explain a failure. It is safe for concurrent use.
+// Tail is a writer that keeps the end of its input, since the last lines of error output usually
+// explain a failure. It is safe for concurrent use.
 type Tail struct {
-	// Limit is how much is kept, in bytes.
+	// Limit is the maximum number of bytes kept.
 	Limit int
 
 	mu   sync.Mutex

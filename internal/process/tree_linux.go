@@ -11,11 +11,10 @@ import (
 )
 
 const (
-	// markName is the variable by which the processes of a program are known.
-	// Children inherit it even when they leave the process group.
+	// markName is the variable that identifies the processes of a program. Children inherit it even
+	// if they leave the process group.
 	markName = "RUNTIME_PROCESS_MARK"
-	// maxPasses bounds how often processes are listed until all of them have
-	// stopped.
+	// maxPasses limits how often processes are listed until all have stopped.
 	maxPasses = 32
 )
 
@@ -24,9 +23,9 @@ func markProcess(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Env, markName+"="+rand.Text())
 }
 
-// stopTree stops the processes that a program consists of, and returns those that
-// have left its process group. A process that is stopped neither starts others nor
-// leaves the group, so that nothing escapes between looking and killing.
+// stopTree stops all processes of a program, and returns those that have left its process group. A
+// stopped process neither starts others nor leaves the group, so nothing escapes between listing
+// and killing.
 func stopTree(cmd *exec.Cmd) []int {
 	_ = signalGroup(cmd, syscall.SIGSTOP)
 	var strays []int
@@ -37,7 +36,7 @@ func stopTree(cmd *exec.Cmd) []int {
 		for _, p := range tree {
 			if !p.stopped {
 				settled = false
-				_ = syscall.Kill(p.pid, syscall.SIGSTOP) // it may have ended by itself
+				_ = syscall.Kill(p.pid, syscall.SIGSTOP) // it may have ended already
 			}
 			if p.group != cmd.Process.Pid {
 				strays = append(strays, p.pid)
@@ -50,21 +49,21 @@ func stopTree(cmd *exec.Cmd) []int {
 	return strays
 }
 
-// killStrays kills processes that have left the process group of a program.
+// killStrays kills processes that have left a program's process group.
 func killStrays(strays []int) {
 	for _, pid := range strays {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended already
 	}
 }
 
-// proc is a process that has not ended.
+// proc is a live process.
 type proc struct {
 	pid, parent, group int
 	stopped            bool
 }
 
-// findTree returns the processes that a program consists of: its process group,
-// those with its mark in their environment, and all descendants of both.
+// findTree returns all processes of a program: its process group, those with its mark in their
+// environment, and all descendants of both.
 func findTree(cmd *exec.Cmd) []proc {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -90,7 +89,7 @@ func findTree(cmd *exec.Cmd) []proc {
 	return addDescendants(tree, children)
 }
 
-// addDescendants adds to processes all that they have started.
+// addDescendants adds all descendants of the processes.
 func addDescendants(tree []proc, children map[int][]proc) []proc {
 	seen := make(map[int]bool, len(tree))
 	for _, p := range tree {
@@ -113,8 +112,7 @@ func readProc(pid int) (proc, bool) {
 	if err != nil {
 		return proc{}, false
 	}
-	// The name of the program comes second, in parentheses, and may have any
-	// bytes in it.
+	// The program name is second, in parentheses, and may contain any bytes.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 3 || fields[0] == "Z" || fields[0] == "X" {
 		return proc{}, false
@@ -125,7 +123,7 @@ func readProc(pid int) (proc, bool) {
 	return p, true
 }
 
-// markOf returns the entry of the environment that marks a program.
+// markOf returns the environment entry that marks a program.
 func markOf(cmd *exec.Cmd) []byte {
 	for _, entry := range cmd.Env {
 		if strings.HasPrefix(entry, markName+"=") {
@@ -135,8 +133,8 @@ func markOf(cmd *exec.Cmd) []byte {
 	return nil
 }
 
-// hasMark reports whether a process was started with a mark. The environment of
-// other users' processes cannot be read, and none of those is ours.
+// hasMark reports whether a process was started with a mark. The environment of other users'
+// processes is unreadable, and none of those is ours.
 func hasMark(pid int, marked []byte) bool {
 	if marked == nil {
 		return false

@@ -4,10 +4,10 @@ package process
 
 import "os/exec"
 
-// markProcess does nothing: a program is known by its process group alone.
+// markProcess does nothing: here only the process group identifies a program.
 func markProcess(*exec.Cmd) {}
 
-// stopTree finds nothing: what has left the process group is not known here.
+// stopTree finds nothing: processes that left the group are unknown here.
 func stopTree(*exec.Cmd) []int { return nil }
 
 // killStrays does nothing.

@@ -1,6 +1,6 @@
-// Package providerproto is the protocol between hosts and providers of agents, as
-// generated from provider.proto: messages, clients and servers.
+// Package providerproto is the protocol between hosts and agent providers, generated from
+// provider.proto: messages, clients and servers.
 //
-// The generated files are committed. After a change of provider.proto, run "make proto"; a test
+// The generated files are committed. After changing provider.proto, run "make proto"; a test
 // compares the files with the output of the pinned compiler.
 package providerproto

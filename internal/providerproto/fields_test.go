@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 )
 
-// TestTheTableOfFieldsIsComplete compares the table of the documentation with the protocol:
-// each field has one row that says what both roles do with it.
+// TestTheTableOfFieldsIsComplete compares the documentation's table with the protocol: each field
+// has one row that describes its use by both roles.
 func TestTheTableOfFieldsIsComplete(t *testing.T) {
 	page, err := os.ReadFile("../../docs/protocols/provider-serve.md")
 	if err != nil {

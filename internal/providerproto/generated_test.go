@@ -13,8 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated files anew")
 
-// generators are the plugins of protoc: that of the messages in the version of the
-// library that go.mod names, that of the services in a version of its own.
+// generators are the protoc plugins: the message generator in go.mod's version of the library, the
+// service generator in its own version.
 var generators = []string{
 	"google.golang.org/protobuf/cmd/protoc-gen-go",
 	"google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2",

@@ -8,8 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// repeatsKey reports whether an object has a key twice, by the tokens that encoding/json
-// reads.
+// repeatsKey reports whether an object contains a key twice, based on the tokens of encoding/json.
 func repeatsKey(d *json.Decoder) (bool, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -48,7 +47,7 @@ func FuzzDuplicateKeys(f *testing.F) {
 			return
 		}
 		tokens := json.NewDecoder(bytes.NewReader(raw))
-		tokens.UseNumber() // valid JSON has numbers that no float64 holds
+		tokens.UseNumber() // valid JSON may exceed the float64 range
 		want, err := repeatsKey(tokens)
 		if err != nil {
 			t.Fatal(err)

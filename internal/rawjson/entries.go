@@ -6,9 +6,9 @@ import (
 	"iter"
 )
 
-// Entries iterates over the members of an object in raw, which must be valid JSON. Values
-// are parts of raw, and anything but an object has no entries. It decodes nothing but keys,
-// which is much faster than encoding/json, and yields repeated keys repeatedly.
+// Entries iterates over the members of an object in raw, which must be valid JSON. Values are parts
+// of raw, and a non-object has no entries. It decodes only keys, which is much faster than
+// encoding/json, and yields repeated keys repeatedly.
 func Entries(raw []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for key, value := range rawEntries(raw) {
@@ -19,7 +19,7 @@ func Entries(raw []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// CountEntries returns the number of entries of Entries.
+// CountEntries returns the number of entries that Entries yields.
 func CountEntries(raw []byte) (n int) {
 	for range rawEntries(raw) {
 		n++
@@ -27,7 +27,7 @@ func CountEntries(raw []byte) (n int) {
 	return n
 }
 
-// rawEntries is Entries with keys as they are quoted in raw.
+// rawEntries is Entries with the keys quoted as in raw.
 func rawEntries(raw []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		raw = bytes.TrimSpace(raw)
@@ -50,8 +50,8 @@ func rawEntries(raw []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements iterates over the elements of a list in raw, which must be valid JSON. They are
-// parts of raw, and anything but a list has no elements.
+// Elements iterates over the elements of a list in raw, which must be valid JSON. They are parts of
+// raw, and a non-list has no elements.
 func Elements(raw []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		raw = bytes.TrimSpace(raw)

@@ -9,33 +9,32 @@ import (
 	"unicode"
 )
 
-// fewKeys is how many keys of an object are compared one by one. Objects with
-// more get a set, so that the time stays in proportion to the text.
+// fewKeys is the maximum number of an object's keys that are compared one by one. Larger objects
+// get a set, so that the time stays linear in the text.
 const fewKeys = 16
 
-// AmbiguousKeys returns an error when an object anywhere in raw, which must be
-// valid JSON, has two keys that are equal or differ only in case. Decoders
-// disagree about which of the two counts, and encoding/json takes "AMOUNT" for
-// a field named amount: who checks such a text and who uses it may see
-// different values.
+// AmbiguousKeys returns an error if an object anywhere in raw, which must be valid JSON, has two
+// keys that are equal or differ only in case. Decoders disagree about which of the two counts, and
+// encoding/json accepts "AMOUNT" for a field named amount, so the checker and the user of such a
+// text may see different values.
 func AmbiguousKeys(raw []byte) error { return scanKeys(raw, true) }
 
-// DuplicateKeys returns an error when an object anywhere in raw, which must be
-// valid JSON, has the same key twice. Decoders disagree about which of the two
-// counts, so that a proxy and the server may read different requests.
+// DuplicateKeys returns an error if an object anywhere in raw, which must be valid JSON, has the
+// same key twice. Decoders disagree about which of the two counts, so that a proxy and the server
+// may read different requests.
 func DuplicateKeys(raw []byte) error { return scanKeys(raw, false) }
 
-// scanners keeps the memory of scanners, so that a small text takes none.
+// scanners reuses the memory of scanners, so that small texts allocate none.
 var scanners = sync.Pool{New: func() any {
 	return &keyScanner{open: make([]keys, 0, fewKeys), names: make([][]byte, 0, fewKeys)}
 }}
 
-// scanKeys looks at the keys of all objects.
+// scanKeys checks the keys of all objects.
 func scanKeys(raw []byte, ignoreCase bool) error {
 	s := scanners.Get().(*keyScanner) //nolint:forcetypeassert // only scanners are stored
 	s.raw, s.ignoreCase = raw, ignoreCase
 	err := s.scan()
-	if cap(s.open) == fewKeys && cap(s.names) == fewKeys { // what a large text needs is not kept
+	if cap(s.open) == fewKeys && cap(s.names) == fewKeys { // memory for large texts is not reused
 		clear(s.open[:fewKeys])
 		clear(s.names[:fewKeys])
 		s.raw, s.open, s.names = nil, s.open[:0], s.names[:0]
@@ -48,7 +47,7 @@ func scanKeys(raw []byte, ignoreCase bool) error {
 type keys struct {
 	object bool
 	// first is the index of the object's first name among the names of all open objects. A large
-	// object has a set instead.
+	// object uses a set instead.
 	first int
 	set   map[string][]byte
 }
@@ -86,7 +85,7 @@ func (s *keyScanner) scan() error {
 	return nil
 }
 
-// isKey reports whether a colon follows a string that ends at a position.
+// isKey reports whether a colon follows the string that ends at a position.
 func (s *keyScanner) isKey(end int) bool {
 	if len(s.open) == 0 || !s.open[len(s.open)-1].object {
 		return false
@@ -108,7 +107,7 @@ func stringEnd(raw []byte, from int) int {
 	return len(raw)
 }
 
-// addKey notes a key of an object, given with its quotes.
+// addKey records a key of an object, given with its quotes.
 func (s *keyScanner) addKey(k *keys, quoted []byte) error {
 	key := quoted[1:max(1, len(quoted)-1)]
 	if bytes.IndexByte(key, '\\') >= 0 {
@@ -129,7 +128,7 @@ func (s *keyScanner) addKey(k *keys, quoted []byte) error {
 	return nil
 }
 
-// addName notes a key of an object that has had few so far.
+// addName records a key of an object that still has few keys.
 func (s *keyScanner) addName(k *keys, key []byte) error {
 	for _, other := range s.names[k.first:] {
 		if s.equalKeys(other, key) {
@@ -156,7 +155,7 @@ func (s *keyScanner) equalKeys(a, b []byte) bool {
 	return bytes.Equal(a, b)
 }
 
-// foldKey returns a text that only equal keys have in common.
+// foldKey returns a text that is the same only for equal keys.
 func (s *keyScanner) foldKey(key []byte) string {
 	if s.ignoreCase {
 		return foldKey(key)
@@ -164,8 +163,8 @@ func (s *keyScanner) foldKey(key []byte) string {
 	return string(key)
 }
 
-// foldKey returns a text that is the same for keys that differ only in case, by
-// the simple folding of Unicode that encoding/json uses, too.
+// foldKey returns a text that is the same for keys that differ only in case, by the simple Unicode
+// folding that encoding/json also uses.
 func foldKey(key []byte) string {
 	return strings.Map(func(r rune) rune {
 		least := r

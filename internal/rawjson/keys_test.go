@@ -43,8 +43,8 @@ func TestAmbiguousKeys(t *testing.T) {
 	}
 }
 
-// TestPropertyOneValueReachesAField proves that encoding/json finds at most one
-// value for a field in an object whose keys are not ambiguous.
+// TestPropertyOneValueReachesAField verifies that encoding/json finds at most one value for a field
+// in an object with unambiguous keys.
 func TestPropertyOneValueReachesAField(t *testing.T) {
 	t.Parallel()
 	letter := rapid.SampledFrom([]string{"s", "S", "ſ", "k", "K", "\u212a", "é", "É", `\u0073`})

@@ -11,8 +11,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members returns the entries of a JSON object in their order, and reports whether raw is
-// an object without duplicate names. Values are parts of raw.
+// Members returns the entries of a JSON object in order, and reports whether raw is an object
+// without duplicate names. Values are parts of raw.
 func Members(raw json.RawMessage) ([]Member, bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || raw[0] != '{' || !Valid(raw) {
@@ -41,7 +41,7 @@ func hasDuplicates(list []Member) bool {
 	return false
 }
 
-// Find returns the value of the member with the name, or nil without one.
+// Find returns the value of the member with the name, or nil if absent.
 func Find(list []Member, name string) json.RawMessage {
 	for i := range list {
 		if list[i].Name == name {
@@ -60,7 +60,7 @@ func IndexMembers(list []Member) map[string]bool {
 	return names
 }
 
-// EncodeMembers encodes an object with its entries in order. Their values are JSON.
+// EncodeMembers encodes an object with its entries in order. Their values must be JSON.
 func EncodeMembers(list []Member) json.RawMessage {
 	var out bytes.Buffer
 	names := json.NewEncoder(&out)
@@ -71,7 +71,7 @@ func EncodeMembers(list []Member) json.RawMessage {
 			out.WriteByte(',')
 		}
 		_ = names.Encode(list[i].Name) // a text encodes
-		out.Truncate(out.Len() - 1)    // the new line after it
+		out.Truncate(out.Len() - 1)    // the trailing newline
 		out.WriteByte(':')
 		out.Write(list[i].Value)
 	}

@@ -26,7 +26,7 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
-// decodeMembers is Members with encoding/json.
+// decodeMembers is Members based on encoding/json.
 func decodeMembers(raw []byte) (list []rawjson.Member, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') || !rawjson.Valid(raw) {

@@ -5,12 +5,12 @@ import (
 	"math/big"
 )
 
-// maxDigits bounds the numbers that are compared exactly, because an exponent could make a number
-// exceed memory.
+// maxDigits limits the numbers that are compared exactly, because with a large exponent a number
+// could exceed memory.
 const maxDigits = 64
 
-// EqualNumbers reports whether two numbers are equal, exactly and whatever their spelling. Numbers
-// of more than 64 characters are equal only if they are spelled alike.
+// EqualNumbers reports whether two numbers are exactly equal, regardless of spelling. Numbers of
+// more than 64 characters are equal only if spelled identically.
 func EqualNumbers(a, b json.Number) bool {
 	if a == b {
 		return true

@@ -1,5 +1,4 @@
-// Package rawjson carries JSON that somebody else wrote and that may be
-// malformed, such as the arguments of a tool call.
+// Package rawjson handles foreign JSON that may be malformed, such as the arguments of a tool call.
 package rawjson
 
 import (
@@ -22,9 +21,9 @@ func Fault(raw []byte) string {
 	return fmt.Sprintf("%v at byte %d", syntax, syntax.Offset)
 }
 
-// Encode returns raw itself when it is valid JSON, else the JSON string of its
-// bytes, so that what contains it can always be encoded, and decoded again. A
-// JSON string is encoded once more: it could not be told from the other case.
+// Encode returns raw itself if it is valid JSON, otherwise the JSON string of its bytes, so that
+// enclosing data can always be encoded and decoded again. A JSON string is encoded once more, to
+// distinguish it from the other case.
 func Encode(raw json.RawMessage) json.RawMessage {
 	if Valid(raw) && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
 		return raw
@@ -32,9 +31,9 @@ func Encode(raw json.RawMessage) json.RawMessage {
 	return quoteText(raw)
 }
 
-// Repair returns raw itself when it is valid JSON, nil when it is empty, and otherwise its text
-// as a JSON string. Readers cannot distinguish that string from an original one; use Encode and
-// Decode to preserve raw exactly.
+// Repair returns raw itself if it is valid JSON, nil if it is empty, and otherwise its text as a
+// JSON string. Readers cannot distinguish that string from an original one; use Encode and Decode
+// to preserve raw exactly.
 func Repair(raw json.RawMessage) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -46,8 +45,8 @@ func Repair(raw json.RawMessage) json.RawMessage {
 	}
 }
 
-// malformedField is the only field of the object that Object returns instead of arguments that
-// are not an object.
+// malformedField is the only field of the object that Object returns for arguments that are not an
+// object.
 const malformedField = "malformed"
 
 // Object converts arguments for readers that accept only objects, such as model vendors: it
@@ -78,7 +77,7 @@ func quoteText(text []byte) json.RawMessage {
 	return encoded
 }
 
-// Measure returns how many levels valid JSON has, and how many values: the document
+// Measure returns the number of levels of valid JSON and the number of its values: the document
 // itself, the members of its objects and the elements of its lists.
 func Measure(raw []byte) (depth, values int) {
 	level, quoted, opened := 0, false, true

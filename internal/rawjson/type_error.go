@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// goName matches what errors of encoding/json say of Go types.
+// goName matches mentions of Go types in errors of encoding/json.
 var goName = regexp.MustCompile(`Go (value|struct|type)|UnmarshalJSON|\b[a-z]\w*\.[A-Z]\w*`)
 
-// DescribeError returns where in a JSON document a value did not fit the type that it was
-// decoded into, and why, without names of Go. The path is empty if it is unknown.
+// DescribeError returns where in a JSON document a value did not fit the type it was decoded into,
+// and why, without Go names. The path is empty if unknown.
 func DescribeError(err error, root reflect.Type) (path, problem string) {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return jsonPath(wrong.Field, root), "must not be a JSON " + wrong.Value

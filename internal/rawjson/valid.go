@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid reports text that Valid refuses.
+// ErrInvalid reports text that Valid rejects.
 var ErrInvalid = errors.New("not valid JSON")
 
-// Valid reports whether raw is JSON that can be encoded as it is, also as a part
-// of something else: JSON of valid UTF-8 and at most 1,000 levels.
+// Valid reports whether raw is JSON that can be encoded unchanged, also inside other JSON: valid
+// UTF-8 with at most 1,000 levels.
 func Valid(raw []byte) bool {
 	s := validator{raw: raw}
 	return s.checkDocument()
 }
 
-// Compact returns a copy of raw without the spaces between its tokens. It returns
-// ErrInvalid for what Valid refuses.
+// Compact returns a copy of raw without the spaces between its tokens. It returns ErrInvalid for
+// text that Valid rejects.
 func Compact(raw []byte) (json.RawMessage, error) {
 	s := validator{raw: raw}
 	if !s.checkDocument() {
@@ -35,8 +35,7 @@ func Compact(raw []byte) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// CompactText returns raw without the spaces between its tokens, or unchanged if Valid refuses
-// it.
+// CompactText returns raw without the spaces between its tokens, or unchanged if Valid rejects it.
 func CompactText(raw []byte) string {
 	compact, err := Compact(raw)
 	if err != nil {
@@ -45,12 +44,12 @@ func CompactText(raw []byte) string {
 	return string(compact)
 }
 
-// validator reads JSON once, without decoding it. json.Valid takes several times as long,
-// and knows neither the encoding nor the depth.
+// validator reads JSON once, without decoding it. json.Valid takes several times as long, and
+// checks neither the encoding nor the depth.
 type validator struct {
 	raw []byte
 	at  int
-	// spaced is set by a space between two tokens, or around the document.
+	// spaced is set if there is a space between two tokens or around the document.
 	spaced bool
 }
 
@@ -64,7 +63,7 @@ func (s *validator) checkDocument() bool {
 	return s.at == len(s.raw)
 }
 
-// peek returns the next byte; 0, which no token begins with, at the end.
+// peek returns the next byte, or 0 at the end; no token begins with 0.
 func (s *validator) peek() byte {
 	if s.at < len(s.raw) {
 		return s.raw[s.at]
@@ -84,7 +83,7 @@ func (s *validator) skipSpaces() {
 	}
 }
 
-// checkValue reads a value inside of depth lists and objects.
+// checkValue reads a value inside depth lists and objects.
 func (s *validator) checkValue(depth int) bool {
 	switch c := s.peek(); c {
 	case '"':
@@ -149,7 +148,7 @@ func (s *validator) checkList(depth int) bool {
 	}
 }
 
-// checkNext reads what follows an element: a comma, with which there are more, or the end.
+// checkNext reads the token after an element: a comma, after which more follow, or the end.
 func (s *validator) checkNext(end byte) (more, ok bool) {
 	s.skipSpaces()
 	switch s.peek() {
@@ -247,8 +246,8 @@ func (s *validator) checkText() bool {
 func isPlain(eight uint64) bool {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	quote, backslash := eight^ones*'"', eight^ones*'\\'
-	// The lowest byte less than its subtrahend borrows, which sets its highest bit. The effect on
-	// higher bytes does not matter then.
+	// The lowest byte that is less than its subtrahend borrows, which sets its highest bit. The
+	// effect on higher bytes is then irrelevant.
 	found := eight | (eight - ones*' ') | (quote - ones) | (backslash - ones)
 	return found&high == 0
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// odd is JSON, and what is nearly JSON.
+// odd contains JSON and near-JSON.
 var odd = []string{
 	``, ` `, `null`, ` null `, `nul`, `nulll`, `true`, `falsé`, `0`, `-0`, `-`, `01`, `1.`, `1.5e`, `1.5e+`, `-1.5E-10`, `.5`, `+1`, `1 2`,
 	`""`, `"`, `"a`, `"\`, `"\"`, `"\u12`, `"\u12g4"`, `"\u00e9"`, `"\x"`, "\"\x00\"", "\"12345678\x1f\"", "\"\x7f\"", "\"\xff\"", "\"\xed\xa0\x80\"", `"\ud800"`,
@@ -20,7 +20,7 @@ var odd = []string{
 	`{}`, `{ }`, `{`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1,"a":2}`, `{"a" : 1}`, `{a:1}`, `{1:1}`, `{"a":1]`, `{"a":{"b":[1,{"c":null}]}}`, `{}{}`,
 }
 
-// isValid is what Valid reports, by the standard library.
+// isValid is Valid based on the standard library.
 func isValid(raw []byte) bool {
 	depth, _ := rawjson.Measure(raw)
 	return json.Valid(raw) && utf8.Valid(raw) && depth <= 1000
@@ -86,7 +86,7 @@ func TestTextIsCompactOrUnchanged(t *testing.T) {
 	}
 }
 
-// BenchmarkValid is what a value of 100 KB takes.
+// BenchmarkValid validates a value of 100 KB.
 func BenchmarkValid(b *testing.B) {
 	var text strings.Builder
 	text.WriteByte('[')

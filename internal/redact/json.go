@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Quoted applies f to a text in quotes, because f may replace short secrets only in quotes.
+// Quoted applies f to a quoted text, because f may replace short secrets only in quotes.
 func Quoted(text string, f func(string) string) string {
 	if text == "" {
 		return ""
@@ -14,8 +14,8 @@ func Quoted(text string, f func(string) string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(f(`"`+text+`"`), `"`), `"`)
 }
 
-// JSON applies f to the texts, names and numbers in a JSON value, and keeps it valid. Data
-// without secrets is returned as it is, and invalid JSON is redacted as text.
+// JSON applies f to the texts, names and numbers in a JSON value, and keeps it valid. It returns
+// data without secrets unchanged, and redacts invalid JSON as text.
 func JSON(data []byte, f func(string) string) []byte {
 	escaped := bytes.IndexByte(data, '\\') >= 0
 	if !escaped && f(string(data)) == string(data) {

@@ -3,11 +3,11 @@ package redact
 
 import "maps"
 
-// Placeholder replaces secrets in shown records and messages. A secret with this value is a
+// Placeholder replaces secrets in displayed records and messages. A secret with this value is a
 // mistake.
 const Placeholder = "***"
 
-// Values returns a map with the placeholder for each of its values; nil for nil.
+// Values returns a map with each value replaced by the placeholder; nil for nil.
 func Values(values map[string]string) map[string]string {
 	shown := maps.Clone(values)
 	for name := range shown {
@@ -16,7 +16,7 @@ func Values(values map[string]string) map[string]string {
 	return shown
 }
 
-// Text returns the placeholder for a text, and nothing for nothing.
+// Text returns the placeholder for a text, and "" for "".
 func Text(text string) string {
 	if text == "" {
 		return ""

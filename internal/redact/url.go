@@ -11,20 +11,21 @@ import (
 type URLPart struct {
 	// Name is the name of the parameter, or user or password; empty for a parameter without "=".
 	Name string
-	// Start is where the part begins with its name.
+	// Start is the start of the part including its name.
 	Start, From, To int
 }
 
 // references matches {{name}}, ${NAME} and ${file:path}, which are replaced by their values.
 var references = regexp.MustCompile(`\$?\{\{[^{}]*\}\}|\$\{(?:file:[^}]*|[\w.]+)\}`)
 
-// maxLogin is the length up to which the user of a URL is taken for a login.
+// maxLogin is the maximum length of a URL's user that counts as a login name.
 const maxLogin = 7
 
 // URLParts returns the user, the password and the query values of a URL. It omits values that
 // consist only of references, and short user names, which are not secret.
 func URLParts(text string) []URLPart {
-	// References are blanked, because they may contain the characters that divide a URL.
+	// References are blanked, because they may contain the characters that delimit the parts of a
+	// URL.
 	text = references.ReplaceAllStringFunc(text, func(r string) string { return strings.Repeat("\x00", len(r)) })
 	var parts []URLPart
 	add := func(p URLPart) {
@@ -69,11 +70,10 @@ func indexAny(text, chars string) int {
 	return len(text)
 }
 
-// harmless matches parameters that are too short for a secret, and dates, as in the versions of
-// APIs.
+// harmless matches parameters too short to be a secret, and dates, as used for API versions.
 var harmless = regexp.MustCompile(`^(.{0,7}|\d{4}-\d\d-\d\d(-preview)?)$`)
 
-// IsHarmless reports whether a part of a URL may be stored and published as it is.
+// IsHarmless reports whether a part of a URL may be stored and published unmasked.
 func IsHarmless(name, value string) bool {
 	return harmless.MatchString(value) && !IsCredential(name) && !strings.Contains(value, Placeholder)
 }
@@ -81,10 +81,10 @@ func IsHarmless(name, value string) bool {
 // credentialName matches the names of parameters that hold credentials.
 var credentialName = regexp.MustCompile(`(?i)(key|token|secret|passw(or)?d|pass|pwd|auth|authorization|credentials?|cookie|signature|sig|jwt|code)$`)
 
-// IsCredential reports whether a parameter of this name holds a credential.
+// IsCredential reports whether a parameter with this name holds a credential.
 func IsCredential(name string) bool { return credentialName.MatchString(name) }
 
-// URL returns a URL without its user and the values of its parameters. References stay.
+// URL returns a URL without its user and its parameters' values. References stay.
 func URL(text string) string {
 	parts := URLParts(text)
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -93,7 +93,7 @@ func URL(text string) string {
 	return text
 }
 
-// IsURL reports whether the value of a field is a URL, also after a prefix such as --url=. In
+// IsURL reports whether the value of a field is a URL, possibly after a prefix such as --url=. In
 // fields for URLs it may also begin with a reference or be relative.
 func IsURL(name, text string) bool {
 	if strings.ContainsAny(text, " \t\r\n") || !strings.ContainsAny(text, "?@#") {
@@ -107,8 +107,8 @@ func IsURL(name, text string) bool {
 // urlName matches the names of fields whose values are URLs.
 var urlName = regexp.MustCompile(`(^|_)(url|uri|list)$`)
 
-// WithoutURL returns an error of an HTTP client without the URL of the request, whose parameters
-// may be secrets.
+// WithoutURL returns an HTTP client's error without the request's URL, whose parameters may be
+// secrets.
 func WithoutURL(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
@@ -116,7 +116,7 @@ func WithoutURL(err error) error {
 	return err
 }
 
-// Parameters returns a copy of the parameters of a query without their values. References stay.
+// Parameters returns a copy of query parameters without their values. References stay.
 func Parameters(values map[string]string) map[string]string {
 	shown := Values(values)
 	for name, value := range values {

@@ -1,5 +1,5 @@
-// Package sandbox starts programs without a network and apart from all other processes.
-// It uses the standard library alone, so that it is initialized before other packages.
+// Package sandbox starts programs without a network and isolated from all other processes. It uses
+// only the standard library, so that it is initialized before other packages.
 package sandbox
 
 import (
@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// name is the name under which this program starts itself to enter a sandbox.
+	// name is the name under which this program starts itself in a sandbox.
 	name = "agentruntime-sandbox"
-	// exitNotStarted is the exit code for a program that did not start, as in a shell.
+	// exitNotStarted is the exit code if the program did not start, as in a shell.
 	exitNotStarted = 126
 
 	capSetGID, capSetUID, capSysAdmin = 6, 7, 21
 	prCapAmbient, prCapAmbientClear   = 47, 4
 )
 
-// Isolate changes a program that is not started yet, but has its SysProcAttr: it runs in a
-// network namespace without devices, sees no other processes in /proc and can signal none,
-// and the system kills all that it started when it exits. Without the rights of root that
-// takes a user namespace, in which the program keeps its user and group. The program is
-// started by way of a copy of this one.
+// Isolate changes an unstarted program that has its SysProcAttr: it runs in a network namespace
+// without devices, sees no other processes in /proc and can signal none, and when it exits the
+// system kills everything it started. Without root this requires a user namespace, in which the
+// program keeps its user and group. The program is started through a copy of this one.
 func Isolate(cmd *exec.Cmd) {
 	uid, gid := os.Geteuid(), os.Getegid()
 	attr := cmd.SysProcAttr
@@ -38,7 +37,7 @@ func Isolate(cmd *exec.Cmd) {
 	cmd.Path = "/proc/self/exe"
 }
 
-// init takes over when this program was started by Isolate.
+// init takes over if Isolate started this program.
 func init() { //nolint:gochecknoinits // it must run before everything else of the program
 	if len(os.Args) > 4 && os.Args[0] == name {
 		err := startProgram(os.Args[1], os.Args[2], os.Args[3], os.Args[4:])
@@ -47,12 +46,12 @@ func init() { //nolint:gochecknoinits // it must run before everything else of t
 	}
 }
 
-// startProgram prepares the namespaces, gives up the rights that this took, and replaces
-// this program. It returns only if that failed.
+// startProgram prepares the namespaces, drops the rights this required, and replaces this program.
+// It returns only on failure.
 func startProgram(uid, gid, path string, args []string) error {
 	runtime.LockOSThread() // rights belong to threads
 	if uid != "0" {
-		// A program that hides its memory cannot write the maps of its children.
+		// A program that hides its memory cannot write its children's maps.
 		for file, text := range map[string]string{"setgroups": "deny", "uid_map": uid + " " + uid + " 1"} {
 			if err := os.WriteFile("/proc/self/"+file, []byte(text), 0); err != nil {
 				return err
@@ -71,14 +70,14 @@ func startProgram(uid, gid, path string, args []string) error {
 	return syscall.Exec(path, args, os.Environ()) //nolint:gosec // the configuration allows the program
 }
 
-// mountProc replaces /proc by one of this namespace, or hides it where a container with
-// parts of it masked does not allow that.
+// mountProc replaces /proc with that of this namespace, or hides it if a container with masked
+// parts of /proc does not allow that.
 func mountProc() error {
 	const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
 	if err := syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	_ = syscall.Unmount("/proc", syscall.MNT_DETACH) // only root may, and could also remove what covers it
+	_ = syscall.Unmount("/proc", syscall.MNT_DETACH) // only root may, and could also unmask it
 	if syscall.Mount("proc", "/proc", "proc", flags, "") == nil {
 		return nil
 	}

@@ -1,6 +1,5 @@
-// Command sbom writes the bill of materials of a Go binary, in CycloneDX JSON, into a
-// file: the modules that the linker put into it, with their versions and
-// checksums. The release makes one for each binary.
+// Command sbom writes the bill of materials of a Go binary to a file, in CycloneDX JSON: the
+// modules linked into it, with their versions and checksums. The release makes one for each binary.
 package main
 
 import (
@@ -82,7 +81,7 @@ func newComponent(module *debug.Module) cyclonedx.Component {
 	return component
 }
 
-// listSettings returns how a binary was built: for which system, from which commit.
+// listSettings returns the build settings of a binary: the target system and the commit.
 func listSettings(info *debug.BuildInfo) *[]cyclonedx.Property {
 	properties := []cyclonedx.Property{}
 	for _, s := range info.Settings {

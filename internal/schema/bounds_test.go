@@ -14,11 +14,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/usage"
 )
 
-// bombSize is how large a bomb is, in bytes.
+// bombSize is the size of a bomb in bytes.
 const bombSize = 64 << 10
 
-// repeat returns a text of the size of a bomb: a format, in which %d is a number, repeated
-// between a beginning and an end.
+// repeat returns a text of bomb size: a format, in which %d is a number, repeated between a
+// beginning and an end.
 func repeat(begin, format, separator, end string) string {
 	return repeatSome(bombSize, begin, format, separator, end)
 }
@@ -45,7 +45,7 @@ func nest(begin, middle, end string, depth int) string {
 	return strings.Repeat(begin, depth) + middle + strings.Repeat(end, depth)
 }
 
-// doubling returns a schema of levels that each refer to the next one twice.
+// doubling returns a schema whose levels each refer twice to the next.
 func doubling(keyword, level string, levels int) string {
 	var defs []string
 	for i := range levels {
@@ -55,7 +55,7 @@ func doubling(keyword, level string, levels int) string {
 	return fmt.Sprintf(`{"$ref":"#/$defs/l0","$defs":{%s,"l%d":{"const":1}}}`, strings.Join(defs, ","), levels)
 }
 
-// chainOf returns a schema of references that each lead to the next one.
+// chainOf returns a schema of n references, each to the next.
 func chainOf(n int) string {
 	var defs strings.Builder
 	for i := range n {
@@ -64,8 +64,8 @@ func chainOf(n int) string {
 	return fmt.Sprintf(`{"$ref":"#/$defs/x0","$defs":{%s"x%d":{}}}`, defs.String(), n)
 }
 
-// bombs are schemas and values that would take long. Each names what must stop it; empty
-// is nothing, because its cost is bounded by its size.
+// bombs are expensive schemas and values. stopped names the limit that must stop each; empty if its
+// size bounds its cost.
 var bombs = map[string]struct{ schema, value, stopped string }{
 	"alternatives that double": {doubling("anyOf", `{"%s":[%s,%s]}`, 26), `2`, "alternatives"},
 	"oneOf that doubles":       {doubling("oneOf", `{"%s":[%s,%s]}`, 26), `2`, "alternatives"},
@@ -133,8 +133,7 @@ var bombs = map[string]struct{ schema, value, stopped string }{
 	"a deep value": {`{"items":{"$ref":"#"}}`, nest("[", "", "]", 9000), "nested"},
 }
 
-// The worst schemas and values of 64 KB are rejected, or are validated in bounded time and
-// memory.
+// The worst schemas and values of 64 KB are rejected or validated in bounded time and memory.
 func TestSchemaBombsAreBounded(t *testing.T) {
 	for name, bomb := range bombs {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +176,7 @@ func TestAValidationEndsWithItsContext(t *testing.T) {
 	if _, err := s.ValidateJSON(ctx, []byte(bomb.value)); !errors.Is(err, reason) {
 		t.Errorf("error %v, want %v", err, reason)
 	}
-	// The schema is not left in the middle of that.
+	// The schema stays usable after an interrupted validation.
 	if found, err := s.ValidateJSON(t.Context(), []byte(`"x"`)); err != nil || found != nil {
 		t.Errorf("the next validation: %v, %v", found, err)
 	}
@@ -186,7 +185,7 @@ func TestAValidationEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Many validations with one schema do not share their steps.
+// Concurrent validations with one schema do not share their steps.
 func TestValidationsAtTheSameTimeCountTheirOwnSteps(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile([]byte(`{"items":{"$ref":"#/$defs/n"},"$defs":{"n":{"pattern":"^[0-9]+$"}}}`))
@@ -207,7 +206,7 @@ func TestValidationsAtTheSameTimeCountTheirOwnSteps(t *testing.T) {
 	all.Wait()
 }
 
-// Large schemas and values that somebody needs are not rejected.
+// Realistic large schemas and values are not rejected.
 func TestLargeSchemasAreAccepted(t *testing.T) {
 	t.Parallel()
 	for name, ok := range map[string]struct{ schema, value string }{
@@ -236,7 +235,7 @@ func TestLargeSchemasAreAccepted(t *testing.T) {
 	}
 }
 
-// shapes returns schemas of objects that differ in the constant of a property.
+// shapes returns object schemas that differ in the constant of a property.
 func shapes(n int) string {
 	list := make([]string, n)
 	for i := range list {

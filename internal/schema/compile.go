@@ -11,10 +11,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// location is the name a schema has inside its compiler. It is never fetched. It is
-// absolute, because the compiler takes a relative name for a file in the working
-// directory and names that in its errors. root is what relative references begin
-// with once they are resolved against it.
+// location is the name of a schema inside its compiler. It is never fetched. It is absolute,
+// because the compiler takes a relative name for a file in the working directory and names that in
+// its errors. root is the prefix of relative references after they are resolved against it.
 const (
 	root     = "schema:///"
 	location = root + "schema.json"
@@ -22,16 +21,16 @@ const (
 	inverse = root + "inverse.json"
 )
 
-// compiled is a schema as the library compiles it. It validates one value at a time.
+// compiled is a schema compiled by the library. It validates one value at a time.
 type compiled struct {
 	schema *jsonschema.Schema
-	// inverse accepts what the schema rejects. Validating with it collects no errors.
+	// inverse accepts the values that the schema rejects. Validating with it collects no errors.
 	inverse *jsonschema.Schema
 	meter   *meter
 	digits  int
 }
 
-// compileDocument has the library compile a decoded schema.
+// compileDocument compiles a decoded schema with the library.
 func compileDocument(doc any, size *measure) (c *compiled, err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		c, err = nil, fmt.Errorf("it cannot be compiled: %v", p.Value)
@@ -73,8 +72,8 @@ func (c *compiled) addMeters() error {
 	return nil
 }
 
-// validate returns the error of the library if a value violates the schema; errSteps, if
-// there are too many violations to list, and fits is false. The error is final otherwise.
+// validate returns the library's error if a value violates the schema; errSteps, with fits false,
+// if there are too many violations to list. Any other error is final.
 func (c *compiled) validate(ctx context.Context, value any, size *measure, steps int) (violation error, err error) {
 	price := size.price() + (&measure{digits: c.digits}).price() - 1
 	c.meter.begin(ctx, min(steps, explainSteps), price)
@@ -82,7 +81,7 @@ func (c *compiled) validate(ctx context.Context, value any, size *measure, steps
 	if !errors.Is(err, errSteps) || steps <= explainSteps {
 		return violation, err
 	}
-	// Listing violations takes memory. Without that there are more steps.
+	// Listing violations takes memory. Without it, more steps are allowed.
 	c.meter.begin(ctx, steps, price)
 	err = c.meter.run(func() {
 		if c.inverse.Validate(value) == nil {
@@ -92,7 +91,7 @@ func (c *compiled) validate(ctx context.Context, value any, size *measure, steps
 	return violation, err
 }
 
-// errUnlisted reports violations that are too many to be listed.
+// errUnlisted reports that there are too many violations to list.
 var errUnlisted = errors.New("it does not fit the schema; it is too large to say where")
 
 // refuse is a loader that loads nothing: a configuration must not make the
@@ -104,8 +103,7 @@ func (refuse) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s: schemas cannot refer to other documents", url)
 }
 
-// plainError turns a compiler's error into words that speak of the schema, not of
-// the library's addresses.
+// plainError rewords a compiler's error in terms of the schema instead of the library's addresses.
 func plainError(err error) error {
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
@@ -121,12 +119,12 @@ func plainError(err error) error {
 	return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), location, ""), root, ""))
 }
 
-// addressOf returns the address of a subschema as references in the schema name it.
+// addressOf returns the address of a subschema as used by references in the schema.
 func addressOf(s *jsonschema.Schema) string {
 	return clipDigits(strings.TrimPrefix(s.Location, location))
 }
 
-// decodeSchema reads a schema that is not too large.
+// decodeSchema decodes a schema and rejects it if it is too large.
 func decodeSchema(raw json.RawMessage) (any, *measure, error) {
 	if len(raw) > maxBytes {
 		return nil, nil, limitError("it has %d bytes; at most %d are allowed", len(raw), maxBytes)

@@ -7,37 +7,36 @@ import (
 	"strings"
 )
 
-// The limits of a schema. They bound the time and memory of compiling it.
+// The limits of a schema. They limit the time and memory for compiling it.
 const (
-	// maxBytes bounds a schema as JSON.
+	// maxBytes limits a schema as JSON.
 	maxBytes = 512 << 10
-	// maxParts bounds its objects and booleans, each of which may be a subschema.
+	// maxParts limits its objects and booleans, each of which may be a subschema.
 	maxParts = 5000
-	// maxNesting bounds how deep its values are nested.
+	// maxNesting limits the nesting depth of its values.
 	maxNesting = 128
-	// maxAddresses bounds the sum of the lengths of the JSON Pointers of its parts.
+	// maxAddresses limits the total length of the JSON Pointers of its parts.
 	maxAddresses = 4 << 20
-	// maxReferences bounds its references and identifiers: each is looked up among the
-	// others.
+	// maxReferences limits its references and identifiers: each is looked up among the others.
 	maxReferences = 1000
-	// maxPaths bounds the subschemas that one value may have to be compared with.
+	// maxPaths limits the subschemas that one value may have to be compared with.
 	maxPaths = 10_000
-	// maxChain bounds the subschemas that apply to one value because of each other.
+	// maxChain limits the subschemas that apply to one value because of each other.
 	maxChain = 128
 )
 
 // The limits of a validation.
 const (
-	// baseSteps and stepsPerByte give the steps that a validation may take, from the
-	// size of the value as JSON.
+	// baseSteps and stepsPerByte determine the maximum number of validation steps from the size of
+	// the value as JSON.
 	baseSteps    = 100_000
 	stepsPerByte = 8
-	// explainSteps is how many steps may be spent on listing violations.
+	// explainSteps is the maximum number of steps for listing violations.
 	explainSteps = 20_000
-	// maxDepth bounds how deep a value is nested.
+	// maxDepth limits the nesting depth of a value.
 	maxDepth = 512
-	// maxViolations, maxReasons and maxMessage bound the list of violations, the reasons
-	// in one of them and its length in bytes. maxDescribed bounds all of them.
+	// maxViolations, maxReasons and maxMessage limit the list of violations, the reasons in each
+	// and its length in bytes. maxDescribed limits all of them.
 	maxViolations = 100
 	maxDescribed  = 200
 	maxReasons    = 20
@@ -57,12 +56,12 @@ func limitError(format string, args ...any) error {
 // measure is the size of a decoded JSON value.
 type measure struct {
 	parts, addresses, references int
-	// depth is how deep values are nested, and digits how many digits the longest
-	// number has when it is written without an exponent.
+	// depth is the nesting depth of values, and digits the number of digits of the longest number
+	// when written without an exponent.
 	depth, digits int
 }
 
-// add measures a value, which is at a depth and has a JSON Pointer of a length.
+// add measures a value at a depth, with a JSON Pointer of the given length.
 func (m *measure) add(v any, depth, pointer int) error {
 	if m.depth = max(m.depth, depth); depth > maxDepth {
 		return limitError("it is nested more than %d levels deep", maxDepth)
@@ -96,8 +95,8 @@ func (m *measure) add(v any, depth, pointer int) error {
 	return nil
 }
 
-// maxExponent bounds the exponent of a number, and maxDigits the number itself.
-// Computing with greater ones takes long, and the library panics at some.
+// maxExponent limits the exponent of a number, and maxDigits the number itself. Computing with
+// larger ones is slow, and the library panics for some.
 const (
 	maxExponent = 1000
 	maxDigits   = 1100
@@ -119,7 +118,7 @@ func (m *measure) addNumber(text string) error {
 	return nil
 }
 
-// price is the number of steps that each step with a value counts as, because its work grows with
+// price is the number of steps that each step with a value counts for, because the work grows with
 // the depth of values and the length of numbers.
 func (m *measure) price() int {
 	const (
@@ -129,7 +128,7 @@ func (m *measure) price() int {
 	return 1 + m.depth/levels + m.digits/digits
 }
 
-// checkSize rejects a schema that would take long to compile.
+// checkSize rejects a schema that would be slow to compile.
 func (m *measure) checkSize() error {
 	switch {
 	case m.parts > maxParts:

@@ -14,19 +14,19 @@ import (
 // meter counts the steps of one validation at a time, and stops it.
 type meter struct {
 	ctx context.Context
-	// left is how many steps are left, and price how many each one counts for.
+	// left is the number of remaining steps, and price the number that each step counts for.
 	left, price int
-	// until is how many steps are left when the context is checked next.
+	// until is the number of remaining steps at the next check of the context.
 	until int
-	// checked is set after the first check, and long while the validation has a place
-	// among the long ones.
+	// checked is set after the first check, and long while the validation holds a place among the
+	// long ones.
 	checked, long bool
 }
 
 // stopped is the panic value with which a meter leaves the library.
 type stopped struct{ err error }
 
-// contextSteps is how many steps a validation takes between two checks of its context.
+// contextSteps is the number of steps between two checks of the context.
 const contextSteps = 4096
 
 // begin starts a validation with a number of steps.
@@ -53,8 +53,8 @@ func (m *meter) count(steps int) {
 	}
 }
 
-// longValidations has a place for each validation that may take more than contextSteps at
-// the same time: half of the processors stay free for everything else.
+// longValidations has a place for each concurrent validation that may take more than contextSteps:
+// half of the processors stay free for everything else.
 var longValidations = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
 // limitLong waits for a place among the long validations at the second check. It panics
@@ -74,10 +74,10 @@ func (m *meter) limitLong() {
 	m.checked = true
 }
 
-// errSteps reports that a validation took all of its steps.
+// errSteps reports that a validation used up its steps.
 var errSteps = limitError("comparing it with the schema takes too many steps; the schema or the value has to be simpler")
 
-// run calls validate within the steps, and returns why it was stopped.
+// run calls validate within the step limit, and returns why it was stopped.
 func (m *meter) run(validate func()) (err error) {
 	defer func() {
 		if m.ctx = nil; m.long {
@@ -96,25 +96,25 @@ func (m *meter) run(validate func()) (err error) {
 	return nil
 }
 
-// meterer adds the counting of steps to the subschemas of a compiled schema, and
-// measures how many of them one value is compared with.
+// meterer adds step counting to the subschemas of a compiled schema, and measures how many of them
+// one value is compared with.
 type meterer struct {
 	meter *meter
-	// anchored are the subschemas with a $dynamicAnchor or $recursiveAnchor, to which
-	// references are resolved when a value is validated.
+	// anchored are the subschemas with a $dynamicAnchor or $recursiveAnchor, to which references
+	// are resolved during validation.
 	anchored []*jsonschema.Schema
 	costs    map[*jsonschema.Schema]*cost
 }
 
-// cost is what comparing one value with a subschema takes.
+// cost is the cost of comparing one value with a subschema.
 type cost struct {
-	// paths is how many subschemas the value is compared with, and chain how many
-	// there are at most from the first to the last one. open is set while they are counted.
+	// paths is the number of subschemas that the value is compared with, and chain the maximum
+	// number from the first to the last. open is set while they are counted.
 	paths, chain int
 	open         bool
 }
 
-// collect notes a subschema and all that are reached from it.
+// collect records a subschema and all that are reachable from it.
 func (m *meterer) collect(s *jsonschema.Schema) {
 	todo := []*jsonschema.Schema{s}
 	for len(todo) > 0 {
@@ -130,8 +130,8 @@ func (m *meterer) collect(s *jsonschema.Schema) {
 	}
 }
 
-// measure returns the cost of a subschema. It fails if that is too much, or if the
-// subschema refers to itself for the same value.
+// measure returns the cost of a subschema. It fails if the cost is too high, or if the subschema
+// refers to itself for the same value.
 func (m *meterer) measure(s *jsonschema.Schema) (*cost, error) {
 	c := m.costs[s]
 	switch {
@@ -184,8 +184,7 @@ func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// partsOfValue returns the subschemas that apply to parts of the value of a schema. Some
-// may be nil.
+// partsOfValue returns the subschemas that apply to parts of a schema's value. Some may be nil.
 func partsOfValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := append(perMember(s), perElement(s)...)
 	list = append(append(list, s.PrefixItems...), s.ContentSchema)
@@ -222,11 +221,11 @@ func perElement(s *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// charge is how many steps comparing a value with a subschema takes, without those that
-// its own subschemas count.
+// charge is the number of steps for comparing a value with a subschema, excluding those counted by
+// its own subschemas.
 type charge struct {
 	once, member, element int
-	// properties has the steps of those that are compared with listed values.
+	// properties holds the steps of properties that are compared with listed values.
 	properties map[string]int
 }
 
@@ -304,8 +303,8 @@ func (m *meterer) addMeter(s *jsonschema.Schema) {
 }
 
 const (
-	// bytesPerStep is how much of a text is looked at in one step, and valuesPerStep how
-	// many listed values one is compared with.
+	// bytesPerStep is the number of bytes of a text examined in one step, and valuesPerStep the
+	// number of listed values compared in one step.
 	bytesPerStep  = 64
 	valuesPerStep = 16
 	// shortList is the longest list whose elements are compared pairwise for uniqueness; longer
@@ -322,8 +321,7 @@ func compareSteps(list []any) int {
 	return steps
 }
 
-// entrySteps returns the steps that are taken for a value before the subschemas count
-// their own.
+// entrySteps returns the steps needed for a value before the subschemas count their own.
 func entrySteps(list ...*jsonschema.Schema) int {
 	n := listedSteps(list...)
 	for _, s := range list {
@@ -334,7 +332,7 @@ func entrySteps(list ...*jsonschema.Schema) int {
 	return n
 }
 
-// listedSteps returns the steps of comparing a value with those that are listed.
+// listedSteps returns the steps for comparing a value with the listed ones.
 func listedSteps(list ...*jsonschema.Schema) int {
 	n := 0
 	for _, s := range list {
@@ -348,7 +346,7 @@ func listedSteps(list ...*jsonschema.Schema) int {
 	return n
 }
 
-// sizeOf returns the size of a value: what comparing it with another takes.
+// sizeOf returns the size of a value: the cost of comparing it with another.
 func sizeOf(v any) int {
 	n := 1
 	switch v := v.(type) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLongValidationsAreLimited takes all places of long validations: another one waits
-// for its context at most, and a short one does not wait.
+// TestLongValidationsAreLimited occupies all slots for long validations: another waits at most
+// until its context ends, and a short validation does not wait.
 func TestLongValidationsAreLimited(t *testing.T) {
 	validate := func(wait time.Duration, steps int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)

@@ -9,22 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// plain is a schema of the keywords that most tools use. It accepts JSON text without decoding,
-// and never accepts text that the schema rejects. If it does not accept, the library decides,
-// which also knows the reasons.
+// plain is a schema with the keywords that most tools use. It accepts JSON text without decoding,
+// and never accepts text that the schema rejects. If it does not accept, the library decides and
+// provides the reasons.
 type plain struct {
 	// types are the allowed types of the value; 0 allows all.
 	types      valueTypes
 	properties []property
-	// required has a bit for each of the properties that must be there.
+	// required has a bit for each required property.
 	required uint64
-	// closed is set if there may be no other properties, and others is the schema of
-	// those; nil allows any.
+	// closed is set if no other properties are allowed, and others is the schema of other
+	// properties; nil allows any.
 	closed bool
 	others *plain
 	items  *plain
-	// enum are the allowed strings; nil allows any value. anyOf are schemas of which
-	// one has to accept the value.
+	// enum are the allowed strings; nil allows any value. anyOf are schemas, one of which must
+	// accept the value.
 	enum  []string
 	anyOf []*plain
 
@@ -68,11 +68,11 @@ var typesByName = map[string]valueTypes{
 	"string": typeString, "integer": typeInteger, "number": typeNumber | typeInteger,
 }
 
-// maxProperties is how many properties a plain object may have: one bit each.
+// maxProperties is the maximum number of properties of a plain object: one bit each.
 const maxProperties = 64
 
-// newPlain returns the plain form of a decoded schema, or nil if it has none. A
-// schema that has one is valid.
+// newPlain returns the plain form of a decoded schema, or nil if it has none. A schema with a plain
+// form is valid.
 func newPlain(doc any) *plain {
 	object, ok := doc.(map[string]any)
 	if !ok {
@@ -91,7 +91,7 @@ func newPlain(doc any) *plain {
 	return b.build(object, true)
 }
 
-// plainBuilder builds a plain schema. formats is set if formats are mere notes.
+// plainBuilder builds a plain schema. formats is set if formats are only annotations.
 type plainBuilder struct{ formats bool }
 
 // buildAny returns the plain form of a part of a schema, or nil.
@@ -201,8 +201,7 @@ func (b *plainBuilder) addProperties(p *plain, value any) bool {
 	return true
 }
 
-// require notes the properties that must be there. Only declared ones can be
-// noted.
+// require records the required properties. Only declared ones can be recorded.
 func (p *plain) require(names []any) bool {
 	for _, name := range names {
 		i := slices.IndexFunc(p.properties, func(q property) bool { return q.name == name })
@@ -243,7 +242,7 @@ func (b *plainBuilder) addForms(p *plain, value any) bool {
 	return len(forms) > 0
 }
 
-// setLimit sets a limit of a number or a length, and reports whether it is one.
+// setLimit sets a limit of a number or length, and reports whether the value is valid.
 func (p *plain) setLimit(key string, value any) bool {
 	number, ok := value.(json.Number)
 	if !ok {
@@ -279,8 +278,7 @@ func (p *plain) setLimit(key string, value any) bool {
 	return true
 }
 
-// smallInteger returns the value of an integer with so few digits that it fits
-// every type.
+// smallInteger returns the value of an integer with few enough digits to fit every type.
 func smallInteger(token []byte) (int64, bool) {
 	const digits = 9
 	if len(token) > digits {
@@ -300,7 +298,7 @@ func (p *plain) accepts(raw []byte, steps int) bool {
 	return s.accept(p)
 }
 
-// textScanner walks over a valid JSON text. steps is how many it has left: a text is read
+// textScanner walks over a valid JSON text. steps is the number of remaining steps: a text is read
 // once for each form that it may have.
 type textScanner struct {
 	raw   []byte
@@ -321,8 +319,8 @@ func (s *textScanner) next() byte {
 	return 0
 }
 
-// accept reads one value and reports whether a schema accepts it. After false the
-// position means nothing.
+// accept reads one value and reports whether a schema accepts it. If not, the position is
+// meaningless.
 func (s *textScanner) accept(p *plain) bool {
 	if s.steps--; s.steps < 0 {
 		return false

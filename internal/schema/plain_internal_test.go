@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawSchema draws a schema of plainKeywords that a plain schema may have, some of them
-// with values that are wrong.
+// drawSchema draws a schema of plainKeywords, in the form of a plain schema, with some invalid
+// values.
 func drawSchema(t *rapid.T, depth int) any {
 	if depth == 0 || rapid.IntRange(0, 9).Draw(t, "boolean") == 0 {
 		return rapid.Bool().Draw(t, "schema")
@@ -70,7 +70,7 @@ func drawLimit(t *rapid.T) any {
 	return rapid.SampledFrom([]any{0, 1, 2, 3, -1, 1.5, 2.0, "1", json.Number("1e2"), 12345678901}).Draw(t, "limit")
 }
 
-// drawText draws a JSON text, some of them with what has several spellings.
+// drawText draws a JSON text, sometimes with values that have several spellings.
 func drawText(t *rapid.T, depth int) string {
 	kinds := 2
 	if depth == 0 {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// maxPatternBytes bounds the regular expressions of a schema, and maxInstructions their
+	// maxPatternBytes limits the regular expressions of a schema, and maxInstructions their
 	// compiled size.
 	maxPatternBytes = 16 << 10
 	maxInstructions = 20_000
-	// workPerStep is how many instructions times bytes are matched in one step.
+	// workPerStep is the number of instructions times bytes matched in one step.
 	workPerStep = 64
 )
 
@@ -31,7 +31,7 @@ func (p *patterns) compile(source string) (jsonschema.Regexp, error) {
 	if known, ok := p.bySource[source]; ok {
 		return known, nil
 	}
-	if p.meter.ctx != nil { // a value whose format is a regular expression
+	if p.meter.ctx != nil { // a value in the regex format
 		p.meter.count(len(source))
 		return compilePattern(source, p.meter)
 	}
@@ -76,13 +76,13 @@ func (m *metered) MatchString(text string) bool {
 	return m.Regexp.MatchString(text)
 }
 
-// looksAround reports whether a regular expression is refused because of a
-// look-around. A lookbehind is parsed as a group with an invalid name.
+// looksAround reports whether a regular expression was rejected because of a look-around. A
+// lookbehind is parsed as a group with an invalid name.
 func looksAround(wrong *syntax.Error) bool {
 	return wrong.Code == syntax.ErrInvalidPerlOp || strings.HasPrefix(wrong.Expr, "(?<=") || strings.HasPrefix(wrong.Expr, "(?<!")
 }
 
-// unmatched is a regular expression that is not looked at.
+// unmatched is a regular expression that is never evaluated.
 type unmatched string
 
 // MatchString returns true.

@@ -1,6 +1,5 @@
-// Package schema compiles JSON Schemas and says in plain words where a value
-// violates one. A schema is compiled once per revision; validating with it is
-// safe from many goroutines.
+// Package schema compiles JSON Schemas and explains in plain words where a value violates one. A
+// schema is compiled once per revision; validating with it is safe for concurrent use.
 package schema
 
 import (
@@ -36,17 +35,17 @@ const DurationPattern = `^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|m
 type Schema struct {
 	doc  any
 	size *measure
-	// plain accepts most values at once; nil if the schema has no plain form. A schema with
-	// one is compiled when a value does not fit that.
+	// plain accepts most values immediately; nil if the schema has no plain form. A schema with one
+	// is compiled only when a value does not fit it.
 	plain *plain
-	// spare is the compiled schema unless it is in use, and more has others: each validates
-	// one value at a time.
+	// spare is the compiled schema unless it is in use, and more holds others: each validates one
+	// value at a time.
 	spare atomic.Pointer[compiled]
 	more  sync.Pool
 }
 
 // Compile compiles a schema of any published draft, 2020-12 by default. It rejects references to
-// other documents. The error is a *LimitError if the schema is too large or would take too long.
+// other documents. It returns a *LimitError if the schema is too large or would be too slow.
 func Compile(raw json.RawMessage) (*Schema, error) {
 	doc, size, err := decodeSchema(raw)
 	if err != nil {
@@ -64,7 +63,7 @@ func Compile(raw json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
-// acquire returns the compiled schema for one validation, after which it is released.
+// acquire returns a compiled schema for one validation. The caller releases it.
 func (s *Schema) acquire() (*compiled, error) {
 	if c := s.spare.Swap(nil); c != nil {
 		return c, nil
@@ -83,13 +82,12 @@ func (s *Schema) release(c *compiled) {
 
 // Violation is one way in which a value does not fit a schema.
 type Violation struct {
-	// Path leads to the place in the value: keys, and list positions as
-	// decimal numbers. It is empty for the value itself.
+	// Path is the path in the value: keys, and list positions as decimal numbers. It is empty for
+	// the value itself.
 	Path []string
 	// Message describes the violation.
 	Message string
-	// Near is the known key or value that an unknown one probably means, or
-	// empty.
+	// Near is the known key or value that an unknown one probably means, or empty.
 	Near string
 	// Key is set if the key at the path is wrong, not its value.
 	Key bool
@@ -103,8 +101,8 @@ func (v Violation) Error() string {
 	return strings.Join(v.Path, ".") + ": " + v.Message
 }
 
-// ValidateJSON validates a JSON text. It fails if the text is not JSON, if the context
-// ends, and with a *LimitError if that takes too many steps.
+// ValidateJSON validates a JSON text. It fails if the text is not JSON or the context ends, and
+// with a *LimitError if validation takes too many steps.
 func (s *Schema) ValidateJSON(ctx context.Context, raw []byte) ([]Violation, error) {
 	steps := baseSteps + stepsPerByte*len(raw)
 	if s.plain != nil && s.plain.accepts(raw, steps) {
@@ -129,8 +127,8 @@ func (s *Schema) ValidateJSON(ctx context.Context, raw []byte) ([]Violation, err
 	return []Violation{{Message: violation.Error()}}, nil
 }
 
-// decodeValue reads exactly one JSON value, keeping numbers as they are written. It
-// fails if a number is out of range.
+// decodeValue reads exactly one JSON value, keeping numbers as written. It fails if a number is out
+// of range.
 func decodeValue(raw []byte) (any, *measure, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -140,10 +138,9 @@ func decodeValue(raw []byte) (any, *measure, error) {
 	return v, size, size.add(v, 0, 0)
 }
 
-// listViolations lists the first leaves of an error, sorted by their paths: the library
-// finds them in the order of a map. Where a value must fit one of several
-// schemas the leaves would contradict each other, so the choice is one
-// violation.
+// listViolations lists the first leaves of an error, sorted by path, because the library finds them
+// in map order. If a value must fit one of several schemas, the leaves would contradict each other,
+// so the choice is one violation.
 func (s *Schema) listViolations(err *jsonschema.ValidationError) []Violation {
 	e := explainer{schema: s, left: maxDescribed}
 	leaves := sortLeaves(addLeaves(nil, err))
@@ -154,11 +151,11 @@ func (s *Schema) listViolations(err *jsonschema.ValidationError) []Violation {
 	return out
 }
 
-// leaf is one violation that is not described yet.
+// leaf is one undescribed violation.
 type leaf struct {
 	path []string
 	err  *jsonschema.ValidationError
-	// name is the key that is unknown or missing.
+	// name is the unknown or missing key.
 	name string
 }
 
@@ -193,7 +190,7 @@ func sortLeaves(list []leaf) []leaf {
 	return list
 }
 
-// explainer describes violations. left is how many more it describes.
+// explainer describes violations. left is the number it may still describe.
 type explainer struct {
 	schema *Schema
 	left   int
@@ -268,8 +265,8 @@ func compareSegments(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// knownKeys returns the known keys of the part of the schema at a location, sorted;
-// none when it lies elsewhere.
+// knownKeys returns the known keys of the part of the schema at a location, sorted; none if the
+// location is outside the schema.
 func (s *Schema) knownKeys(at string) []string {
 	u, err := url.Parse(at)
 	if err != nil {
@@ -335,8 +332,8 @@ func describeKind(k jsonschema.ErrorKind) string {
 	}
 }
 
-// describeBound names the limit that a number violates. Numbers are written in full:
-// the library would round them.
+// describeBound names the limit that a number violates. Numbers are written in full, because the
+// library would round them.
 func describeBound(got *big.Rat, limit string, want *big.Rat) string {
 	return fmt.Sprintf("it is %s, but must be "+limit, formatNumber(got), formatNumber(want))
 }
@@ -352,7 +349,7 @@ func formatNumber(r *big.Rat) string {
 	return clipDigits(r.FloatString(digits))
 }
 
-// clipDigits shortens a number that nobody would read to its end.
+// clipDigits shortens a number that is too long to read.
 func clipDigits(digits string) string {
 	const limit = 40
 	if len(digits) <= limit {
@@ -372,7 +369,7 @@ func indefiniteArticle(typ string) string {
 	}
 }
 
-// listValues lists values until that is long enough.
+// listValues lists values until the text is long enough.
 func listValues(values []any) string {
 	var out strings.Builder
 	for i, v := range values {

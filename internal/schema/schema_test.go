@@ -55,8 +55,7 @@ func TestValidateNamesThePlaceOfEachViolation(t *testing.T) {
 	}
 }
 
-// Maps have no order, but what is said of a value has: by place, and positions
-// of a list by number.
+// Maps have no order, but violations do: by position, with list indexes in numeric order.
 func TestViolationsAreInOrder(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile(json.RawMessage(`{
@@ -86,7 +85,7 @@ func TestViolationsAreInOrder(t *testing.T) {
 	}
 }
 
-// An unknown key is offered the nearest key that is known where it stands.
+// An unknown key's hint is the nearest key known at its position.
 func TestUnknownKeysAreOfferedTheNearest(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile(json.RawMessage(`{
@@ -108,7 +107,7 @@ func TestUnknownKeysAreOfferedTheNearest(t *testing.T) {
 		`{"rules": [{"behaviour": 1}]}`: "behavior",
 		`{"pair": [0, {"secnd": 1}]}`:   "second",
 		`{"zzz": 1}`:                    "",
-		`{"either": {"tol": 1}}`:        "", // a choice is one violation
+		`{"either": {"tol": 1}}`:        "", // choices are one violation
 	} {
 		found, err := s.ValidateJSON(t.Context(), []byte(value))
 		if err != nil || len(found) != 1 || found[0].Near != want {
@@ -194,8 +193,8 @@ func TestAPatternThatCannotBeMatchedHoldsForEveryText(t *testing.T) {
 	}
 }
 
-// Numbers with an exponent without end are refused: the library panics at some
-// and takes long for others. A model may write one as an argument.
+// Numbers with an enormous exponent are rejected: the library panics on some and is slow on others.
+// A model may write such a number as an argument.
 func TestNumbersOutOfRange(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile(json.RawMessage(`{"maximum": 1, "items": {"multipleOf": 3}, "additionalProperties": {"minimum": 0}}`))
@@ -219,8 +218,7 @@ func TestNumbersOutOfRange(t *testing.T) {
 	}
 }
 
-// FuzzCompile proves that no schema and no value makes the compiler or the
-// validator panic.
+// FuzzCompile verifies that no schema and no value makes the compiler or the validator panic.
 func FuzzCompile(f *testing.F) {
 	f.Add(object, `{"city": "x"}`)
 	f.Add(`{"$ref": "#"}`, `1`)
@@ -236,8 +234,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// TestNoErrorNamesAPlaceOfTheMachine compiles what the compiler reports with the
-// address of the schema. Only what the schema says itself may be in the error.
+// TestNoErrorNamesAPlaceOfTheMachine compiles schemas for which the compiler reports the schema's
+// address. The error may contain only text from the schema itself.
 func TestNoErrorNamesAPlaceOfTheMachine(t *testing.T) {
 	t.Parallel()
 	here, err := os.Getwd()

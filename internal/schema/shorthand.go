@@ -11,18 +11,18 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// Shorthand is a part of a schema that names the fields of an object where keywords
-// belong, as in {text: string}. JSON Schema takes no notice of it.
+// Shorthand is a part of a schema with field names in place of keywords, as in {text: string}. JSON
+// Schema ignores it.
 type Shorthand struct {
-	// Path leads to the first of the fields.
+	// Path is the path of the first such field.
 	Path []string
 	// Of is the name of the described part; empty for the whole schema.
 	Of string
-	// Remedy is the part that was meant, as YAML, or its type.
+	// Remedy is the intended part, as YAML, or its type.
 	Remedy string
 }
 
-// maxNested bounds how deep a schema is searched for a shorthand.
+// maxNested limits the depth to which a schema is searched for a shorthand.
 const maxNested = 8
 
 // FindShorthand returns the first shorthand in a schema, and whether there is one.
@@ -59,7 +59,7 @@ func findShorthand(raw json.RawMessage, path []string) (*Shorthand, bool) {
 	return nil, false
 }
 
-// member is one of an object, in the order in which they are written.
+// member is a member of an object; members are in written order.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -87,8 +87,8 @@ func membersOf(raw json.RawMessage) []member {
 }
 
 // firstField returns the first member that names a field: a member that is not a keyword, in a
-// schema without other declarations of fields. In a whole schema without keywords, all members
-// name fields.
+// schema that declares fields in no other way. In a whole schema without keywords, all members name
+// fields.
 func firstField(members []member, whole bool) (string, bool) {
 	typed, composed, known := false, false, false
 	for _, m := range members {
@@ -106,7 +106,7 @@ func firstField(members []member, whole bool) (string, bool) {
 	return "", false
 }
 
-// suggestSchema returns the schema that was meant.
+// suggestSchema returns the intended schema.
 func suggestSchema(members []member, first string) string {
 	const most = 3
 	for _, m := range members {
@@ -134,7 +134,7 @@ func suggestSchema(members []member, first string) string {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// yamlName returns a name as YAML has it.
+// yamlName formats a name as YAML.
 func yamlName(name string) string {
 	if plainName.MatchString(name) {
 		return name
@@ -142,13 +142,13 @@ func yamlName(name string) string {
 	return strconv.Quote(clipDigits(name))
 }
 
-// typeNames are the types, and what other languages call them.
+// typeNames are the types, with their names in other languages.
 var typeNames = map[string]string{
 	"string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "object": "object", "array": "array", "null": "null",
 	"str": "string", "text": "string", "int": "integer", "float": "number", "double": "number", "bool": "boolean", "dict": "object", "list": "array",
 }
 
-// typeNamed returns the type that a value names; empty for none.
+// typeNamed returns the type that a value names; empty if none.
 func typeNamed(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -172,7 +172,7 @@ func isFieldSchema(raw json.RawMessage) bool {
 	return false
 }
 
-// composing are the keywords that say of which fields an object may be.
+// composing are the keywords that determine which fields an object may have.
 var composing = []string{
 	"properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties", "$ref", "$dynamicRef", "$recursiveRef",
 	"allOf", "anyOf", "oneOf", "not", "if", "enum", "const", "dependentSchemas",
@@ -188,7 +188,7 @@ items prefixItems additionalItems unevaluatedItems contains minContains maxConta
 minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format
 contentEncoding contentMediaType contentSchema allOf anyOf oneOf not if then else`)
 
-// isKeyword reports whether a name means something in a schema, or is an extension.
+// isKeyword reports whether a name is meaningful in a schema, or is an extension.
 func isKeyword(name string) bool {
 	return slices.Contains(keywords, name) || strings.HasPrefix(name, "x-") || strings.HasPrefix(name, "$")
 }

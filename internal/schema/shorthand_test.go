@@ -49,7 +49,7 @@ func TestShorthands(t *testing.T) {
 	}
 }
 
-// What a published draft knows is never taken for a field.
+// Keywords of a published draft are never interpreted as fields.
 func TestEveryKeywordOfTheDraftsIsKnown(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

@@ -1,5 +1,5 @@
-// Package sealed encrypts secrets that a store keeps, so that a reader of the
-// store, or a copy of it, cannot use them.
+// Package sealed encrypts secrets in a store, so that a reader of the store or of a copy cannot use
+// them.
 package sealed
 
 import (
@@ -22,11 +22,11 @@ var (
 	ErrOpen = errors.New("it was encrypted with another encryption key")
 )
 
-// Box seals secrets with a key, by AES-256-GCM. A nil Box seals nothing: it keeps
-// secrets as they are. It is safe for concurrent use.
+// Box seals secrets with a key, by AES-256-GCM. A nil Box seals nothing: it leaves secrets
+// unchanged. It is safe for concurrent use.
 type Box struct{ aead cipher.AEAD }
 
-// New returns the box of a key; nil for no key. The error is ErrKey.
+// New returns the box for a key; nil if there is no key. The error is ErrKey.
 func New(key []byte) (*Box, error) {
 	if len(key) == 0 {
 		return nil, nil //nolint:nilnil // nothing is encrypted
@@ -45,17 +45,17 @@ func New(key []byte) (*Box, error) {
 	return &Box{aead}, nil
 }
 
-// Place names where a secret is kept. It can be opened for that place alone, so
-// that to copy it to another row is of no use.
+// Place names where a secret is stored. The secret can be opened only for that place, so copying it
+// to another row is useless.
 func Place(parts ...string) string { return strings.Join(parts, "\x00") }
 
-// envelope is a secret as it is kept.
+// envelope is a secret as stored.
 type envelope struct {
 	// Sealed is a nonce, followed by the ciphertext.
 	Sealed []byte `json:"sealed"`
 }
 
-// Seal returns a JSON value as it is to be kept at a place, which is JSON, too.
+// Seal encrypts a JSON value for storage at a place. The result is JSON too.
 func (b *Box) Seal(place string, plain json.RawMessage) (json.RawMessage, error) {
 	if b == nil {
 		return plain, nil

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// topPages are the pages outside of docs, with their names in the site.
+// topPages are the pages outside docs, with their names in the site.
 var topPages = map[string]string{
 	"README.md": "index.html", "CONTRIBUTING.md": "contributing.html", "SECURITY.md": "security.html",
 	"CHANGELOG.md": "changelog.html", "examples/README.md": "examples.html",
@@ -70,7 +70,7 @@ func writeSite(root, out string) error {
 	return s.copyFiles(out)
 }
 
-// findPages maps each Markdown file to its page, and leaves out Markdown of examples.
+// findPages maps each Markdown file to its page. It omits the examples' Markdown.
 func (s *site) findPages() error {
 	for source, name := range topPages {
 		if _, err := fs.Stat(s.files, source); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// repository is where links to files that are not pages lead.
+// repository is the target of links to files that are not pages.
 const repository = "https://github.com/agentruntime/agentruntime/blob/main/"
 
 // site is the set of pages. names maps Markdown files to pages.
@@ -42,7 +42,7 @@ type searchEntry struct {
 	Text    string `json:"t"`
 }
 
-// render converts a Markdown file, whose links then lead to pages or to the repository.
+// render converts a Markdown file, making its links point to pages or to the repository.
 func (s *site) render(source string) (*page, error) {
 	data, err := fs.ReadFile(s.files, source)
 	if err != nil {
@@ -130,7 +130,7 @@ func plainText(node ast.Node, data []byte) string {
 	return b.String()
 }
 
-// headingIDs gives headings the anchors that GitHub gives them.
+// headingIDs gives headings the same anchors as GitHub.
 type headingIDs map[string]int
 
 var notSlug = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)

@@ -1,4 +1,4 @@
-// Package toolname makes names of functions that vendors of models accept.
+// Package toolname creates function names that model vendors accept.
 package toolname
 
 import (
@@ -7,22 +7,21 @@ import (
 )
 
 const (
-	// hashLength is how many characters tell names apart that would look alike.
+	// hashLength is the length of the hash that distinguishes names that would look alike.
 	hashLength = 8
-	// letter is put before a name that must begin with one.
+	// letter is the prefix for a name that must begin with a letter.
 	letter = "t_"
 )
 
 // Rule defines valid function names: letters, digits, '_' and '-', within a length.
 type Rule struct {
-	// Longest is the number of characters that are allowed.
+	// Longest is the maximum number of characters.
 	Longest int
 	// LetterFirst requires a letter at the beginning.
 	LetterFirst bool
 }
 
-// ID is the rule for the IDs of tools. All vendors allow as much, except for the first
-// character.
+// ID is the rule for tool IDs. All vendors allow as much, except for the first character.
 var ID = Rule{Longest: 64}
 
 // Allows reports whether a name satisfies the rule.
@@ -38,9 +37,9 @@ func (r Rule) Allows(name string) bool {
 	return true
 }
 
-// Fit returns a name that satisfies the rule: the name itself if it does. In others each
-// character that is not allowed becomes '_', the whole is shortened, and a hash of the name
-// is put at the end. The result depends on nothing else.
+// Fit returns a name that satisfies the rule: the name itself if it does. Otherwise it replaces
+// each disallowed character with '_', shortens the name, and appends a hash of the original. The
+// result depends on nothing else.
 func (r Rule) Fit(name string) string {
 	if r.Allows(name) {
 		return name

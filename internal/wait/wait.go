@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for d. If ctx ends first, it returns the cause of that.
+// For waits for d. If ctx ends first, it returns the cause.
 func For(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

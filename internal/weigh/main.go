@@ -1,6 +1,6 @@
-// Command weigh builds the runtime with an empty build cache and writes what each
-// module weighs into a Markdown file: packages, seconds of compiling, and bytes of
-// code and data in the program. "make weigh" runs it for docs/internals/dependencies.md.
+// Command weigh builds the runtime with an empty build cache and writes the weight of each module
+// to a Markdown file: packages, seconds of compiling, and bytes of code and data in the program.
+// "make weigh" runs it for docs/internals/dependencies.md.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// weigh measures the program and rewrites the table of a file.
+// weigh measures the program and rewrites the table in a file.
 func weigh(tags, file string) error {
 	modules, err := listModules(tags)
 	if err != nil {
@@ -74,7 +74,7 @@ func runGo(args []string, env ...string) ([]byte, error) {
 	return out, nil
 }
 
-// std is the row of the standard library and the runtime of Go.
+// std is the row of the standard library and the Go runtime.
 const std = "standard library"
 
 // listModules returns the module of each package of the program.
@@ -152,7 +152,7 @@ func (t *table) addBytes(program string) error {
 	}
 	for _, s := range symbols {
 		if int(s.Section) >= len(f.Sections) || f.Sections[s.Section].Type == elf.SHT_NOBITS {
-			continue // memory that the program gets when it starts
+			continue // memory allocated at program start
 		}
 		if module, ok := t.modules[t.packageOf(s.Name)]; ok {
 			t.rowOf(module).bytes += s.Size
@@ -166,7 +166,7 @@ func (t *table) packageOf(symbol string) string {
 	for _, prefix := range []string{"type:.eq.", "type:.hash.", "go:itab.", "*"} {
 		symbol = strings.TrimPrefix(symbol, prefix)
 	}
-	symbol, _, _ = strings.Cut(symbol, "[") // type arguments have paths of their own
+	symbol, _, _ = strings.Cut(symbol, "[") // type arguments have their own paths
 	symbol, _, _ = strings.Cut(symbol, "(")
 	path := symbol[:strings.LastIndex(symbol, "/")+1]
 	rest := symbol[len(path):]

@@ -1,5 +1,5 @@
-// Package zaplog hands the logger of the runtime to components as a *slog.Logger,
-// so that those who write tools and plugins need no logging library.
+// Package zaplog passes the runtime's logger to components as a *slog.Logger, so that authors of
+// tools and plugins need no logging library.
 package zaplog
 
 import (
@@ -11,14 +11,13 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// New returns a logger whose records base writes.
+// New returns a logger that writes its records to base.
 func New(base *zap.Logger) *slog.Logger { return slog.New(&handler{logger: base}) }
 
 // handler writes records to a zap logger.
 type handler struct {
 	logger *zap.Logger
-	// groups are the groups that were opened and that nothing is in yet: empty
-	// groups are not written.
+	// groups are the open groups that are still empty: empty groups are not written.
 	groups []string
 }
 
@@ -54,7 +53,7 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &handler{logger: h.logger.With(h.inGroups(fields)...)}
 }
 
-// WithGroup returns a handler that puts what follows into a group.
+// WithGroup returns a handler that puts further attributes into a group.
 func (h *handler) WithGroup(name string) slog.Handler {
 	if name == "" {
 		return h
@@ -74,7 +73,7 @@ func (h *handler) inGroups(fields []zap.Field) []zap.Field {
 	return append(all, fields...)
 }
 
-// zapLevel returns the greatest level of zap that is not above one of slog.
+// zapLevel returns the highest zap level that is not above a slog level.
 func zapLevel(level slog.Level) zapcore.Level {
 	switch {
 	case level >= slog.LevelError:
@@ -96,8 +95,7 @@ func fieldsOf(attrs []slog.Attr) []zap.Field {
 	return fields
 }
 
-// appendField appends an attribute: nothing for an empty one, and the members of a
-// group without a name.
+// appendField appends an attribute: nothing for an empty one, and the members of an unnamed group.
 func appendField(fields []zap.Field, a slog.Attr) []zap.Field {
 	v := a.Value.Resolve()
 	switch v.Kind() {

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// TestTheHandlerFollowsItsContract leaves out one rule: zap writes a time of its
-// own where a record has none.
+// TestTheHandlerFollowsItsContract omits one rule: zap writes its own time for a record without a
+// time.
 func TestTheHandlerFollowsItsContract(t *testing.T) {
 	t.Parallel()
 	var out *bytes.Buffer
