@@ -15,8 +15,7 @@ const MaxAnswer = 16 << 20
 
 const (
 	partSize = 1 << 10
-	// maxCallID is how long the id of a call may be, in bytes. Vendors take
-	// fewer.
+	// maxCallID is the maximum length of a call id, in bytes. Vendors accept fewer.
 	maxCallID = 256
 )
 
@@ -24,34 +23,33 @@ const (
 // use.
 type Answer struct {
 	Reason FinishReason
-	// Usage counts the tokens of the answer; zero when the vendor reported
-	// none.
+	// Usage counts the tokens of the answer; zero if the vendor reported none.
 	Usage Usage
-	// Finished is set once the answer ended as it should.
+	// Finished is set once the answer has ended properly.
 	Finished bool
 	// Served is the model that answers, if a pool reported one.
 	Served Served
-	// Retries counts the repetitions of the request.
+	// Retries counts the retries of the request.
 	Retries int
-	// Taken, if set, reports whether an earlier call has an id: no call of the
-	// answer is then given that id. Reset keeps it.
+	// Taken, if set, reports whether an earlier call has an id: no call of the answer then gets
+	// that id. Reset keeps it.
 	Taken func(id string) bool
-	// MaxCalls, if set, limits the calls of the answer: Message leaves out those
-	// beyond it, and Omitted counts them. Reset keeps it.
+	// MaxCalls, if set, limits the calls of the answer: Message omits further calls, and Omitted
+	// counts them. Reset keeps it.
 	MaxCalls int
 
 	number int
-	// size is what counts towards MaxAnswer.
+	// size is the size that counts toward MaxAnswer.
 	size int
-	// parts are the pieces of the answer in the order in which they began, and
-	// calls the positions of those that are tool calls.
+	// parts are the parts of the answer in the order they began, and calls the positions of the
+	// tool calls among them.
 	parts []partial
 	calls []int
 }
 
 // Served is the member of a pool that answers.
 type Served struct {
-	// ID is the model's id, empty when no pool chose.
+	// ID is the model's id; empty if no pool chose it.
 	ID string
 	// Upstream is the vendor's name of the model.
 	Upstream string
@@ -67,7 +65,7 @@ type partial struct {
 	encrypted string
 	// extra is the vendor's addition to a call.
 	extra json.RawMessage
-	// done is set when the part is complete, and canceled when it was taken back.
+	// done is set when the part is complete, and canceled when it was retracted.
 	done, canceled bool
 }
 
@@ -145,8 +143,8 @@ func (a *Answer) Add(ev *Event) error {
 	return nil
 }
 
-// openPart returns the part that text or reasoning is appended to: the last part,
-// if it has that type and is not complete, else a new one.
+// openPart returns the part to which text or reasoning is appended: the last part if it has that
+// type and is incomplete, otherwise a new one.
 func (a *Answer) openPart(typ PartType) *partial {
 	n := len(a.parts)
 	for n > 0 && a.parts[n-1].canceled {
@@ -166,7 +164,7 @@ func (a *Answer) startedCall(index int) *partial {
 	return &a.parts[a.calls[index]]
 }
 
-// addPart adds a part, reusing the memory of a part of an earlier answer.
+// addPart adds a part, reusing the memory of an earlier answer's part.
 func (a *Answer) addPart(typ PartType) *partial {
 	a.size += partSize
 	var data []byte
@@ -177,7 +175,7 @@ func (a *Answer) addPart(typ PartType) *partial {
 	return &a.parts[len(a.parts)-1]
 }
 
-// secondRoom is the room that a part has from its second piece on: most have only one, or
+// secondRoom is the capacity of a part from its second piece on: most parts have either one or
 // many.
 const secondRoom = 256
 
@@ -189,9 +187,8 @@ func (p *partial) appendData(piece string) {
 	p.data = append(p.data, piece...)
 }
 
-// callID returns the id of a call that starts: the one from the model, unless it is
-// missing, too long, not valid text or already taken. Some vendors number the calls
-// of each answer from the start.
+// callID returns the id for a call that starts: the model's, unless it is missing, too long,
+// invalid text or already taken. Some vendors number the calls of each answer from the start.
 func (a *Answer) callID(id string) string {
 	for n := len(a.calls); id == "" || len(id) > maxCallID || !clip.IsClean(id) || a.isIDTaken(id); n++ {
 		id = fmt.Sprintf("call_%d_%d", a.number, n)
@@ -213,8 +210,7 @@ func protocolError(text string) error {
 	return &Error{Class: Provider, Message: "the stream is malformed: " + text}
 }
 
-// Call returns the id and name of the call with the number index, even if it
-// was taken back.
+// Call returns the id and name of the call with the number index, even if it was retracted.
 func (a *Answer) Call(index int) (id, name string) {
 	if p := a.startedCall(index); p != nil {
 		return p.id, p.name
@@ -225,7 +221,7 @@ func (a *Answer) Call(index int) (id, name string) {
 // Omits reports whether the call with the number index is beyond MaxCalls.
 func (a *Answer) Omits(index int) bool { return a.MaxCalls > 0 && index >= a.MaxCalls }
 
-// Omitted returns how many calls Message leaves out because they are beyond MaxCalls.
+// Omitted returns the number of calls that Message omits because they are beyond MaxCalls.
 func (a *Answer) Omitted() (n int) {
 	for i := range a.calls {
 		if a.Omits(i) && !a.startedCall(i).canceled {
@@ -246,9 +242,9 @@ func (a *Answer) Text() string {
 	return string(text)
 }
 
-// Message returns the answer as a message, with its parts in the order in which
-// they began. It leaves out canceled calls and those beyond MaxCalls. A call
-// without arguments, or with JSON null, has the arguments {}.
+// Message returns the answer as a message, with its parts in the order they began. It omits
+// canceled calls and those beyond MaxCalls. A call without arguments, or with JSON null, has the
+// arguments {}.
 func (a *Answer) Message() Message {
 	parts := make([]Part, 0, len(a.parts))
 	calls, number := make([]ToolCall, 0, len(a.calls)), 0

@@ -17,7 +17,7 @@ var (
 	end    = model.Event{Type: model.EventToolCallEnd}
 )
 
-// add puts an answer together.
+// add assembles an answer.
 func add(t *testing.T, events ...model.Event) *model.Answer {
 	t.Helper()
 	var a model.Answer

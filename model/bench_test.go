@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// deltas is a model that answers in so many pieces, at no cost of its own.
+// deltas is a model that answers in the given number of chunks, at no cost of its own.
 type deltas int
 
 func (n deltas) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
@@ -23,8 +23,7 @@ func (n deltas) Stream(context.Context, *model.Request) iter.Seq2[model.Event, e
 	}
 }
 
-// BenchmarkCall measures what the wrappers add to a call whose answer comes in
-// 50 pieces.
+// BenchmarkCall measures the wrappers' overhead for a call whose answer has 50 chunks.
 func BenchmarkCall(b *testing.B) {
 	bare := model.Executor(deltas(50))
 	watched := &model.Watched{Executor: bare, Idle: time.Minute, Breaker: model.NewBreaker("m")}

@@ -8,34 +8,33 @@ import (
 	"time"
 )
 
-// ErrCircuitOpen is the cause of the error with which a Breaker refuses a call.
+// ErrCircuitOpen is the cause of the error with which a Breaker rejects a call.
 var ErrCircuitOpen = errors.New("the circuit breaker is open")
 
-// The numbers of circuit breakers.
+// The parameters of circuit breakers.
 const (
 	breakerThreshold = 5
 	breakerCooldown  = 30 * time.Second
-	// probePatience is when a call may be tried again that is refused because
-	// another one is finding out whether the model is back.
+	// probePatience is the retry delay of a call that is rejected because another call is probing
+	// the model.
 	probePatience = time.Second
 )
 
 // Breaker stops calls to a failing model. Five failed calls in a row open it: calls are rejected
-// for 30 s. Then one probing call is let through; it closes the breaker on success, and reopens
-// it for 30 s on failure. Only the classes Provider, RateLimited, Overloaded, Timeout,
+// for 30 s. Then one probing call is let through; it closes the breaker on success, and reopens it
+// for 30 s on failure. Only the classes Provider, RateLimited, Overloaded, Timeout,
 // StreamInterrupted and EmptyAnswer count as failures; canceled calls and invalid requests count
 // neither way.
 //
-// A breaker belongs to one model and lives as long as the revision; all that
-// call the model share it. It is safe for use from many goroutines.
+// A breaker belongs to one model and lives as long as the revision; all callers of the model share
+// it. It is safe for concurrent use.
 type Breaker struct {
 	model string
 
 	mu sync.Mutex
-	// failures counts those in a row while the breaker is closed.
+	// failures counts consecutive failures while the breaker is closed.
 	failures int
-	// until is when an open breaker lets a probe through; zero while it is
-	// closed.
+	// until is the time when an open breaker lets a probe through; zero while it is closed.
 	until   time.Time
 	probing bool
 	// turns counts how often the breaker opened or closed. An attempt that began
@@ -46,8 +45,8 @@ type Breaker struct {
 // NewBreaker returns a closed breaker of the model with an id.
 func NewBreaker(modelID string) *Breaker { return &Breaker{model: modelID} }
 
-// refusal returns the error with which a call would be refused now, or nil. A
-// nil breaker refuses none.
+// refusal returns the error with which a call would now be rejected, or nil. A nil breaker rejects
+// none.
 func (b *Breaker) refusal() *Error {
 	if b == nil {
 		return nil
@@ -57,7 +56,7 @@ func (b *Breaker) refusal() *Error {
 	return b.refusalLocked()
 }
 
-// refusalLocked returns why a call is refused now, or nil.
+// refusalLocked returns why a call is now rejected, or nil.
 func (b *Breaker) refusalLocked() *Error {
 	if b.until.IsZero() {
 		return nil
@@ -76,7 +75,7 @@ func (b *Breaker) refusalLocked() *Error {
 	return refused
 }
 
-// roundUp rounds a wait up to whole seconds, so that nobody comes back too early.
+// roundUp rounds a wait up to whole seconds, so that no caller retries too early.
 func roundUp(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }
@@ -96,8 +95,8 @@ func (b *Breaker) beginAttempt() (attempt, error) {
 	return attempt{breaker: b, turn: b.turns, probe: b.probing}, nil
 }
 
-// attempt is one call that a breaker let through. It holds its own outcome, so that
-// an abandoned or late attempt is not mistaken for another.
+// attempt is one call let through by a breaker. It holds its own outcome, so that an abandoned or
+// late attempt is not mistaken for another.
 type attempt struct {
 	breaker *Breaker
 	turn    int
@@ -117,7 +116,7 @@ const (
 )
 
 // noteEvent records an event or error of the attempt's stream. An abandoned attempt is judged by
-// the events seen so far.
+// the events so far.
 func (a *attempt) noteEvent(ctx context.Context, typ EventType, err error) {
 	switch {
 	case a.breaker == nil:

@@ -14,8 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// answers is an executor whose calls end as they are told to: with an error, or
-// with an answer for nil.
+// answers is an executor whose calls end as instructed: with an error, or with an answer for nil.
 type answers struct {
 	next  error
 	asked int
@@ -34,7 +33,7 @@ func (a *answers) Stream(context.Context, *Request) iter.Seq2[Event, error] {
 	}
 }
 
-// call makes a call to its end.
+// call runs a call to its end.
 func callOf(e Executor) (failed error) {
 	for _, err := range e.Stream(context.Background(), &Request{}) {
 		failed = err
@@ -79,7 +78,7 @@ func TestABreakerOpensAndCloses(t *testing.T) {
 			passes(a.next)
 		}
 		a.next = nil
-		passes(nil) // four failures in a row are not enough
+		passes(nil) // four failures in a row do not suffice
 		a.next = &Error{Class: Timeout}
 		for range 5 {
 			passes(a.next)
@@ -120,15 +119,15 @@ func TestACallCountsOnceHoweverOftenItIsRepeated(t *testing.T) {
 	}
 }
 
-// A consumer that breaks off, a context that ends and a panic free the place of
-// the probe; what was seen until then counts.
+// A consumer that stops, a context that ends and a panic release the probe's slot; events up to
+// then count.
 func TestAProbeThatIsGivenUpFreesItsPlace(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, tt := range map[string]struct {
 		probe func(b *Breaker)
-		// closes reports whether the breaker is closed afterwards, and fails
-		// whether it is open for another 30 s.
+		// closes is set if the breaker is closed afterwards, and fails if it is open for another 30
+		// s.
 		closes, fails bool
 	}{
 		"nothing was seen": {probe: func(b *Breaker) {
@@ -191,7 +190,7 @@ func TestAProbeThatIsGivenUpFreesItsPlace(t *testing.T) {
 	}
 }
 
-// halfCall is an executor whose answers break off in the middle of a call.
+// halfCall is an executor whose answers end in the middle of a call.
 type halfCall struct{}
 
 func (halfCall) Stream(context.Context, *Request) iter.Seq2[Event, error] {
@@ -204,8 +203,7 @@ type panics struct{}
 
 func (panics) Stream(context.Context, *Request) iter.Seq2[Event, error] { panic("executor") }
 
-// step is one thing that happens to a breaker: time passes, a call begins, or one
-// of those under way ends.
+// step is one event of a breaker: time passes, a call begins, or a running call ends.
 type step struct {
 	wait    time.Duration
 	begins  bool
@@ -227,9 +225,9 @@ func drawStep(t *rapid.T) step {
 	}
 }
 
-// Whatever calls overlap and however they end: an open breaker refuses all calls
-// until its time has come, lets one at a time through then, and opens only after
-// five failures in a row of calls that began since it last changed.
+// Whatever calls overlap and however they end: an open breaker rejects all calls until its timeout,
+// then lets one through at a time, and opens only after five consecutive failures of calls that
+// began since its last change.
 func TestABreakerKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(drawStep), 30, 120).Draw(r, "steps")
@@ -241,7 +239,7 @@ func TestABreakerKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// promiseBroken goes through the steps and returns what a breaker did wrong.
+// promiseBroken runs the steps and describes a breaker's mistake, or returns "".
 func promiseBroken(steps []step) string {
 	type running struct {
 		attempt
@@ -251,7 +249,7 @@ func promiseBroken(steps []step) string {
 	b := NewBreaker("m")
 	var under []running
 	failures, era := 0, 0
-	var until time.Time // when a probe is let through; zero while closed
+	var until time.Time // time of the next probe; zero while closed
 	probing := func() bool {
 		return slices.ContainsFunc(under, func(r running) bool { return r.first && r.era == era })
 	}

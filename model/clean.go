@@ -2,10 +2,9 @@ package model
 
 import "github.com/agentruntime/agentruntime/internal/clip"
 
-// cleanEvent makes an event of a vendor's stream safe to store, show and send back: no
-// text of it holds a NUL or is not UTF-8. Arguments stay as they are, since they are
-// judged as a whole once they are complete. An id that would have to be changed is
-// dropped, and Answer makes one.
+// cleanEvent makes an event of a vendor's stream safe to store, show and send back: it removes NUL
+// and invalid UTF-8 from all texts. Arguments stay unchanged, since they are judged as a whole once
+// complete. An id that would have to change is dropped, and Answer generates one.
 func cleanEvent(ev *Event) {
 	switch ev.Type {
 	case EventText, EventReasoning, EventReasoningEncrypted, EventReset, EventToolCallCancel:
@@ -23,7 +22,7 @@ func cleanEvent(ev *Event) {
 	}
 }
 
-// cleanError returns an error whose message is text.
+// cleanError returns an error with a cleaned message.
 func cleanError(err error) error {
 	e := AsError(err)
 	if clip.IsClean(e.Message) {

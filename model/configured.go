@@ -8,14 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// ParamChecker is implemented by executors that know which parameters their vendor takes.
+// ParamChecker is implemented by executors that know which parameters their vendor accepts.
 type ParamChecker interface {
-	// CheckParams returns what requests for a model, by its vendor's name, cannot have of
-	// the parameters.
+	// CheckParams returns the parameters that requests for a model, by its vendor's name, cannot
+	// have.
 	CheckParams(model string, p *Params) []ParamFault
 }
 
-// ParamFault is a parameter that a vendor does not take.
+// ParamFault is a parameter that a vendor does not accept.
 type ParamFault struct {
 	Name string
 	// Reason follows the name, as in "is 2; at most 1 is allowed"; empty if the vendor has no
@@ -33,8 +33,7 @@ type EditChecker interface {
 	CheckEdits(model string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List
 }
 
-// MissingParams returns diagnostics for the named parameters that p sets, for a vendor without
-// them.
+// MissingParams returns the faults for the named parameters that p sets, for a vendor without them.
 func (p *Params) MissingParams(names ...string) []ParamFault {
 	var faults []ParamFault
 	for _, name := range p.SetAmong(names...) {
@@ -43,7 +42,7 @@ func (p *Params) MissingParams(names ...string) []ParamFault {
 	return faults
 }
 
-// Thinks reports whether an effort of reasoning is set that is not off, nor a tenant's.
+// Thinks reports whether a reasoning effort is set that is neither off nor a tenant's.
 func (p *Params) Thinks() bool {
 	e := p.ReasoningEffort
 	return e != nil && e.Variable == "" && e.Standard() != "off"
@@ -59,7 +58,7 @@ type Configured struct {
 
 var _ Executor = (*Configured)(nil)
 
-// Stream asks the model with its settings.
+// Stream calls the model with its settings.
 func (c *Configured) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	own := *req
 	own.Params = c.Params.Merge(req.Params)
@@ -68,7 +67,7 @@ func (c *Configured) Stream(ctx context.Context, req *Request) iter.Seq2[Event, 
 	return c.Executor.Stream(ctx, &own)
 }
 
-// OptionParams returns the parameters that the settings of a model or an agent give.
+// OptionParams returns the parameters set in the settings of a model or agent.
 func OptionParams(s *spec.ModelOptions) Params {
 	return Params{
 		Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop, ServiceTier: s.ServiceTier, Verbosity: s.Verbosity,

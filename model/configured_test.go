@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// seen is an executor that keeps what it is asked.
+// seen is an executor that records its request.
 type seen struct{ request model.Request }
 
 func (s *seen) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// ErrorClass is the kind of failure of a model call, which decides what may help.
+// ErrorClass is the kind of failure of a model call, which determines the possible remedies.
 type ErrorClass string
 
 // The classes of errors.
 const (
-	// Provider is trouble on the vendor's side that may pass.
+	// Provider is a possibly temporary failure on the vendor's side.
 	Provider ErrorClass = "provider"
-	// RateLimited is a refusal because too much was asked in a time.
+	// RateLimited is a rejection for exceeding a rate limit.
 	RateLimited ErrorClass = "rate_limited"
-	// Overloaded is a refusal because the vendor is too busy.
+	// Overloaded is a rejection because the vendor is too busy.
 	Overloaded ErrorClass = "overloaded"
-	// Timeout is an answer that did not come in time.
+	// Timeout is an answer that did not arrive in time.
 	Timeout ErrorClass = "timeout"
 	// StreamInterrupted is an answer that broke off.
 	StreamInterrupted ErrorClass = "stream_interrupted"
@@ -28,18 +28,18 @@ const (
 	ContextOverflow ErrorClass = "context_overflow"
 	// InvalidRequest is a request the vendor does not understand or allow.
 	InvalidRequest ErrorClass = "invalid_request"
-	// Unauthorized is a refusal of the credentials.
+	// Unauthorized is a rejection of the credentials.
 	Unauthorized ErrorClass = "unauthorized"
 	// ModelNotFound is a model the vendor does not know.
 	ModelNotFound ErrorClass = "model_not_found"
 	// ContentFiltered is a request or answer the vendor withheld.
 	ContentFiltered ErrorClass = "content_filtered"
-	// AllModelsUnavailable is a pool none of whose members could serve.
+	// AllModelsUnavailable is a pool with no available member.
 	AllModelsUnavailable ErrorClass = "all_models_unavailable"
-	// Truncated is an answer cut off by the output limit that cannot be used as
-	// it is, or one larger than MaxAnswer.
+	// Truncated is an answer that is unusable because the output limit cut it off, or one larger
+	// than MaxAnswer.
 	Truncated ErrorClass = "truncation"
-	// InvalidOutput is an answer without the requested form.
+	// InvalidOutput is an answer that lacks the requested form.
 	InvalidOutput ErrorClass = "invalid_output"
 	// Canceled is a call that its caller abandoned.
 	Canceled ErrorClass = "cancelled"
@@ -55,21 +55,20 @@ func (c ErrorClass) Retryable() bool {
 	}
 }
 
-// Error is why a model call failed.
+// Error describes why a model call failed.
 type Error struct {
 	Class ErrorClass
-	// Provider is the id of the provider, empty when none was reached.
+	// Provider is the id of the provider; empty if none was reached.
 	Provider string
 	// Message describes the failure, without secrets.
 	Message string
 	// Status is the HTTP status of the vendor's answer, or 0 if none.
 	Status int
-	// RetryAfter is how long the vendor asks to wait, 0 when it does not say.
+	// RetryAfter is the wait requested by the vendor; 0 if unspecified.
 	RetryAfter time.Duration
-	// Usage counts the tokens that the failed attempt cost; nil when the vendor
-	// did not say.
+	// Usage counts the tokens used by the failed attempt; nil if the vendor did not report them.
 	Usage *Usage
-	// Err is the cause, if there is one.
+	// Err is the cause, if any.
 	Err error
 }
 
@@ -91,8 +90,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// AsError returns err as an *Error: itself when it is one, else of class
-// Canceled or Timeout when it comes from a context, else of class Provider.
+// AsError returns err as an *Error: itself if it is one, otherwise of class Canceled or Timeout if
+// it comes from a context, otherwise of class Provider.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

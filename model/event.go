@@ -9,8 +9,8 @@ type EventType uint8
 const (
 	// EventText adds Delta to the answer's text.
 	EventText EventType = iota + 1
-	// EventReasoning adds Delta to the readable reasoning. Name is the vendor's field that
-	// the reasoning goes back in, empty if it does not.
+	// EventReasoning adds Delta to the readable reasoning. Name is the vendor's field in which the
+	// reasoning is returned; empty if it is not returned.
 	EventReasoning
 	// EventReasoningEncrypted carries in Delta the vendor's opaque form of the
 	// reasoning, whole, and in ID the reasoning item's id, if it has one.
@@ -24,8 +24,8 @@ const (
 	EventToolCallEnd
 	// EventFinish ends the answer, with Reason and Usage.
 	EventFinish
-	// EventServed names the model that answers from here on, when a pool chose
-	// it: ID is the model's id, Name the vendor's name.
+	// EventServed names the model that answers from here on, if a pool chose it: ID is the model's
+	// id, Name the vendor's name.
 	EventServed
 	// EventRetry announces that the answer is requested again, with Retry. Earlier output stays
 	// valid unless an EventReset or EventToolCallCancel follows.
@@ -41,9 +41,8 @@ const (
 	EventToolCallExtra
 )
 
-// Event is one piece of a model's answer. Type determines which fields are set.
-// Calls are numbered from 0 in the order in which they start; the pieces of several
-// calls may alternate.
+// Event is one piece of a model's answer. Type determines which fields are set. Calls are numbered
+// from 0 in the order they start; pieces of different calls may alternate.
 type Event struct {
 	Type  EventType
 	Index int
@@ -52,36 +51,35 @@ type Event struct {
 	Delta string
 
 	Reason FinishReason
-	// Usage is nil when the vendor reported none. It is valid until the next event is requested.
+	// Usage is nil if the vendor reported none. It is valid until the next event is requested.
 	Usage *Usage
 	// Retry is set for EventRetry.
 	Retry *Retry
 }
 
-// Retry is one repetition of a model call.
+// Retry is one retry of a model call.
 type Retry struct {
-	// Attempt counts the repetitions of the call from 1.
+	// Attempt counts the retries of the call from 1.
 	Attempt int
-	// Class is the error class of the previous attempt.
+	// Class is the error class of the preceding attempt.
 	Class ErrorClass
 	// Plan is how the answer resumes; empty if it had not begun.
 	Plan RecoveryPlan
-	// Wait is the delay before the repetition.
+	// Wait is the delay before the retry.
 	Wait time.Duration
 }
 
 // RecoveryPlan is how an interrupted answer resumes.
 type RecoveryPlan string
 
-// The plans, by what had been streamed when the answer was interrupted.
+// The plans, by the output streamed before the interruption.
 const (
 	// ContinueText continues after the text.
 	ContinueText RecoveryPlan = "continue_text"
-	// KeepToolCalls treats the complete calls as the whole answer; the model is not
-	// asked again.
+	// KeepToolCalls treats the complete calls as the whole answer; the model is not called again.
 	KeepToolCalls RecoveryPlan = "keep_tool_calls"
 	// DropToolCall continues after the text and drops an incomplete call.
 	DropToolCall RecoveryPlan = "drop_tool_call"
-	// Restart asks again from the beginning.
+	// Restart requests the answer again from the beginning.
 	Restart RecoveryPlan = "restart"
 )

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// attempts is an executor that gives one outcome to each request, the last one
-// for ever, and notes when it was asked and for which model.
+// attempts is an executor with one outcome per request, repeating the last, that records the time
+// and model of each request.
 type attempts struct {
 	outcomes []outcome
 
@@ -20,7 +20,7 @@ type attempts struct {
 	names []string
 }
 
-// outcome is what one request comes to: a text, then an error if there is one.
+// outcome is the result of one request: a text, then an optional error.
 type outcome struct {
 	text string
 	err  error
@@ -44,7 +44,7 @@ func (a *attempts) Stream(_ context.Context, req *model.Request) iter.Seq2[model
 	}
 }
 
-// ask streams an answer and returns its text and its error.
+// ask streams an answer and returns its text and error.
 func ask(ctx context.Context, e model.Executor, req *model.Request) (text string, err error) {
 	for ev, streamErr := range e.Stream(ctx, req) {
 		if streamErr != nil {
@@ -58,10 +58,10 @@ func ask(ctx context.Context, e model.Executor, req *model.Request) (text string
 // in is a request of a session.
 func in(session string) *model.Request { return &model.Request{Model: "asked", SessionID: session} }
 
-// refuses is an outcome of a class.
+// refuses returns an outcome with an error class.
 func refuses(class model.ErrorClass) outcome { return outcome{err: &model.Error{Class: class}} }
 
-// spy tells when an executor is asked.
+// spy reports calls to an executor.
 type spy struct {
 	model.Executor
 	seen func()
@@ -72,9 +72,8 @@ func (s spy) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 	return s.Executor.Stream(ctx, req)
 }
 
-// played is an executor that plays one list of events for each request, the last
-// one for ever, and notes what it was asked. What a list does not finish fails
-// with its error, or just stops when it has none.
+// played is an executor that plays one list of events per request, repeating the last, and records
+// its requests. An unfinished list fails with its error, or just ends if it has no error.
 type played struct {
 	plays []play
 
@@ -84,7 +83,7 @@ type played struct {
 
 type play struct {
 	events []model.Event
-	// silent is how long the executor waits before it ends.
+	// silent is the executor's wait before it ends.
 	silent time.Duration
 	err    error
 }
@@ -116,7 +115,7 @@ func (p *played) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	}
 }
 
-// collect streams an answer, puts it together, and returns all its events too.
+// collect streams and assembles an answer and also returns all its events.
 func collect(t testing.TB, ctx context.Context, e model.Executor, req *model.Request) (*model.Answer, []model.Event, error) { //nolint:revive // the test comes first, as everywhere
 	t.Helper()
 	var a model.Answer
@@ -136,7 +135,7 @@ func collect(t testing.TB, ctx context.Context, e model.Executor, req *model.Req
 	return &a, events, nil
 }
 
-// The events that tests play.
+// The events played by tests.
 func says(text string) model.Event { return model.Event{Type: model.EventText, Delta: text} }
 
 func calls(index int, name string) model.Event {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Home is how a pool chooses the member that serves a session.
+// Home is a pool's policy for choosing the member that serves a session.
 type Home string
 
 // The ways to choose a home.
@@ -13,9 +13,9 @@ const (
 	// HomeDeterministic picks by a weighted hash of the session, so that every
 	// process picks the same.
 	HomeDeterministic Home = "deterministic"
-	// HomeRoundRobin picks in turn, by weight.
+	// HomeRoundRobin picks in rotation, by weight.
 	HomeRoundRobin Home = "round_robin"
-	// HomeFirstHealthy picks the first that works.
+	// HomeFirstHealthy picks the first working member.
 	HomeFirstHealthy Home = "first_healthy"
 )
 
@@ -60,22 +60,20 @@ func (p *Pool) scoreMember(key string, i int) float64 {
 	}
 }
 
-// scoreRendezvous scores a member for a session so that each member wins a share of
-// sessions in proportion to its weight, and only the sessions of a member that
-// goes away move.
+// scoreRendezvous scores a member for a session so that each member wins a share of sessions in
+// proportion to its weight, and removing a member moves only that member's sessions.
 func scoreRendezvous(session, member string, weight float64) float64 {
 	h := fnv.New64a()
 	h.Write([]byte(session))
 	h.Write([]byte{0})
 	h.Write([]byte(member))
-	// The top 52 bits and a half fit a float exactly, so u lies between 0 and 1
-	// and is neither.
+	// The top 52 bits plus a half fit a float exactly, so u is strictly between 0 and 1.
 	u := (float64(mixHash(h.Sum64())>>12) + 0.5) / (1 << 52)
 	return weight / -math.Log(u)
 }
 
-// mixHash spreads the bits of a hash: FNV's upper bits change little between texts
-// that differ in their last bytes only.
+// mixHash spreads the bits of a hash: FNV's upper bits change little between texts that differ only
+// in their last bytes.
 func mixHash(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
@@ -83,22 +81,22 @@ func mixHash(x uint64) uint64 {
 	return x
 }
 
-// maxSeats bounds how many sessions a pool remembers.
+// maxSeats limits the number of sessions that a pool remembers.
 const maxSeats = 4096
 
-// seat is where a session is served.
+// seat is the member that serves a session.
 type seat struct {
 	home int
 	// moves counts how often the session changed its home.
 	moves int
 }
 
-// seats are the seats of the latest sessions, by session key. Calls outside a session have the
-// empty key and are not remembered.
+// seats holds the seats of the most recent sessions, by session key. Calls outside a session have
+// the empty key and are not remembered.
 type seats struct {
 	byKey map[string]seat
-	// ring holds the keys in the order in which they came; next is where the
-	// following one goes once the ring is full.
+	// ring holds the keys in order of arrival; next is the position of the next one once the ring
+	// is full.
 	ring []string
 	next int
 }

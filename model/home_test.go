@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// switchable is a member that fails as long as it is told to.
+// switchable is a member that can be made to fail.
 type switchable struct {
 	model.Member
 	exec *attempts
@@ -26,7 +26,7 @@ func newSwitchable(name string) *switchable {
 func (s *switchable) fails(class model.ErrorClass) { s.exec.outcomes = []outcome{refuses(class)} }
 func (s *switchable) works()                       { s.exec.outcomes = []outcome{{text: s.ID}} }
 
-// served asks and returns what answered, or the class of the error.
+// served makes a request and returns the answering member or the error's class.
 func served(t *testing.T, e model.Executor, req *model.Request) string {
 	t.Helper()
 	text, err := ask(t.Context(), e, req)
@@ -36,7 +36,7 @@ func served(t *testing.T, e model.Executor, req *model.Request) string {
 	return text
 }
 
-// A session stays where it moved to, also when its old home works again.
+// A session stays where it moved, even when its old home works again.
 func TestASessionStaysWhereItMovedTo(t *testing.T) {
 	for _, home := range []model.Home{model.HomeDeterministic, model.HomeRoundRobin, model.HomeFirstHealthy} {
 		a, b, x := newSwitchable("a"), newSwitchable("b"), newSwitchable("x")
@@ -69,7 +69,7 @@ func TestASessionMayMoveOnlySoOften(t *testing.T) {
 	got = append(got, served(t, pool, in("s")))
 	b.fails(model.ModelNotFound)
 	got = append(got, served(t, pool, in("s")))
-	b.works() // but it is not asked again
+	b.works() // but not called again
 	got = append(got, served(t, pool, in("s")), served(t, pool, in("other")))
 	if diff := cmp.Diff([]string{"b", "b", "rate_limited", "model_not_found", "model_not_found", "a"}, got); diff != "" {
 		t.Error(diff)
@@ -81,8 +81,7 @@ func TestASessionMayMoveOnlySoOften(t *testing.T) {
 	}
 }
 
-// Members that refuse on the way are no moves: the session goes to the one that
-// answers.
+// Rejections by members on the way are not moves: the session moves to the member that answers.
 func TestOnlyTheMemberThatAnswersIsMovedTo(t *testing.T) {
 	a, b, c := newSwitchable("a"), newSwitchable("b"), newSwitchable("c")
 	policy := moves
@@ -132,8 +131,7 @@ func TestAPoolSaysWhoServes(t *testing.T) {
 	}
 }
 
-// A quota error moves on at once; it is not waited for while another member is
-// free.
+// A quota error moves the call immediately; there is no wait while another member is free.
 func TestRetriesAroundAPoolMoveFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := member("a", 1, outcome{err: &model.Error{Class: model.RateLimited, RetryAfter: time.Minute}})
@@ -142,7 +140,7 @@ func TestRetriesAroundAPoolMoveFirst(t *testing.T) {
 		if got := served(t, patient(pool, 2), in("s")); got != "b" || time.Since(begun) != 0 || asked(busy) != 1 {
 			t.Errorf("after %s and %d attempts %s answered", time.Since(begun), asked(busy), got)
 		}
-		// Alone it is waited for.
+		// A single member is waited for.
 		alone := model.NewPool("pool", []model.Member{busy}, moves)
 		if got := served(t, patient(alone, 2), in("s")); got != "rate_limited" || time.Since(begun) != 2*time.Minute {
 			t.Errorf("after %s the answer is %s", time.Since(begun), got)
@@ -150,8 +148,7 @@ func TestRetriesAroundAPoolMoveFirst(t *testing.T) {
 	})
 }
 
-// An answer that breaks off goes on at the session's home, or where that session
-// moves to.
+// An interrupted answer continues at the session's home, or where the session moves to.
 func TestRecoveryInAPool(t *testing.T) {
 	first := &played{plays: []play{{events: []model.Event{says("one ")}, err: broke}, {err: &model.Error{Class: model.Overloaded}}}}
 	pool := model.NewPool("pool", []model.Member{{ID: "a", Weight: 1, Executor: first}, member("b", 1)}, moves)
@@ -205,7 +202,7 @@ func TestOpenBreakersInAPool(t *testing.T) {
 	})
 }
 
-// While one call finds out whether a member works again, the others go elsewhere.
+// While one call probes a member, the other calls use other members.
 func TestOneCallProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newSwitchable("a"), newSwitchable("b")
@@ -233,8 +230,8 @@ func TestOneCallProbes(t *testing.T) {
 	})
 }
 
-// Many sessions at once, through failures of all kinds: what the pool keeps stays
-// consistent, and each session is served.
+// Many concurrent sessions, through failures of all kinds: the pool's state stays consistent, and
+// each session is served.
 func TestManyCallsOfAPoolAtOnce(t *testing.T) {
 	for _, home := range []model.Home{model.HomeDeterministic, model.HomeRoundRobin, model.HomeFirstHealthy} {
 		flaky := func(name string) model.Member {

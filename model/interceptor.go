@@ -16,7 +16,7 @@ func WithInterceptor(ctx context.Context, i Interceptor) context.Context {
 	return context.WithValue(ctx, interceptorKey{}, i)
 }
 
-// streamIntercepted asks an executor, or the interceptor of the context.
+// streamIntercepted calls an executor, or the interceptor of the context.
 func streamIntercepted(ctx context.Context, next Executor, req *Request) iter.Seq2[Event, error] {
 	if i, ok := ctx.Value(interceptorKey{}).(Interceptor); ok {
 		return i(ctx, next, req)

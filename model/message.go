@@ -30,8 +30,7 @@ type Message struct {
 	ID    string `json:"id,omitempty"`
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
-	// Metadata is a JSON object that is kept with the message for those who show it. No
-	// model sees it.
+	// Metadata is a JSON object kept with the message for display. No model sees it.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -64,15 +63,15 @@ type Part struct {
 	ToolResult *ToolResult `json:"tool_result,omitempty"`
 }
 
-// Blob is an image or file: its bytes, or where they are.
+// Blob is an image or file: its bytes, or their location.
 type Blob struct {
 	// MediaType is the content's MIME type, as in image/png.
 	MediaType string `json:"media_type"`
 	// Data is the content; JSON carries it in base64. Empty when URI is set.
 	Data []byte `json:"data,omitempty"`
-	// URI is where the content is; empty when Data is set.
+	// URI is the location of the content; empty when Data is set.
 	URI string `json:"uri,omitempty"`
-	// Name is the file's name, where there is one.
+	// Name is the file's name, if any.
 	Name string `json:"name,omitempty"`
 }
 
@@ -82,10 +81,10 @@ type Reasoning struct {
 	// Encrypted is the vendor's opaque form, to be sent back unchanged with
 	// the conversation.
 	Encrypted string `json:"encrypted,omitempty"`
-	// ID is the vendor's id of the reasoning item, where it has one.
+	// ID is the vendor's id of the reasoning item, if any.
 	ID string `json:"id,omitempty"`
-	// Field is the vendor's field that Text came in and goes back in; empty if the vendor
-	// does not take it back.
+	// Field is the vendor's field that Text came in and is returned in; empty if the vendor does
+	// not accept it back.
 	Field string `json:"field,omitempty"`
 }
 
@@ -95,14 +94,14 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Arguments is a JSON object, as the model wrote it. It may be malformed.
 	Arguments json.RawMessage `json:"arguments"`
-	// Repair names how Arguments were repaired; empty if they are as the model wrote them.
+	// Repair names the repair of Arguments; empty if they are as the model wrote them.
 	Repair Repair `json:"repair,omitempty"`
-	// Extra is opaque JSON of the vendor that goes back with the call.
+	// Extra is the vendor's opaque JSON that is returned with the call.
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
-// MarshalJSON writes the call. Arguments that are no JSON are written as the
-// string they are, so that a message can always be stored and shown.
+// MarshalJSON writes the call. It writes arguments that are not JSON as a string, so that a message
+// can always be stored and shown.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	type plain ToolCall
 	c.Arguments = rawjson.Encode(c.Arguments)
@@ -132,7 +131,7 @@ type ToolResult struct {
 // Text returns a text part.
 func Text(text string) Part { return Part{Type: PartText, Text: text} }
 
-// File returns a part with a file, which is an image if its media type says so.
+// File returns a part with a file, or an image if its media type says so.
 func File(blob *Blob) Part {
 	if strings.HasPrefix(blob.MediaType, "image/") {
 		return Part{Type: PartImage, Blob: blob}
@@ -152,7 +151,7 @@ func Assistant(text string) Message { return Message{Role: RoleAssistant, Parts:
 // Text returns the text parts of the message joined.
 func (m *Message) Text() string { return PartsText(m.Parts) }
 
-// HasToolCalls reports whether the message asks for any call.
+// HasToolCalls reports whether the message requests any call.
 func (m *Message) HasToolCalls() bool {
 	for i := range m.Parts {
 		if m.Parts[i].Type == PartToolCall {
@@ -162,8 +161,8 @@ func (m *Message) HasToolCalls() bool {
 	return false
 }
 
-// ToolCalls returns the calls that the message asks for, in order. The calls
-// are shared with the message.
+// ToolCalls returns the calls that the message requests, in order. The calls are shared with the
+// message.
 func (m *Message) ToolCalls() []*ToolCall {
 	n := 0
 	for i := range m.Parts {
@@ -183,7 +182,7 @@ func (m *Message) ToolCalls() []*ToolCall {
 	return calls
 }
 
-// Text returns the texts of the result, each on separate lines.
+// Text returns the result's texts, each on separate lines.
 func (r *ToolResult) Text() string {
 	var b strings.Builder
 	for i := range r.Content {
@@ -197,7 +196,7 @@ func (r *ToolResult) Text() string {
 	return b.String()
 }
 
-// PartsText returns the text among parts joined.
+// PartsText returns the joined text of parts.
 func PartsText(parts []Part) string {
 	first, more := "", false
 	for i := range parts {

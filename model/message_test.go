@@ -23,7 +23,7 @@ func whole(args string) model.Message {
 	}}
 }
 
-// roundTrip writes a message as JSON and reads it again.
+// roundTrip encodes a message as JSON and decodes it.
 func roundTrip(t testing.TB, m model.Message) model.Message {
 	t.Helper()
 	data, err := json.Marshal(m)
@@ -46,7 +46,7 @@ func TestAMessageIsTheSameAfterJSON(t *testing.T) {
 			t.Errorf("%q: %s", args, diff)
 		}
 	}
-	// Valid JSON may lose the blanks between its tokens, and nothing else.
+	// Valid JSON may lose only the blanks between its tokens.
 	spaced := roundTrip(t, whole(`{ "a" : 1 }`))
 	if got := spaced.ToolCalls()[0].Arguments; string(got) != `{"a":1}` {
 		t.Errorf("the arguments became %s", got)
@@ -85,7 +85,7 @@ func TestTheTextOfAMessage(t *testing.T) {
 	}
 }
 
-// FuzzToolCallJSON writes calls with any arguments and reads them again.
+// FuzzToolCallJSON encodes and decodes calls with any arguments.
 func FuzzToolCallJSON(f *testing.F) {
 	for _, args := range []string{`{}`, `{"a":1}`, `{"a":`, `null`, `"text"`, " ", `{"a":"\ud800"}`, "\x00", "\xff"} {
 		f.Add("c", args)
@@ -110,8 +110,7 @@ func FuzzToolCallJSON(f *testing.F) {
 	})
 }
 
-// FuzzMessageJSON reads any JSON as a message; what it reads must be the same
-// after it was written and read again.
+// FuzzMessageJSON decodes any JSON as a message; the message must survive encoding and decoding.
 func FuzzMessageJSON(f *testing.F) {
 	for _, args := range []string{`{"a":1}`, `{"a":`} {
 		data, err := json.Marshal(whole(args))
@@ -126,8 +125,8 @@ func FuzzMessageJSON(f *testing.F) {
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
-		// The first trip replaces what is not UTF-8 in arguments, and the second
-		// writes their "<", ">" and "&" as escapes.
+		// The first trip replaces invalid UTF-8 in arguments, and the second escapes "<", ">" and
+		// "&".
 		settled := roundTrip(t, roundTrip(t, m))
 		if diff := cmp.Diff(settled, roundTrip(t, settled), cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
@@ -136,8 +135,7 @@ func FuzzMessageJSON(f *testing.F) {
 	})
 }
 
-// compacted returns JSON without blanks, and with the escapes that encoding
-// writes.
+// compacted returns JSON without blanks and with the encoder's escapes.
 func compacted(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	out, err := json.Marshal(json.RawMessage(raw))

@@ -10,9 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Modality returns the kind of content that a part holds, by its media type. It
-// is empty for a file of another kind, of which nobody can declare that a model
-// reads it.
+// Modality returns the kind of content in a part, by its media type. It is empty for other kinds of
+// files, which no configuration can declare as readable by a model.
 func (p *Part) Modality() spec.Modality {
 	switch p.Type {
 	case PartImage, PartFile:
@@ -40,8 +39,8 @@ func (p *Part) Modality() spec.Modality {
 	}
 }
 
-// canRead reports whether a model reads a part. Every model reads text; whether it
-// reads a file of unknown kind is left to the vendor.
+// canRead reports whether a model reads a part. Every model reads text; the vendor decides on files
+// of unknown kind.
 func canRead(input []spec.Modality, p *Part) bool {
 	if len(input) == 0 {
 		return true
@@ -50,11 +49,10 @@ func canRead(input []spec.Modality, p *Part) bool {
 	return m == "" || m == spec.ModalityText || slices.Contains(input, m)
 }
 
-// Limited wraps the executor of a model that reads some modalities only. A
-// request whose latest user message has a part that the model cannot read is
-// refused with class InvalidRequest before anything is sent. Elsewhere in the
-// conversation, in older messages and in tool results, a note takes the place of
-// such a part.
+// Limited wraps the executor of a model that reads only some modalities. It rejects a request whose
+// latest user message has a part that the model cannot read, with class InvalidRequest, before
+// anything is sent. Elsewhere in the conversation, in older messages and in tool results, a note
+// replaces such a part.
 type Limited struct {
 	Executor Executor
 	// ModelID is the model's id.
@@ -65,7 +63,7 @@ type Limited struct {
 
 var _ Executor = (*Limited)(nil)
 
-// Stream asks the wrapped executor.
+// Stream calls the wrapped executor.
 func (l *Limited) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	if unread := unreadableModalities(latestUserMessages(req.Messages), l.Input); len(unread) > 0 {
 		err := cannotRead(l.ModelID, unread, l.Input)
@@ -80,9 +78,9 @@ func (l *Limited) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 	return l.Executor.Stream(ctx, &own)
 }
 
-// readErrors returns, per member, why it cannot read the request, or nil if all
-// can. Members that read every user message are preferred to those that read only
-// the latest. It fails if no member reads the latest.
+// readErrors returns, for each member, why it cannot read the request, or nil if all can. Members
+// that read every user message are preferred to members that read only the latest. It fails if no
+// member reads the latest.
 func (p *Pool) readErrors(req *Request) ([]*Error, error) {
 	limited := func(m Member) bool { return len(m.Input) > 0 }
 	if !slices.ContainsFunc(p.members, limited) {
@@ -123,8 +121,7 @@ func latestUserMessages(messages []Message) []Message {
 	return messages[begin:end]
 }
 
-// unreadableModalities returns the modalities of the user's messages that are not among
-// the input.
+// unreadableModalities returns the modalities in the user's messages that input lacks.
 func unreadableModalities(messages []Message, input []spec.Modality) []spec.Modality {
 	var out []spec.Modality
 	for i := range messages {
@@ -140,14 +137,13 @@ func unreadableModalities(messages []Message, input []spec.Modality) []spec.Moda
 	return out
 }
 
-// cannotRead is the error of a request that needs modalities which a model does
-// not read.
+// cannotRead is the error for a request with modalities that a model does not read.
 func cannotRead(modelID string, unread, input []spec.Modality) *Error {
 	return &Error{Class: InvalidRequest, Message: fmt.Sprintf("model %s does not read %s; it reads %s", modelID, spec.JoinModalities(unread, ", "), spec.JoinModalities(input, ", "))}
 }
 
-// readableMessages returns the conversation with a note in the place of each part that
-// is not read. A conversation without such parts is returned as it is.
+// readableMessages returns the conversation with a note replacing each part that cannot be read. A
+// conversation without such parts is returned unchanged.
 func readableMessages(messages []Message, input []spec.Modality) []Message {
 	out, copied := messages, false
 	for i := range messages {
@@ -188,7 +184,7 @@ func readableParts(parts []Part, input []spec.Modality) []Part {
 	return out
 }
 
-// leftOut is the note that takes the place of a part.
+// leftOut is the note that replaces a part.
 func leftOut(p *Part) string {
 	name := ""
 	if p.Blob != nil && p.Blob.Name != "" {

@@ -47,7 +47,7 @@ func TestModalities(t *testing.T) {
 	}
 }
 
-// limited asks a model that reads some modalities, and returns what it was sent.
+// limited calls a model that reads some modalities and returns the messages sent to it.
 func limited(t *testing.T, messages []model.Message, input ...spec.Modality) ([]model.Message, error) {
 	t.Helper()
 	exec := &played{plays: []play{{events: []model.Event{finish}}}}
@@ -80,7 +80,7 @@ func TestAModelIsNotSentWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// A message that once was read, or comes from a tool, does not end the session.
+// A message that was read before, or comes from a tool, does not end the session.
 func TestANoteTakesThePlaceOfWhatIsNotRead(t *testing.T) {
 	history := func() []model.Message {
 		return []model.Message{

@@ -18,14 +18,14 @@ type Member struct {
 	// Upstream is the vendor's name of the model.
 	Upstream string
 	Executor Executor
-	// Breaker refuses calls while the model does not work, and counts each that
-	// the pool makes; nil for none.
+	// Breaker rejects calls while the model does not work, and counts each call that the pool
+	// makes; nil for none.
 	Breaker *Breaker
-	// Input are the modalities that the model reads; nil when nothing is known.
+	// Input are the modalities that the model reads; nil if unknown.
 	Input []spec.Modality
 	// Weight is the member's share of sessions; it is more than 0.
 	Weight float64
-	// FailoverOnly keeps the member from being a home.
+	// FailoverOnly excludes the member from being a home.
 	FailoverOnly bool
 }
 
@@ -36,33 +36,32 @@ type PoolPolicy struct {
 	PerTurn bool
 	// OnCircuitOpen avoids members whose breaker is open.
 	OnCircuitOpen bool
-	// OnQuota moves on from a member that is rate limited or overloaded; with
-	// QuotaThreshold set only when it asks to wait longer than that.
+	// OnQuota moves on from a member that is rate limited or overloaded; if QuotaThreshold is set,
+	// only when the member requests a longer wait.
 	OnQuota        bool
 	QuotaThreshold time.Duration
-	// OnPermanent moves on from a member that refuses the credentials or does
-	// not know the model, and does not come back to it.
+	// OnPermanent permanently moves on from a member that rejects the credentials or does not know
+	// the model.
 	OnPermanent bool
-	// MaxMoves is how often a session may move to another member; nil for any
-	// number.
+	// MaxMoves is how often a session may move to another member; nil for no limit.
 	MaxMoves *int
 }
 
 // Pool is an executor that serves each session from one of several models, its home, and moves it
-// to another one when the home fails. It moves only before an answer started, or after one that
-// was empty except for reasoning, and the session stays at the new home. A pool lives as long as
-// its revision.
+// to another one when the home fails. It moves only before an answer started, or after one that was
+// empty except for reasoning, and the session stays at the new home. A pool lives as long as its
+// revision.
 //
-// Each time it asks a member the pool says so by an EventServed.
+// The pool emits an EventServed for each member it calls.
 type Pool struct {
 	id      string
 	members []Member
 	policy  PoolPolicy
 
 	mu sync.Mutex
-	// gone holds, per member, why it failed for good.
+	// gone holds each member's permanent failure.
 	gone []*Error
-	// served counts, per member, the sessions that round robin gave it.
+	// served counts the sessions that round robin gave each member.
 	served []float64
 	seats  *seats
 }
@@ -78,11 +77,10 @@ func NewPool(id string, members []Member, policy PoolPolicy) *Pool {
 	}
 }
 
-// Stream asks the session's home, and the other members in order when it
-// cannot serve. When none of several can, the error is of class
-// AllModelsUnavailable and wraps the last one's; when there was only one to ask,
-// or the session may not move any more, it is that member's own. A request that
-// no member can read is refused with class InvalidRequest.
+// Stream calls the session's home and, if the home cannot serve, the other members in order. If all
+// of several members fail, the error has class AllModelsUnavailable and wraps the last member's
+// error; if there was only one to call, or the session may not move again, it is that member's own.
+// A request that no member can read is rejected with class InvalidRequest.
 func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		unread, err := p.readErrors(req)
@@ -114,7 +112,7 @@ func (p *Pool) unavailableError(r *route, last *Error) *Error {
 	}
 }
 
-// tryMember passes on the answer of one member, or returns why to move on.
+// tryMember passes on one member's answer, or returns why to move on.
 func (p *Pool) tryMember(ctx context.Context, i int, req *Request, r *route, yield func(Event, error) bool) (failure *Error, done bool) {
 	m := &p.members[i]
 	attempt, err := m.Breaker.beginAttempt()
@@ -153,8 +151,8 @@ func (p *Pool) tryMember(ctx context.Context, i int, req *Request, r *route, yie
 	return nil, true
 }
 
-// movesOn reports whether a failure of a member is a reason to ask another, and
-// remembers permanent failures.
+// movesOn reports whether a member's failure is a reason to call another member, and records
+// permanent failures.
 func (p *Pool) movesOn(i int, e *Error) bool {
 	switch e.Class {
 	case RateLimited, Overloaded:
@@ -174,20 +172,19 @@ func (p *Pool) movesOn(i int, e *Error) bool {
 	}
 }
 
-// route is the way of one call through a pool.
+// route is the route of one call through a pool.
 type route struct {
-	// key identifies the session whose home is remembered.
+	// key identifies the session whose home is stored.
 	key string
-	// order are the members to ask. The home is the first of them, unless there
-	// is an objection to it.
+	// order are the members to call. The home comes first, unless there is an objection to it.
 	order     []int
 	objection *Error
-	// mayMove is set if a member other than the home may be asked.
+	// mayMove is set if a member other than the home may be called.
 	mayMove bool
 }
 
-// planRoute returns the way of a call: the home, then the other members that may
-// serve, those for failover last.
+// planRoute returns the route of a call: the home, then the other members that may serve,
+// failover-only members last.
 func (p *Pool) planRoute(req *Request, unread []*Error) *route {
 	r := &route{key: req.SessionID}
 	if p.policy.PerTurn {
@@ -218,7 +215,7 @@ func (p *Pool) planRoute(req *Request, unread []*Error) *route {
 	return r
 }
 
-// objectionTo returns why a member is not asked, if that is known in advance.
+// objectionTo returns the reason not to call a member, if known in advance.
 func (p *Pool) objectionTo(i int, unread []*Error) *Error {
 	switch {
 	case p.gone[i] != nil:

@@ -16,8 +16,7 @@ func (c *call) planRecovery() RecoveryPlan {
 	case complete > 0:
 		return KeepToolCalls
 	case !c.answer.hasText() || c.req.Output != nil:
-		// What has a form to keep to, such as JSON, a model cannot be trusted to
-		// take up in the middle.
+		// A model cannot be trusted to resume a format such as JSON in the middle.
 		return Restart
 	case incomplete > 0:
 		return DropToolCall
@@ -26,8 +25,8 @@ func (c *call) planRecovery() RecoveryPlan {
 	}
 }
 
-// carryOut discards the output that the next attempt does not build on, and reports whether to
-// make another attempt.
+// carryOut discards the output that the next attempt does not reuse, and reports whether to make
+// another attempt.
 func (c *call) carryOut(plan RecoveryPlan) bool {
 	const reason = "the answer broke off"
 	switch plan {
@@ -62,8 +61,7 @@ func (c *call) nextRequest() *Request {
 	return &next
 }
 
-// countCalls counts the calls that were not canceled, by whether they are
-// complete.
+// countCalls counts the complete and incomplete calls that were not canceled.
 func (a *Answer) countCalls() (complete, incomplete int) {
 	for i := range a.calls {
 		switch p := a.startedCall(i); {
@@ -77,8 +75,8 @@ func (a *Answer) countCalls() (complete, incomplete int) {
 	return complete, incomplete
 }
 
-// hasText reports whether the answer has any text but white space, which no
-// vendor takes for a message.
+// hasText reports whether the answer has any text but white space, which no vendor accepts as a
+// message.
 func (a *Answer) hasText() bool {
 	for i := range a.parts {
 		if p := &a.parts[i]; p.typ == PartText && len(bytes.TrimSpace(p.data)) > 0 {

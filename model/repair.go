@@ -9,16 +9,16 @@ import (
 	"regexp"
 )
 
-// Repair names how the arguments of a tool call were repaired.
+// Repair names a repair of a tool call's arguments.
 type Repair string
 
 // The repairs. Each is made once, and only if the result is a JSON object.
 const (
-	// RepairDecoded is an object that was encoded twice, as the text of a JSON string.
+	// RepairDecoded is an object that was encoded twice, as a JSON string.
 	RepairDecoded Repair = "decoded"
 	// RepairRepeated is an object that was sent more than once, or after an empty one.
 	RepairRepeated Repair = "repeated"
-	// RepairCumulative is an object of which each piece repeated the ones before it.
+	// RepairCumulative is an object whose pieces each repeated the previous ones.
 	RepairCumulative Repair = "cumulative"
 	// RepairTrimmed is an object inside a code fence, or before surplus brackets or a mark of the
 	// model's template.
@@ -27,17 +27,17 @@ const (
 	RepairEscaped Repair = "escaped"
 )
 
-// repairLimit is the size of the arguments, in bytes, above which only an object that was
-// encoded twice is repaired.
+// repairLimit is the size of the arguments, in bytes, above which only a doubly encoded object is
+// repaired.
 const repairLimit = 256 << 10
 
-// maxRepairWork bounds how much is read to find the object that is repeated, in bytes.
+// maxRepairWork limits the bytes read to find a repeated object.
 const maxRepairWork = 8 << 20
 
 var noArguments = json.RawMessage(`{}`)
 
-// repairArguments returns a copy of the arguments of a call, whose memory is reused, and
-// how they were repaired. Arguments beyond repair stay as they are.
+// repairArguments returns a copy of a call's arguments, whose memory is reused, and the repair.
+// Arguments that cannot be repaired stay unchanged.
 func repairArguments(data []byte) (json.RawMessage, Repair) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 || string(data) == "null" {
@@ -69,7 +69,7 @@ var codeFence = regexp.MustCompile("(?s)^```(?:json)?\\s(.*)```$")
 // surplus matches what follows a complete object without any meaning.
 var surplus = regexp.MustCompile(`^(?:[}\]\s]|` + "```" + `|<\|[\w|-]*\|>|</?[\w|-]+>)*$`)
 
-// repairObject returns the object that a text means, without a repair if there is none.
+// repairObject returns the object that text represents, without a repair if absent.
 func repairObject(data []byte) (json.RawMessage, Repair) {
 	if object, repair := lastObject(data); repair != "" {
 		return object, repair
@@ -86,7 +86,7 @@ func repairObject(data []byte) (json.RawMessage, Repair) {
 	return nil, ""
 }
 
-// escapeControls escapes the control characters within the texts of a JSON value.
+// escapeControls escapes the control characters in the strings of a JSON value.
 func escapeControls(data []byte) []byte {
 	escaped := make([]byte, 0, len(data))
 	inText, afterSlash := false, false
@@ -111,15 +111,15 @@ func escapeControls(data []byte) []byte {
 	return escaped
 }
 
-// isCutOff reports whether a text is a truncated JSON value, in which an inner object must not be
-// taken for the value.
+// isCutOff reports whether text is a truncated JSON value, in which an inner object must not be
+// mistaken for the value.
 func isCutOff(data []byte) bool {
 	var value json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(&value), io.ErrUnexpectedEOF)
 }
 
-// lastObject returns the object that a text of several ends with, if all before it are
-// the same object, the empty object or its beginnings.
+// lastObject returns the object at the end of text, if everything before it is the same object, the
+// empty object or prefixes of the object.
 func lastObject(data []byte) (json.RawMessage, Repair) {
 	room := maxRepairWork
 	for end := bytes.LastIndexByte(data, '{'); end > 0; end = bytes.LastIndexByte(data[:end], '{') {
@@ -137,8 +137,7 @@ func lastObject(data []byte) (json.RawMessage, Repair) {
 	return nil, ""
 }
 
-// classifyRepeats returns how the text before an object repeats it, empty if it says
-// something else.
+// classifyRepeats returns how the text before an object repeats it; empty if it has other content.
 func classifyRepeats(before, object []byte) Repair {
 	repair := RepairRepeated
 	for len(before) > 0 {

@@ -11,20 +11,18 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Executor asks a model of one vendor.
+// Executor calls a model of one vendor.
 //
-// Stream is called from many goroutines at once, once per attempt. It must not
-// modify or keep the request or anything it refers to. The stream ends with
-// exactly one EventFinish, or with an error, which is an *Error; after either
-// nothing follows. Breaking off the iteration cancels the request. The stream
-// ends when ctx does, with an *Error of class Canceled or Timeout; a turn waits
-// for it.
+// Stream is called concurrently, once per attempt. It must not modify or keep the request or
+// anything it refers to. The stream ends with exactly one EventFinish, or with an error, which is
+// an *Error; nothing follows either. Breaking off the iteration cancels the request. The stream
+// ends when ctx does, with an *Error of class Canceled or Timeout; a turn waits for it.
 type Executor interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
-// Vendor is implemented by executors that know whose models they ask, by the
-// name that observers know: openai, anthropic, google.
+// Vendor is implemented by executors that know the vendor of their models. It returns the name for
+// observers: openai, anthropic, google.
 type Vendor interface {
 	Vendor() string
 }
@@ -46,7 +44,7 @@ type FieldLearner interface {
 type Settings struct {
 	// ID is the provider's id.
 	ID string
-	// Logger writes to the log of the runtime; nil for no log.
+	// Logger is the runtime's logger; nil for no log.
 	Logger *slog.Logger
 
 	_ struct{} // keyed literals only
@@ -65,21 +63,20 @@ type Request struct {
 	// Tools are the tools that the model may call, sorted by name. All requests of a revision
 	// with the same tools share the slice, so an executor may cache data derived from it.
 	Tools []Tool
-	// SessionID groups requests whose start is the same, for vendors that
-	// route to a cache by it. It may be empty.
+	// SessionID groups requests with a common prefix, for vendors that route to a cache by it. It
+	// may be empty.
 	SessionID string
-	// TurnID is the turn that asks. It may be empty.
+	// TurnID is the turn that makes the request. It may be empty.
 	TurnID string
-	// ToolChoice controls whether the model may call tools; zero leaves it to the
-	// model.
+	// ToolChoice controls whether the model may call tools; the zero value leaves it to the model.
 	ToolChoice ToolChoice
-	// Output is the required form of the answer's text; nil for any. An executor uses the
-	// vendor's feature, or an internal tool whose arguments it streams as the answer's text
-	// without showing the tool in events. With other callable tools it leaves the choice to the
-	// model, otherwise it enforces the form. An executor that supports neither ignores it.
+	// Output is the required format of the answer's text; nil for any. An executor uses the
+	// vendor's feature, or an internal tool whose arguments it streams as the answer's text without
+	// showing the tool in events. With other callable tools it leaves the choice to the model,
+	// otherwise it enforces the format. An executor that supports neither ignores it.
 	Output *spec.OutputSchema
-	// Cache asks the vendor to keep the unchanging start of the request, for
-	// vendors that have to be asked.
+	// Cache asks the vendor to cache the unchanging start of the request, for vendors that require
+	// a request for it.
 	Cache bool
 	// Edits changes the body of the request after the provider's edits; nil for none.
 	Edits *spec.RequestEdits
@@ -88,15 +85,15 @@ type Request struct {
 	Params
 }
 
-// ToolMode is whether a model may call tools.
+// ToolMode controls whether a model may call tools.
 type ToolMode string
 
 // The tool modes.
 const (
 	// ToolsAuto lets the model decide.
 	ToolsAuto ToolMode = ""
-	// ToolsNone keeps the model from calling tools, although it is told of
-	// them: calls in the conversation stay meaningful.
+	// ToolsNone stops the model from calling tools but still sends them, so that calls in the
+	// conversation stay meaningful.
 	ToolsNone ToolMode = "none"
 	// ToolsRequired makes the model call at least one tool.
 	ToolsRequired ToolMode = "required"
@@ -104,7 +101,7 @@ const (
 	ToolsNamed ToolMode = "named"
 )
 
-// ToolChoice is whether a model may, must or must not call tools.
+// ToolChoice controls whether a model may, must or must not call tools.
 type ToolChoice struct {
 	Mode ToolMode `json:"mode,omitempty"`
 	// Name is the tool to call, for ToolsNamed.
@@ -119,7 +116,7 @@ type Params struct {
 	MaxOutputTokens int          `json:"max_output_tokens,omitempty"`
 	ReasoningEffort *spec.Effort `json:"reasoning_effort,omitempty"`
 	Seed            *int         `json:"seed,omitempty"`
-	// Stop are texts before which an answer ends.
+	// Stop are texts that end an answer before them.
 	Stop        []string `json:"stop,omitempty"`
 	ServiceTier string   `json:"service_tier,omitempty"`
 	Verbosity   string   `json:"verbosity,omitempty"`
@@ -162,21 +159,21 @@ type Tool struct {
 	Description string `json:"description,omitempty"`
 	// Parameters is the JSON Schema of the arguments.
 	Parameters json.RawMessage `json:"parameters"`
-	// Output is the JSON Schema of the tool's result, where it is known;
-	// vendors that have no place for it are not told.
+	// Output is the JSON Schema of the tool's result, if known; vendors without a field for it do
+	// not receive it.
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
 // FinishReason says why an answer ended.
 type FinishReason = event.FinishReason
 
-// The reasons for which an answer ends.
+// The finish reasons.
 const (
 	// FinishStop is an answer that the model ended.
 	FinishStop FinishReason = "stop"
-	// FinishToolCalls is an answer that waits for tool results.
+	// FinishToolCalls is an answer that awaits tool results.
 	FinishToolCalls FinishReason = "tool_calls"
-	// FinishMaxTokens is an answer cut off by the output limit.
+	// FinishMaxTokens is an answer truncated by the output limit.
 	FinishMaxTokens FinishReason = "max_tokens"
 	// FinishContentFilter is an answer that the vendor withheld.
 	FinishContentFilter FinishReason = "content_filter"

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// RequestRecord is a request as it is recorded and shown. Session and turn are left out, as they
-// differ in each run, and so are Cache, which changes the price alone, and Edits.
+// RequestRecord is the recorded form of a request. It omits the session and turn, which differ in
+// each run, and Cache, which changes only the price, and Edits.
 type RequestRecord struct {
 	Model      string             `json:"model"`
 	Messages   []Message          `json:"messages"`
@@ -17,8 +17,8 @@ type RequestRecord struct {
 	Params
 }
 
-// NewRequestRecord returns the record of a request, with the blobs of its messages, also in
-// results of tools, changed by edit. The request stays as it is.
+// NewRequestRecord returns the record of a request, after edit has changed the blobs of its
+// messages, including those in tool results. The request is not modified.
 func NewRequestRecord(req *Request, edit func(*Blob)) RequestRecord {
 	r := RequestRecord{
 		Model: req.Model, Messages: slices.Clone(req.Messages), Tools: req.Tools, ToolChoice: req.ToolChoice, Output: req.Output, Params: req.Params,
@@ -29,7 +29,7 @@ func NewRequestRecord(req *Request, edit func(*Blob)) RequestRecord {
 	return r
 }
 
-// editBlobs returns the parts with copies of their blobs that edit has changed.
+// editBlobs returns the parts with edited copies of their blobs.
 func editBlobs(parts []Part, edit func(*Blob)) []Part {
 	out := slices.Clone(parts)
 	for i := range out {

@@ -21,43 +21,38 @@ const (
 	maxRetryAfter            = 60 * time.Second
 )
 
-// RetryPolicy limits how often and how fast a model call is repeated.
+// RetryPolicy limits how often and how fast a model call is retried.
 type RetryPolicy struct {
-	// MaxRetries is how often a call is repeated after its first attempt, for
-	// whatever reason.
+	// MaxRetries is the maximum number of retries of a call after its first attempt.
 	MaxRetries int
-	// MaxStreamRetries is how many of the repetitions may be because an answer
-	// broke off after it began.
+	// MaxStreamRetries is how many of the retries may follow an answer that broke off after it
+	// began.
 	MaxStreamRetries int
-	// BackoffBase is the longest wait before the first repetition; it doubles
-	// with each, up to 8 s. The wait itself is random, from nothing up to it.
-	// 0 repeats at once.
+	// BackoffBase is the longest wait before the first retry; it doubles with each, up to 8 s. The
+	// actual wait is random, between 0 and that maximum. 0 retries immediately.
 	BackoffBase time.Duration
-	// OverloadedBase takes the place of BackoffBase when the vendor is
-	// overloaded.
+	// OverloadedBase replaces BackoffBase when the vendor is overloaded.
 	OverloadedBase time.Duration
 }
 
-// Retrying wraps an executor so that a call is repeated when it fails with an
-// error that may pass. A vendor's Retry-After is honoured up to a minute.
-// Waiting ends at once when the call is canceled. The error after the last
-// attempt is passed on unchanged.
+// Retrying wraps an executor and retries a call that fails with a temporary error. A vendor's
+// Retry-After is honored up to a minute. Canceling the call ends the wait immediately. The error
+// after the last attempt is passed on unchanged.
 //
-// An answer that had begun is resumed where possible, because it was already shown:
-// what its consumer has assembled so far remains, and what follows is appended,
-// according to one of the RecoveryPlans. Each repetition is announced by an
-// EventRetry.
+// An answer that had begun is resumed where possible, because it was already shown: what its
+// consumer has assembled so far remains, and the rest is appended, according to one of the
+// RecoveryPlans. An EventRetry announces each retry.
 type Retrying struct {
 	Executor Executor
 	Policy   RetryPolicy
-	// Breaker refuses calls while it is open, and counts each call once, however
-	// often it is repeated; nil for none.
+	// Breaker rejects calls while it is open, and counts each call once, regardless of retries; nil
+	// for none.
 	Breaker *Breaker
 }
 
 var _ Executor = (*Retrying)(nil)
 
-// Stream asks the wrapped executor, again if need be.
+// Stream calls the wrapped executor, with retries if necessary.
 func (r *Retrying) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		attempt, err := r.Breaker.beginAttempt()
@@ -83,27 +78,25 @@ type call struct {
 	req     *Request
 	yield   func(Event, error) bool
 	attempt attempt
-	// over is set once the consumer had the end or wants no more.
+	// over is set once the consumer has received the end or stopped.
 	over bool
 
 	// answer is the part of the answer shown to the consumer so far.
 	answer Answer
-	// usage is the usage of failed attempts.
+	// usage is the total usage of failed attempts.
 	usage Usage
 	waits *waits
-	// repeated counts the repetitions, and resumed those that resumed an
-	// interrupted answer.
+	// repeated counts the retries, and resumed the retries that resumed an interrupted answer.
 	repeated, resumed int
 
-	// Of the current attempt: why it failed, whether it began to answer, and the
-	// number of its first tool call.
+	// The state of the current attempt: its error, whether its answer began, and the number of its
+	// first tool call.
 	failure error
 	begun   bool
 	first   int
 }
 
-// acceptEvent handles one event of the current attempt, and reports whether another
-// is wanted.
+// acceptEvent handles one event of the current attempt, and reports whether to continue.
 func (c *call) acceptEvent(ev Event, err error) bool {
 	if c.over || c.failure != nil {
 		return false
@@ -125,8 +118,8 @@ func (c *call) acceptEvent(ev Event, err error) bool {
 	return c.emitEvent(ev)
 }
 
-// emitEvent shows the consumer an event, and reports whether it wants another. An
-// event that breaks the order fails the attempt.
+// emitEvent emits an event to the consumer, and reports whether to continue. An event out of order
+// fails the attempt.
 func (c *call) emitEvent(ev Event) bool {
 	if c.failure = c.answer.Add(&ev); c.failure != nil {
 		return false
@@ -143,7 +136,7 @@ func (c *call) failCall(err error) {
 	c.yield(Event{}, err)
 }
 
-// totalUsage adds what failed attempts cost to the usage of the last one.
+// totalUsage adds the usage of failed attempts to the usage of the last one.
 func (c *call) totalUsage(last *Usage) *Usage {
 	if c.usage == (Usage{}) {
 		return last
@@ -155,8 +148,8 @@ func (c *call) totalUsage(last *Usage) *Usage {
 	return &sum
 }
 
-// awaitRetry decides whether to repeat the call, waits for the next attempt, and
-// reports whether there is one.
+// awaitRetry decides whether to retry the call, waits for the next attempt, and reports whether
+// there is one.
 func (c *call) awaitRetry() bool {
 	if c.over {
 		return false
@@ -195,11 +188,10 @@ func (c *call) mayRepeat(failure *Error) bool {
 		c.repeated < c.policy.MaxRetries && (!c.begun || c.resumed < c.policy.MaxStreamRetries)
 }
 
-// stallWait is how long to wait after a stream that was silent: the vendor has
-// had its rest.
+// stallWait is the wait after a silent stream: the vendor has already had a pause.
 const stallWait = 200 * time.Millisecond
 
-// retryDelay returns how long to wait before the next attempt.
+// retryDelay returns the wait before the next attempt.
 func (c *call) retryDelay(failure *Error, plan RecoveryPlan) time.Duration {
 	switch {
 	case plan == KeepToolCalls:
@@ -213,7 +205,7 @@ func (c *call) retryDelay(failure *Error, plan RecoveryPlan) time.Duration {
 	return c.waits.next(failure)
 }
 
-// waits is how long to wait before each repetition of one call.
+// waits are the waits before the retries of one call.
 type waits struct {
 	plain, overloaded *backoff.ExponentialBackOff
 }
@@ -222,9 +214,8 @@ func newWaits(p RetryPolicy) *waits {
 	return &waits{plain: fullJitter(p.BackoffBase), overloaded: fullJitter(p.OverloadedBase)}
 }
 
-// fullJitter returns a back-off whose waits lie anywhere between nothing and
-// the current step. The library spreads a wait around its middle, so the
-// middle is half a step and the spread reaches both ends.
+// fullJitter returns a back-off whose waits are random between 0 and the current step. The library
+// spreads a wait around its middle, so the middle is half a step and the spread reaches both ends.
 func fullJitter(base time.Duration) *backoff.ExponentialBackOff {
 	const half = 2
 	return backoff.NewExponentialBackOff(

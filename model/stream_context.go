@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// streamContext is the context of a watched stream: it ends with the caller's context, or when
-// the stream is canceled. It behaves like context.WithCancel, but costs nothing while nobody
-// waits for its end. If the caller's context has ended, its cause applies.
+// streamContext is the context of a watched stream: it ends with the caller's context, or when the
+// stream is canceled. It behaves like context.WithCancel, but costs nothing until something waits
+// for its end. If the caller's context has ended, its cause applies.
 type streamContext struct {
 	context.Context //nolint:containedctx // that of the caller
 	canceled        atomic.Bool
-	// watch is told when the executor reads something; nil if nobody wants to know.
+	// watch is notified when the executor reads data; it may be nil.
 	watch *watch
 
 	mu sync.Mutex
-	// own is made when somebody asks for the end of the context, and cancelOwn ends it.
+	// own is created on the first wait for the context's end, and cancelOwn ends it.
 	own       context.Context //nolint:containedctx // this one, as others see it
 	cancelOwn context.CancelFunc
 }
@@ -36,7 +36,7 @@ func (c *streamContext) cancel() {
 type activityKey struct{}
 
 // ActivityReporter returns a function that an executor calls for received bytes, even without an
-// event, so that the stream does not count as silent. It is nil if nobody watches the stream. ctx
+// event, so that the stream does not count as silent. It is nil if the stream is not watched. ctx
 // is the context passed to Stream.
 func ActivityReporter(ctx context.Context) func() {
 	report, _ := ctx.Value(activityKey{}).(func())
@@ -54,7 +54,7 @@ func (c *streamContext) Value(key any) any {
 // Done returns a channel that is closed when the context ends.
 func (c *streamContext) Done() <-chan struct{} { return c.ensureOwn().Done() }
 
-// Err returns why the context ended, or nil. Many streams ask before each event.
+// Err returns why the context ended, or nil. Many streams call it before each event.
 func (c *streamContext) Err() error {
 	if !c.canceled.Load() {
 		return c.Context.Err()
@@ -70,13 +70,13 @@ func (c *streamContext) Err() error {
 	return context.Canceled
 }
 
-// AfterFunc calls a function when the context has ended. Package context uses it for
-// the contexts derived from this one.
+// AfterFunc calls f when the context has ended. Package context uses it for contexts derived from
+// this one.
 func (c *streamContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.ensureOwn(), f)
 }
 
-// ensureOwn returns the context as others wait for it.
+// ensureOwn returns the context that others wait for.
 func (c *streamContext) ensureOwn() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()

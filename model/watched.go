@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// DefaultIdleTimeout is how long a stream may be silent when nothing else is
-// said.
+// DefaultIdleTimeout is how long a stream may be silent by default.
 const DefaultIdleTimeout = 60 * time.Second
 
 // errSilent is the cause of the error of a stream that was silent for too long.
@@ -26,13 +25,12 @@ var errSilent = errors.New("the stream was silent for too long")
 // and replaces NULs and invalid UTF-8. Every vendor stream passes through here.
 type Watched struct {
 	Executor Executor
-	// Idle is how long a stream may be silent after its first event, and FirstToken how
-	// long before it; 0 for ever. Models that think before they answer may be silent for
-	// twice as long. The time that the consumer takes does not count, and any byte that
-	// the executor reports to an ActivityReporter ends the silence. A silent stream ends
-	// up to a 32nd of Idle later.
+	// Idle is how long a stream may be silent after its first event, and FirstToken how long before
+	// it; 0 for no limit. Models that think before they answer may be silent for twice as long. The
+	// consumer's own time does not count, and any byte that the executor reports to an
+	// ActivityReporter ends the silence. A silent stream ends up to a 32nd of Idle later.
 	Idle, FirstToken time.Duration
-	// Breaker refuses calls while it is open, and counts them; nil for none.
+	// Breaker rejects calls while it is open, and counts them; nil for none.
 	Breaker *Breaker
 
 	silences silences
@@ -40,7 +38,7 @@ type Watched struct {
 
 var _ Executor = (*Watched)(nil)
 
-// Stream asks the wrapped executor.
+// Stream calls the wrapped executor.
 func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		attempt, err := w.Breaker.beginAttempt()
@@ -70,15 +68,15 @@ func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 	}
 }
 
-// readStream reads one stream to its end. It is called instead of being ranged over,
-// so that an executor that does not stop when it is told to does no harm.
+// readStream reads one stream to its end. It calls the iterator directly instead of ranging over
+// it, so that an executor that ignores a request to stop does no harm.
 func (w *Watched) readStream(ctx context.Context, req *Request, s *watch) {
 	streamIntercepted(ctx, w.Executor, req)(s.passEvent)
 	s.failUnfinished()
 }
 
-// mayThinkLong reports whether a model may think for long before it answers: it was
-// told to, or its name says so.
+// mayThinkLong reports whether a model may think for a long time before it answers, judging by the
+// request or the model's name.
 func mayThinkLong(req *Request) bool {
 	if e := req.ReasoningEffort; e != nil && e.Standard() != "off" {
 		return true
@@ -93,48 +91,49 @@ func mayThinkLong(req *Request) bool {
 	return strings.Contains(name, "thinking") || strings.Contains(name, "reasoning")
 }
 
-// watch is one stream that is watched.
+// watch is one watched stream.
 type watch struct {
 	ctx     streamContext
 	yield   func(Event, error) bool
 	attempt attempt
-	// over is set once the consumer had the end or wants no more.
+	// over is set once the consumer has received the end or stopped.
 	over bool
-	// answered is set once the answer has text or a tool call, and begun with its first event.
+	// answered is set once the answer has text or a tool call, and begun once it has its first
+	// event.
 	answered, begun bool
 
-	// list watches the stream, with a tick every so often; nil if it may be silent for
-	// ever. ticks is how many ticks the stream may be silent now, and limit how long that
-	// is; idle is how long it may be silent after its first event.
+	// list watches the stream with periodic ticks; nil if silence is unlimited. ticks is how many
+	// ticks the stream may be silent now, and limit how long that is; idle is how long it may be
+	// silent after its first event.
 	list               *silences
 	ticks              atomic.Int64
 	every, limit, idle time.Duration
-	// heard is the tick of the latest event, or one of the marks below.
+	// heard is the tick of the latest event, or one of the values below.
 	heard atomic.Int64
-	// next and previous are the streams beside it in a list of silences.
+	// next and previous are the neighboring streams in a list of silences.
 	next, previous *watch
 }
 
 // The values of watch.heard that are not ticks.
 const (
-	// waiting is a stream whose consumer is busy with an event.
+	// waiting marks a stream whose consumer is busy with an event.
 	waiting = -1
-	// silent is a stream that was canceled because it was silent.
+	// silent marks a stream that was canceled for being silent.
 	silent = -2
 )
 
-// silenceTicks is how many ticks a stream may be silent. More of them would end a
-// silent stream closer to its limit.
+// silenceTicks is how many ticks a stream may be silent. With more, a silent stream would end
+// closer to its limit.
 const silenceTicks = 32
 
-// silences cancels the streams of an executor that are silent for too long. They
-// share one timer, which counts ticks while there are streams. A stream notes the tick
-// of each event, which costs less than reading the clock.
+// silences cancels the streams of an executor that are silent for too long. They share one timer,
+// which counts ticks while there are streams. A stream records the tick of each event, which costs
+// less than reading the clock.
 type silences struct {
 	tick atomic.Int64
 
 	mu sync.Mutex
-	// first is the stream that was added last.
+	// first is the most recently added stream.
 	first *watch
 	timer *time.Timer
 	every time.Duration
@@ -142,7 +141,7 @@ type silences struct {
 	armed bool
 }
 
-// add begins to watch a stream. A tick takes every, the same for all streams.
+// add starts watching a stream. A tick lasts every, the same for all streams.
 func (l *silences) add(s *watch, every time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,8 +155,8 @@ func (l *silences) add(s *watch, every time.Duration) {
 	}
 }
 
-// remove ends the watch of a stream. The timer is left running: the next stream
-// probably begins before it fires.
+// remove stops watching a stream. The timer keeps running: the next stream probably begins before
+// it fires.
 func (l *silences) remove(s *watch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,7 +171,7 @@ func (l *silences) remove(s *watch) {
 	s.next, s.previous = nil, nil
 }
 
-// setTimer makes the timer fire after a tick.
+// setTimer sets the timer to fire after one tick.
 func (l *silences) setTimer() {
 	l.armed = true
 	if l.timer == nil {
@@ -182,8 +181,8 @@ func (l *silences) setTimer() {
 	l.timer.Reset(l.every)
 }
 
-// countTick is called when the timer fires. It cancels the streams that are silent,
-// and sets the timer anew as long as there are streams.
+// countTick is called when the timer fires. It cancels the silent streams, and resets the timer
+// while there are streams.
 func (l *silences) countTick() {
 	var ended []*watch
 	defer func() {
@@ -204,15 +203,14 @@ func (l *silences) countTick() {
 	}
 }
 
-// markSilent marks the stream as silent, and reports true, if nothing was heard of it
-// for more than its ticks. An event belongs to the tick before it, so that the stream
-// has at least its time.
+// markSilent marks the stream as silent, and reports true, if its last event is more than its ticks
+// ago. An event belongs to the tick before it, so that the stream gets at least its full time.
 func (s *watch) markSilent(now int64) bool {
 	heard := s.heard.Load()
 	return heard >= 0 && now-heard > s.ticks.Load() && s.heard.CompareAndSwap(heard, silent)
 }
 
-// limitSilence sets how long the stream may be silent from here on; 0 for ever.
+// limitSilence sets how long the stream may be silent from now on; 0 for no limit.
 func (s *watch) limitSilence(limit time.Duration) {
 	s.limit = limit
 	if limit == 0 {
@@ -229,7 +227,7 @@ func (s *watch) noteActivity() {
 	}
 }
 
-// passEvent passes one event on, and reports whether another is wanted.
+// passEvent passes one event on, and reports whether to continue.
 func (s *watch) passEvent(ev Event, err error) bool {
 	if s.over {
 		return false
@@ -257,8 +255,8 @@ func (s *watch) passEvent(ev Event, err error) bool {
 	return !s.over
 }
 
-// noteContent notes whether the answer has content. It returns an error for an end
-// without any; the vendor may have withheld the content or cut off the reasoning.
+// noteContent records whether the answer has content. It returns an error for an end without
+// content; the vendor may have withheld it or truncated the reasoning.
 func (s *watch) noteContent(ev *Event) error {
 	switch ev.Type {
 	case EventText:

@@ -1,4 +1,4 @@
-// Package claude holds what Claude accepts wherever it is served.
+// Package claude defines what Claude accepts on every platform.
 package claude
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// maxDepth is how deep a schema may nest.
+// maxDepth is the maximum nesting depth of a schema.
 const maxDepth = 32
 
 // OutputSchema returns the schema of an answer in the subset that Claude's structured
@@ -40,14 +40,14 @@ func OutputSchema(schema json.RawMessage) (json.RawMessage, bool) {
 // otherwise the output is invalid.
 type schemaWriter struct {
 	out bytes.Buffer
-	// definitions contains the definitions of the root by keyword/name.
+	// definitions holds the definitions of the root by keyword/name.
 	definitions map[string]json.RawMessage
-	// ends are the definitions whose references were followed.
+	// ends holds the definitions whose references were followed.
 	ends map[string]bool
 }
 
-// The keywords that are kept as they are, those that tell readers something, and those
-// that become part of the description.
+// The keywords kept unchanged, those informative to readers, and those that become part of the
+// description.
 var (
 	keptKeywords    = []string{"type", "title", "enum", "const", "required", "$ref"}
 	droppedKeywords = []string{"$schema", "$id", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly", "description", "additionalProperties"}
@@ -55,11 +55,11 @@ var (
 		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
 		"minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
 	}
-	// keptFormats are the formats of texts that the subset has.
+	// keptFormats are the text formats in the subset.
 	keptFormats = []string{`"date-time"`, `"time"`, `"date"`, `"duration"`, `"email"`, `"hostname"`, `"uri"`, `"ipv4"`, `"ipv6"`, `"uuid"`}
 )
 
-// writeSchema writes a schema. The depth is how many others it lies in.
+// writeSchema writes a schema. depth is the number of enclosing schemas.
 func (w *schemaWriter) writeSchema(raw json.RawMessage, depth int) bool {
 	fields, ok := rawjson.Members(raw)
 	if !ok || depth > maxDepth {
@@ -92,9 +92,8 @@ func (w *schemaWriter) writeSchema(raw json.RawMessage, depth int) bool {
 	return true
 }
 
-// fits reports whether a schema has a form that closing does not change into another one:
-// an object names its properties, and a reference leads to a definition that does not
-// contain it.
+// fits reports whether closing preserves the form of a schema: an object names its properties, and
+// a reference leads to a definition that does not contain it.
 func (w *schemaWriter) fits(fields []rawjson.Member, object bool) bool {
 	if object {
 		properties, named := rawjson.Members(rawjson.Find(fields, "properties"))
@@ -125,7 +124,7 @@ func (w *schemaWriter) endsReference(ref json.RawMessage) bool {
 		return ends
 	}
 	definition := w.definitions[path]
-	w.ends[path] = false // as long as it is being followed
+	w.ends[path] = false // while it is being followed
 	w.ends[path] = definition != nil && w.endReferences(definition)
 	return w.ends[path]
 }
@@ -153,8 +152,8 @@ func (w *schemaWriter) isKept(f rawjson.Member) bool {
 	}
 }
 
-// writeNested writes a keyword whose value contains schemas. An answer that fits exactly
-// one alternative fits any.
+// writeNested writes a keyword whose value contains schemas. An answer that matches exactly one
+// alternative matches any.
 func (w *schemaWriter) writeNested(f rawjson.Member, depth int) bool {
 	name := f.Name
 	if name == "oneOf" {

@@ -15,7 +15,7 @@ func TestOutputSchema(t *testing.T) {
 		`{"type":"object","properties":{"l":{"type":"array","items":{"oneOf":[{"type":"string","format":"uuid"},{"type":"string","format":"odd"}]},"minItems":1,"maxItems":3}}}`: `{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"string","format":"uuid"},{"type":"string","description":"{format: \"odd\"}"}]},"minItems":1,"description":"{maxItems: 3}"}},"additionalProperties":false}`,
 		`{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}},"$defs":{"X":{"enum":["a"]}}}`:                                                                                 `{"type":"object","properties":{"x":{"$ref":"#/$defs/X"}},"$defs":{"X":{"enum":["a"]}},"additionalProperties":false}`,
 		`{"type":"object","additionalProperties":false}`:                                                                                                                         `{"type":"object","additionalProperties":false}`,
-		// What closing would change into something else, or the subset does not have.
+		// Schemas that closing would change, or that the subset does not support.
 		`{"type":"object"}`: ``,
 		`{"type":"object","additionalProperties":{"type":"string"}}`:                                                            ``,
 		`{"type":"object","properties":{"m":{"type":"object"}}}`:                                                                ``,

@@ -1,4 +1,4 @@
-// Package cloudauth gets the credentials with which clouds are asked, such as tokens.
+// Package cloudauth obtains credentials for cloud APIs, such as tokens.
 package cloudauth
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// metadataTimeout is how long a metadata server on the same machine may take to accept a
+// metadataTimeout is the maximum time for a metadata server on the same machine to accept a
 // connection. Elsewhere nothing answers at its address.
 const metadataTimeout = 2 * time.Second
 
-// MetadataTransport returns the transport to servers of the machine's own cloud. It uses
-// no proxy: their addresses mean something on this machine only.
+// MetadataTransport returns the transport to servers of the machine's own cloud. It uses no proxy,
+// because their addresses are only meaningful on this machine.
 var MetadataTransport = sync.OnceValue(func() http.RoundTripper {
 	t := vendorhttp.NewTransport()
 	t.Proxy = nil
@@ -32,21 +32,21 @@ var MetadataTransport = sync.OnceValue(func() http.RoundTripper {
 	return t
 })
 
-// Client asks a server for credentials. It follows no redirect.
+// Client requests credentials from a server. It follows no redirect.
 type Client struct {
 	// What names the server's result in messages: "a token of Entra ID".
 	What string
 	// Transport reaches the server.
 	Transport http.RoundTripper
-	// Code returns the vendor's code in the body of an error; empty for none.
+	// Code returns the vendor's code in the body of an error; empty if none.
 	Code func(body []byte) string
 }
 
-// answerLimit is how much of an answer is read, in bytes.
+// answerLimit is the maximum number of bytes read from an answer.
 const answerLimit = 64 << 10
 
-// Fetch returns the body of a successful answer. An error is a *model.Error that shows
-// nothing of the answer but the vendor's code.
+// Fetch returns the body of a successful answer. An error is a *model.Error that reveals only the
+// vendor's code from the answer.
 func (c *Client) Fetch(req *http.Request) ([]byte, error) {
 	res, err := c.Transport.RoundTrip(req)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 	return &model.Error{Class: class, Message: fmt.Sprintf("get %s: no answer: %v", c.What, err), Err: err}
 }
 
-// refusal returns the error for an answer without success.
+// refusal returns the error for an unsuccessful answer.
 func (c *Client) refusal(status int, body []byte) error {
 	class, known := vendorhttp.BusyClass(status)
 	switch {
@@ -90,15 +90,15 @@ func (c *Client) refusal(status int, body []byte) error {
 	return &model.Error{Class: class, Message: text, Status: status}
 }
 
-// Invalid returns the error for an answer or a file that is not as it should be.
+// Invalid returns the error for an invalid answer or file.
 func (c *Client) Invalid(what string) error {
 	return &model.Error{Class: model.Unauthorized, Message: fmt.Sprintf("get %s: %s", c.What, what)}
 }
 
-// codeLimit is the longest code that is shown, in bytes.
+// codeLimit is the maximum length of a displayed code, in bytes.
 const codeLimit = 80
 
-// PrintableCode returns a code without what could change how it is shown.
+// PrintableCode returns a code without characters that could alter its display.
 func PrintableCode(code string) string {
 	shown := make([]byte, 0, min(len(code), codeLimit))
 	for i := 0; i < len(code) && len(shown) < codeLimit; i++ {
@@ -119,7 +119,7 @@ func NewForm(ctx context.Context, address string, form url.Values) (*http.Reques
 	return req, err
 }
 
-// NewGet returns a request with one further header.
+// NewGet returns a request with one additional header.
 func NewGet(ctx context.Context, address, name, value string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err == nil {
@@ -128,7 +128,7 @@ func NewGet(ctx context.Context, address, name, value string) (*http.Request, er
 	return req, err
 }
 
-// FetchText returns the answer to a request with one further header, which may be empty.
+// FetchText returns the answer to a request with one additional header, which may be empty.
 func (c *Client) FetchText(ctx context.Context, method, address, header, value string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *Client) FetchText(ctx context.Context, method, address, header, value s
 	return string(body), err
 }
 
-// FetchToken returns the token in an answer, and when it expires.
+// FetchToken returns the token in an answer and its expiry time.
 func (c *Client) FetchToken(req *http.Request) (token string, expiry time.Time, err error) {
 	body, err := c.Fetch(req)
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *Client) FetchToken(req *http.Request) (token string, expiry time.Time, 
 	return answer.AccessToken, expiry, nil
 }
 
-// Bearer authorizes requests by the tokens that fetch returns.
+// Bearer authorizes requests with the tokens that fetch returns.
 func Bearer(fetch func(context.Context) (token string, expiry time.Time, err error)) vendorhttp.Authorize {
 	tokens := credential.NewCached(fetch)
 	return func(ctx context.Context) (vendorhttp.Authorization, error) {

@@ -1,5 +1,5 @@
-// Package toolschema maps the schemas of tools to those that vendors accept. A mapped
-// schema accepts all objects that the original accepts.
+// Package toolschema converts tool schemas to ones that vendors accept. A converted schema accepts
+// all objects that the original accepts.
 package toolschema
 
 import (
@@ -18,39 +18,39 @@ import (
 // Dialect describes the tools that a vendor accepts: their names, and the supported part of JSON
 // Schema for their arguments.
 type Dialect struct {
-	// Name is what reports call the models of the dialect.
+	// Name names the dialect's models in reports.
 	Name string
 	// Names is the rule for tool names.
 	Names toolname.Rule
-	// most is how many tools a request can have; 0 for any number.
+	// most is the maximum number of tools in a request; 0 for any number.
 	most int
-	// rejected are the keywords that the root must not have.
+	// rejected are the keywords not allowed at the root.
 	rejected []string
-	// root and keywords are the only constraints that the root, and any schema, may have;
-	// nil for all.
+	// root and keywords are the only constraints allowed at the root and in any schema; nil allows
+	// all.
 	root, keywords []string
-	// formats are the formats that are accepted; nil for all.
+	// formats are the accepted formats; nil accepts all.
 	formats []string
-	// propertyName matches the names of properties; nil for any.
+	// propertyName matches the allowed property names; nil allows any.
 	propertyName *regexp.Regexp
-	// inlineRefs replaces references by their targets. Without it, references to definitions are
+	// inlineRefs replaces references with their targets. Otherwise, references to definitions are
 	// kept.
 	inlineRefs bool
-	// oneType accepts no list of types but one type and null, and only texts and numbers in
-	// an enumeration.
+	// oneType accepts no list of types except one type and null, and only texts and numbers in an
+	// enumeration.
 	oneType bool
-	// definesRequired accepts as required only names of properties.
+	// definesRequired accepts only names of properties as required.
 	definesRequired bool
-	// completes are the types that get empty properties or items where they lack them.
+	// completes are the types that get empty properties or items if they have none.
 	completes []string
 }
 
-// claudeProperty matches the names of properties that Claude accepts, as its API says in
-// errors: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
+// claudeProperty matches the property names that Claude accepts, according to its API's errors:
+// "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
 var claudeProperty = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
-// letterFirst is the rule of vendors that reject names with a digit or dash first: "Must start
-// with a letter or an underscore", say the documents and errors of Gemini.
+// letterFirst is the rule of vendors that reject names starting with a digit or dash: "Must start
+// with a letter or an underscore", according to Gemini's documents and errors.
 var letterFirst = toolname.Rule{Longest: 64, LetterFirst: true}
 
 // The dialects.
@@ -64,15 +64,15 @@ var (
 	// OpenAILimited is for OpenAI's own servers, which reject more tools: "Expected an array with
 	// maximum length 128" (zed#32946).
 	OpenAILimited = limited(*OpenAI, 128)
-	// Compatible is for servers that imitate OpenAI. Some do not resolve references, such as
-	// Ollama, or only those to $defs, such as Moonshot (command-code#594).
-	// Moonshot, and those that pass requests on to Gemini, want names to begin with a letter
+	// Compatible is for servers that imitate OpenAI. Some, such as Ollama, do not resolve
+	// references, or, such as Moonshot, only those to $defs (command-code#594). Moonshot, and
+	// servers that forward requests to Gemini, require names to begin with a letter
 	// (kimi-cli#2531).
 	Compatible = &Dialect{
 		Name: "OpenAI-compatible", Names: letterFirst, rejected: foldable, inlineRefs: true, completes: []string{"object", "array"},
 	}
-	// Anthropic rejects "oneOf, allOf, or anyOf at the top level" and wants draft 2020-12
-	// (its errors; huly-mcp#66).
+	// Anthropic rejects "oneOf, allOf, or anyOf at the top level" and requires draft 2020-12 (its
+	// errors; huly-mcp#66).
 	Anthropic = &Dialect{
 		Name: "Anthropic", Names: toolname.Rule{Longest: 128}, rejected: []string{"oneOf", "anyOf", "allOf", "$ref"}, propertyName: claudeProperty,
 	}
@@ -107,10 +107,10 @@ func limited(d Dialect, most int) *Dialect {
 // Vendor returns the name of the dialect.
 func (d *Dialect) Vendor() string { return d.Name }
 
-// MaxTools returns how many tools a request can have; 0 for any number.
+// MaxTools returns the maximum number of tools in a request; 0 for any number.
 func (d *Dialect) MaxTools() int { return d.most }
 
-// Adapt returns how a tool is changed.
+// Adapt returns the changes made to a tool.
 func (d *Dialect) Adapt(t *model.Tool) model.ToolChange {
 	var c model.ToolChange
 	if !d.Names.Allows(t.Name) {
@@ -129,15 +129,15 @@ func Dialects() []*Dialect { return []*Dialect{OpenAI, Compatible, Anthropic, Be
 // Mapped is a schema that a vendor accepts.
 type Mapped struct {
 	Schema json.RawMessage
-	// Dropped are the constraints that the vendor is not told; nil if the schema accepts the
-	// same objects as the original.
+	// Dropped are the constraints hidden from the vendor; nil if the schema accepts the same
+	// objects as the original.
 	Dropped []string
-	// Note tells the model which constraints were dropped at the root; empty for none.
-	// Descriptions within the schema mention the others.
+	// Note tells the model which constraints were dropped at the root; empty if none. Descriptions
+	// within the schema mention the others.
 	Note string
 }
 
-// Describe returns the description of a tool with what its schema no longer says.
+// Describe returns a tool's description extended with the constraints missing from its schema.
 func (m *Mapped) Describe(description string) string {
 	if m.Note == "" || description == "" {
 		return description + m.Note
@@ -153,10 +153,10 @@ func (m *Mapped) drop(names ...string) {
 	}
 }
 
-// longestNote bounds a description's note about dropped constraints, in bytes.
+// longestNote limits a description's note about dropped constraints, in bytes.
 const longestNote = 600
 
-// note returns the model's note about constraints.
+// note returns the note that tells the model about constraints.
 func note(subject string, told fields) string {
 	text := encode(told)
 	if len(told) == 0 || len(text) > longestNote {
@@ -165,20 +165,21 @@ func note(subject string, told fields) string {
 	return subject + " must also satisfy this JSON Schema: " + string(text)
 }
 
-// mapSchema is Map without the memo.
+// mapSchema is Map without the cache.
 func (d *Dialect) mapSchema(schema json.RawMessage) (Mapped, error) {
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object"}`)
 	}
 	m, w, err := d.rewrite(schema, false, true)
 	if err == nil && len(m.Dropped) > 0 && w.refs.kept {
-		// The target of a kept reference may accept more than before, which a negation must not.
+		// The target of a kept reference may accept more than before, which is not allowed in a
+		// negation.
 		m, _, err = d.rewrite(schema, true, true)
 	}
 	return m, err
 }
 
-// MapValue returns a schema of any value that the vendor accepts.
+// MapValue returns a schema, accepted by the vendor, of any value.
 func (d *Dialect) MapValue(schema json.RawMessage) (Mapped, error) {
 	m, _, err := d.rewrite(schema, true, false)
 	return m, err
@@ -210,7 +211,7 @@ func (d *Dialect) rewrite(schema json.RawMessage, wideRefs, ofObject bool) (Mapp
 	return m, w, nil
 }
 
-// drafts are the older drafts of JSON Schema, by a part of their addresses.
+// drafts are the older drafts of JSON Schema, by a part of their URIs.
 var drafts = map[string]int{"draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019}
 
 // latestDraft is draft 2020-12.

@@ -75,7 +75,7 @@ func TestSchemasAreMapped(t *testing.T) {
 	}
 }
 
-// TestMappedSchemasAreRemembered maps a schema again, and many others in between.
+// TestMappedSchemasAreRemembered maps a schema again after many others.
 func TestMappedSchemasAreRemembered(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"a":{"const":"memo"}}}`)
 	first, err := Gemini.Map(schema)
@@ -101,7 +101,7 @@ func TestMappedSchemasAreRemembered(t *testing.T) {
 	}
 }
 
-// names and values are what generated schemas and objects consist of.
+// names and values are the elements of generated schemas and objects.
 var (
 	propertyNames = []string{"a", "b", "d", "$c"}
 	plainValues   = []any{"x", "y", "zz", 1.0, 2.0, true, nil, []any{}, []any{"x", 1.0}, map[string]any{"a": "x"}, map[string]any{}}
@@ -170,8 +170,8 @@ func drawSchema(t *rapid.T, depth int) any {
 	return s
 }
 
-// TestPropertyMappedSchemasAcceptWhatTheirOriginalsDo checks drawn objects. A schema of which
-// nothing was dropped rejects the same ones.
+// TestPropertyMappedSchemasAcceptWhatTheirOriginalsDo checks drawn objects. A schema from which
+// nothing was dropped also rejects the same objects.
 func TestPropertyMappedSchemasAcceptWhatTheirOriginalsDo(t *testing.T) {
 	object := rapid.MapOf(rapid.SampledFrom(append(propertyNames, "e")), rapid.SampledFrom(plainValues))
 	rapid.Check(t, func(rt *rapid.T) {
@@ -228,7 +228,7 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 
 type failing interface{ Fatalf(string, ...any) }
 
-// checkDialect checks that a schema has only what the dialect accepts.
+// checkDialect checks that a schema uses only keywords that the dialect accepts.
 func checkDialect(t failing, d *Dialect, schema json.RawMessage) {
 	root, ok := rawjson.Members(schema)
 	if !ok || string(rawjson.Find(root, "type")) != `"object"` {
@@ -269,8 +269,8 @@ func checkKeywords(t failing, d *Dialect, raw, whole json.RawMessage) {
 	}
 }
 
-// FuzzMap checks that any schema that compiles becomes one that does, in every dialect, and
-// that others become an object or an error.
+// FuzzMap checks that any valid schema is mapped to a valid schema in every dialect, and that
+// invalid schemas become an object or an error.
 func FuzzMap(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `[]`, `null`, `{"$ref":"#"}`, `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`,

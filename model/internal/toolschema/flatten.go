@@ -12,14 +12,14 @@ const (
 	maxBranches = 256
 )
 
-// foldable are the keywords of a root that can be folded.
+// foldable are the root keywords that can be folded.
 var foldable = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else", "$ref"}
 
 type fields = map[string]json.RawMessage
 
 // flattenRoot moves content below the root keywords that the dialect rejects into the root, and
-// reports whether there was any. The properties of alternatives become properties of the root,
-// required if all alternatives require them.
+// reports whether there was any. The properties of alternatives become properties of the root; they
+// are required if all alternatives require them.
 func (w *rewriter) flattenRoot(root fields) bool {
 	folded, told := false, fields{}
 	for _, name := range w.dialect.rejected {
@@ -58,8 +58,8 @@ func (w *rewriter) flattenRoot(root fields) bool {
 type shape struct {
 	properties fields
 	required   []string
-	// limited is set for a schema that constrains the properties it does not name, and closed for
-	// one that rejects them.
+	// limited is set for a schema that constrains unnamed properties, and closed for one that
+	// rejects them.
 	limited, closed bool
 }
 
@@ -69,7 +69,7 @@ type folder struct {
 	branches int
 }
 
-// shapeOf returns the shape of a schema. What lies too deep is unknown and dropped.
+// shapeOf returns the shape of a schema. Content nested too deeply is unknown and dropped.
 func (f *folder) shapeOf(schema fields, depth int) shape {
 	s := shape{properties: fields{}}
 	if f.branches++; depth > maxDepth || f.branches > maxBranches {
@@ -120,7 +120,7 @@ func (f *folder) shapeOf(schema fields, depth int) shape {
 	return s
 }
 
-// dropOthers drops the constraints of a schema that a shape does not have.
+// dropOthers drops the constraints of a schema that a shape cannot express.
 func (f *folder) dropOthers(keyword string, schema fields) {
 	for name, value := range schema {
 		switch name {
@@ -137,8 +137,7 @@ func (f *folder) dropOthers(keyword string, schema fields) {
 	}
 }
 
-// branchesOf returns the schemas of a list that are objects; others say nothing of
-// properties.
+// branchesOf returns the schemas of a list that are objects; others do not concern properties.
 func branchesOf(list json.RawMessage) []fields {
 	var raw []json.RawMessage
 	_ = json.Unmarshal(list, &raw) // none if it is not a list
@@ -149,7 +148,7 @@ func branchesOf(list json.RawMessage) []fields {
 	return branches
 }
 
-// addAll adds a schema that holds as well.
+// addAll adds a schema that must hold too.
 func (s *shape) addAll(other shape) {
 	for name, schema := range other.properties {
 		s.properties[name] = combine("allOf", s.properties[name], schema)
@@ -162,7 +161,7 @@ func (s *shape) addAll(other shape) {
 	s.limited, s.closed = s.limited || other.limited, s.closed || other.closed
 }
 
-// addAlternatives adds schemas one of which holds.
+// addAlternatives adds schemas of which one must hold.
 func (s *shape) addAlternatives(list []shape) {
 	if len(list) == 0 {
 		return
@@ -201,8 +200,8 @@ func (s *shape) addAlternatives(list []shape) {
 	}
 }
 
-// optionalSchema returns the description of a property that some alternatives lack, with its
-// schema in the others, whose constraints do not hold for those.
+// optionalSchema returns the description of a property that some alternatives lack, along with its
+// schema in the others, whose constraints do not apply to those.
 func (s *shape) optionalSchema(list []shape, name string, either json.RawMessage) json.RawMessage {
 	var description json.RawMessage
 	for _, one := range list {
@@ -224,7 +223,7 @@ func (s *shape) optionalSchema(list []shape, name string, either json.RawMessage
 	return encode(fields{"description": description})
 }
 
-// combine returns the schema of values that satisfy both, or one of both.
+// combine returns the schema of values that satisfy both schemas or one of them.
 func combine(keyword string, a, b json.RawMessage) json.RawMessage {
 	if a == nil || string(a) == string(b) {
 		return b

@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// rewriteMember rewrites the schemas within a keyword. Where a schema that accepts more
-// would make the whole accept less, the keyword is dropped.
+// rewriteMember rewrites the schemas within a keyword. If a schema that accepts more would make the
+// whole accept less, the keyword is dropped.
 func (w *rewriter) rewriteMember(n *schemaNode, m *rawjson.Member) {
 	switch {
 	case m.Name == "properties":
@@ -34,7 +34,7 @@ func (w *rewriter) rewriteMember(n *schemaNode, m *rawjson.Member) {
 	}
 }
 
-// dropNegated drops what contains schemas that accept more than before and must not.
+// dropNegated drops content with schemas that accept more than before but must not.
 func (w *rewriter) dropNegated(n *schemaNode) {
 	for _, name := range n.negated {
 		switch name {
@@ -55,7 +55,7 @@ func (w *rewriter) dropNegated(n *schemaNode) {
 	}
 }
 
-// loosen replaces oneOf by anyOf. With one schema, both mean the same.
+// loosen replaces oneOf with anyOf. With one schema, both mean the same.
 func (w *rewriter) loosen(n *schemaNode, value json.RawMessage) {
 	n.remove("oneOf")
 	n.set("anyOf", value)
@@ -66,8 +66,8 @@ func (w *rewriter) loosen(n *schemaNode, value json.RawMessage) {
 	}
 }
 
-// rewriteProperties rewrites the properties of an object. Those whose names the vendor
-// rejects become part of the description.
+// rewriteProperties rewrites the properties of an object. Properties whose names the vendor rejects
+// become part of the description.
 func (w *rewriter) rewriteProperties(n *schemaNode, m *rawjson.Member) {
 	list, ok := rawjson.Members(m.Value)
 	if !ok {
@@ -147,7 +147,7 @@ func (w *rewriter) rewriteList(raw json.RawMessage) (_ json.RawMessage, wide boo
 	return encoded, wide
 }
 
-// settleValues writes types, constants and enumerations as the dialect has them.
+// settleValues converts types, constants and enumerations to the dialect's form.
 func (w *rewriter) settleValues(n *schemaNode) {
 	w.settleConst(n)
 	w.settleEnum(n)
@@ -174,7 +174,7 @@ func (w *rewriter) settleValues(n *schemaNode) {
 	}
 }
 
-// settleConst writes a constant as an enumeration of one value, for a dialect without it.
+// settleConst converts a constant to an enumeration of one value, for a dialect without constants.
 func (w *rewriter) settleConst(n *schemaNode) {
 	value := n.get("const")
 	if value == nil || w.accepts("const") {
@@ -189,7 +189,7 @@ func (w *rewriter) settleConst(n *schemaNode) {
 	n.set("enum", encoded)
 }
 
-// settleEnum writes an enumeration with values that the dialect does not list.
+// settleEnum converts an enumeration with values that the dialect does not allow there.
 func (w *rewriter) settleEnum(n *schemaNode) {
 	raw := n.get("enum")
 	if raw == nil || !w.dialect.oneType {
@@ -225,7 +225,7 @@ func (w *rewriter) settleEnum(n *schemaNode) {
 	}
 }
 
-// merge adds a schema that holds as well to a node, for a dialect without allOf.
+// merge merges a schema that must hold too into a node, for a dialect without allOf.
 func (w *rewriter) merge(n *schemaNode, schema json.RawMessage) {
 	branch, _ := rawjson.Members(schema)
 	if closes(n.list, branch) || closes(branch, n.list) {
@@ -260,10 +260,10 @@ func (w *rewriter) merge(n *schemaNode, schema json.RawMessage) {
 	}
 }
 
-// loseOf records that a constraint of a merged schema is not there.
+// loseOf records that a constraint of a merged schema is missing.
 func (w *rewriter) loseOf(n *schemaNode, m rawjson.Member) { w.lose(n, m.Name, m.Value) }
 
-// mergeProperties returns the properties of two schemas that both hold.
+// mergeProperties returns the merged properties of two schemas that must both hold.
 func (w *rewriter) mergeProperties(n *schemaNode, own, other json.RawMessage) json.RawMessage {
 	list, _ := rawjson.Members(own)
 	further, _ := rawjson.Members(other)

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// maxRemembered is how many mapped schemas each of two generations keeps.
+	// maxRemembered is the number of mapped schemas that each of two generations keeps.
 	maxRemembered = 256
-	// longestRemembered bounds the schemas that are kept, in bytes.
+	// longestRemembered limits the size of kept schemas, in bytes.
 	longestRemembered = 16 << 10
 )
 
@@ -19,8 +19,8 @@ type memoKey struct {
 	sum     [sha256.Size]byte
 }
 
-// memo keeps mapped schemas: turns bring the same tools again and again. It is safe for use
-// from many goroutines.
+// memo caches mapped schemas, because turns use the same tools repeatedly. It is safe for
+// concurrent use.
 type memo struct {
 	mu          sync.Mutex
 	young, aged map[memoKey]Mapped
@@ -48,7 +48,7 @@ func (m *memo) add(key memoKey, mapped Mapped) {
 	m.put(key, mapped)
 }
 
-// put keeps a mapped schema, and forgets the older half of a full memo.
+// put caches a mapped schema, discarding the older half of a full memo.
 func (m *memo) put(key memoKey, mapped Mapped) {
 	if m.young == nil || len(m.young) >= maxRemembered {
 		m.young, m.aged = make(map[memoKey]Mapped, maxRemembered), m.young
@@ -56,8 +56,8 @@ func (m *memo) put(key memoKey, mapped Mapped) {
 	m.young[key] = mapped
 }
 
-// Map returns a schema of type object that the vendor accepts for the arguments of a tool. The
-// result is shared and must not be changed.
+// Map returns a schema of type object that the vendor accepts for a tool's arguments. The result is
+// shared; callers must not modify it.
 func (d *Dialect) Map(schema json.RawMessage) (Mapped, error) {
 	if len(schema) > longestRemembered {
 		return d.mapSchema(schema)

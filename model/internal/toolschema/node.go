@@ -9,14 +9,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// schemaNode is a schema that is being rewritten.
+// schemaNode is a schema being rewritten.
 type schemaNode struct {
 	list []rawjson.Member
-	// told are the constraints that were dropped, and wide is set if the schema accepts more
-	// than before.
+	// told are the dropped constraints, and wide is set if the schema accepts more than before.
 	told fields
 	wide bool
-	// negated are keywords to drop, and loose is set if oneOf becomes anyOf, because of their
+	// negated are keywords to drop, and loose is set if oneOf becomes anyOf, both because of their
 	// contents. lost are properties whose names the vendor rejects.
 	negated []string
 	loose   bool
@@ -39,14 +38,14 @@ func (n *schemaNode) remove(name string) {
 	n.list = slices.DeleteFunc(n.list, func(m rawjson.Member) bool { return m.Name == name })
 }
 
-// describe returns a description with a note.
+// describe returns a description extended with a note.
 func describe(description json.RawMessage, text string) json.RawMessage {
 	var known string
 	_ = json.Unmarshal(description, &known) // any other value describes nothing
 	return encode(strings.TrimSpace(known + " " + text))
 }
 
-// hasType reports whether the value of type names a type.
+// hasType reports whether the value of type includes a type.
 func hasType(value json.RawMessage, name string) bool { return slices.Contains(typesOf(value), name) }
 
 // typesOf returns the types that the value of type names.
@@ -60,7 +59,7 @@ func typesOf(value json.RawMessage) []string {
 	return several
 }
 
-// encode encodes texts, raw messages and collections of them, as a model reads them best.
+// encode encodes texts, raw messages and collections of them in the form most readable for models.
 func encode(v any) json.RawMessage {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// place is a value of a document, with the places within it by their names or numbers.
+// place is a value of a document, with nested places by name or number.
 type place struct {
 	value  json.RawMessage
 	within map[string]*place
 }
 
-// readPlaces returns the places of a document, which it reads once. It returns nil for one that is not
-// JSON.
+// readPlaces returns the places of a document, which it reads once. It returns nil if the document
+// is not JSON.
 func readPlaces(document json.RawMessage) *place {
 	root := &place{within: map[string]*place{}}
 	d := json.NewDecoder(bytes.NewReader(document))
@@ -22,7 +22,7 @@ func readPlaces(document json.RawMessage) *place {
 		*place
 		start  int
 		isList bool
-		// name is the name of the next value in an object, once it is read.
+		// name is the name of the next value in an object, once read.
 		name    string
 		hasName bool
 	}
@@ -42,7 +42,7 @@ func readPlaces(document json.RawMessage) *place {
 			open = open[:len(open)-1]
 			continue
 		case !in.isList && !in.hasName:
-			in.name, _ = token.(string) // the name of a member is one
+			in.name, _ = token.(string) // member names are strings
 			in.hasName = true
 			continue
 		}
@@ -59,7 +59,7 @@ func readPlaces(document json.RawMessage) *place {
 	}
 }
 
-// pointedAt returns the value at a JSON pointer without its first slash, or nil.
+// pointedAt returns the value at a JSON pointer given without its first slash, or nil.
 func (p *place) pointedAt(path string) json.RawMessage {
 	for name := range strings.SplitSeq(path, "/") {
 		if p == nil {

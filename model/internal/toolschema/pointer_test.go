@@ -31,7 +31,7 @@ func TestPointers(t *testing.T) {
 	}
 }
 
-// manyReferences returns a schema with n properties, each of which is a reference to a definition.
+// manyReferences returns a schema with n properties that each refer to a definition.
 func manyReferences(n int) json.RawMessage {
 	var properties, definitions strings.Builder
 	for i := range n {
@@ -41,8 +41,9 @@ func manyReferences(n int) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties.String()[1:] + `},"$defs":{` + definitions.String()[1:] + `}}`)
 }
 
-// TestReferencesAreFollowedInLinearTime compares the memory that schemas take, which grows as the time
-// does: reading the document for each reference would take 64 times as much for one of 8 times the size.
+// TestReferencesAreFollowedInLinearTime compares the memory used for schemas, which grows like the
+// time: reading the document for each reference would take 64 times as much for a schema of 8 times
+// the size.
 func TestReferencesAreFollowedInLinearTime(t *testing.T) {
 	size := func(n int) int64 {
 		schema := manyReferences(n)

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// The limits of rewriting. Deeper and further schemas accept anything.
+// The limits of rewriting. Schemas beyond them accept anything.
 const (
 	maxNesting = 64
 	maxParts   = 4000
@@ -29,9 +29,9 @@ var (
 		"dependencies", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef",
 	})
 	// unmapped constraints are always dropped, because their meaning depends on the rest of the
-	// schema, or on a draft.
+	// schema or on the draft.
 	unmapped = []string{"dependencies", "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef"}
-	// noNotes are annotations that mean nothing in another place.
+	// noNotes are annotations that are meaningless elsewhere.
 	noNotes = []string{"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment", "nullable"}
 	// nullValues are the keywords that may have the value null.
 	nullValues = []string{"const", "default", "example"}
@@ -40,7 +40,7 @@ var (
 // rewriter rewrites the schemas of one document.
 type rewriter struct {
 	dialect *Dialect
-	// document is where references lead.
+	// document is the target of references.
 	document json.RawMessage
 	// places are the places of the document, read for the first reference.
 	places *place
@@ -49,30 +49,30 @@ type rewriter struct {
 	mapped *Mapped
 	// atRoot is set for the next schema.
 	atRoot bool
-	// following are the references that are being replaced.
+	// following are the references currently being replaced.
 	following    []string
 	parts, depth int
 }
 
 // references describes the references of a document.
 type references struct {
-	// elsewhere is set if they may lead to a document within the document.
+	// elsewhere is set if references may lead to a document embedded in the document.
 	elsewhere bool
-	// kept is set once one was kept, and wide if those accept more than before.
+	// kept is set once a reference was kept, and wide if the kept ones accept more than before.
 	kept, wide bool
 }
 
 // ignoresSiblings reports whether the draft ignores keywords beside a reference.
 func (w *rewriter) ignoresSiblings() bool { return w.draft <= 7 }
 
-// keywordDrafts are the drafts since which there are keywords.
+// keywordDrafts maps keywords to the drafts that introduced them.
 var keywordDrafts = map[string]int{
 	"const": 6, "contains": 6, "propertyNames": 6, "if": 7, "then": 7, "else": 7,
 	"dependentRequired": 2019, "dependentSchemas": 2019, "minContains": 2019, "maxContains": 2019,
 	"unevaluatedProperties": 2019, "unevaluatedItems": 2019, "prefixItems": latestDraft,
 }
 
-// drop removes constraints that the dialect cannot have.
+// drop removes constraints that the dialect does not support.
 func (w *rewriter) drop(n *schemaNode, names ...string) {
 	for _, name := range names {
 		value := n.get(name)
@@ -84,7 +84,7 @@ func (w *rewriter) drop(n *schemaNode, names ...string) {
 	}
 }
 
-// lose records a constraint that is no longer there.
+// lose records a dropped constraint.
 func (w *rewriter) lose(n *schemaNode, name string, value json.RawMessage) {
 	n.wide = true
 	w.mapped.drop(name)
@@ -94,13 +94,12 @@ func (w *rewriter) lose(n *schemaNode, name string, value json.RawMessage) {
 	n.told[name] = value
 }
 
-// accepts reports whether the dialect has a keyword.
+// accepts reports whether the dialect supports a keyword.
 func (w *rewriter) accepts(name string) bool {
 	return w.dialect.keywords == nil || slices.Contains(w.dialect.keywords, name)
 }
 
-// rewrite returns a schema as the dialect has it, and reports whether it accepts more than
-// before.
+// rewrite returns a schema in the dialect, and reports whether it accepts more than before.
 func (w *rewriter) rewrite(raw json.RawMessage) (_ json.RawMessage, wide bool) {
 	atRoot := w.atRoot
 	w.atRoot = false
@@ -145,7 +144,7 @@ func (w *rewriter) rewriteBoolean(raw json.RawMessage) (json.RawMessage, bool) {
 	}
 }
 
-// normalize writes what older drafts and OpenAPI have in the form of draft 2020-12.
+// normalize converts the forms of older drafts and OpenAPI to draft 2020-12.
 func (w *rewriter) normalize(n *schemaNode) {
 	n.list = slices.DeleteFunc(n.list, func(m rawjson.Member) bool {
 		return slices.Contains(noNotes, m.Name) || w.draft < keywordDrafts[m.Name] ||
@@ -159,7 +158,7 @@ func (w *rewriter) normalize(n *schemaNode) {
 		}
 		n.remove("additionalItems")
 	} else {
-		n.remove("additionalItems") // means nothing without a list of items
+		n.remove("additionalItems") // meaningless without a list of items
 	}
 	for _, bound := range []string{"minimum", "maximum"} {
 		exclusive := "exclusiveM" + bound[1:]
@@ -198,7 +197,7 @@ func (w *rewriter) followRef(n *schemaNode) (branch json.RawMessage) {
 		})
 	}
 	var ref string
-	_ = json.Unmarshal(raw, &ref) // what is no text leads nowhere
+	_ = json.Unmarshal(raw, &ref) // a non-string has no target
 	target := w.target(ref)
 	switch {
 	case target == nil:
@@ -227,7 +226,7 @@ func (w *rewriter) followRef(n *schemaNode) (branch json.RawMessage) {
 	return nil
 }
 
-// keepsRef reports whether a reference names a definition that stays where it is.
+// keepsRef reports whether a reference names a definition that stays in place.
 func (w *rewriter) keepsRef(ref string) bool {
 	for _, place := range []string{"#/$defs/", "#/definitions/"} {
 		if name, ok := strings.CutPrefix(ref, place); ok {
@@ -281,7 +280,7 @@ func (w *rewriter) settle(n *schemaNode, branch json.RawMessage) {
 	w.complete(n, "object", "properties")
 }
 
-// defineRequired adds required properties that are not defined, for a dialect that rejects them.
+// defineRequired defines undefined required properties, for a dialect that rejects them.
 func (w *rewriter) defineRequired(n *schemaNode) {
 	var required []string
 	if !w.dialect.definesRequired || json.Unmarshal(n.get("required"), &required) != nil {
@@ -304,7 +303,7 @@ func (w *rewriter) defineRequired(n *schemaNode) {
 	}
 }
 
-// complete writes an empty keyword of a type that the dialect does not accept without.
+// complete adds an empty keyword that the dialect requires for a type.
 func (w *rewriter) complete(n *schemaNode, kind, keyword string) {
 	if slices.Contains(w.dialect.completes, kind) && hasType(n.get("type"), kind) && n.get(keyword) == nil {
 		n.set(keyword, json.RawMessage(`{}`))
@@ -352,7 +351,7 @@ func (w *rewriter) finishRoot(n *schemaNode) {
 		}
 	}
 	if string(n.told["additionalProperties"]) == "false" {
-		delete(n.told, "additionalProperties") // models do not need to be told
+		delete(n.told, "additionalProperties") // models need not know
 	}
 	if text := note("The arguments", n.told); text != "" {
 		w.mapped.Note = strings.TrimPrefix(w.mapped.Note+"\n"+text, "\n")

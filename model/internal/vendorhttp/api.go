@@ -17,8 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/catalog"
 )
 
-// API sends requests to the API of one provider. It is safe for use from many
-// goroutines.
+// API sends requests to the API of one provider. It is safe for concurrent use.
 type API struct {
 	client   *http.Client
 	base     *url.URL
@@ -35,25 +34,25 @@ type API struct {
 	rejected *RejectedFields
 }
 
-// Protocol describes the differences between vendors' APIs, apart from the contents of requests
-// and answers.
+// Protocol describes the differences between vendors' APIs, except the contents of requests and
+// responses.
 type Protocol struct {
 	// Header is sent with every request.
 	Header http.Header
-	// Keys matches the keys of the vendor, also where only their ends are shown.
+	// Keys matches the vendor's keys, including masked ones.
 	Keys *regexp.Regexp
-	// Refusal returns the error that the body of a refusal amounts to, and reports
-	// whether the body is an error in a form that the vendor or an imitator uses.
+	// Refusal returns the error in the body of an error response, and reports whether the body has
+	// a form that the vendor or an imitator uses.
 	Refusal func(status int, body []byte) (failure *model.Error, known bool)
-	// Refine completes the error of a refusal by its headers; nil if they say nothing.
+	// Refine completes the error of a refusal from its headers; nil if they add nothing.
 	Refine func(failure *model.Error, header http.Header)
-	// Accept is the media type of a stream; server-sent events when empty.
+	// Accept is the media type of a stream; empty means server-sent events.
 	Accept string
 	// Names is the rule for tool names.
 	Names toolname.Rule
 	// Framing is how the server ends events and streams.
 	Framing Framing
-	// Authorize is set where a fixed header does not show who asks.
+	// Authorize is set where a fixed header does not identify the caller.
 	Authorize Authorize
 }
 
@@ -98,11 +97,10 @@ func (a *API) CredentialKey() string {
 	return a.Key() + "\n" + hex.EncodeToString(sum[:])
 }
 
-// CatalogVendor returns the catalog's name of the vendor that is asked; empty for a server
-// that is not known.
+// CatalogVendor returns the catalog's name of the server's vendor; empty for an unknown server.
 func (a *API) CatalogVendor() string { return catalog.VendorOf(a.base.Hostname()) }
 
-// newRequest returns the request with a body to a path relative to the base URL.
+// newRequest returns a request with a body for a path relative to the base URL.
 func (a *API) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	address, err := a.base.Parse(path)
 	if err != nil {
@@ -119,8 +117,8 @@ func (a *API) newRequest(ctx context.Context, method, path string, body []byte) 
 	return req, err
 }
 
-// send returns the answer to a request, whose body is a stream that the caller
-// closes and that is limited. Any other answer is an error.
+// send returns the response to a request. The caller closes its body, a stream that is limited. Any
+// other response is an error.
 func (a *API) send(req *http.Request) (*http.Response, error) {
 	res, err := a.client.Do(req)
 	if err != nil {

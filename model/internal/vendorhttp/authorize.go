@@ -9,27 +9,27 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Endpoint is where the API of a vendor is reached at another one, such as a cloud.
+// Endpoint describes a vendor's API that is served elsewhere, such as by a cloud.
 type Endpoint struct {
-	// Vendor is the name that observers know.
+	// Vendor is the vendor's name for observers.
 	Vendor string
 	// Path returns the path of the requests for a model, below the base URL.
 	Path func(model string) (string, error)
 	// Keys matches the keys and tokens of the vendor.
 	Keys *regexp.Regexp
-	// UnknownPath is appended to the message of a server that does not know the path.
+	// UnknownPath is appended to the error message when the server does not know the path.
 	UnknownPath string
-	// Authorize returns what shows the server who asks. It is called for each call.
+	// Authorize returns the credentials for the server. It is called for each call.
 	Authorize Authorize
 }
 
-// Authorize returns the authorization of one call. It may ask another server for it, for
-// as long as the context lasts.
+// Authorize returns the authorization of one call. It may request it from another server, within
+// ctx.
 type Authorize func(ctx context.Context) (Authorization, error)
 
-// Authorization shows a server who asks.
+// Authorization identifies the caller to a server.
 type Authorization struct {
-	// Headers are further headers of the requests. Their values are secrets.
+	// Headers are additional request headers. Their values are secrets.
 	Headers map[string]string
 	// Sign signs a request with the given body; nil for none.
 	Sign func(req *http.Request, body []byte) error
@@ -37,14 +37,14 @@ type Authorization struct {
 	Refused func()
 }
 
-// authorize returns the API as one call reaches it: with its authorization.
+// authorize returns the API with the authorization of one call.
 func (a *API) authorize(ctx context.Context) (*API, error) {
 	if a.protocol.Authorize == nil {
 		return a, nil
 	}
 	granted, err := a.protocol.Authorize(ctx)
 	if err != nil {
-		failure := *model.AsError(err) // others may have got the same one
+		failure := *model.AsError(err) // concurrent callers may share it
 		return nil, a.failures.Named(&failure)
 	}
 	bound := *a
@@ -60,7 +60,7 @@ func (a *API) authorize(ctx context.Context) (*API, error) {
 	return &bound, nil
 }
 
-// noteRefusal tells the authorization that the server did not accept it.
+// noteRefusal reports to the authorization that the server did not accept it.
 func (a *API) noteRefusal(status int) {
 	if (status == http.StatusUnauthorized || status == http.StatusForbidden) && a.granted.Refused != nil {
 		a.granted.Refused()

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// bodyEdit changes a value in the body of a request. The zero value changes nothing.
+// bodyEdit changes a value in a request body. The zero value changes nothing.
 type bodyEdit struct {
 	omit bool
 	// name replaces the name of the member; empty to keep it.
@@ -42,7 +42,7 @@ func (e *bodyEdit) omitPath(path string) {
 	*e.at(strings.Split(path, ".")...) = bodyEdit{omit: true}
 }
 
-// omitRenamed leaves out the member that is renamed to a name.
+// omitRenamed omits the member that is renamed to name.
 func (e *bodyEdit) omitRenamed(name string) {
 	for _, m := range e.members {
 		if m.name == name {
@@ -51,10 +51,10 @@ func (e *bodyEdit) omitRenamed(name string) {
 	}
 }
 
-// renameMember gives a member another name.
+// renameMember renames a member.
 func (e *bodyEdit) renameMember(from, to string) { *e.at(from) = bodyEdit{name: to} }
 
-// setValue sets the member with a name, and the members of that if it is an object.
+// setValue sets a member by name and, if the value is an object, its members.
 func (e *bodyEdit) setValue(name string, value json.RawMessage) {
 	e.omitRenamed(name)
 	m := e.at(name)
@@ -104,7 +104,7 @@ func (e *bodyEdit) omitAliases(name string) {
 	}
 }
 
-// appendEdited appends a JSON value without white space, as it is after the edit.
+// appendEdited appends a JSON value without white space, after applying the edit.
 func (e *bodyEdit) appendEdited(out, value []byte) []byte {
 	switch {
 	case e.set != nil && (value[0] != '{' || e.set[0] != '{'):
@@ -163,8 +163,7 @@ func (e *bodyEdit) appendObject(out, object []byte) []byte {
 	return append(out, '}')
 }
 
-// membersOf returns the names, as they are escaped, and the values of an object that has
-// no white space.
+// membersOf returns the escaped names and the values of an object without white space.
 func membersOf(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func([]byte, []byte) bool) {
 		for i := 1; i < len(object) && object[i] == '"'; i++ {
@@ -178,7 +177,7 @@ func membersOf(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// hasMember reports whether an object that has no white space has a member with a plain name.
+// hasMember reports whether an object without white space has a member with a plain name.
 func hasMember(object []byte, name string) bool {
 	for member := range membersOf(object) {
 		if string(member) == name {
@@ -188,7 +187,7 @@ func hasMember(object []byte, name string) bool {
 	return false
 }
 
-// elementsOf returns the elements of a list that has no white space.
+// elementsOf returns the elements of a list without white space.
 func elementsOf(list []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		n := 0
@@ -202,7 +201,7 @@ func elementsOf(list []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// valueEnd returns where the value ends that begins at a position.
+// valueEnd returns the end of the value that begins at a position.
 func valueEnd(data []byte, at int) int {
 	depth := 0
 	for i := at; i < len(data); i++ {

@@ -34,7 +34,7 @@ func TestEditsChangeOnlyWhatTheyName(t *testing.T) {
 	}
 }
 
-// FuzzEditedBodiesStayJSON leaves out and sets a member of any object.
+// FuzzEditedBodiesStayJSON omits and sets a member of any object.
 func FuzzEditedBodiesStayJSON(f *testing.F) {
 	for _, seed := range []string{`{"a":{"b":[{"c":1},2,"x,]}\""]},"d":"\\"}`, `{}`, `{"a":[]}`, `{"":null}`, `[1`, `{"a"`, `{"a":`} {
 		f.Add([]byte(seed), "a.b.c")

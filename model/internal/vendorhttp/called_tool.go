@@ -7,12 +7,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// decoratedName matches names that models write after their templates: default_api.look by Gemini,
-// functions.look:0 by Kimi, and look<|channel|>json by GPT-OSS.
+// decoratedName matches tool names that models decorate as in their templates: default_api.look by
+// Gemini, functions.look:0 by Kimi, and look<|channel|>json by GPT-OSS.
 var decoratedName = regexp.MustCompile(`^(?:(?:functions?|default_api|tools?)[.:])?([\w.:/-]+?)(?::\d+)?(?:<\|.*)?$`)
 
-// calledTool returns the tool that a model calls by a name. A name that is not a tool's is read without
-// the marks of templates, and then in any case if that leaves one tool. Other names stay.
+// calledTool returns the tool that a model calls by a name. An unknown name is matched without
+// template decorations, then ignoring case if exactly one tool matches. Other names stay unchanged.
 func calledTool(name string, tools []model.Tool) string {
 	name = strings.TrimSpace(name)
 	for i := range tools {
@@ -40,8 +40,8 @@ func calledTool(name string, tools []model.Tool) string {
 	return name
 }
 
-// nameTools replaces the names of calls by those of the tools. It returns the events before a call with a
-// blank name and an error.
+// nameTools replaces the names of calls with those of the tools. If a call's name is blank, it
+// returns the events before the call and an error.
 func nameTools(events []model.Event, tools []model.Tool) ([]model.Event, error) {
 	for i := range events {
 		ev := &events[i]

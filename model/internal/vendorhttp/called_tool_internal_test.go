@@ -13,7 +13,7 @@ func TestNamesOfCalledToolsAreReadWithoutMarks(t *testing.T) {
 		"default_api.look": "look", "default_api:look": "look", "tools.look": "look", "Look": "look", "functions.LOOK": "look",
 		"look<|channel|>commentary": "look", "look<|channel|>json": "look", "functions.look<|constrain|>json": "look",
 		"functions.own": "functions.own", "functions.mcp.read": "mcp.read", "MCP.read": "mcp.read",
-		// Names that could mean several tools, or none.
+		// Names that match several tools or no tool.
 		"FIND": "FIND", "other.look": "other.look", "lookup": "lookup", "functions.none": "functions.none", "": "", "<|channel|>": "<|channel|>",
 	} {
 		if got := calledTool(name, tools); got != want {

@@ -2,7 +2,7 @@ package vendorhttp
 
 import "sync"
 
-// Concessions remembers by model name the concessions C that a model needs. The names come from
+// Concessions stores the concessions C that each model needs, by model name. The names come from
 // the configuration, so it stays small. It is safe for concurrent use; the zero value is empty.
 type Concessions[C comparable] struct{ known sync.Map }
 

@@ -14,8 +14,8 @@ import (
 // errConnectionURL reports a connection without the address of the API.
 var errConnectionURL = errors.New("parameter baseUrl must be an http or https URL without user, query and fragment")
 
-// bindConnection returns the API as one request reaches it: with the headers, and at the
-// address, of a connection of the host, if the settings name one.
+// bindConnection returns the API with the headers and address of the host's connection for one
+// request, if the settings name a connection.
 func (a *API) bindConnection(ctx context.Context) (*API, error) {
 	name := a.access.HostConnection
 	if name == "" {
@@ -44,7 +44,7 @@ func (a *API) bindConnection(ctx context.Context) (*API, error) {
 	return &bound, nil
 }
 
-// connectionError returns why a model cannot be asked with a connection.
+// connectionError returns why a connection cannot be used for a model.
 func connectionError(err error) error {
 	failed, ok := errors.AsType[*connection.Error](err)
 	switch {

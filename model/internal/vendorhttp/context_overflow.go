@@ -2,8 +2,8 @@ package vendorhttp
 
 import "strings"
 
-// overflowPhrases are the messages of servers without a code for a request that exceeds the
-// model's window.
+// overflowPhrases are the messages of servers that have no error code for a request that exceeds
+// the model's window.
 var overflowPhrases = []string{
 	"maximum context length", "context window", "available context size", "context length exceeded",
 	"context size has been exceeded", "maximum prompt length", "prompt is too long",
@@ -22,7 +22,7 @@ var overflowPhrases = []string{
 	"contextwindowexceeded",             // LiteLLM
 }
 
-// SaysContextOverflow reports whether a message rejects a request as longer than the model's window.
+// SaysContextOverflow reports whether a message rejects a request for exceeding the model's window.
 func SaysContextOverflow(message string) bool {
 	message = strings.ToLower(message)
 	for _, phrase := range overflowPhrases {

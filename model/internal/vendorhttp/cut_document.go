@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// closeDocument completes a JSON document that was cut off: it ends the open text, objects and lists,
-// or drops the value that was cut off. It returns other data as it is.
+// closeDocument completes a truncated JSON document: it closes the open string, objects and lists,
+// or drops the truncated value. It returns other data unchanged.
 func closeDocument(data []byte) []byte {
-	var open []byte // the ends of what is open, outermost first
+	var open []byte // closing brackets, outermost first
 	inText, escaped := false, false
-	// whole is the length of the data up to the last complete value, in depth values.
+	// whole is the length of the data through the last complete value, inside depth values.
 	whole, depth := 0, 0
 	for i, c := range data {
 		switch {

@@ -1,8 +1,8 @@
 package vendorhttp
 
-// Dialect describes the vendor's requests as a provider's server accepts them.
+// Dialect describes the deviations of a provider's server from the vendor's requests.
 type Dialect struct {
-	// Omit are the optional fields that requests leave out.
+	// Omit are the optional fields omitted from requests.
 	Omit []string
 	// Names maps standard field names to the server's names.
 	Names map[string]string

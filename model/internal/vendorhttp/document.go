@@ -15,7 +15,7 @@ func (r *eventReader) beginStream() (isJSON bool) {
 	for {
 		first, err := r.in.Peek(1)
 		if err != nil {
-			return false // reading on reports the error
+			return false // a later read reports it
 		}
 		switch first[0] {
 		case '{':
@@ -35,7 +35,7 @@ func (r *eventReader) beginStream() (isJSON bool) {
 	}
 }
 
-// atEndMark reports whether the mark with which some streams end follows.
+// atEndMark reports whether the end mark of some streams follows.
 func (r *eventReader) atEndMark() bool {
 	mark, _ := r.in.Peek(len(endMark))
 	return isEndMark(mark)
@@ -87,7 +87,7 @@ func (r *eventReader) readObject() bool {
 		r.event.Data = append(r.event.Data, c)
 	}
 	r.values++
-	// Of lines, only the first is held back until more arrives: it may be the whole answer.
+	// Only the first line is held back until more arrives: it may be the whole response.
 	if r.inArray || r.values == 1 {
 		r.event.Last = r.skipToEnd() && !r.inArray
 	}
@@ -111,7 +111,7 @@ func (r *eventReader) skipToEnd() bool {
 	}
 }
 
-// failRead stores the error of reading, unless it is the end of the stream.
+// failRead stores a read error other than the end of the stream.
 func (r *eventReader) failRead(err error) {
 	if !errors.Is(err, io.EOF) {
 		r.err = err

@@ -9,11 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// maxFetched is the maximum size of fetched documents, in bytes. OpenRouter's list of models has about 1 MB.
+// maxFetched is the maximum size of fetched documents, in bytes. OpenRouter's list of models is
+// about 1 MB.
 const maxFetched = 8 << 20
 
-// Fetch returns the JSON document at a path relative to the base URL. It sends a GET request, or
-// a POST request if there is a body. Any other status than 200 is a *model.Error.
+// Fetch returns the JSON document at a path relative to the base URL. It sends a GET request, or a
+// POST request if there is a body. Any status other than 200 is a *model.Error.
 func (a *API) Fetch(ctx context.Context, path string, body []byte) ([]byte, error) {
 	bound, err := a.bindConnection(ctx)
 	if err == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// decodeBody rejects an answer in an unknown encoding when it is read. Requests do not ask for
-// compression, but some gateways compress nevertheless: limitStream decompresses gzip, which it tells by
-// its first byte, because proxies lose or keep the header.
+// decodeBody makes reading a response in an unknown encoding fail. Requests do not ask for
+// compression, but some gateways compress anyway: limitStream decompresses gzip, which it detects
+// by its first byte, because proxies lose or keep the header.
 func decodeBody(res *http.Response) {
 	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
 	case "", "identity", "gzip", "x-gzip":
@@ -24,10 +24,11 @@ func decodeBody(res *http.Response) {
 	}
 }
 
-// gzipMark is the first byte of gzip data, which is in no text and no event stream.
+// gzipMark is the first byte of gzip data, which begins no text or event stream.
 const gzipMark = 0x1f
 
-// decompress returns a body of gzip data without compression. begin are the bytes that were read of it.
+// decompress returns a body that decompresses gzip data. begin are the bytes already read from
+// body.
 func decompress(begin []byte, body io.ReadCloser) (io.ReadCloser, error) {
 	in, err := gzip.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(begin)), body))
 	if err != nil {
@@ -36,7 +37,7 @@ func decompress(begin []byte, body io.ReadCloser) (io.ReadCloser, error) {
 	return readCloser{in, body}, nil
 }
 
-// readCloser reads from one and closes another.
+// readCloser reads from one source and closes another.
 type readCloser struct {
 	io.Reader
 	io.Closer

@@ -12,57 +12,55 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Exchange is one request to a provider: how it is put, and what its answer means.
-// It is used by one goroutine, for one call of Ask.
+// Exchange is one request to a provider and the translation of its response. It is used by one
+// goroutine, for one call of Ask.
 type Exchange interface {
 	// Encode returns the path of the request, below the base URL, and its body.
 	Encode() (path string, body []byte, err error)
-	// Concede is called with the refusal of what Encode returned. It reports
-	// whether Encode now returns another request, which is then sent.
+	// Concede is called when the request that Encode returned is refused. It reports whether Encode
+	// now returns a different request, which is then sent.
 	Concede(refusal *model.Error) bool
 	// Translator returns the translator for the answer. It is called once, when the
 	// provider has accepted the request.
 	Translator() Translator
 }
 
-// Translator converts a vendor's stream events into events of the runtime. It belongs to one
-// answer.
+// Translator converts a vendor's stream events into the runtime's events. It belongs to one
+// response.
 type Translator interface {
-	// Translate handles one event and adds its meaning to the batch. It returns true if the
-	// answer is complete; then the batch ends with an EventFinish.
+	// Translate translates one event into the batch. It returns true if the answer is complete;
+	// then the batch ends with an EventFinish.
 	Translate(ev *ServerEvent, out *Batch) (done bool, err error)
-	// End is called when the stream ends without that. It reports whether the answer
-	// is complete all the same.
+	// End is called when the stream ends before Translate returned true. It reports whether the
+	// answer is complete nevertheless.
 	End(out *Batch) (done bool, err error)
 }
 
-// Batch holds the events that one event of the vendor's stream amounts to.
+// Batch holds the events that one event of the vendor's stream translates to.
 type Batch struct {
 	Events []model.Event
-	// Usage is the cost of the answer so far, which its failure carries; nil while
-	// the vendor has not reported any.
+	// Usage is the answer's usage so far, which its error carries; nil until the vendor reports
+	// any.
 	Usage *model.Usage
-	// Ending is set once the vendor gave the reason for the end of the answer, and
-	// may send no more than a few events that complete it. A server that keeps the
-	// stream open after the last of them is not waited for.
+	// Ending is set once the vendor has given the finish reason and may send only a few more events
+	// that complete the answer. A server that then keeps the stream open is not waited for.
 	Ending bool
-	// Unknown is set for an event in which the translator found nothing that it knows.
+	// Unknown is set for an event that contains nothing the translator knows.
 	Unknown bool
 }
 
 // Add adds an event.
 func (b *Batch) Add(ev model.Event) { b.Events = append(b.Events, ev) }
 
-// AddDelta adds an event that carries only a piece of text, if it carries any.
+// AddDelta adds an event for a piece of text, unless the piece is empty.
 func (b *Batch) AddDelta(t model.EventType, delta string) {
 	if delta != "" {
 		b.Add(model.Event{Type: t, Delta: delta})
 	}
 }
 
-// Ask sends a request and hands on the events of its answer until the answer is
-// complete, it fails or the consumer stops. The exchange is begun with the request in which
-// tools have the names that the server accepts.
+// Ask sends a request and yields the events of its answer until the answer is complete, it fails or
+// the consumer stops. begin receives the request with tool names that the server accepts.
 func (a *API) Ask(ctx context.Context, req *model.Request, begin func(*model.Request) Exchange, yield func(model.Event, error) bool) {
 	bound, err := a.bindConnection(ctx)
 	if err == nil {
@@ -90,8 +88,7 @@ func (a *API) Ask(ctx context.Context, req *model.Request, begin func(*model.Req
 // attempt is one call of a model: its request and the stream of its answer.
 type attempt struct {
 	api *API
-	// caller is the context of the caller; ctx is derived from it and also ends
-	// when the attempt does.
+	// caller is the caller's context; ctx is derived from it and also ends with the attempt.
 	caller, ctx context.Context
 	cancel      context.CancelFunc
 	response    *http.Response
@@ -99,7 +96,7 @@ type attempt struct {
 	names       *wireNames
 	thoughts    thoughts
 	// unknown quotes the first event that the translator did not know; empty for none. answered is
-	// set once there was a text or tool call.
+	// set after the first text or tool call.
 	unknown  string
 	answered bool
 	// isWrapped is set once an event was found in a field of another object.
@@ -118,8 +115,8 @@ func (t *attempt) close() {
 	t.cancel()
 }
 
-// sendRequest sends the request and waits for the answer to begin. A request that
-// was refused is sent again as long as the exchange concedes something.
+// sendRequest sends the request and waits for the response to begin. It resends a refused request
+// as long as the exchange makes concessions.
 func (t *attempt) sendRequest(x Exchange) error {
 	for {
 		path, body, err := x.Encode()
@@ -161,7 +158,7 @@ func (t *attempt) reportExchange(req *http.Request, body []byte, failure *model.
 	report(x)
 }
 
-// readStream hands on the events of the answer.
+// readStream yields the events of the answer.
 func (t *attempt) readStream(translator Translator, yield func(model.Event, error) bool) {
 	in := newEventReader(t.response.Body, t.api.protocol.Framing)
 	out := &Batch{Events: make([]model.Event, 0, 4)}
@@ -206,8 +203,8 @@ func (t *attempt) readStream(translator Translator, yield func(model.Event, erro
 	drain(t.response.Body, t.cancel)
 }
 
-// lacksAnswer reports whether an answer has ended without text or tool calls, and with an unknown
-// event that may tell why.
+// lacksAnswer reports whether an answer ended without text or tool calls after an unknown event
+// that may explain it.
 func (t *attempt) lacksAnswer(last []model.Event) bool {
 	if t.unknown == "" || t.answered || len(last) == 0 {
 		return false
@@ -216,7 +213,7 @@ func (t *attempt) lacksAnswer(last []model.Event) bool {
 	return end.Type == model.EventFinish && end.Reason == model.FinishStop && !hasAnswer(last)
 }
 
-// hasAnswer reports whether events have a text or a tool call.
+// hasAnswer reports whether events contain text or a tool call.
 func hasAnswer(events []model.Event) bool {
 	for i := range events {
 		if t := events[i].Type; t == model.EventText || t == model.EventToolCallStart {
@@ -226,8 +223,8 @@ func hasAnswer(events []model.Event) bool {
 	return false
 }
 
-// translateEvent translates the event that was read. A document may hold an error, and signs
-// of life say nothing.
+// translateEvent translates the event that was read. It detects errors in documents and ignores
+// keep-alives.
 func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Batch) (bool, error) {
 	if in.framing.Decode == nil {
 		in.event.Data = encodedTwice(in.event.Data, '{')
@@ -246,13 +243,13 @@ func (t *attempt) translateEvent(translator Translator, in *eventReader, out *Ba
 		err = t.checkUnknown(&in.event)
 	}
 	if failure, ok := errors.AsType[*model.Error](err); ok && failure.Class == model.StreamInterrupted {
-		failure.Message += t.unknown // the mark of the end came early
+		failure.Message += t.unknown // the end mark came early
 	}
 	return done, err
 }
 
-// checkUnknown returns the error that an unknown event holds. Other events are only quoted if
-// the answer has no end.
+// checkUnknown returns the error in an unknown event. Other events are only quoted if the answer is
+// incomplete.
 func (t *attempt) checkUnknown(ev *ServerEvent) error {
 	if status := errorStatus(ev); status > 0 {
 		if failure, known := t.api.protocol.Refusal(status, ev.Data); known || status != http.StatusOK {
@@ -264,14 +261,14 @@ func (t *attempt) checkUnknown(ev *ServerEvent) error {
 	return nil
 }
 
-// noteUnknown keeps the first unknown data for the error of an answer that has no end.
+// noteUnknown keeps the first unknown data for the error of an incomplete answer.
 func (t *attempt) noteUnknown(data []byte) {
 	if t.unknown == "" && len(bytes.TrimSpace(data)) > 0 {
 		t.unknown = "; the server sent " + quoteStart(data)
 	}
 }
 
-// endStream ends the answer, or returns the reason why it has no end.
+// endStream ends the answer, or returns the reason that it is incomplete.
 func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) (bool, error) {
 	if err := t.caller.Err(); err != nil {
 		return false, err
@@ -296,8 +293,7 @@ func (t *attempt) endStream(translator Translator, in *eventReader, out *Batch) 
 	return false, failure
 }
 
-// EndPatience is how long a server may keep a stream open after each event of an
-// answer that is ending.
+// EndPatience is how long a server may keep a stream open after each event of an ending answer.
 const EndPatience = 2 * time.Second
 
 // limitWait ends the attempt if the server leaves the stream open for too long.

@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Failures turns what goes wrong with the requests of one provider into the
-// errors that its callers see.
+// Failures converts request failures of one provider into the errors that its callers see.
 type Failures struct {
 	// Provider is the provider's id.
 	Provider string
@@ -27,8 +26,8 @@ func (f *Failures) Named(err error) *model.Error {
 	return failure
 }
 
-// OfRequest returns the error for a request that got no answer. ctx is the
-// caller's: when it ended, that is the reason.
+// OfRequest returns the error for a request without a response. ctx is the caller's: if it has
+// ended, that is the reason.
 func (f *Failures) OfRequest(ctx context.Context, err error) *model.Error {
 	timeout, ok := errors.AsType[net.Error](err)
 	if ok && timeout.Timeout() {
@@ -59,8 +58,7 @@ func (f *Failures) wrapError(ctx context.Context, err error, class model.ErrorCl
 	return f.Named(&model.Error{Class: class, Message: what + err.Error(), Err: err})
 }
 
-// Malformed returns the error for a stream that is not as it should be. err is
-// the cause, or nil.
+// Malformed returns the error for an invalid stream. err is the cause, or nil.
 func Malformed(what string, err error) *model.Error {
 	return &model.Error{Class: model.Provider, Message: "the stream is malformed: " + what, Err: err}
 }

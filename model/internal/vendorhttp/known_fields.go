@@ -9,11 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// outputLimits are the names of a limit on the output. A request has at most one of them.
+// outputLimits are the names of an output limit. A request has at most one of them.
 var outputLimits = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
 
-// CheckEdits returns warnings for paths that edits omit although requests never have them, unless one
-// of the earlier edits sets the field.
+// CheckEdits warns about paths that edits omit although requests never contain them, unless an
+// earlier edit sets the field.
 func (a *API) CheckEdits(edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
 	return a.access.checkEdits(edits, append(earlier, a.access.Request)...)
 }

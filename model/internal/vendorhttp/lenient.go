@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Number is a count or position. Servers also write it as a float or a string; any
-// other form counts as 0.
+// Number is a count or position. Servers also send it as a float or a string; any other form counts
+// as 0.
 type Number int
 
 // UnmarshalJSON reads the number. It never fails.
@@ -44,7 +44,7 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 	switch data[0] {
 	case '"':
 		if bytes.IndexByte(data, '\\') < 0 && utf8.Valid(data) {
-			*t = Text(data[1 : len(data)-1]) // the usual case, without decoding twice
+			*t = Text(data[1 : len(data)-1]) // common case, without decoding twice
 			return nil
 		}
 		var text string

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// decodeLeniently decodes JSON from servers that send wrong types: an object becomes a list of one or
-// of its numbered members, numbers become texts, and empty values (IsNothing) zero values. Objects and
-// lists may be encoded twice. Other values may hold part of the answer and return an
+// decodeLeniently decodes JSON from servers that send wrong types: an object becomes a list of one
+// or of its numbered members, numbers become strings, and empty values (IsNothing) zero values.
+// Objects and lists may be encoded twice. Other values may hold part of the answer and return an
 // *json.UnmarshalTypeError.
 func decodeLeniently(data []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
@@ -56,12 +56,12 @@ func decodeValue(data json.RawMessage, v reflect.Value, field string) error {
 	return mismatchError(data, v, field)
 }
 
-// textDecoder is implemented by structs that some servers send as a text. DecodeText reports whether it
-// has read the text, which may be the object encoded twice.
+// textDecoder is implemented by structs that some servers send as a string. DecodeText reports
+// whether it decoded the string, which may be the object encoded twice.
 type textDecoder interface{ DecodeText(text string) bool }
 
-// encodedTwice returns the JSON value that a JSON string holds, or data if it holds none that begins
-// with the byte.
+// encodedTwice returns the JSON value in a JSON string if it begins with the given byte, or else
+// data.
 func encodedTwice(data json.RawMessage, begin byte) json.RawMessage {
 	var text string
 	if len(data) == 0 || data[0] != '"' || json.Unmarshal(data, &text) != nil {
@@ -73,7 +73,7 @@ func encodedTwice(data json.RawMessage, begin byte) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// onlyElement returns the element of a list of one, and other data as it is.
+// onlyElement returns the element of a one-element list, and other data unchanged.
 func onlyElement(data json.RawMessage) json.RawMessage {
 	var list []json.RawMessage
 	if data[0] != '[' || json.Unmarshal(data, &list) != nil || len(list) != 1 {
@@ -143,8 +143,8 @@ func decodeList(data json.RawMessage, v reflect.Value, field string) error {
 	return nil
 }
 
-// numberedElements returns the elements of a list that was sent as an object with numbers as names, as
-// PHP does. It returns any other object as the only element.
+// numberedElements returns the elements of a list sent as an object with numeric names, as PHP
+// does. It returns any other object as the only element.
 func numberedElements(object json.RawMessage) []json.RawMessage {
 	var members map[int]json.RawMessage
 	if json.Unmarshal(object, &members) != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// The places of tools in requests, as vendors write them: function_declarations[3],
+// The forms in which vendors refer to tools of a request: function_declarations[3],
 // tools[3].function, tools.3.custom, toolConfig.tools.3.
 var (
 	declarationPlace = regexp.MustCompile(`(?i)function_?declarations\[(\d+)\]`)
 	toolPlace        = regexp.MustCompile(`\btools(?:\[(\d+)\]|\.(\d+)\b)`)
 )
 
-// maxNamedTools is how many tools an error names.
+// maxNamedTools limits the tools that an error names.
 const maxNamedTools = 5
 
-// nameTools adds the names of the tools to a refusal that speaks of their places.
+// nameTools adds tool names to a refusal that refers to tools by position.
 func (n *wireNames) nameTools(failure *model.Error, tools []model.Tool) {
 	text := failure.Message
 	if named, ok := errors.AsType[FieldError](failure.Err); ok {

@@ -1,6 +1,6 @@
 package vendorhttp
 
-// Nesting follows the brackets of a JSON value that arrives in pieces.
+// Nesting tracks the brackets of a JSON value that arrives in pieces.
 type Nesting struct {
 	depth                  int
 	begun, inText, escaped bool

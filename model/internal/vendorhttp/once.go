@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Once computes each value once per key, and keeps it. The zero value is ready to use.
+// Once computes the value of each key once and keeps it. The zero value is ready to use.
 type Once[T any] struct{ known sync.Map }
 
 type onceValue[T any] struct {

@@ -9,7 +9,7 @@ import (
 // LeastOutput is the smallest answer that is worth requesting, in tokens.
 const LeastOutput = 256
 
-// tooManyTokens matches refusals of an output limit that is too large for the model.
+// tooManyTokens matches errors about an output limit that is too large for the model.
 var tooManyTokens = regexp.MustCompile(`(?i)too (large|high|big|many)|at most|exceed|maximum|less than|lower than|range|<=|>|limit`)
 
 // SaysTooManyTokens reports whether a server rejects an output limit as too large.
@@ -17,8 +17,8 @@ func SaysTooManyTokens(message string) bool { return tooManyTokens.MatchString(m
 
 var wholeNumber = regexp.MustCompile(`\d[\d,]*`)
 
-// LowerOutputLimit returns the output limit that a refusal of a larger one names; 0 if it names none. Numbers
-// below LeastOutput are versions of models.
+// LowerOutputLimit returns the output limit that a refusal suggests; 0 if it suggests none. Numbers
+// below LeastOutput are model versions.
 func LowerOutputLimit(message string, sent int) (named int) {
 	if !SaysTooManyTokens(message) {
 		return 0

@@ -11,22 +11,21 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Access configures how to reach an API, for all providers.
+// Access configures access to an API, for all providers.
 type Access struct {
 	APIKey, BaseURL string
-	// DefaultBaseURL is where the vendor's own API is, and KeyHeader the header that
-	// carries the key.
+	// DefaultBaseURL is the address of the vendor's own API, and KeyHeader the header that carries
+	// the key.
 	DefaultBaseURL, KeyHeader string
-	// KeySetting is the setting that decides about KeyHeader if it is not api_key.
+	// KeySetting is the setting that controls KeyHeader if it is not api_key.
 	KeySetting string
 	// Headers are further headers of every request.
 	Headers map[string]string
-	// HostConnection names the connection of the host that requests are made with; empty
-	// for none.
+	// HostConnection names the host connection that requests use; empty for none.
 	HostConnection string
 	// Request changes the bodies of all requests; nil for no changes.
 	Request *spec.RequestEdits
-	// Body is a value of the type of request bodies; nil if nothing is known of their fields.
+	// Body is a value of the request body's type; nil if its fields are unknown.
 	Body any
 	// Dialect describes the server's restrictions; nil if it supports everything the vendor does.
 	Dialect *Dialect
@@ -34,7 +33,7 @@ type Access struct {
 
 func (a *Access) hasNoEdits() bool { return a.Request == nil && a.Dialect == nil }
 
-// URL returns where the API is.
+// URL returns the address of the API.
 func (a *Access) URL() string { return cmp.Or(a.BaseURL, a.DefaultBaseURL) }
 
 // Check checks the settings base_url, api_key and headers.
@@ -64,12 +63,12 @@ func (a *Access) CheckCredential(given bool, ways string) diag.List {
 		WithSeverity(diag.Warning).WithHint("set %s", ways)}
 }
 
-// Redact returns the key and the headers as they may be shown.
+// Redact returns the key and the headers in redacted form.
 func (a *Access) Redact() (key string, headers map[string]string) {
 	return redact.Text(a.APIKey), redact.Values(a.Headers)
 }
 
-// Configured returns the configuration of a provider, an empty one for nil, or its problems.
+// Configured returns the configuration of a provider, empty for nil, or its problems.
 func Configured[C any, P interface {
 	*C
 	Validate() diag.List
@@ -88,7 +87,7 @@ func NewKind[C any, E model.Executor](name, summary string, create func(model.Se
 	return spec.NewKind(name, summary, func(settings model.Settings, c *C) (model.Executor, error) {
 		e, err := create(settings, c)
 		if err != nil {
-			return nil, err // without a typed nil beside it
+			return nil, err // avoids a typed nil
 		}
 		return e, nil
 	}).AsPure()

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// Redactor keeps secrets out of messages. Servers like to repeat the key they
-// did not accept. Make it with NewRedactor.
+// Redactor removes secrets from messages. Servers often repeat a key they did not accept. Make it
+// with NewRedactor.
 type Redactor struct {
 	secrets *strings.Replacer
 	keys    *regexp.Regexp
@@ -22,12 +22,12 @@ const (
 	// "x" or "true" are not redacted, because that would garble messages.
 	shortestKey    = 4
 	shortestHeader = 8
-	// messageLimit is the longest message, in bytes.
+	// messageLimit limits a message, in bytes.
 	messageLimit = 1 << 10
 )
 
-// newRedactor returns a redactor for a key and the values of headers. The
-// pattern matches the vendor's keys, also where only their ends are shown.
+// newRedactor returns a redactor for a key and the values of headers. The pattern matches the
+// vendor's keys, including masked ones.
 func newRedactor(key string, headers map[string]string, pattern *regexp.Regexp) Redactor {
 	var secrets []string
 	if len(key) >= shortestKey {
@@ -37,7 +37,7 @@ func newRedactor(key string, headers map[string]string, pattern *regexp.Regexp) 
 		if len(value) >= shortestHeader {
 			secrets = append(secrets, value)
 		}
-		// The credential of "Bearer x" is a secret by itself.
+		// The credential in "Bearer x" is itself a secret.
 		if _, credential, ok := strings.Cut(value, " "); ok && len(credential) >= shortestHeader {
 			secrets = append(secrets, credential)
 		}

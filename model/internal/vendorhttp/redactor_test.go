@@ -28,7 +28,7 @@ func TestShortValuesAreNoSecrets(t *testing.T) {
 	}
 }
 
-// TestCleanKeepsNoSecretAndNoHalfCharacter for any text around a secret.
+// TestCleanKeepsNoSecretAndNoHalfCharacter covers any text around a secret.
 func TestCleanKeepsNoSecretAndNoHalfCharacter(t *testing.T) {
 	const secret = "0123456789"
 	r := newRedactor(secret, nil, testPattern)

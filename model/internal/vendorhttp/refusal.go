@@ -14,18 +14,17 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// refusalLimit is how much of a refusal is read, in bytes.
+// refusalLimit is the maximum number of bytes read from a refusal.
 const refusalLimit = 1 << 20
 
-// readRefusal reports whether an answer is a refusal, a redirect or a web page, as
-// gateways send their error pages with a status of success. It then reads and closes
-// the body, of which it returns the first MiB: servers may repeat the request. Any other body is left
-// alone.
+// readRefusal reports whether a response is a refusal, a redirect or a web page: gateways send
+// error pages with a success status. It then reads and closes the body and returns its first MiB,
+// because servers may repeat the request. Any other body is left alone.
 func readRefusal(res *http.Response) (body []byte, refused bool) {
 	if res.StatusCode < http.StatusMultipleChoices && (!isWebPage(res.Header) || beginsAnswer(res)) {
 		return nil, false
 	}
-	// What can be read of the body is good enough for a message.
+	// The readable part of the body is enough for a message.
 	body, _ = io.ReadAll(io.LimitReader(res.Body, refusalLimit))
 	_ = res.Body.Close()
 	if len(body) == refusalLimit {
@@ -39,15 +38,15 @@ func isWebPage(h http.Header) bool {
 	return err == nil && media == "text/html"
 }
 
-// answerStarts are the beginnings of streams, the last of those of AWS, and of JSON.
+// answerStarts are the beginnings of streams, of JSON and, last, of AWS streams.
 var answerStarts = []string{"data:", "event:", "id:", "retry:", ":", "{", "[", "\x00"}
 
-// beginsAnswer reports whether the body that is called a web page begins as an answer does. Some
-// gateways call all bodies so. What it reads stays in the body.
+// beginsAnswer reports whether a body labeled as a web page begins like an answer. Some gateways
+// label all bodies so. The bytes read stay in the body.
 func beginsAnswer(res *http.Response) bool {
 	in := bufio.NewReader(res.Body)
 	res.Body = readCloser{in, res.Body}
-	_, _ = in.Peek(1) // reading on reports the error
+	_, _ = in.Peek(1) // a later read reports it
 	head, _ := in.Peek(in.Buffered())
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \t\r\n")
 	return len(head) > 0 && slices.ContainsFunc(answerStarts, func(start string) bool {
@@ -56,8 +55,8 @@ func beginsAnswer(res *http.Response) bool {
 	})
 }
 
-// documentRefusal returns the error that a JSON document sent with a status of success
-// holds; nil for any other document.
+// documentRefusal returns the error in a JSON document sent with a success status; nil for any
+// other document.
 func (a *API) documentRefusal(res *http.Response, document []byte) *model.Error {
 	if _, known := a.protocol.Refusal(res.StatusCode, document); !known {
 		return nil
@@ -77,7 +76,7 @@ func (a *API) refusalError(res *http.Response, body []byte) *model.Error {
 	}
 	switch {
 	case res.StatusCode < http.StatusMultipleChoices && !known:
-		// A page of a gateway.
+		// A gateway's page.
 		page := errNotAnAnswer()
 		if text := strings.TrimSpace(string(body)); text != "" {
 			page.Message += "; the server sent " + quoteStart([]byte(text))

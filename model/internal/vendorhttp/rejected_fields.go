@@ -21,23 +21,23 @@ type FieldError interface {
 	RejectedField() string
 }
 
-// optionalField is a field that a request can do without.
+// optionalField is a field that a request does not need.
 type optionalField struct {
-	// name is what servers call it in errors.
+	// name is the field's name in server errors.
 	name string
 	// paths are the places of the field.
 	paths []string
-	// further are places in which the field is kept unless a configuration omits it.
+	// further are locations where the field is kept unless a configuration omits it.
 	further []string
-	// renamed is the name under which other servers know the field; empty for none.
+	// renamed is the name of the field on other servers; empty for none.
 	renamed string
-	// fixed is set for fields that are sent only because a configuration has them. They are
-	// never given up.
+	// fixed is set for fields that are sent only because a configuration sets them. They are never
+	// dropped.
 	fixed bool
 }
 
-// optionalFields are the fields that a dialect may not have. Those that are not fixed are left out
-// once a server has rejected them.
+// optionalFields are the fields that a dialect may lack. Those that are not fixed are omitted once
+// a server has rejected them.
 var optionalFields = []optionalField{
 	{name: "stream_options", paths: []string{"stream_options"}},
 	{name: "prompt_cache_key", paths: []string{"prompt_cache_key"}},
@@ -87,22 +87,22 @@ func (f *optionalField) leaveOut(e *bodyEdit) {
 	}
 }
 
-// unsupported matches what servers say of fields that they or a model do not take, unlike of
+// unsupported matches errors about fields that a server or model does not support, as opposed to
 // values out of range.
 var unsupported = regexp.MustCompile(`(?i)not permitted|unknown|unrecognized|unsupported|not support|unexpected|extra[ _](inputs|fields|forbidden)|additional propert|not recogni[sz]ed|not allowed|deprecated|only the default`)
 
 // SaysUnsupported reports whether an error rejects a field as not supported.
 func SaysUnsupported(text string) bool { return unsupported.MatchString(text) }
 
-// fixedValue matches what servers say of a field that has one value for the model, such as Kimi:
-// "invalid temperature: only 1 is allowed for this model".
+// fixedValue matches errors about a field that has only one valid value for the model, such as
+// Kimi's: "invalid temperature: only 1 is allowed for this model".
 var fixedValue = regexp.MustCompile(`(?i)only (the value )?[\d.]+ is (allowed|supported|accepted|valid)|(must|may only|can only|has to|needs to) be (exactly |equal to |set to )?\d+(\.\d+)?([.,;)'"]*$|[.,;)'"]*\s+(when|for|with|if|in|unless|on)\b)`)
 
 // SaysFixed reports whether an error rejects any other value of a field.
 func SaysFixed(text string) bool { return SaysUnsupported(text) || fixedValue.MatchString(text) }
 
-// wrongValue matches what servers say of a field that they know: it is missing, or has a
-// value that they do not take.
+// wrongValue matches errors about a field that the server knows but that is missing or has an
+// invalid value.
 var wrongValue = regexp.MustCompile(`(?i)\b(is |are )?(missing|required)\b|must be (provided|passed|present|set)|too (large|small|long|short|many)|at (most|least)|exceed|out of range|(less|greater) than`)
 
 // isBlamed reports whether a refusal is about the field.
@@ -127,7 +127,7 @@ func SnakeCase(text string) string {
 	return strings.ToLower(camelHump.ReplaceAllString(text, "${1}_$2"))
 }
 
-// containsWord reports whether a text has a name that is not part of a longer one.
+// containsWord reports whether text contains name outside of a longer name.
 func containsWord(text, name string) bool {
 	for {
 		before, after, found := strings.Cut(text, name)
@@ -149,8 +149,8 @@ func endsWord(text string, at int) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|' ' && c|' ' <= 'z'
 }
 
-// RejectedFields are the fields that the server of one provider was found to reject. It is
-// safe for use from many goroutines.
+// RejectedFields are the fields that the server of one provider was found to reject. It is safe for
+// concurrent use.
 type RejectedFields struct {
 	mu    sync.Mutex
 	names atomic.Pointer[[]string]
@@ -158,7 +158,7 @@ type RejectedFields struct {
 	renamed sync.Map
 }
 
-// processFields holds the fields by API.Key. A reload keeps them.
+// processFields holds the fields by API.Key. They survive a reload.
 var processFields sync.Map // of string to *RejectedFields
 
 func rejectedFieldsOf(key string) *RejectedFields {
@@ -166,7 +166,7 @@ func rejectedFieldsOf(key string) *RejectedFields {
 	return known.(*RejectedFields)
 }
 
-// Names returns the names in the order in which they were rejected.
+// Names returns the names in the order of rejection.
 func (r *RejectedFields) Names() []string {
 	if names := r.names.Load(); names != nil {
 		return slices.Clone(*names)
@@ -200,7 +200,7 @@ type editor struct {
 	rejected []string
 }
 
-// editBody returns a body as the server takes it.
+// editBody returns a body in the form that the server accepts.
 func (d *editor) editBody(body []byte) []byte {
 	learned := d.api.rejected.names.Load()
 	if d.api.access.hasNoEdits() && learned == nil && len(d.rejected) == 0 && d.request.Edits == nil {
@@ -227,8 +227,8 @@ func leaveOut(e *bodyEdit, names []string) {
 	}
 }
 
-// concede gives up the optional fields that a refusal blames. It reports whether the
-// body changes by that.
+// concede drops the optional fields that a refusal blames. It reports whether that changes the
+// body.
 func (d *editor) concede(failure *model.Error, body []byte) bool {
 	if failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity {
 		return false
@@ -249,7 +249,7 @@ func (d *editor) concede(failure *model.Error, body []byte) bool {
 	return changed
 }
 
-// withoutLast returns a body as it is if the last rejected field is not left out.
+// withoutLast returns the edited body without the edit for the last rejected field.
 func (d *editor) withoutLast(body []byte) []byte {
 	last := d.rejected
 	d.rejected = last[: len(last)-1 : len(last)-1]

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// TestOnlyUnknownFieldsAreBlamed has what servers say of fields: some do not know the
-// field, and some know it and want it, or another value.
+// TestOnlyUnknownFieldsAreBlamed has servers' errors about fields: some do not know the field, and
+// others know it and require it or another value.
 func TestOnlyUnknownFieldsAreBlamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{

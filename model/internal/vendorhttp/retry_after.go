@@ -7,11 +7,11 @@ import (
 )
 
 // longestWait bounds the delay that a server may request, so that an absurd number does not
-// overflow. Whether to wait that long is the runtime's decision.
+// overflow. The runtime decides whether to wait that long.
 const longestWait = 24 * time.Hour
 
-// retryAfter returns how long the server asks to wait, 0 when it does not say:
-// retry-after-ms, which is finer, else Retry-After in seconds or as a date.
+// retryAfter returns the delay that the server requests, or 0: retry-after-ms, which is finer, else
+// Retry-After in seconds or as a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if wait, ok := parseWait(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait

@@ -17,7 +17,7 @@ import (
 // and password would replace the key, so both are rejected.
 func CheckBaseURL(raw string) diag.List { return CheckURL("base_url", raw) }
 
-// CheckURL checks the setting at path as CheckBaseURL does.
+// CheckURL checks the setting at path like CheckBaseURL.
 func CheckURL(path, raw string) diag.List {
 	if raw == "" {
 		return nil
@@ -62,7 +62,7 @@ func CheckURL(path, raw string) diag.List {
 // isAddress matches a host with an optional port.
 var isAddress = regexp.MustCompile(`^([A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(:[0-9]+)?$`)
 
-// schemeOf returns the scheme that a server at host most likely has.
+// schemeOf returns the most likely scheme of a server at host.
 func schemeOf(host string) string {
 	name, _, _ := strings.Cut(host, ":")
 	if ip := net.ParseIP(name); name == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsPrivate()) {
@@ -79,12 +79,11 @@ func keptPath(end string) string {
 	return ""
 }
 
-// requestPaths are the ends of the paths that requests are sent to. Addresses of APIs are
-// often given with them.
+// requestPaths are the ends of the paths that requests are sent to. API addresses are often given
+// with them.
 var requestPaths = []string{"/chat/completions", "/v1/responses", "/v1/messages"}
 
-// CheckSecret checks the setting at path, a value that goes into a header and
-// may not be shown. The findings call it name.
+// CheckSecret checks the setting at path, a secret header value. The findings call it name.
 func CheckSecret(path, name, value string) diag.List {
 	switch {
 	case value == redact.Placeholder:
@@ -95,11 +94,11 @@ func CheckSecret(path, name, value string) diag.List {
 	return nil
 }
 
-// reservedHeader is a header that a setting decides about; empty for none.
+// reservedHeader is a header that a setting controls; empty for none.
 type reservedHeader struct{ name, setting string }
 
-// checkHeaders checks the further headers of a provider, the setting headers, which must
-// not contradict the header that carries the key.
+// checkHeaders checks a provider's additional headers, the setting headers, which must not conflict
+// with the header that carries the key.
 func checkHeaders(headers map[string]string, key reservedHeader) diag.List {
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -123,8 +122,7 @@ func checkHeader(name, value string, key reservedHeader) diag.List {
 	return CheckSecret(path, "the header "+name, value)
 }
 
-// ownHeaders must fit the body and the connection, which a configuration knows
-// nothing of.
+// ownHeaders depend on the body and the connection, so a configuration cannot set them.
 var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length",
 	"Content-Type", "Host", "Transfer-Encoding",

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// checkFindings checks that there is one finding at path, or none for an empty
-// path, and that it tells no secret.
+// checkFindings checks that there is one finding at path, or no finding for an empty path, and that
+// it contains no secret.
 func checkFindings(t *testing.T, what any, list diag.List, path, text string) {
 	t.Helper()
 	switch {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// readSize is how much of a stream is read at once, at most.
+// readSize is the maximum number of bytes read from a stream in one read.
 const readSize = 4 << 10
 
 // ServerEvent is one event of a stream. Both fields are valid until the next
@@ -23,24 +23,24 @@ type ServerEvent struct {
 	Last bool
 }
 
-// endMark is the data with which some streams end.
+// endMark is the data that ends some streams.
 const endMark = "[DONE]"
 
-// IsEnd reports whether the event is the mark with which some streams end, in any case.
+// IsEnd reports whether the event is the end mark of some streams, ignoring case.
 func (e *ServerEvent) IsEnd() bool { return isEndMark(bytes.TrimLeft(e.Data, "\" \t")) }
 
 func isEndMark(data []byte) bool {
 	return len(data) >= len(endMark) && strings.EqualFold(string(data[:len(endMark)]), endMark)
 }
 
-// IsNoise reports whether the event is a sign of life, such as the word ping: its data is
-// neither an object or list nor the mark of the end.
+// IsNoise reports whether the event is a keep-alive, such as the word ping: its data is neither an
+// object or list nor the end mark.
 func (e *ServerEvent) IsNoise() bool {
 	data := bytes.TrimLeft(e.Data, " \t\r\n")
 	return len(data) == 0 || data[0] != '{' && data[0] != '[' && !e.IsEnd()
 }
 
-// DecodeEvent reads the data of an event. Values of an unexpected type cost nothing where they
+// DecodeEvent reads the data of an event. Values of an unexpected type are ignored where they
 // cannot hold text or a tool call.
 func DecodeEvent(data []byte, into any) error {
 	err := json.Unmarshal(data, into)
@@ -57,11 +57,11 @@ func DecodeEvent(data []byte, into any) error {
 	return nil
 }
 
-// textOrNonNumber matches a text, or a value that Python and C write for a float that JSON has not.
+// textOrNonNumber matches a string, or a float that Python and C write but JSON does not support.
 var textOrNonNumber = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\b(?:NaN|nan|Infinity|inf)\b`)
 
-// correctJSON returns JSON with null for NaN and Infinity, and with escapes for the control characters
-// in texts.
+// correctJSON returns JSON with null for NaN and Infinity, and with escaped control characters in
+// strings.
 func correctJSON(data []byte) []byte {
 	return textOrNonNumber.ReplaceAllFunc(data, func(found []byte) []byte {
 		if found[0] != '"' {
@@ -84,10 +84,10 @@ func correctJSON(data []byte) []byte {
 
 func isControl(c rune) bool { return c < ' ' }
 
-// quoteLimit is how much of an event an error quotes, in bytes.
+// quoteLimit is the maximum number of bytes of an event that an error quotes.
 const quoteLimit = 120
 
-// describeEvent returns the fault of an event and its beginning.
+// describeEvent returns the fault and the beginning of an event.
 func describeEvent(data []byte, err error) string {
 	what := "an event is not JSON"
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -111,58 +111,57 @@ func quoteStart(data []byte) string {
 	return fmt.Sprintf("%q", data)
 }
 
-// Framing is what servers differ in when they end an event or break off a stream.
+// Framing describes how a server ends events and breaks off streams.
 type Framing struct {
 	// PlainErrors is set if a server may break off with an error as plain JSON,
 	// outside of any event.
 	PlainErrors bool
-	// StrictEnd is set if an event counts only with the blank line after it. Without
-	// it the last one may lack that line.
+	// StrictEnd is set if an event requires the blank line after it. Otherwise the last event may
+	// lack it.
 	StrictEnd bool
-	// Decode reads one event of a stream in another form than server-sent events; nil for
-	// those. It returns io.EOF at the end of the stream and nowhere else.
+	// Decode reads one event of a stream that does not use server-sent events; nil for those. It
+	// returns io.EOF only at the end of the stream.
 	Decode func(in *bufio.Reader, into *ServerEvent) error
 }
 
-// eventReader reads a stream of server-sent events into memory that it uses again. It is
-// more lenient than the standard where servers need it: a field error, which llama.cpp
-// breaks off with, is an event of that name; the empty line between events may be missing;
-// and JSON may come instead.
+// eventReader reads a stream of server-sent events into reused memory. It is more lenient than the
+// standard where servers need it: a field error, which llama.cpp breaks off with, is an event of
+// that name; the empty line between events may be missing; and JSON may come instead.
 type eventReader struct {
 	in      *bufio.Reader
 	framing Framing
-	// line holds a line of which in held only a part.
+	// line holds a line that in could hold only in part.
 	line  []byte
 	event ServerEvent
-	// fields counts the lines of data in the event.
+	// fields counts the data lines of the event.
 	fields int
-	// err is why the stream broke off, nil when it just ended.
+	// err is the reason that the stream broke off; nil for a normal end.
 	err error
 	// state describes the beginning of the stream.
 	state readerState
-	// values counts the JSON values that came instead of events; inArray is set within an
-	// array of them.
+	// values counts the JSON values received instead of events; inArray is set within an array of
+	// them.
 	values  int
 	inArray bool
-	// nesting follows the first bytes of the data of the event, of which there are nested.
+	// nesting tracks the first nested bytes of the event's data.
 	nesting Nesting
 	nested  int
-	// held is the line after an event that had no empty line at its end.
+	// held is the line after an event without a final empty line.
 	held []byte
 	// rest is the data after the first value of an event that was joined with others.
 	rest []byte
-	// stray is the beginning of the first line that belongs to no event.
+	// stray is the beginning of the first line outside any event.
 	stray []byte
-	// half is the escaped first half of a character whose second half is to come.
+	// half is the escaped first half of a character whose second half is pending.
 	half []byte
 }
 
 type readerState struct {
-	// begun is set once the first byte was looked at.
+	// begun is set once the first byte was examined.
 	begun bool
 	// isJSON is set if JSON was sent instead of server-sent events.
 	isJSON bool
-	// skipsFeed is set after a carriage return, which a line feed may follow.
+	// skipsFeed is set after a carriage return, which may precede a line feed.
 	skipsFeed bool
 }
 
@@ -170,7 +169,7 @@ func newEventReader(r io.Reader, framing Framing) *eventReader {
 	return &eventReader{in: bufio.NewReaderSize(r, readSize), framing: framing}
 }
 
-// next reads the next event that has data. It reports whether there is one.
+// next reads the next event with data. It reports whether there is one.
 func (r *eventReader) next() bool {
 	if !r.state.begun {
 		r.state.begun = true
@@ -195,7 +194,7 @@ func (r *eventReader) next() bool {
 	return true
 }
 
-// readEvent reads the next event of a stream that has data.
+// readEvent reads the next event with data from a stream.
 func (r *eventReader) readEvent() bool {
 	if r.framing.Decode != nil {
 		return r.decodeEvent()
@@ -228,13 +227,13 @@ func (r *eventReader) readEvent() bool {
 			r.splitData()
 			return true
 		default:
-			r.clearEvent() // an event without data does not count
+			r.clearEvent() // ignore an event without data
 		}
 	}
 }
 
-// beginsEvent reports whether a line begins another event, although no empty line ended the
-// one being read: that has complete data already.
+// beginsEvent reports whether a line begins the next event although no empty line ended the current
+// one, whose data is already complete.
 func (r *eventReader) beginsEvent(line []byte) bool {
 	isName := bytes.HasPrefix(line, []byte("event:")) && len(r.event.Name) > 0
 	if r.fields == 0 || !isName && !bytes.HasPrefix(line, []byte("data:")) {
@@ -251,7 +250,7 @@ func (r *eventReader) dataNesting() *Nesting {
 	return &r.nesting
 }
 
-// decodeEvent reads the next event of a stream in another form.
+// decodeEvent reads the next event of a stream in another format.
 func (r *eventReader) decodeEvent() bool {
 	err := r.framing.Decode(r.in, &r.event)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -265,8 +264,8 @@ func (r *eventReader) clearEvent() {
 	r.nesting, r.nested = Nesting{}, 0
 }
 
-// readLine returns the next line without its end: a line feed, a carriage return or both.
-// At the end of the stream it returns io.EOF with what follows the last line.
+// readLine returns the next line without its line feed, carriage return or both. At the end of the
+// stream it returns io.EOF and any data after the last line.
 func (r *eventReader) readLine() ([]byte, error) {
 	for r.line = r.line[:0]; ; {
 		if _, err := r.in.Peek(1); err != nil {
@@ -303,7 +302,7 @@ func (r *eventReader) readLine() ([]byte, error) {
 	}
 }
 
-// noteStray keeps the beginning of the first line that belongs to no event.
+// noteStray keeps the beginning of the first line outside any event.
 func (r *eventReader) noteStray(line []byte) {
 	if r.stray == nil {
 		r.stray = bytes.Clone(line[:min(len(line), quoteLimit)])

@@ -11,8 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// readEvents returns the events of a stream, each as name and data, and how it
-// broke off.
+// readEvents returns the events of a stream, each as name and data, and the error that ended it.
 func readEvents(r io.Reader) (events []string, err error) {
 	return readAll(newEventReader(r, Framing{}))
 }
@@ -91,8 +90,8 @@ func TestStrictEnd(t *testing.T) {
 	}
 }
 
-// TestABrokenReadIsNoEvent checks that what was read of an event is not taken
-// for one when the connection breaks, although it may look like one.
+// TestABrokenReadIsNoEvent checks that a partial event is discarded when the connection breaks,
+// even if it looks complete.
 func TestABrokenReadIsNoEvent(t *testing.T) {
 	broken := errors.New("broken")
 	events, err := readEvents(io.MultiReader(strings.NewReader("data: 1\n\ndata: 2\n"), iotest.ErrReader(broken)))
@@ -101,8 +100,7 @@ func TestABrokenReadIsNoEvent(t *testing.T) {
 	}
 }
 
-// TestServerEventsInPieces checks that any events are read as they were
-// written, however the network cuts them.
+// TestServerEventsInPieces checks that events are read as written, however the network splits them.
 func TestServerEventsInPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.StringMatching(`[a-z:}" ]{1,40}|(abcdefgh){600}`)
@@ -128,8 +126,7 @@ func TestServerEventsInPieces(t *testing.T) {
 	})
 }
 
-// TestPlainErrors checks that JSON outside of events is data where a server may
-// break off with it.
+// TestPlainErrors checks that JSON outside of events is data if a server may end a stream with it.
 func TestPlainErrors(t *testing.T) {
 	for stream, want := range map[string][]string{
 		"":                                   nil,

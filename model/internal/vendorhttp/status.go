@@ -10,8 +10,7 @@ import (
 // are too busy.
 const statusOverloaded = 529
 
-// CallerClass returns the class of a status that leaves no doubt that the key, its account or its limits
-// are at fault.
+// CallerClass returns the class of a status that clearly blames the key, its account or its limits.
 func CallerClass(status int) (class model.ErrorClass, known bool) {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusPaymentRequired:
@@ -22,8 +21,8 @@ func CallerClass(status int) (class model.ErrorClass, known bool) {
 	return class, false
 }
 
-// BusyClass returns the class of a status of a server that took too long, is too busy or
-// could not do two things at once.
+// BusyClass returns the class of a status that means the server took too long, is too busy or had a
+// conflict.
 func BusyClass(status int) (class model.ErrorClass, known bool) {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusGatewayTimeout:

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// The limits of a stream, in bytes. The longest answer of today's models takes
-// some 30 MiB as a stream.
+// The limits of a stream, in bytes. The longest answer of today's models is about 30 MiB as a
+// stream.
 const (
 	eventLimit  = 16 << 20
 	streamLimit = 512 << 20
 )
 
-// errEventTooLarge and errStreamTooLarge are the errors of reading a stream beyond its limits.
+// errEventTooLarge and errStreamTooLarge report a stream beyond its limits.
 var (
 	errEventTooLarge  = errors.New("an event of the stream is larger than 16 MiB")
 	errStreamTooLarge = errors.New("the stream is larger than 512 MiB")
 )
 
-// limitStream returns the body of a stream so that reading decompresses it, and fails when the whole
-// is too large to be an answer. report is called whenever bytes are read, unless it is nil.
+// limitStream returns the body of a stream that is decompressed when read and fails if it is too
+// large to be an answer. report is called whenever bytes are read, unless it is nil.
 func limitStream(body io.ReadCloser, report func()) io.ReadCloser {
 	return &limitedStream{body: body, report: report}
 }
@@ -62,9 +62,9 @@ const (
 	drainLimit    = 16 << 10
 )
 
-// drain reads what follows a complete answer, so that the connection can be
-// used again. A server that keeps the stream open is not waited for: cancel,
-// which must end the request, is called after 100 ms.
+// drain reads what follows a complete answer, so that the connection can be reused. To avoid
+// waiting for a server that keeps the stream open, it calls cancel, which must end the request,
+// after 100 ms.
 func drain(body io.Reader, cancel context.CancelFunc) {
 	timer := time.AfterFunc(drainPatience, cancel)
 	defer timer.Stop()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// repeat is a reader that gives a text over and over, n bytes in all.
+// repeat is a reader that repeats a text for n bytes in all.
 type repeat struct {
 	text string
 	n    int64
@@ -63,7 +63,7 @@ func TestAStreamWithoutEndIsCutOff(t *testing.T) {
 	}
 }
 
-// TestDrainDoesNotWait for a server that keeps its stream open.
+// TestDrainDoesNotWait uses a server that keeps its stream open.
 func TestDrainDoesNotWait(t *testing.T) {
 	reader, writer := io.Pipe()
 	canceled := false

@@ -28,8 +28,8 @@ func (r *eventReader) joinSurrogates() {
 	}
 }
 
-// findSurrogate returns the position of the first escaped surrogate whose third digit
-// lies in a range and whose place is the wanted one, or -1.
+// findSurrogate returns the position of the first escaped surrogate whose third digit lies in a
+// range and whose position satisfies wanted, or -1.
 func findSurrogate(data []byte, low, high byte, wanted func(int) bool) int {
 	for i := 0; i+surrogateLength <= len(data); i++ {
 		if data[i] != '\\' {
@@ -38,7 +38,7 @@ func findSurrogate(data []byte, low, high byte, wanted func(int) bool) int {
 		if kind := data[i+3] | ' '; data[i+1] == 'u' && data[i+2]|' ' == 'd' && low <= kind && kind <= high && wanted(i) {
 			return i
 		}
-		i++ // the escaped character, which may be another backslash
+		i++ // the escaped character may be a backslash
 	}
 	return -1
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// thoughtTags are the tags around reasoning that servers without a parser for their model leave at the
-// beginning of the text, such as those of DeepSeek and Qwen, Gemini, Magistral, Seed, Command, Kimi, Gemma and gpt-oss.
+// thoughtTags are the tags around reasoning that servers without a parser for the model leave at
+// the start of the text, such as DeepSeek's and Qwen's, Gemini's, Magistral's, Seed's, Command's,
+// Kimi's, Gemma's and gpt-oss's.
 var thoughtTags = [][2]string{
 	{"<think>", "</think>"},
 	{"<thinking>", "</thinking>"},
@@ -26,7 +27,7 @@ var thoughtTags = [][2]string{
 // thoughtStarts are the first bytes of the opening tags.
 const thoughtStarts = "<[\xe2"
 
-// TaggedReasoning returns reasoning in the tags in which it came; empty for reasoning that came in a
+// TaggedReasoning returns reasoning with its original tags; empty for reasoning that came in a
 // field.
 func TaggedReasoning(r *model.Reasoning) string {
 	for _, tag := range thoughtTags {
@@ -37,36 +38,37 @@ func TaggedReasoning(r *model.Reasoning) string {
 	return ""
 }
 
-// thoughts turns tagged reasoning at the beginning of an answer's text, and of the text after a call,
-// into events of reasoning that name the tag as their field. Text before a closing tag alone is taken back.
+// thoughts turns tagged reasoning at the beginning of an answer's text, and of the text after a
+// call, into reasoning events whose field is the tag. Text before an unopened closing tag is
+// retracted.
 type thoughts struct {
 	state thoughtState
-	// tag is the tag of the reasoning that is being received, or was last.
+	// tag is the tag of the current or last reasoning.
 	tag [2]string
-	// held is text that may be the beginning of a tag, with the space before it.
+	// held is text that may begin a tag, with the preceding space.
 	held string
 	out  []model.Event
-	// said are the pieces of the text so far, and length their bytes. They may turn out to be
-	// reasoning whose opening tag was in the prompt, unless there was another event.
+	// said are the pieces of the text so far, and length their total bytes. They may be reasoning
+	// whose opening tag was in the prompt, unless there was another event.
 	said   []string
 	length int
 	mixed  bool
 }
 
-// longestUntagged bounds the reasoning without an opening tag, in bytes.
+// longestUntagged limits reasoning without an opening tag, in bytes.
 const longestUntagged = 1 << 20
 
 type thoughtState uint8
 
 const (
-	// beforeText is the state until the text begins with something else than a tag.
+	// beforeText is the state until the text begins with something other than a tag.
 	beforeText thoughtState = iota
 	withinThought
 	withinText
 )
 
-// separate returns the events with reasoning in place of tagged text. They are valid until the next
-// call.
+// separate returns the events with tagged text converted to reasoning. They are valid until the
+// next call.
 func (t *thoughts) separate(events []model.Event) []model.Event {
 	for i := range events {
 		if t.changes(&events[i]) {
@@ -81,7 +83,7 @@ func (t *thoughts) separate(events []model.Event) []model.Event {
 	return events
 }
 
-// changes reports whether an event may not stay as it is.
+// changes reports whether an event may need to change.
 func (t *thoughts) changes(ev *model.Event) bool {
 	if ev.Type != model.EventText {
 		return t.held != ""
@@ -93,7 +95,7 @@ func (t *thoughts) changes(ev *model.Event) bool {
 	return t.held != "" || t.tag[0] != "" || text == "" || strings.IndexByte(thoughtStarts, text[0]) >= 0 || t.endsUntagged(text)
 }
 
-// note follows an event that stays as it is.
+// note processes an event that stays unchanged.
 func (t *thoughts) note(ev *model.Event) {
 	switch ev.Type {
 	case model.EventText:

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// separated returns what is left of the events of pieces, each with the kind before it.
+// separated returns the remaining text of events, with the kind before each chunk.
 func separated(events ...model.Event) string {
 	var t thoughts
 	var all strings.Builder
@@ -51,7 +51,7 @@ func TestThoughtsAmongOtherEvents(t *testing.T) {
 	}
 }
 
-// TestManyClosingTagsAreReadQuickly reads text that would be joined for each of them.
+// TestManyClosingTagsAreReadQuickly reads text that a naive reader would join for each tag.
 func TestManyClosingTagsAreReadQuickly(t *testing.T) {
 	events := make([]model.Event, 50_000)
 	for i := range events {

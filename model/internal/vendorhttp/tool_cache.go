@@ -8,10 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// ToolCache keeps the vendor's form V of the tool sets that are in use: a
-// conversation asks many times with the same. A set is known by where it lies
-// in memory; the keys are weak, so an entry goes when its set does. It is safe
-// for use from many goroutines. Make it with NewToolCache.
+// ToolCache keeps the vendor's form V of tool sets in use, because a conversation sends the same
+// set many times. Sets are identified by memory address; the keys are weak, so an entry is removed
+// with its set. It is safe for concurrent use. Make it with NewToolCache.
 type ToolCache[V any] struct {
 	encode func([]model.Tool) (V, error)
 	sets   sync.Map // of toolSet to V

@@ -33,8 +33,8 @@ func (c *ToolCache[V]) size() (n int) {
 	return n
 }
 
-// TestToolsAreEncodedOnce checks that a set is encoded once, also when many
-// ask for it at the same time, and that different sets are told apart.
+// TestToolsAreEncodedOnce checks that a set is encoded once, even by concurrent requests, and that
+// different sets are distinguished.
 func TestToolsAreEncodedOnce(t *testing.T) {
 	c, tools := NewToolCache(names), someTools(4)
 	first, err := c.Encoded(tools)
@@ -64,7 +64,7 @@ func TestToolsAreEncodedOnce(t *testing.T) {
 	runtime.KeepAlive(tools)
 }
 
-// TestToolsAreForgotten checks that the cache lets go of sets nobody uses.
+// TestToolsAreForgotten checks that the cache releases unused sets.
 func TestToolsAreForgotten(t *testing.T) {
 	c := NewToolCache(names)
 	for range 100 {
@@ -96,7 +96,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 	}
 }
 
-// staticTools lies outside the heap, as a set in a program's data does.
+// staticTools lies outside the heap, like a set in a program's data.
 var staticTools = [...]model.Tool{{Name: "fixed"}}
 
 func TestStaticTools(t *testing.T) {

@@ -16,16 +16,16 @@ const (
 	// servers read the whole prompt first.
 	headerTimeout = 5 * time.Minute
 	idleTimeout   = 90 * time.Second
-	// pingAfter and pingTimeout find HTTP/2 connections that died silently.
+	// pingAfter and pingTimeout detect HTTP/2 connections that died silently.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
 )
 
-// SharedTransport returns the transport of every executor. A reload makes new
-// executors; one transport lets them keep the connections that are open.
+// SharedTransport returns the transport of every executor. A reload creates new executors; one
+// transport keeps their connections open.
 var SharedTransport = sync.OnceValue(func() http.RoundTripper { return NewTransport() })
 
-// NewTransport returns a transport for streams. It does not limit the duration of an answer; the
+// NewTransport returns a transport for streams. It does not limit the duration of a response; the
 // context does.
 func NewTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
@@ -45,8 +45,8 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// newClient returns a client that follows no redirect: it would carry the key
-// to wherever the answer points.
+// newClient returns a client that does not follow redirects, which would carry the key to another
+// server.
 func newClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,

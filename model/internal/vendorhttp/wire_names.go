@@ -8,16 +8,16 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// wireNames are the names under which a server is told of tools whose own it rejects.
+// wireNames are the names sent to a server for tools whose own names it rejects.
 type wireNames struct {
 	rule toolname.Rule
-	// byID are those that differ from the names of the tools, and ids the reverse.
+	// byID maps tools to the names that differ, and ids is the reverse.
 	byID, ids map[string]string
-	// tools are the tools under these names.
+	// tools are the tools with these names.
 	tools []model.Tool
 }
 
-// newWireNames returns the names of some tools. They depend on the names of these alone.
+// newWireNames returns the names for the given tools. They depend only on those tools' names.
 func newWireNames(rule toolname.Rule, tools []model.Tool) *wireNames {
 	n := &wireNames{rule: rule, byID: map[string]string{}, ids: map[string]string{}, tools: slices.Clone(tools)}
 	taken := make(map[string]bool, len(tools))
@@ -39,7 +39,7 @@ func newWireNames(rule toolname.Rule, tools []model.Tool) *wireNames {
 	return n
 }
 
-// of returns the name of a tool, which may no longer exist or be invented by a model.
+// of returns the name of a tool, which may be removed or invented by a model.
 func (n *wireNames) of(id string) string {
 	if wire, ok := n.byID[id]; ok {
 		return wire
@@ -47,8 +47,8 @@ func (n *wireNames) of(id string) string {
 	return n.rule.Fit(id)
 }
 
-// adaptNames returns a request in which all tools have names that the server accepts, and the
-// names; nil if the request has no others.
+// adaptNames returns a request whose tool names the server accepts, and those names; nil if no
+// names change.
 func (a *API) adaptNames(req *model.Request) (*model.Request, *wireNames, error) {
 	rule := a.protocol.Names
 	if namesFit(rule, req) {
@@ -91,7 +91,7 @@ func namesFit(rule toolname.Rule, req *model.Request) bool {
 	return true
 }
 
-// adaptParts returns the parts of a message with other names in calls and results.
+// adaptParts returns the parts of a message with the names in calls and results replaced.
 func (n *wireNames) adaptParts(parts []model.Part) []model.Part {
 	own := slices.Clone(parts)
 	for i := range own {
@@ -109,7 +109,7 @@ func (n *wireNames) adaptParts(parts []model.Part) []model.Part {
 	return own
 }
 
-// restore returns a consumer of events that sees the names of the tools.
+// restore returns a consumer of events that receives the original tool names.
 func (n *wireNames) restore(yield func(model.Event, error) bool) func(model.Event, error) bool {
 	if n == nil {
 		return yield

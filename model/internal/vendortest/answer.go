@@ -9,10 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Ask asks e and returns the events of its answer, and the error if it broke
-// off. It checks what holds for every answer: the events are in order, the
-// answer ends once, with a finish or with an error, and an error is a
-// *model.Error that names the provider.
+// Ask sends req to e and returns the events of its answer, and the error if it broke off. It checks
+// the rules for every answer: the events are in order, the answer ends once, with a finish or with
+// an error, and an error is a *model.Error that names the provider.
 func Ask(t testing.TB, e model.Executor, req *model.Request) ([]model.Event, *model.Error) {
 	t.Helper()
 	return AskContext(t.Context(), t, e, req)
@@ -33,7 +32,7 @@ func AskContext(ctx context.Context, t testing.TB, e model.Executor, req *model.
 		}
 		if ev.Usage != nil {
 			checkUsage(t, ev.Usage)
-			usage := *ev.Usage // it is valid until the next event only
+			usage := *ev.Usage // valid only until the next event
 			ev.Usage = &usage
 		}
 		if ev.Type == model.EventToolCallStart && ev.Name == "" {
@@ -64,7 +63,7 @@ func checkError(t testing.TB, err error) *model.Error {
 	return failure
 }
 
-// checkUsage checks that the parts of a usage are parts of its sums.
+// checkUsage checks that a usage's details do not exceed its totals.
 func checkUsage(t testing.TB, u *model.Usage) {
 	t.Helper()
 	if u.CacheRead+u.CacheWrite > u.Input || u.Reasoning > u.Output || u.Total() != u.Input+u.Output {
@@ -72,7 +71,7 @@ func checkUsage(t testing.TB, u *model.Usage) {
 	}
 }
 
-// Assemble puts an answer together; the events must be in order.
+// Assemble assembles an answer; the events must be in order.
 func Assemble(t testing.TB, events []model.Event) *model.Answer {
 	t.Helper()
 	answer := &model.Answer{}
@@ -109,7 +108,7 @@ func JSON(t testing.TB, v any) string {
 	return string(data)
 }
 
-// diffMessages returns how two messages differ.
+// diffMessages returns the difference between two messages.
 func diffMessages(want, got model.Message) string {
 	return cmp.Diff(want, got, cmp.Transformer("emptyIsNil", func(parts []model.Part) []model.Part {
 		return append([]model.Part{}, parts...)

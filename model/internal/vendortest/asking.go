@@ -15,8 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// testHeaders looks at what requests carry in an environment that says
-// otherwise.
+// testHeaders checks request headers in an environment that tries to change them.
 func (v *Vendor) testHeaders(t *testing.T) {
 	for name, value := range v.Environment {
 		t.Setenv(name, value)
@@ -74,8 +73,8 @@ func (v *Vendor) testURLs(t *testing.T) {
 	}
 }
 
-// testToolsAreEncodedOnce modifies a tool in place, which callers must not do. The change must
-// not show, because requests share the encoded set.
+// testToolsAreEncodedOnce modifies a tool in place, which callers must not do. The change must have
+// no effect, because requests share the encoded set.
 func (v *Vendor) testToolsAreEncodedOnce(t *testing.T) {
 	bodies := make(chan string, 1)
 	e := v.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +123,7 @@ func (v *Vendor) testConnectionIsKept(t *testing.T) {
 	}
 }
 
-// testManyAtOnce streams many answers at the same time from one executor.
+// testManyAtOnce streams many answers concurrently from one executor.
 func (v *Vendor) testManyAtOnce(t *testing.T) {
 	e := v.Serve(t, Answer(v.Recorded(t, v.Calls)))
 	req := v.Conversation()
@@ -149,8 +148,7 @@ func (v *Vendor) testManyAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// testRedirect checks that a redirect is not followed: it would carry the key
-// along.
+// testRedirect checks that a redirect, which would carry the key along, is not followed.
 func (v *Vendor) testRedirect(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		var asked atomic.Int32
@@ -166,7 +164,7 @@ func (v *Vendor) testRedirect(t *testing.T) {
 	}
 }
 
-// testNoRetries checks that nothing is repeated, although an SDK would.
+// testNoRetries checks that no request is retried, although an SDK would.
 func (v *Vendor) testNoRetries(t *testing.T) {
 	for _, status := range []int{408, 409, 429, 500, 502, 503, 504, 529} {
 		var asked atomic.Int32
@@ -181,7 +179,7 @@ func (v *Vendor) testNoRetries(t *testing.T) {
 	}
 }
 
-// testNobodyThere asks a server that does not exist.
+// testNobodyThere calls a server that does not exist.
 func (v *Vendor) testNobodyThere(t *testing.T) {
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -197,7 +195,7 @@ func (v *Vendor) testNobodyThere(t *testing.T) {
 	}
 }
 
-// Sent asks a vendor on loopback and returns the body that reached it.
+// Sent calls a vendor on loopback and returns the body that it received.
 func (v *Vendor) Sent(t testing.TB, req *model.Request) string {
 	t.Helper()
 	bodies := make(chan []byte, 1)

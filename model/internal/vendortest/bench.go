@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Benchmark measures reading a stream with some pieces of text: over loopback, and without a
-// network, which leaves only our costs and the SDK's.
+// Benchmark measures reading a stream of text pieces: over loopback, and without a network, which
+// leaves only our costs and the SDK's.
 func (v *Vendor) Benchmark(b *testing.B, stream []byte, pieces int) {
 	b.Run("loopback", func(b *testing.B) {
 		baseURL, transport := Listen(b, Answer(splitEvents(stream)...))
@@ -46,8 +46,7 @@ func (v *Vendor) drainStream(b *testing.B, e model.Executor, pieces int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pieces), "ns/piece")
 }
 
-// LongConversation returns a request of 101 messages with 20 tools of some
-// size, as benchmarks encode it.
+// LongConversation returns a request of 101 messages and 20 large tools for benchmarks.
 func LongConversation(name string) *model.Request {
 	req := &model.Request{Model: name, Messages: []model.Message{model.System("Be brief.")}}
 	for range 50 {

@@ -36,7 +36,7 @@ func (v *Vendor) testKind(t *testing.T) {
 	}
 }
 
-// makeConfig returns a configuration of the vendor's.
+// makeConfig returns a configuration for the vendor.
 func (v *Vendor) makeConfig(t *testing.T, access Access) any {
 	t.Helper()
 	c := v.Kind.NewConfig()
@@ -84,12 +84,12 @@ func (v *Vendor) testConfig(t *testing.T) {
 	}
 }
 
-// settingNames matches the names of settings that contain the word of the values.
+// settingNames matches the names of settings that contain the same word as the values.
 var settingNames = regexp.MustCompile(`\bsecret_\w+|\w+_secret\b`)
 
-// CheckConfig checks that one thing is wrong with a configuration, at path, and
-// that the finding contains said; or nothing, for no path. No finding may tell
-// a value that contains "secret", and no executor is made in spite of one.
+// CheckConfig checks that a configuration has one finding, at path, that contains said, or none if
+// path is empty. No finding may reveal a value that contains "secret", and no executor may be
+// created despite one.
 func (v *Vendor) CheckConfig(t *testing.T, config any, path, said string) {
 	t.Helper()
 	list := config.(interface{ Validate() diag.List }).Validate().Errors()

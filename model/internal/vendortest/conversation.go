@@ -10,8 +10,7 @@ import (
 // PNG is the beginning of an image.
 var PNG = []byte("\x89PNG\r\n\x1a\n1234")
 
-// FullConversation returns a request that uses everything that every vendor has a place
-// for.
+// FullConversation returns a request with everything that all vendors support.
 func FullConversation(name string) *model.Request {
 	return &model.Request{
 		Model: name,

@@ -2,5 +2,5 @@
 
 package vendortest
 
-// cutStep is how many bytes lie between the places where streams are cut.
+// cutStep is the number of bytes between the positions where streams are cut.
 const cutStep = 1

@@ -14,8 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// begunStream returns the recording text up to the end of the first event that says
-// something.
+// begunStream returns the recording text through the first event with content.
 func (v *Vendor) begunStream(t *testing.T) []byte {
 	t.Helper()
 	var begun []byte
@@ -45,7 +44,7 @@ func splitEvents(stream []byte) [][]byte {
 	return append(events, stream[start:])
 }
 
-// testCancel cancels a request while it waits for the answer, and within it.
+// testCancel cancels a request before and during the answer.
 func (v *Vendor) testCancel(t *testing.T) {
 	for name, piece := range map[string][]byte{
 		"before the answer": nil,
@@ -92,15 +91,14 @@ func (b *openBody) Read(p []byte) (int, error) {
 	return 0, b.ctx.Err()
 }
 
-// answerOpen returns an executor that is answered with a stream which stays open.
+// answerOpen returns an executor whose requests get a stream that stays open.
 func (v *Vendor) answerOpen(t *testing.T, stream []byte) model.Executor {
 	return v.Offline(t, func(r *http.Request) (*http.Response, error) {
 		return StreamResponse(r, &openBody{bytes.NewReader(stream), r.Context()}), nil
 	})
 }
 
-// testDeadline lets the time of a request run out before it, and within the
-// answer.
+// testDeadline lets the deadline of a request expire before and during the answer.
 func (v *Vendor) testDeadline(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"before": -time.Second, "within": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +116,7 @@ func (v *Vendor) testDeadline(t *testing.T) {
 	}
 }
 
-// testBreak breaks off an answer within it.
+// testBreak breaks off an answer midway.
 func (v *Vendor) testBreak(t *testing.T) {
 	begun, gone := v.begunStream(t), make(chan struct{})
 	e := v.Serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -146,8 +144,7 @@ type closeCounter struct {
 // Close counts.
 func (c *closeCounter) Close() error { c.closed++; return nil }
 
-// testBodyIsClosed ends streams as they end, and breaks them off after every
-// event.
+// testBodyIsClosed ends streams normally, and breaks them off after every event.
 func (v *Vendor) testBodyIsClosed(t *testing.T) {
 	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
 		for stopAfter := range 20 {
@@ -165,7 +162,7 @@ func (v *Vendor) testBodyIsClosed(t *testing.T) {
 	})
 }
 
-// testPatience leaves streams open once they said all.
+// testPatience leaves complete streams open.
 func (v *Vendor) testPatience(t *testing.T) {
 	for _, r := range v.Recordings {
 		if r.Name != "text" && r.Name != v.Calls && !r.EndsAnywhere {
@@ -183,7 +180,7 @@ func (v *Vendor) testPatience(t *testing.T) {
 	}
 }
 
-// testAbruptClose cuts the connection within the answer.
+// testAbruptClose closes the connection during the answer.
 func (v *Vendor) testAbruptClose(t *testing.T) {
 	stream := v.Recorded(t, v.Calls)
 	e := v.Serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -19,10 +19,9 @@ import (
 // NotAStream is the error for a successful answer that is not a stream.
 const NotAStream = "something else than a stream"
 
-// CheckRefusal has a request answered with a status and a body, and checks the
-// error: its class, that its message contains said, and that nothing of it
-// tells the key. Its status is the response's, or none for an error that came
-// with success.
+// CheckRefusal refuses a request with a status and a body, and checks the error: its class, that
+// its message contains said, and that it does not reveal the key. Its status is the response's, or
+// none for an error that came with success.
 func (v *Vendor) CheckRefusal(t *testing.T, status int, body string, class model.ErrorClass, said string) {
 	t.Run(fmt.Sprintf("%d %.60s", status, body), func(t *testing.T) {
 		events, failure := Ask(t, v.Serve(t, Refuse(status, body)), v.helloRequest())
@@ -41,7 +40,7 @@ func (v *Vendor) CheckRefusal(t *testing.T, status int, body string, class model
 	})
 }
 
-// testSecretsAreKept lets a server repeat the request.
+// testSecretsAreKept has a server repeat the request.
 func (v *Vendor) testSecretsAreKept(t *testing.T) {
 	access := Access{APIKey: "plain-secret-0", Headers: map[string]string{
 		"X-Gateway": "gateway-secret-1", "X-Other": "Token other-secret-2", "X-Short": "v1",
@@ -68,8 +67,8 @@ func (r endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// testEndless checks that neither a refusal, nor a line, nor an event of many
-// lines is kept in memory without limit.
+// testEndless checks that a refusal, a line, and an event of many lines are not buffered without
+// limit.
 func (v *Vendor) testEndless(t *testing.T) {
 	e := v.Offline(t, func(r *http.Request) (*http.Response, error) {
 		res := StreamResponse(r, io.MultiReader(strings.NewReader(`{"error":"`), endless{"x"}))
@@ -93,8 +92,8 @@ func (v *Vendor) testEndless(t *testing.T) {
 	}
 }
 
-// testTransportErrors checks errors from below HTTP: they tell neither the key
-// nor where the request went.
+// testTransportErrors checks that errors below HTTP reveal neither the key nor the request's
+// address.
 func (v *Vendor) testTransportErrors(t *testing.T) {
 	for _, tt := range []struct {
 		err   error

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// testMislabeled answers with headers that do not fit the body: the answer is the same.
+// testMislabeled sends headers that do not match the body: the answer is the same.
 func (v *Vendor) testMislabeled(t *testing.T) {
 	plain := v.Recorded(t, "text")
 	var packed bytes.Buffer
@@ -41,13 +41,13 @@ func (v *Vendor) testMislabeled(t *testing.T) {
 	}
 }
 
-// testConflict answers 409, which passes.
+// testConflict returns 409, a temporary error.
 func (v *Vendor) testConflict(t *testing.T) {
 	v.CheckRefusal(t, http.StatusConflict, fmt.Sprintf(v.Refusal, "a lock timed out"), model.Provider, "a lock timed out")
 }
 
-// CheckThoughts checks what becomes of reasoning in the text of answers. stream returns an answer whose
-// text comes in pieces.
+// CheckThoughts checks the handling of reasoning in the text of answers. stream returns an answer
+// whose text comes in pieces.
 func (v *Vendor) CheckThoughts(t *testing.T, stream func(pieces ...string) string) {
 	t.Helper()
 	says := func(name, tag, thought string, pieces ...string) Recording {

@@ -20,8 +20,8 @@ var (
 	weatherName  = regexp.MustCompile(`w_ather_[0-9a-f]{8}`)
 )
 
-// testToolNames offers tools with names that vendors reject. The model calls one of them by
-// the name that it was told.
+// testToolNames offers tools with names that vendors reject. The model calls one by the name that
+// it was sent.
 func (v *Vendor) testToolNames(t *testing.T) {
 	recorded, err := os.ReadFile(filepath.Join(v.Folder, v.Calls+".sse"))
 	if err != nil {
@@ -79,7 +79,7 @@ func (v *Vendor) testToolNames(t *testing.T) {
 	}
 }
 
-// testBlankToolNames answers with calls whose name is white space.
+// testBlankToolNames returns calls whose name is white space.
 func (v *Vendor) testBlankToolNames(t *testing.T) {
 	recorded, err := os.ReadFile(filepath.Join(v.Folder, v.Calls+".sse"))
 	if err != nil {

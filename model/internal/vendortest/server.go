@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// Listen starts a vendor on loopback. It returns where it is and a transport
-// that is closed with it.
+// Listen starts a vendor on loopback. It returns its address and a transport that is closed with
+// it.
 func Listen(t testing.TB, answer http.HandlerFunc) (baseURL string, transport http.RoundTripper) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -25,8 +25,8 @@ func Listen(t testing.TB, answer http.HandlerFunc) (baseURL string, transport ht
 	return server.URL, own
 }
 
-// Serve returns an executor that asks a vendor on loopback, which checks every
-// request and then answers with answer.
+// Serve returns an executor that calls a vendor on loopback, which checks every request and then
+// answers with answer.
 func (v *Vendor) Serve(t testing.TB, answer http.HandlerFunc) model.Executor {
 	t.Helper()
 	return v.serveAnswer(t, Access{APIKey: v.Key}, func(w http.ResponseWriter, r *http.Request) {
@@ -61,14 +61,13 @@ func (v *Vendor) newExecutor(t testing.TB, access Access, transport http.RoundTr
 	return e
 }
 
-// Offline returns an executor whose every request is answered with what answer
-// returns.
+// Offline returns an executor whose requests are all answered by answer.
 func (v *Vendor) Offline(t testing.TB, answer RoundTrip) model.Executor {
 	t.Helper()
 	return v.newExecutor(t, Access{APIKey: v.Key}, answer)
 }
 
-// Replay returns an executor whose request is answered with a stream.
+// Replay returns an executor whose request is answered with the given stream.
 func (v *Vendor) Replay(t testing.TB, stream io.Reader) model.Executor {
 	t.Helper()
 	return v.Offline(t, func(r *http.Request) (*http.Response, error) {
@@ -116,9 +115,9 @@ func Refuse(status int, body string) http.HandlerFunc {
 	}
 }
 
-// CheckRequest checks a request as the vendor would: that it is in the right
-// place, that it carries the key in its header and nowhere else, and that its
-// body is one the API takes. It returns the body, and leaves it to be read.
+// CheckRequest checks a request like the vendor: that its path is right, that it carries the key in
+// its header and nowhere else, and that the API accepts its body. It returns the body, which can
+// still be read.
 func (v *Vendor) CheckRequest(t testing.TB, r *http.Request) []byte {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
@@ -151,8 +150,7 @@ func checkHeaders(t testing.TB, r *http.Request, wanted map[string]string) {
 	}
 }
 
-// headersContain reports whether a name or a value of the headers contains text, in
-// whatever case.
+// headersContain reports whether a header name or value contains text, ignoring case.
 func headersContain(headers http.Header, text string) bool {
 	var all strings.Builder
 	_ = headers.Write(&all)

@@ -16,8 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Provider is the id of the provider whose executors are tested. Every error of
-// theirs must name it.
+// Provider is the id of the provider under test. Every error of its executors must name it.
 const Provider = "vendor"
 
 // Access has the settings shared by all vendors. Its JSON is a configuration of each.
@@ -32,52 +31,49 @@ type Vendor struct {
 	// Kind is the provider type, Type its name in a configuration.
 	Kind model.ProviderKind
 	Type string
-	// Name is the name of the vendor that observers know; Type when empty.
+	// Name is the vendor's name for observers; empty means Type.
 	Name string
 	// Settings are required in every configuration, in addition to Access.
 	Settings map[string]any
-	// New makes an executor of the provider Provider, as Kind does, but over a
-	// transport of the test's.
+	// New creates an executor for the provider Provider, like Kind, but with the test's transport.
 	New func(Access, http.RoundTripper) (model.Executor, error)
 
-	// Key is a key as the vendor issues them, MaskedKey one as it shows them.
+	// Key is a key in the vendor's format, and MaskedKey one as the vendor shows it.
 	Key, MaskedKey string
 	// KeyHeader is the header that carries the key, after KeyPrefix.
 	KeyHeader, KeyPrefix string
 	// Headers are further headers of every request.
 	Headers map[string]string
-	// Path is where a request goes, below the base URL: a pattern of path.Match.
-	// Query is what follows it.
+	// Path is the request path relative to the base URL: a pattern of path.Match. Query is its
+	// query.
 	Path, Query string
-	// URLs are where Hello is sent, by base_url.
+	// URLs are the URLs that receive Hello, by base_url.
 	URLs map[string]string
 	// CheckBody checks the body of a request against the vendor's API.
 	CheckBody func(testing.TB, []byte)
-	// Environment are variables that the vendor's SDK looks at. Their values say
-	// "environment", or else would change where a request goes.
+	// Environment are variables that the vendor's SDK reads. Their values say "environment", or
+	// else would redirect a request.
 	Environment map[string]string
 
-	// Model is the model that Hello asks.
+	// Model is the model that Hello uses.
 	Model string
-	// Conversation returns a request that uses everything a request can have.
+	// Conversation returns a request that uses every feature of requests.
 	Conversation func() *model.Request
 	// Folder holds the recorded streams. The stream "text" contains text, and the one named by
 	// Calls calls several tools.
 	Folder     string
 	Calls      string
 	Recordings []Recording
-	// Patience is how long a whole answer may be held up by a server that leaves
-	// its stream open.
+	// Patience is how long a server that leaves its stream open may delay a complete answer.
 	Patience time.Duration
 
-	// Encode returns an event, written as a server-sent event, as the vendor sends it; nil
-	// for a vendor that sends those. Endless then returns streams with an event that does
-	// not end.
+	// Encode converts an event from a server-sent event to the vendor's form; nil for a vendor that
+	// uses server-sent events. Endless then returns streams with an event that does not end.
 	Encode  func(event []byte) []byte
 	Endless func() []io.Reader
 
-	// Refusal and StreamError are how the vendor reports an error, with a verb
-	// for its message: as the body of a response, and inside a stream.
+	// Refusal and StreamError are the vendor's forms of an error, with a verb for its message: as a
+	// response body, and inside a stream.
 	Refusal, StreamError string
 }
 
@@ -144,7 +140,7 @@ func (v *Vendor) recordedEvents(t testing.TB, name string) [][]byte {
 	return v.encodeEvents(splitEvents(data))
 }
 
-// encodeEvents returns server-sent events as the vendor sends them.
+// encodeEvents converts server-sent events to the vendor's form.
 func (v *Vendor) encodeEvents(events [][]byte) [][]byte {
 	if v.Encode == nil {
 		return events
@@ -155,7 +151,7 @@ func (v *Vendor) encodeEvents(events [][]byte) [][]byte {
 	return events
 }
 
-// AllRecorded returns the streams of all files of the folder, by their names.
+// AllRecorded returns the streams of all files in the folder by name.
 func (v *Vendor) AllRecorded(t testing.TB) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(v.Folder, "*.sse"))
