@@ -15,34 +15,32 @@ import (
 // rejected them. Models differ in every generation and names behind a gateway reveal nothing, so
 // each is tried at most once per model, at the price of a rejected request.
 type concessions struct {
-	// adaptive asks for thinking by a level of effort: newer models refuse a
-	// budget.
+	// adaptive requests thinking by effort level, because newer models reject a budget.
 	adaptive bool
-	// effortSteps is how many levels below the highest an agent that wants the
-	// highest effort has to settle for; noEffort names no level.
+	// effortSteps is the number of levels below the highest to use for an agent that wants the
+	// highest effort; noEffort names no level.
 	effortSteps int
 	noEffort    bool
-	// neverThinks asks for no thinking, which the model does not know.
+	// neverThinks requests no thinking, which the model does not support.
 	neverThinks bool
-	// alwaysThinks does not ask a model to stop thinking that cannot, and
-	// thinksUnasked asks it to where it must not.
+	// alwaysThinks does not disable thinking if the model cannot stop, thinksUnasked does so where
+	// it must not think.
 	alwaysThinks, thinksUnasked bool
-	// unforced does not make the model call a tool.
+	// unforced does not force the model to call a tool.
 	unforced bool
-	// oneSampling gives at most one of temperature and top_p, noSampling none.
+	// oneSampling sends at most one of temperature and top_p, noSampling neither.
 	oneSampling, noSampling bool
 	// noForm asks for the report instead of the form of the text.
 	noForm bool
-	// outputLimit is the most output tokens the model has, 0 when unknown.
+	// outputLimit is the model's maximum number of output tokens; 0 if unknown.
 	outputLimit int
-	// outputRoom is how many tokens the conversation leaves for the answer, 0 when unknown. Like
-	// the fields below it is a matter of the conversation.
+	// outputRoom is the number of tokens that the conversation leaves for the answer; 0 if unknown.
+	// Like the fields below, it depends on the conversation.
 	outputRoom int
 
-	// forgetReasoning leaves the reasoning of earlier answers out, and
-	// pauseThinking does not ask for any. They are a matter of the
-	// conversation, not of the model: its reasoning cannot be read here, or
-	// other models had a part in it.
+	// forgetReasoning omits the reasoning of earlier answers, and pauseThinking requests none. They
+	// depend on the conversation, not on the model: its reasoning is unreadable here, or other
+	// models took part in it.
 	forgetReasoning, pauseThinking bool
 }
 
@@ -71,7 +69,7 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 	case has("expected `thinking`"):
 		c.pauseThinking = true
 	case p.forced && has("tool_choice"):
-		// A model that thinks unasked is first told not to.
+		// A model that thinks unasked is first told not to think.
 		c.unforced = c.thinksUnasked || thinking.is(thinkingDisabled)
 		c.thinksUnasked = true
 	case thinking.is(thinkingDisabled) && has("thinking"):
@@ -96,7 +94,7 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 	return c, c != before
 }
 
-// blamesForm reports whether a refusal is about the form of the answer.
+// blamesForm reports whether a rejection is about the form of the answer.
 func blamesForm(said string) bool {
 	for _, name := range []string{"output_config.format", "output_format", "structured output", "structured_output", "json_schema", "json schema", "compiled grammar", "schema is too complex"} {
 		if strings.Contains(said, name) {
@@ -116,8 +114,8 @@ func (c concessions) lessEffort(p *plan) concessions {
 	return c
 }
 
-// lessSampling gives up temperature and top_p where the model takes not both,
-// or none. A value that is out of range is the agent's mistake.
+// lessSampling drops temperature or top_p if the model does not accept both, or either. An
+// out-of-range value is the agent's mistake.
 func (c concessions) lessSampling(said string, p *plan) concessions {
 	if !strings.Contains(said, "temperature") && !strings.Contains(said, "top_p") {
 		return c
@@ -131,7 +129,7 @@ func (c concessions) lessSampling(said string, p *plan) concessions {
 	return c
 }
 
-// smallestLimit is the output limit of the oldest models, for refusals that name none.
+// smallestLimit is the output limit of the oldest models, for rejections that name none.
 const smallestLimit = 4096
 
 // outputLimitFrom returns the output limit to use after the server rejected a larger one: the limit that the
@@ -152,7 +150,8 @@ func (p *plan) outputLimitFrom(said string) int {
 
 var noRoom = regexp.MustCompile(`exceed context limit: (\d+) \+ \d+ > (\d+)`)
 
-// outputRoom returns how many tokens a refusal leaves for the answer, 0 when it does not say.
+// outputRoom returns the number of tokens that a rejection leaves for the answer; 0 if it does not
+// say.
 func outputRoom(said string) int {
 	found := noRoom.FindStringSubmatch(said)
 	if found == nil {
@@ -166,7 +165,7 @@ func outputRoom(said string) int {
 	return window - used
 }
 
-// ofModel returns the concessions that are a matter of the model.
+// ofModel returns the concessions that depend on the model.
 func (c concessions) ofModel() concessions {
 	c.forgetReasoning, c.pauseThinking, c.outputRoom = false, false, 0
 	return c

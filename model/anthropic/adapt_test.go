@@ -12,9 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestConcessions plays models of other generations, which refuse what ours
-// take. Each call must get through, and what was learned about the model must
-// be remembered.
+// TestConcessions simulates models of other generations that reject requests accepted by ours. Each
+// call must succeed, and the learned limits of the model must be remembered.
 func TestConcessions(t *testing.T) {
 	number := func(f float64) *float64 { return &f }
 	effort := func(level string) func(*model.Request) {
@@ -52,8 +51,8 @@ func TestConcessions(t *testing.T) {
 		name   string
 		change func(*model.Request)
 		refuse func(*apiRequest) string // why, empty for not
-		// first and later are the requests of two calls: 0 when they fail at
-		// once, negative when they fail in the end.
+		// first and later are the numbers of requests of two calls: 0 if they fail immediately,
+		// negative if they finally fail.
 		first, later int
 	}{
 		{"no budgets", effort("high"), noBudget, 2, 1},
@@ -205,8 +204,7 @@ func TestConcessions(t *testing.T) {
 	}
 }
 
-// TestConcessionsComeToAnEnd against a server that refuses everything, each time
-// for another reason.
+// TestConcessionsComeToAnEnd uses a server that rejects everything, each time for another reason.
 func TestConcessionsComeToAnEnd(t *testing.T) {
 	reasons := []string{
 		"Invalid `signature` in `thinking` block", "Expected `thinking`, but found `tool_use`",

@@ -10,23 +10,22 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// answer turns the events of the vendor's stream into ours. It decodes only the
-// events it needs, and of those only the fields: the SDK's types cost a
-// multiple.
+// answer converts the events of the vendor's stream to ours. It decodes only the events and fields
+// it needs, because the SDK's types cost several times as much.
 type answer struct {
 	// out receives the result of the vendor's latest event.
 	out *vendorhttp.Batch
-	// blocks are the content blocks that are open, by their place in the answer.
+	// blocks are the open content blocks, by position in the answer.
 	blocks map[vendorhttp.Number]*block
 	delta  blockDelta
 	calls  int
-	// ending is a call whose arguments stopped, before it is known whether they
-	// were cut off; -1 for none.
+	// ending is a call whose arguments stopped, while it is unknown whether they were cut off; -1
+	// for none.
 	ending int
 	report *reporting
 	reason string
 	usage  model.Usage
-	// counted is set once the vendor reported a usage.
+	// counted is set once the vendor has reported a usage.
 	counted bool
 }
 
@@ -43,7 +42,7 @@ func newAnswer(r *report) *answer {
 func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	a.out = out
 	if ev.IsEnd() {
-		done, err = a.finishAnswer() // the mark of other vendors
+		done, err = a.finishAnswer() // the other vendors' end mark
 	} else {
 		done, err = a.translateEvent(ev)
 	}
@@ -51,7 +50,7 @@ func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (d
 	return done, err
 }
 
-// End ends an answer that has a reason for its end, but no event there.
+// End ends an answer that has a finish reason but no final event.
 func (a *answer) End(out *vendorhttp.Batch) (done bool, err error) {
 	if a.reason == "" {
 		return false, nil
@@ -90,8 +89,7 @@ func (a *answer) translateEvent(ev *vendorhttp.ServerEvent) (done bool, err erro
 	return false, nil
 }
 
-// eventName returns what kind of event it is; some gateways say so only in the
-// data.
+// eventName returns the event's type; some gateways specify it only in the data.
 func eventName(ev *vendorhttp.ServerEvent) (string, error) {
 	if name := string(ev.Name); name != "" && name != "message" {
 		return name, nil
@@ -143,8 +141,7 @@ func (a *answer) noteStopReason(data []byte) error {
 	return nil
 }
 
-// usage is the vendor's count. The input tokens are those that have nothing to
-// do with the cache.
+// usage is the vendor's count. Its input tokens exclude those read from or written to the cache.
 type usage struct {
 	InputTokens              vendorhttp.Number                `json:"input_tokens"`
 	CacheReadInputTokens     vendorhttp.Number                `json:"cache_read_input_tokens"`
@@ -173,8 +170,8 @@ func (a *answer) countUsage(u *usage) {
 	a.counted = true
 }
 
-// finishAnswer ends the answer. Without a reason it ended by itself. A call that may have
-// been cut off stays without an end.
+// finishAnswer ends the answer. Without a reason it ended naturally. A call that may have been cut
+// off is left open.
 func (a *answer) finishAnswer() (done bool, err error) {
 	reason := finishReason(a.reason)
 	if reason == model.FinishStop {
@@ -192,7 +189,7 @@ func (a *answer) finishAnswer() (done bool, err error) {
 	return true, nil
 }
 
-// closeBlocks ends the blocks that are open. Some gateways do not; the arguments of a call show
+// closeBlocks closes the open blocks, because some gateways do not. The arguments of a call show
 // whether they are complete.
 func (a *answer) closeBlocks() error {
 	for _, index := range slices.Sorted(maps.Keys(a.blocks)) {
@@ -204,7 +201,7 @@ func (a *answer) closeBlocks() error {
 	return nil
 }
 
-// usageSoFar returns the usage of the answer so far, nil if the vendor did not report it.
+// usageSoFar returns the usage of the answer so far; nil if the vendor did not report it.
 func (a *answer) usageSoFar() *model.Usage {
 	if !a.counted {
 		return nil
@@ -212,8 +209,8 @@ func (a *answer) usageSoFar() *model.Usage {
 	return &a.usage
 }
 
-// finishReason returns why the answer ended, as far as the vendor says; whether
-// it waits for tool results is seen from the answer itself.
+// finishReason returns why the answer ended, according to the vendor; the answer itself shows
+// whether it waits for tool results.
 func finishReason(vendor string) model.FinishReason {
 	switch vendor {
 	case "max_tokens", "model_context_window_exceeded":

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// apiRequest is the body of a request as the vendor publishes it, as far as
-// this package uses it. Reading it refuses every field that is not named.
+// apiRequest is the body of a request in the vendor's published form, with the fields that this
+// package uses. Decoding rejects unknown fields.
 type apiRequest struct {
 	Model        string          `json:"model"`
 	MaxTokens    int             `json:"max_tokens"`
@@ -40,7 +40,7 @@ type apiMessage struct {
 	Content []apiBlock `json:"content"`
 }
 
-// apiBlock is a block of any type; the fields are those of all types together.
+// apiBlock is a block of any type, with the fields of all types.
 type apiBlock struct {
 	Type         string          `json:"type"`
 	Text         *string         `json:"text"`
@@ -97,8 +97,8 @@ var (
 	apiToolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 )
 
-// checkBody checks the body of a request against the published API and the
-// rules it states in words, and with the SDK's own types.
+// checkBody checks the body of a request against the published API, its documented rules, and the
+// SDK's own types.
 func checkBody(t testing.TB, body []byte) *apiRequest {
 	t.Helper()
 	if err := readWithSDK(body); err != nil {
@@ -229,7 +229,7 @@ func (r *apiRequest) messageFaults() (faults []string) {
 	return faults
 }
 
-// fault returns what is wrong with a block, empty for nothing.
+// fault describes an invalid block, or returns "".
 func (b *apiBlock) fault(role string) string {
 	ok := false
 	switch b.Type {

@@ -30,8 +30,7 @@ func benchmarkStream() []byte {
 // BenchmarkStream streams an answer of 50 deltas.
 func BenchmarkStream(b *testing.B) { vendor.Benchmark(b, benchmarkStream(), deltas) }
 
-// BenchmarkEncode encodes a conversation of 101 messages with 20 tools that are
-// known and an answer of a given form.
+// BenchmarkEncode encodes a conversation of 101 messages with 20 cached tools and an output schema.
 func BenchmarkEncode(b *testing.B) {
 	e := offline(b, Config{}, nil)
 	req := vendortest.LongConversation(testModel)

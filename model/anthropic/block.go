@@ -15,13 +15,13 @@ type block struct {
 	call int
 	// signature collects what vouches for a thought.
 	signature []byte
-	// input are arguments that came along with the start of a call. They count
-	// when no piece of arguments follows.
+	// input holds arguments sent with the start of a call. They count only if no further piece
+	// follows.
 	input    json.RawMessage
 	received bool
 	// arguments follows the pieces of arguments.
 	arguments vendorhttp.Nesting
-	// report is set if the block is the call of the report.
+	// report is set if the block is the report's call.
 	report bool
 }
 
@@ -55,7 +55,7 @@ type deltaFields struct {
 	Signature   vendorhttp.Text      `json:"signature"`
 }
 
-// DecodeText reads a delta that is a text.
+// DecodeText decodes a text delta.
 func (d *deltaFields) DecodeText(text string) bool {
 	d.Text = vendorhttp.Content(text)
 	return true
@@ -113,8 +113,8 @@ func (a *answer) startCall(b *block, id, name string) error {
 	return nil
 }
 
-// impliedKinds are the kinds of blocks that some gateways do not begin, by what continues
-// them.
+// impliedKinds are the kinds of blocks that some gateways do not start, by the type of their
+// deltas.
 var impliedKinds = map[vendorhttp.Text]string{"text_delta": "text", "thinking_delta": "thinking"}
 
 func (a *answer) continueBlock(data []byte) error {
@@ -181,7 +181,7 @@ func (a *answer) continuedBlock(index vendorhttp.Number, delta vendorhttp.Text) 
 	return a.blocks[index], err
 }
 
-// onlyOpenCall returns the call that is open, or nil if there are others.
+// onlyOpenCall returns the open call, or nil unless exactly one is open.
 func (a *answer) onlyOpenCall() (only *block) {
 	for _, b := range a.blocks {
 		switch {
@@ -206,7 +206,7 @@ func (a *answer) stopBlock(data []byte) error {
 	return nil
 }
 
-// closeBlock ends a block. Some gateways end blocks that are not open, or twice.
+// closeBlock ends a block. Some gateways end blocks that are not open, or end them twice.
 func (a *answer) closeBlock(index vendorhttp.Number) {
 	b := a.blocks[index]
 	if b == nil {
@@ -227,8 +227,8 @@ func (a *answer) closeBlock(index vendorhttp.Number) {
 	}
 }
 
-// addText adds a piece of text. An answer that may become a report holds it back until it is
-// decided.
+// addText adds a piece of text. If the answer may become a report, the text is held back until that
+// is decided.
 func (a *answer) addText(piece string) {
 	if a.report != nil {
 		a.report.holdText(piece)

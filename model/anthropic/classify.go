@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// kinds are the classes of the vendor's types of errors. Being out of credit is
-// a fault of the account that waiting does not mend.
+// kinds maps the vendor's error types to classes. Being out of credit is an account error that
+// waiting does not fix.
 var kinds = map[string]model.ErrorClass{
 	"authentication_error":  model.Unauthorized,
 	"permission_error":      model.Unauthorized,
@@ -23,7 +23,7 @@ var kinds = map[string]model.ErrorClass{
 	"invalid_request_error": model.InvalidRequest,
 }
 
-// errorClass returns the class of the rejection: by its status if that is unambiguous, else by
+// errorClass returns the class of the rejection: by its status if that is unambiguous, otherwise by
 // its type.
 func (r *refusal) errorClass() model.ErrorClass {
 	if class, ok := vendorhttp.CallerClass(r.status); ok {
@@ -38,7 +38,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	class, known := kinds[r.kind]
 	switch {
 	case r.status >= http.StatusInternalServerError:
-		// The type can only make it clearer what passes.
+		// The type can only refine a temporary class.
 		if class.Retryable() {
 			return class
 		}
@@ -48,7 +48,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	case r.mentions(filterPhrases):
 		return model.ContentFiltered
 	case (r.status == http.StatusNotFound || r.kind == "not_found_error") && r.mentions([]string{"model"}):
-		// A path of a wrong base URL is missing, too.
+		// A path below a wrong base URL is not found either.
 		return model.ModelNotFound
 	case r.status >= http.StatusMultipleChoices:
 		// A status that blames the request is never treated as temporary.

@@ -9,14 +9,14 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultBaseURL is where the vendor's own API is.
+// DefaultBaseURL is the base URL of the vendor's own API.
 const DefaultBaseURL = "https://api.anthropic.com"
 
 // defaultMaxOutputTokens limits an answer when neither the request nor the provider does, because
 // the API requires a limit. The thinking budget is added.
 const defaultMaxOutputTokens = 16 << 10
 
-// Config is a provider of type anthropic, as it is written in a configuration.
+// Config is a provider of type anthropic, as written in a configuration.
 type Config struct {
 	APIKey          string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent as the header X-Api-Key. Leave it out for a gateway that wants another credential, in headers."`
 	BaseURL         string             `json:"base_url,omitempty" default:"https://api.anthropic.com" doc:"Where the API is: an http or https URL, without the /v1 that its paths begin with."`
@@ -35,8 +35,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// Validate checks the record by itself. Paths are relative to the provider. No
-// message repeats a value that may hold a secret.
+// Validate checks the record in isolation. Paths are relative to the provider. No message repeats a
+// value that may hold a secret.
 func (c *Config) Validate() diag.List {
 	list := c.apiAccess().Check()
 	if len(vendorhttp.CheckBaseURL(c.BaseURL)) == 0 && strings.HasSuffix(strings.TrimSuffix(c.BaseURL, "/"), "/v1") {
@@ -49,7 +49,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// apiAccess returns how the API is reached.
+// apiAccess returns the settings for reaching the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers, HostConnection: c.HostConnection}
 }

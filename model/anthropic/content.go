@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// userContent returns the blocks of a user message or a message with results of calls.
+// userContent returns the blocks of a user message or of a message with call results.
 func userContent(parts []model.Part) ([]contentBlock, error) {
 	blocks := make([]contentBlock, 0, len(parts))
 	for i := range parts {
@@ -30,8 +30,8 @@ func userContent(parts []model.Part) ([]contentBlock, error) {
 	return blocks, nil
 }
 
-// toolResult returns the result of a call: text, images and files. A note takes the place
-// of a file that the API does not read.
+// toolResult returns the result of a call: text, images and files. A note replaces a file that the
+// API cannot read.
 func toolResult(r *model.ToolResult) *toolResultBlock {
 	result := &toolResultBlock{ToolUseID: callID(r.CallID), IsError: r.IsError, Type: typeToolResult}
 	for i := range r.Content {
@@ -43,7 +43,7 @@ func toolResult(r *model.ToolResult) *toolResultBlock {
 			result.Content = append(result.Content, resultAttachment(p))
 		}
 	}
-	if r.IsError && len(result.Content) == 0 { // the API wants to know what went wrong
+	if r.IsError && len(result.Content) == 0 { // the API requires the reason
 		result.Content = append(result.Content, newTextBlock("the call failed"))
 	}
 	return result
@@ -61,7 +61,7 @@ func resultAttachment(p *model.Part) contentBlock {
 	return block
 }
 
-// readableImage reports whether the API reads images of a type.
+// readableImage reports whether the API reads images of a media type.
 func readableImage(media string) bool {
 	switch media {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":
@@ -71,8 +71,7 @@ func readableImage(media string) bool {
 	}
 }
 
-// attachmentBlock returns an image or a file, as one of the two blocks that the API
-// has for them.
+// attachmentBlock returns an image or file as one of the API's two blocks for them.
 func attachmentBlock(p *model.Part) (*attachment, error) {
 	media := vendorhttp.MediaType(p.Blob)
 	if vendorhttp.IsImage(p) {
@@ -91,7 +90,7 @@ func imageBlock(b *model.Blob, media string) *attachment {
 	return block
 }
 
-// documentBlock returns a file: a PDF, or a text of any kind. The API reads no other.
+// documentBlock returns a file: a PDF or any text. The API reads no others.
 func documentBlock(b *model.Blob, media string) (*attachment, error) {
 	block := &attachment{Title: b.Name, Type: "document"}
 	switch {

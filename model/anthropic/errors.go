@@ -14,22 +14,22 @@ import (
 // refusal is the vendor's reason for rejecting a request or aborting an answer, as the cause of a
 // model.Error.
 type refusal struct {
-	// status is the HTTP status, 0 for an error inside a stream.
+	// status is the HTTP status; 0 for an error inside a stream.
 	status int
-	// kind is the vendor's type of the error.
+	// kind is the vendor's error type.
 	kind      string
 	requestID string
 	message   string
 }
 
-// Error returns the vendor's own names for what happened. The message is left
-// to the model.Error, which knows what must not appear in it.
+// Error returns the vendor's own names for the failure. It omits the message, because model.Error
+// knows what must not appear in it.
 func (r *refusal) Error() string {
 	return fmt.Sprintf("anthropic: type %q, request %q", r.kind, r.requestID)
 }
 
-// readRefusal returns the error for the body of a refusal, and reports whether the
-// body says anything.
+// readRefusal returns the error for the body of a rejection, and reports whether the body has any
+// information.
 func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	r.status = status
@@ -39,7 +39,7 @@ func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	return r.modelError(), r.kind != "" || r.message != ""
 }
 
-// modelError returns the error that the refusal amounts to.
+// modelError converts the rejection to an error.
 func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
 }
@@ -68,13 +68,13 @@ func parseRefusal(data []byte) *refusal {
 	return r
 }
 
-// textOf returns a JSON string, empty for anything else.
+// textOf decodes a JSON string; it returns "" for anything else.
 func textOf(data json.RawMessage) (text string) {
 	_ = json.Unmarshal(data, &text)
 	return text
 }
 
-// messageText returns the message for people.
+// messageText returns the readable message.
 func (r *refusal) messageText() string {
 	switch {
 	case strings.TrimSpace(r.message) != "":

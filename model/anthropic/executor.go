@@ -1,7 +1,6 @@
-// Package anthropic asks models through the Anthropic Messages API. It writes
-// requests and reads answers itself: of the vendor's SDK it would use a tenth of
-// the types and none of the client's behavior, for 18 MB of the binary. The
-// tests read every request with the types of the SDK.
+// Package anthropic calls models through the Anthropic Messages API. It writes requests and reads
+// answers itself: it would use a tenth of the types of the vendor's SDK and none of the client's
+// behavior, for 18 MB of the binary. The tests read every request with the SDK's types.
 package anthropic
 
 import (
@@ -20,8 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Executor asks the models of one provider. It is safe for use from many
-// goroutines.
+// Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
 	api   *vendorhttp.API
 	tools *vendorhttp.ToolCache[[]byte]
@@ -45,16 +43,16 @@ func (e *Executor) Vendor() string { return cmp.Or(e.at.Vendor, "anthropic") }
 // RejectedFields returns the optional fields that the server was found to reject.
 func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 
-// CatalogVendor returns who serves the models; empty for a server that is not known.
+// CatalogVendor returns the vendor that serves the models; empty for an unknown server.
 func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
-// vendorKey matches the vendor's keys, also where only their ends are shown.
+// vendorKey matches the vendor's keys, even partially masked.
 var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
 
-// messagesPath is where a request goes, below the base URL.
+// messagesPath is the request path below the base URL.
 const messagesPath = "v1/messages"
 
-// apiVersion is the version of the API that this package speaks.
+// apiVersion is the API version used by this package.
 const apiVersion = "2023-06-01"
 
 // Kind returns the provider type anthropic.
@@ -62,8 +60,8 @@ func Kind() model.ProviderKind {
 	return vendorhttp.NewKind("anthropic", "Anthropic and gateways that speak its Messages API.", New)
 }
 
-// New returns an executor. It does not reach out; a configuration without a
-// key is fine until the server asks for one.
+// New returns an executor. It makes no requests; a configuration without a key is valid until the
+// server requires one.
 func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, vendorhttp.SharedTransport())
 }
@@ -72,16 +70,16 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	return NewAt(settings, c, Endpoint{}, transport)
 }
 
-// Endpoint is where the models are served by a cloud.
+// Endpoint is a cloud endpoint that serves the models.
 type Endpoint struct {
 	vendorhttp.Endpoint
-	// Version is sent in the body as anthropic_version, and the model only in the path;
-	// empty at the vendor's own API.
+	// Version is sent in the body as anthropic_version, with the model only in the path; empty for
+	// the vendor's own API.
 	Version string
 }
 
-// NewAt is New for models at an endpoint of a cloud. Empty fields of the endpoint default to the
-// vendor's own.
+// NewAt is New for models at a cloud endpoint. Empty fields of the endpoint default to the vendor's
+// own.
 func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
@@ -119,7 +117,7 @@ func (e *Executor) headersOf(c *Config) http.Header {
 	return header
 }
 
-// Stream asks the model and returns its answer as it comes.
+// Stream calls the model and streams its answer.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
@@ -128,10 +126,10 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// ToolDialect returns what all models take as tools.
+// ToolDialect returns the tool dialect of all models.
 func (*Executor) ToolDialect(string) model.ToolDialect { return toolschema.Anthropic }
 
-// CheckParams returns the parameters that the API does not have, and values that it rejects.
+// CheckParams returns the parameters that the API does not have, and the values that it rejects.
 func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	faults := p.MissingParams("seed", "verbosity")
 	if e.at.Version != "" {

@@ -7,8 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// TestHeaders checks that a gateway may be told more, and something else, than
-// the SDK says by itself.
+// TestHeaders checks that configured headers can add to the SDK's headers and override them.
 func TestHeaders(t *testing.T) {
 	headers := map[string]string{"anthropic-version": "2030-01-01", "anthropic-beta": "b1,b2"}
 	e := offline(t, Config{Headers: headers}, func(r *http.Request) (*http.Response, error) {

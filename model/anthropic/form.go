@@ -19,8 +19,8 @@ type formParam struct {
 // claude-opus-5 and us.anthropic.claude-haiku-4-5@20251001, without matching a date.
 var generationPattern = regexp.MustCompile(`claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?:[-@:]|$)`)
 
-// hasForms reports whether a model keeps the text of its answer to a JSON Schema, which
-// Claude does since generation 4.5. Other names reveal nothing, so the report is used.
+// hasForms reports whether a model's answers can be constrained to a JSON Schema, as Claude's can
+// since generation 4.5. Other names reveal nothing, so the report is used.
 func hasForms(name string) bool {
 	found := generationPattern.FindStringSubmatch(name)
 	if found == nil {
@@ -31,8 +31,8 @@ func hasForms(name string) bool {
 	return major > 4 || major == 4 && minor >= 5
 }
 
-// newForm returns the form to ask for, nil where the report is used: for other models and
-// schemas, and to continue an answer, which the API rejects with a form.
+// newForm returns the form to request, or nil if the report is used: for other models and schemas,
+// and to continue an answer, which the API rejects with a form.
 func newForm(req *model.Request, c concessions) *formParam {
 	if c.noForm || req.Output == nil || !hasForms(req.Model) {
 		return nil

@@ -10,11 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// FuzzStream feeds bytes for a stream to the translator, with and without a
-// report. Whatever a server sends, there is no panic, the events are in order,
-// and the answer ends once: with one finish, or with one error. Run it with
-// -fuzzminimizetime 1x: the HTTP client below covers its code a little
-// differently each time, which keeps the minimizer busy for nothing.
+// FuzzStream feeds arbitrary stream bytes to the translator, with and without a report. Whatever a
+// server sends, there is no panic, the events are in order, and the answer ends once: with one
+// finish or one error. Run it with -fuzzminimizetime 1x: the coverage of the HTTP client varies
+// between runs, which keeps the minimizer busy needlessly.
 func FuzzStream(f *testing.F) {
 	for name, stream := range vendor.AllRecorded(f) {
 		f.Add("", stream)

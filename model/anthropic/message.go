@@ -5,7 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// wholeMessage is an answer that a server sent at once instead of as a stream.
+// wholeMessage is an answer that a server sent whole instead of as a stream.
 type wholeMessage struct {
 	Content    messageContent            `json:"content"`
 	StopReason vendorhttp.Text           `json:"stop_reason"`

@@ -10,9 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// writer writes a conversation as the API has it: the instructions by
-// themselves, then messages of the user and the assistant in turn. The results
-// of calls are the user's.
+// writer writes a conversation in the API's format: the instructions separately, then alternating
+// messages of the user and the assistant. Call results belong to the user.
 type writer struct {
 	forgetReasoning bool
 
@@ -72,21 +71,19 @@ func (w *writer) writeAssistant(m *model.Message) {
 			blocks = appendReasoning(blocks, p.Reasoning)
 		}
 	}
-	// The API refuses reasoning that nothing follows, which remains of an answer
-	// that was cut off.
+	// The API rejects reasoning without anything after it, which a cut-off answer may leave.
 	if spoke {
 		w.addBlocks(roleAssistant, blocks)
 	}
 }
 
-// newToolUse returns a call of the model.
+// newToolUse returns a tool call of the model.
 func newToolUse(c *model.ToolCall) *toolUseBlock {
 	return &toolUseBlock{ID: callID(c.ID), Input: rawjson.Object(c.Arguments), Name: c.Name, Type: "tool_use"}
 }
 
-// addBlocks adds blocks to the current message, or begins another one. The API
-// wants the results of calls right after the calls, so they precede other user
-// content.
+// addBlocks adds blocks to the current message, or begins a new one. The API requires call results
+// right after the calls, so they precede other user content.
 func (w *writer) addBlocks(role role, blocks []contentBlock) {
 	if len(blocks) == 0 {
 		return
@@ -110,8 +107,7 @@ func blockRank(b contentBlock) int {
 	return 1
 }
 
-// trimEnd cuts the space at the end of an answer that is to be continued: the
-// API refuses it.
+// trimEnd removes trailing white space from an answer to be continued, because the API rejects it.
 func (w *writer) trimEnd() {
 	if n := len(w.messages); n > 0 && w.messages[n-1].Role == roleAssistant {
 		content := w.messages[n-1].Content
@@ -143,8 +139,8 @@ func appendReasoning(blocks []contentBlock, r *model.Reasoning) []contentBlock {
 	return blocks
 }
 
-// callID returns the id of a call in the characters that the API allows; ids of
-// other vendors may have others.
+// callID returns the id of a call, converted to the characters that the API allows; other vendors'
+// ids may have others.
 func callID(id string) string {
 	valid := id != ""
 	for i := range len(id) {

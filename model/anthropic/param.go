@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// The types below are the part of the Messages API that this package writes, in
-// the order of the vendor's SDK, whose types read every request of the tests.
+// The types below are the part of the Messages API that this package writes, in the order of the
+// vendor's SDK. In the tests, the SDK's types read every request.
 
 // messageParams is the body of a request, without its tools.
 type messageParams struct {
@@ -52,10 +52,10 @@ type outputParam struct {
 	Format *formParam  `json:"format,omitempty"`
 }
 
-// outputLevel is the vendor's level of effort.
+// outputLevel is the vendor's effort level.
 type outputLevel string
 
-// thinkingParam is whether and how much a model thinks.
+// thinkingParam determines whether and how much a model thinks.
 type thinkingParam struct {
 	BudgetTokens int          `json:"budget_tokens,omitempty"`
 	Display      string       `json:"display,omitempty"`
@@ -73,7 +73,7 @@ const (
 // is reports whether thinking is requested in this way.
 func (p *thinkingParam) is(t thinkingType) bool { return p != nil && p.Type == t }
 
-// toolChoiceParam is which tool a model calls.
+// toolChoiceParam determines which tool a model calls.
 type toolChoiceParam struct {
 	Name                   string `json:"name,omitempty"`
 	DisableParallelToolUse bool   `json:"disable_parallel_tool_use,omitempty"`
@@ -83,19 +83,19 @@ type toolChoiceParam struct {
 // contentBlock is a block of a message.
 type contentBlock interface{ blockType() string }
 
-// The types of blocks that matter for what surrounds them.
+// The block types that affect surrounding blocks.
 const (
 	typeToolResult = "tool_result"
 	typeThinking   = "thinking"
 	typeRedacted   = "redacted_thinking"
 )
 
-// cacheControl is a mark: the vendor keeps what comes before it.
+// cacheControl is a mark: the vendor caches everything before it.
 type cacheControl struct {
 	Type string `json:"type"`
 }
 
-// cacheable is the part of the blocks that can carry a mark.
+// cacheable is embedded in blocks that can carry a mark.
 type cacheable struct {
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
@@ -122,7 +122,7 @@ type attachment struct {
 
 func (b *attachment) blockType() string { return b.Type }
 
-// sourceParam is the content of an attachment: a URL, or data of a media type.
+// sourceParam is the content of an attachment: a URL, or data with a media type.
 type sourceParam struct {
 	URL       *string `json:"url,omitempty"`
 	Data      *string `json:"data,omitempty"`
@@ -164,8 +164,8 @@ type redactedBlock struct {
 
 func (b *redactedBlock) blockType() string { return b.Type }
 
-// encodeJSON encodes a value as one line; the model reads texts as they were
-// written, without escapes for HTML.
+// encodeJSON encodes a value as one line. It does not escape HTML, so that the model reads texts as
+// written.
 func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

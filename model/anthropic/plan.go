@@ -7,21 +7,21 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 )
 
-// plan is how a request is put to the API.
+// plan is the form in which a request is sent to the API.
 type plan struct {
 	params messageParams
-	// tools is the JSON array of the tools the model may call, nil for none.
+	// tools is the JSON array of the tools the model may call; nil for none.
 	tools []byte
-	// report is offered beside the tools, when it is not nil.
+	// report is offered in addition to the tools unless it is nil.
 	report *report
 	// cached marks the parts for the vendor to cache.
 	cached bool
-	// forced is set if the model is made to call a tool, and limited if the request
-	// limits the length of the answer.
+	// forced is set if the model must call a tool, and limited if the request limits the length of
+	// the answer.
 	forced, limited bool
 }
 
-// planRequest decides how a request is put.
+// planRequest decides how a request is sent.
 func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
 	p := &plan{cached: req.Cache}
 	if p.params.Version = e.at.Version; p.params.Version == "" {
@@ -53,14 +53,14 @@ func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error)
 	return p, nil
 }
 
-// chooseTools decides which tool the model must call, or whether it may.
+// chooseTools decides which tool the model must call, or whether it may call any.
 func (p *plan) chooseTools(req *model.Request, c concessions) {
 	insists := p.report != nil && (len(req.Tools) == 0 || req.ToolChoice.Mode == model.ToolsNone)
 	switch {
 	case insists && !c.unforced:
 		p.params.ToolChoice = &toolChoiceParam{Name: p.report.name, DisableParallelToolUse: true, Type: "tool"}
 	case insists:
-		// A model that cannot be made to call the report is left no other tool.
+		// A model that cannot be forced to call the report gets no other tool.
 		p.tools = nil
 	case req.ToolChoice.Mode == model.ToolsNone && p.tools != nil:
 		p.params.ToolChoice = &toolChoiceParam{Type: "none"}
@@ -93,10 +93,9 @@ func (p *plan) isThinking() bool {
 	return p.params.Thinking.is(thinkingEnabled) || p.params.Thinking.is(thinkingAdaptive)
 }
 
-// markCached marks the last of the tools, of the instructions and of the latest
-// two messages from the user: what lies before a mark is kept. The mark before
-// the last is where the request before this one ended, so that it is found even
-// when a step added more than the vendor looks back for.
+// markCached marks the last tool, the last instruction and the last block of the latest two user
+// messages: the vendor caches everything before a mark. The second-last mark is the end of the
+// previous request, so that it is found even if a step added more than the vendor looks back for.
 func (p *plan) markCached() {
 	if n := len(p.params.System); n > 0 {
 		p.params.System[n-1].markCached()
@@ -114,8 +113,7 @@ func (p *plan) markCached() {
 	}
 }
 
-// encodeBody returns the body of the request. The tools are added as the bytes they
-// were once encoded to.
+// encodeBody returns the body of the request. The tools are added from their cached encoding.
 func (p *plan) encodeBody() ([]byte, error) {
 	body, err := encodeJSON(&p.params)
 	if err != nil {
@@ -132,8 +130,8 @@ func (p *plan) encodeBody() ([]byte, error) {
 
 const cacheMark = `,"cache_control":{"type":"ephemeral"}}`
 
-// appendTools appends the declarations of all tools. Both arrays they are taken
-// from hold objects that have a field.
+// appendTools appends the declarations of all tools. Both source arrays hold objects with at least
+// one field.
 func (p *plan) appendTools(body []byte) []byte {
 	if p.tools != nil {
 		body = append(body, p.tools[1:len(p.tools)-1]...)

@@ -8,15 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// report is the tool through which the model gives an answer that must have a
-// form: the arguments of its call are the answer. The runtime knows nothing of
-// it, and it appears in no event.
+// report is the tool through which the model gives an answer in a required form: the arguments of
+// its call are the answer. The rest of the runtime does not know it, and it appears in no event.
 type report struct {
 	name string
-	// wrapped is set if the answer is the property reportProperty of the
-	// arguments, which are always an object.
+	// wrapped is set if the answer is the property reportProperty of the arguments, because
+	// arguments must be an object.
 	wrapped bool
-	// declaration is the tool as a JSON array of one.
+	// declaration is a JSON array with only the tool.
 	declaration []byte
 }
 
@@ -25,7 +24,7 @@ const (
 	reportProperty = "value"
 )
 
-// wantsAnswer reports whether a request wants an answer in a form. A request that forces a call
+// wantsAnswer reports whether a request requires an answer in a form. A request that forces a call
 // of one of its tools does not.
 func wantsAnswer(req *model.Request) bool {
 	return req.Output != nil && req.ToolChoice.Mode != model.ToolsRequired && req.ToolChoice.Mode != model.ToolsNamed
@@ -46,7 +45,7 @@ func newReport(req *model.Request) (*report, error) {
 	return r, err
 }
 
-// unusedName returns a name for the report that no tool has.
+// unusedName returns a name for the report that no tool uses.
 func unusedName(tools []model.Tool) string {
 	name := reportName
 	for n := 2; slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == name }); n++ {
@@ -55,7 +54,7 @@ func unusedName(tools []model.Tool) string {
 	return name
 }
 
-// modelInstruction tells the model to use the report, where it is not made to.
+// modelInstruction tells the model to use the report if it is not forced to.
 func (r *report) modelInstruction() string {
 	return fmt.Sprintf("When you are done, give your final answer by calling the tool %s, and in no other way.", r.name)
 }
@@ -75,7 +74,7 @@ func reportSchema(schema json.RawMessage) (_ json.RawMessage, wrapped bool, err 
 		"properties": map[string]json.RawMessage{reportProperty: schema},
 		"required":   []string{reportProperty},
 	}
-	for _, definitions := range []string{"$defs", "definitions"} { // references start from the root
+	for _, definitions := range []string{"$defs", "definitions"} { // references start at the root
 		if fields[definitions] != nil {
 			outer[definitions] = fields[definitions]
 		}
@@ -93,8 +92,8 @@ func isObjectSchema(fields map[string]json.RawMessage) bool {
 	return textOf(fields["type"]) == "object"
 }
 
-// unwrapAnswer returns the answer that the whole arguments hold. Arguments that broke
-// off are returned as they are.
+// unwrapAnswer returns the answer in complete arguments. Incomplete arguments are returned
+// unchanged.
 func unwrapAnswer(arguments []byte) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(arguments, &fields) == nil && fields[reportProperty] != nil {
@@ -103,12 +102,12 @@ func unwrapAnswer(arguments []byte) string {
 	return string(arguments)
 }
 
-// reporting follows the report through one answer.
+// reporting tracks the report through one answer.
 type reporting struct {
 	*report
-	// call is the report's call, nil until it comes. Any further one is ignored.
+	// call is the report's call; nil until it starts. Further calls are ignored.
 	call *block
-	// held is text of which it is not known yet whether it is the answer.
+	// held is text that may or may not be the answer.
 	held []byte
 	// arguments are the arguments of a wrapped report.
 	arguments []byte
@@ -120,11 +119,10 @@ func (r *reporting) beginCall(call *block) {
 	}
 }
 
-// holdText keeps back a piece of text.
+// holdText holds back a piece of text.
 func (r *reporting) holdText(piece string) { r.held = append(r.held, piece...) }
 
-// releaseText tells the text that was held back: an answer that calls tools is not
-// the final one.
+// releaseText emits the held text: an answer that calls tools is not the final one.
 func (r *reporting) releaseText(a *answer) {
 	if r.call == nil {
 		a.out.AddDelta(model.EventText, string(r.held))
@@ -142,10 +140,9 @@ func (r *reporting) addArguments(a *answer, call *block, piece string) {
 	}
 }
 
-// finishAnswer adds the text that was held back. A model that answered without the
-// report has given its answer as text. Text beside the report is not part of the
-// answer and becomes reasoning; it comes last, so that it is not mistaken for part
-// of a thought that the vendor signed.
+// finishAnswer adds the held text. If the model did not use the report, its answer is the text.
+// Text beside the report is not part of the answer and becomes reasoning; it comes last, so that it
+// is not mistaken for part of a thought signed by the vendor.
 func (r *reporting) finishAnswer(a *answer) {
 	if r.call == nil {
 		r.releaseText(a)

@@ -19,8 +19,8 @@ func someTools(n int) []model.Tool {
 	return list
 }
 
-// TestTheReportIsForcedOrOffered checks how an answer of a given form is asked
-// for: the model must report where it has nothing else to call.
+// TestTheReportIsForcedOrOffered checks how an answer with a schema is requested: the model must
+// report if it has nothing else to call.
 func TestTheReportIsForcedOrOffered(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -72,7 +72,7 @@ func TestTheReportIsForcedOrOffered(t *testing.T) {
 	}
 }
 
-// TestTheReportIsCachedWithTheTools: it is the last of them.
+// TestTheReportIsCachedWithTheTools: the report is the last tool.
 func TestTheReportIsCachedWithTheTools(t *testing.T) {
 	req := hello()
 	req.Tools, req.Cache = someTools(2), true

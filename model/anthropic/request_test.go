@@ -26,7 +26,7 @@ func imagePart(b *model.Blob) model.Part { return model.Part{Type: model.PartIma
 
 func filePart(b *model.Blob) model.Part { return model.Part{Type: model.PartFile, Blob: b} }
 
-// conversation is a request that uses everything a request can have.
+// conversation is a request that uses every feature.
 func conversation() *model.Request {
 	temperature, topP := 0.2, 0.9
 	return &model.Request{
@@ -67,8 +67,8 @@ func conversation() *model.Request {
 	}
 }
 
-// TestRequestBody sends the conversation over loopback, where it is checked
-// against the API, and compares it with what it must say.
+// TestRequestBody sends the conversation over loopback, checks it against the API, and compares it
+// with the expected body.
 func TestRequestBody(t *testing.T) {
 	const mark = `"cache_control":{"type":"ephemeral"}`
 	want := `{
@@ -138,8 +138,8 @@ func TestShortestBody(t *testing.T) {
 		"messages":[{"role":"user","content":[{"type":"text","text":"Hello"}]}]}`, string(body))
 }
 
-// TestEncodingLeavesTheRequestAlone encodes the same request twice: what is
-// marked or added must not be the caller's.
+// TestEncodingLeavesTheRequestAlone encodes the same request twice: marks and additions must not
+// modify the caller's data.
 func TestEncodingLeavesTheRequestAlone(t *testing.T) {
 	req := conversation()
 	_, first := encoded(t, req, concessions{})
@@ -200,8 +200,7 @@ func jsonEqual(t *testing.T, a, b string) bool {
 	return cmp.Equal(x, y)
 }
 
-// TestCacheMarks checks where the vendor is asked to keep what it read, and that
-// it is not without Cache.
+// TestCacheMarks checks the positions of cache marks, and that they are absent without Cache.
 func TestCacheMarks(t *testing.T) {
 	req := conversation()
 	req.Cache = false
@@ -236,8 +235,8 @@ func TestFilesTheAPIDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestContentOfResults checks which types of content a result carries, and that a note
-// takes the place of any other.
+// TestContentOfResults checks which content types a result carries, and that a note replaces all
+// others.
 func TestContentOfResults(t *testing.T) {
 	binary := []byte{0xff, 0xfe, 0}
 	for media, want := range map[string]string{

@@ -39,7 +39,8 @@ func TestStopIsSentToClouds(t *testing.T) {
 	}
 }
 
-// TestSamplingThatClaudeRejectsIsFound checks values out of range, and sampling beside thinking.
+// TestSamplingThatClaudeRejectsIsFound checks values out of range, and sampling combined with
+// thinking.
 func TestSamplingThatClaudeRejectsIsFound(t *testing.T) {
 	low, off := &spec.Effort{Level: "low"}, &spec.Effort{Level: "off"}
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// TestToolsHaveNoAlternativesAtTheRoot holds the schemas of tools to what the API accepts.
+// TestToolsHaveNoAlternativesAtTheRoot checks that tool schemas are acceptable to the API.
 func TestToolsHaveNoAlternativesAtTheRoot(t *testing.T) {
 	for _, schema := range []string{
 		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`,

@@ -2,6 +2,6 @@
 
 package anthropic
 
-// readWithSDK reads nothing: to compile the SDK for the race detector takes minutes,
-// and "make test" runs these tests without it, too.
+// readWithSDK does nothing: compiling the SDK for the race detector takes minutes, and "make test"
+// also runs these tests without it.
 func readWithSDK([]byte) error { return nil }

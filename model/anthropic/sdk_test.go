@@ -11,8 +11,7 @@ import (
 // readWithSDK reads the body of a request with the types of the vendor's SDK.
 func readWithSDK(body []byte) error { return new(sdk.MessageNewParams).UnmarshalJSON(body) }
 
-// TestNamesAreThoseOfTheSDK checks the values of enumerations, which no decoder
-// refuses.
+// TestNamesAreThoseOfTheSDK checks enumeration values, which decoders do not validate.
 func TestNamesAreThoseOfTheSDK(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		string(roleUser): string(sdk.MessageParamRoleUser), string(roleAssistant): string(sdk.MessageParamRoleAssistant),

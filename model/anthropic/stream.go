@@ -10,7 +10,7 @@ type exchange struct {
 	executor *Executor
 	request  *model.Request
 	granted  concessions
-	// plan is how the request was put last.
+	// plan is the latest form of the request.
 	plan *plan
 }
 

@@ -77,7 +77,7 @@ var recordings = []vendortest.Recording{
 			vendortest.ToolCall("toolu_paris", "weather", paris), vendortest.ToolCall("toolu_oslo", "weather", oslo), vendortest.ToolCall("toolu_now", "now", `{}`)}},
 }
 
-// asking returns a request for an answer of a form.
+// asking returns a request for an answer with a schema.
 func asking(schema string) func() *model.Request {
 	return func() *model.Request {
 		req := hello()
@@ -87,8 +87,8 @@ func asking(schema string) func() *model.Request {
 	}
 }
 
-// TestCallEvents looks at the events of calls one by one: a call ends when it
-// is known that nothing cut it off.
+// TestCallEvents checks the events of calls one by one: a call ends once it is certain that it is
+// complete.
 func TestCallEvents(t *testing.T) {
 	start := func(index int, id, name string) model.Event {
 		return model.Event{Type: model.EventToolCallStart, Index: index, ID: id, Name: name}
@@ -123,8 +123,8 @@ func TestCallEvents(t *testing.T) {
 	}
 }
 
-// TestReasoningGoesBackUnchanged sends an answer back with the results of its
-// calls, as the next step of a turn does.
+// TestReasoningGoesBackUnchanged sends an answer back with its call results, like the next step of
+// a turn.
 func TestReasoningGoesBackUnchanged(t *testing.T) {
 	for name, want := range map[string]string{
 		"tools": `[{"type":"thinking","thinking":"Two cities.","signature":"EqQBCgIY=="},{"type":"text","text":"Looking it up."},
@@ -158,7 +158,7 @@ func TestReasoningGoesBackUnchanged(t *testing.T) {
 	}
 }
 
-// TestABrokenAnswerTellsWhatItCost as far as the vendor said.
+// TestABrokenAnswerTellsWhatItCost checks the usage that the vendor reported.
 func TestABrokenAnswerTellsWhatItCost(t *testing.T) {
 	for name, want := range map[string]*model.Usage{
 		"overloaded": {Input: 36, Output: 1},
@@ -175,7 +175,7 @@ func TestABrokenAnswerTellsWhatItCost(t *testing.T) {
 	}
 }
 
-// TestUsageIsNotAddedUp: each count of the vendor's repeats the ones before.
+// TestUsageIsNotAddedUp: each of the vendor's counts includes the previous counts.
 func TestUsageIsNotAddedUp(t *testing.T) {
 	a := newAnswer(nil)
 	for _, u := range []*usage{

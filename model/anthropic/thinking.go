@@ -5,8 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The token budgets that the levels of reasoning effort stand for. The API
-// takes none below the lowest.
+// The token budgets for the levels of reasoning effort. The API accepts none below the lowest.
 const (
 	lowBudget    = 1 << 10
 	mediumBudget = 4000
@@ -14,8 +13,8 @@ const (
 	maxBudget    = 32000
 )
 
-// thinkingBudget returns how many tokens a model may think for; a share is one of the
-// high effort.
+// thinkingBudget returns the maximum number of thinking tokens; a share is relative to the high
+// effort.
 func thinkingBudget(e spec.Effort) int {
 	if e.Percent > 0 {
 		return max(lowBudget, highBudget*e.Percent/100)
@@ -53,16 +52,14 @@ func outputEffort(e spec.Effort, c concessions) outputLevel {
 	return outputLevel(level)
 }
 
-// highestEfforts are the levels that stand for the highest effort, the highest
-// first.
+// highestEfforts are the levels for the highest effort, highest first.
 var highestEfforts = []outputLevel{
 	"max", "xhigh", "high",
 }
 
-// planThinking decides whether and how much the model thinks, and how long its answer
-// may be. A limit of the request, the model or its window holds for both together,
-// and the budget gives way to it; else the budget comes on top of the usual
-// limit.
+// planThinking decides whether and how much the model thinks, and the maximum length of its answer.
+// A limit of the request, the model or its window covers both, and the budget is reduced to fit;
+// otherwise the budget is added to the usual limit.
 func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 	p.limited = req.MaxOutputTokens > 0
 	limit := c.outputLimit
@@ -78,7 +75,7 @@ func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 	case e != nil && e.Standard() == "off" || p.forced && c.thinksUnasked:
 		p.dontThink(c)
 	case e == nil || p.forced || c.neverThinks || c.pauseThinking:
-		// A model that is made to call a tool cannot think first.
+		// A model that must call a tool cannot think first.
 	case c.adaptive:
 		tokens = thinkingBudget(*e)
 		p.params.Thinking = &thinkingParam{Display: "summarized", Type: thinkingAdaptive}
@@ -111,9 +108,9 @@ func (p *plan) dontThink(c concessions) {
 	}
 }
 
-// calledWithoutThinking reports whether the model called the tools whose results
-// it is about to read without having thought. Thinking cannot begin then: the
-// API wants the calls of an answer to follow the thoughts that led to them.
+// calledWithoutThinking reports whether the model called tools without thinking and is about to
+// read their results. It cannot start thinking then: the API requires an answer's calls to follow
+// the thoughts that led to them.
 func calledWithoutThinking(messages []messageParam) bool {
 	calls := false
 	for i := len(messages) - 1; i >= 0; i-- {

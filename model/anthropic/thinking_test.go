@@ -16,7 +16,7 @@ func TestEffort(t *testing.T) {
 		name      string
 		effort    *spec.Effort
 		limit     int
-		budget    int // 0 for no thinking, -1 for disabled
+		budget    int // 0 is no thinking, -1 disabled
 		maxTokens int
 		adaptive  string
 	}{
@@ -66,7 +66,7 @@ func budgetOf(body *apiRequest) int {
 	}
 }
 
-// TestMaxOutputTokens checks which limit holds.
+// TestMaxOutputTokens checks which limit applies.
 func TestMaxOutputTokens(t *testing.T) {
 	for _, tt := range []struct{ request, provider, known, want int }{
 		{0, 0, 0, defaultMaxOutputTokens},
@@ -113,8 +113,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// TestThinkingDoesNotBeginBetweenCallsAndResults: the API wants the calls of an
-// answer to follow a thought once there is thinking.
+// TestThinkingDoesNotBeginBetweenCallsAndResults: with thinking, the API requires a thought before
+// the calls of an answer.
 func TestThinkingDoesNotBeginBetweenCallsAndResults(t *testing.T) {
 	call := model.Message{Role: model.RoleAssistant, Parts: []model.Part{vendortest.ToolCall("a", "look", `{}`)}}
 	thought := model.Message{Role: model.RoleAssistant, Parts: []model.Part{reasoning("x", thinkingMark+"s"), vendortest.ToolCall("a", "look", `{}`)}}
@@ -142,7 +142,7 @@ func TestThinkingDoesNotBeginBetweenCallsAndResults(t *testing.T) {
 	}
 }
 
-// TestEveryPlanIsOneTheAPITakes, whatever is asked for and was conceded.
+// TestEveryPlanIsOneTheAPITakes checks all combinations of requests and concessions.
 func TestEveryPlanIsOneTheAPITakes(t *testing.T) {
 	e := offline(t, Config{}, nil)
 	tools := someTools(3)

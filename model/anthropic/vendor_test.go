@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// testKey is the key the vendor of these tests accepts.
+	// testKey is the key accepted by the test vendor.
 	testKey   = "sk-ant-test-0123456789abcdef"
 	testModel = "claude-opus-5-5"
-	// reportModel has no forms of its answers, so the report is used.
+	// reportModel does not support output schemas, so the report is used.
 	reportModel = "claude-opus-4-1-20250805"
 )
 
-// vendor is Anthropic, as the suite of all vendors knows it.
+// vendor describes Anthropic for the common vendor suite.
 var vendor = &vendortest.Vendor{
 	Kind: Kind(), Type: "anthropic",
 	New: func(access vendortest.Access, transport http.RoundTripper) (model.Executor, error) {
@@ -53,8 +53,7 @@ var vendor = &vendortest.Vendor{
 
 func TestVendor(t *testing.T) { vendortest.Run(t, vendor) }
 
-// offline returns an executor whose every request is answered with what answer
-// returns.
+// offline returns an executor whose requests are all answered by answer.
 func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *Executor {
 	t.Helper()
 	return vendortest.Make(t, newExecutor, c, answer)
@@ -77,7 +76,7 @@ func streamOf(t testing.TB, name string) io.Reader {
 	return bytes.NewReader(vendor.Recorded(t, name))
 }
 
-// refusalResponse refuses a request as invalid.
+// refusalResponse rejects a request as invalid.
 func refusalResponse(r *http.Request, why string) *http.Response {
 	message, _ := json.Marshal(why)
 	body := fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error","message":%s}}`, message)

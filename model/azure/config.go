@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Config is a provider of type azure_openai, as it is written in a configuration.
+// Config is a provider of type azure_openai, as written in a configuration.
 type Config struct {
 	BaseURL          string             `json:"base_url,omitempty" required:"true" doc:"The endpoint of the resource, such as https://NAME.openai.azure.com, without the path /openai."`
 	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"A key of the resource; sent in the header Api-Key. Leave it out with entra_id."`
@@ -25,8 +25,8 @@ type Config struct {
 	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
-// EntraID is how tokens of Microsoft Entra ID are obtained: with a client secret, with the
-// token file of a workload identity, or from the managed identity of the machine.
+// EntraID configures how to obtain Microsoft Entra ID tokens: with a client secret, with the token
+// file of a workload identity, or from the machine's managed identity.
 type EntraID struct {
 	TenantID           string `json:"tenant_id,omitempty" doc:"The tenant of the application. Required without managed_identity."`
 	ClientID           string `json:"client_id,omitempty" doc:"The application, or a user-assigned managed identity. Required without managed_identity."`
@@ -57,8 +57,8 @@ func (e EntraID) MarshalJSON() ([]byte, error) {
 
 var apiVersion = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$`)
 
-// Validate checks the record by itself. Paths are relative to the provider. No
-// message repeats a value that may hold a secret.
+// Validate checks the record in isolation. Paths are relative to the provider. No message repeats a
+// value that may hold a secret.
 func (c *Config) Validate() diag.List {
 	list := append(c.apiAccess().Check(), c.apiAccess().CheckCredential(c.EntraID != nil, "api_key or entra_id")...)
 	switch u, err := url.Parse(c.BaseURL); {
@@ -82,7 +82,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// validate checks that there is one way to obtain tokens.
+// validate checks that there is exactly one way to obtain tokens.
 func (e *EntraID) validate() diag.List {
 	var list diag.List
 	fault := func(field, format string, args ...any) {
@@ -122,7 +122,7 @@ func (e *EntraID) validate() diag.List {
 	return append(list, vendorhttp.CheckSecret("entra_id.identity_header", "identity_header", e.IdentityHeader)...)
 }
 
-// apiAccess returns how the API is reached.
+// apiAccess returns the settings for reaching the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	a := &vendorhttp.Access{Request: c.Request, Body: openai.BodyOf(c.api()), APIKey: c.APIKey, BaseURL: c.BaseURL, KeyHeader: keyHeader, Headers: c.Headers}
 	if c.EntraID != nil {

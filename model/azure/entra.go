@@ -17,11 +17,11 @@ import (
 const (
 	defaultAuthority = "https://login.microsoftonline.com"
 	defaultScope     = "https://cognitiveservices.azure.com/.default"
-	// metadataAddress is where virtual machines get tokens of their identity.
+	// metadataAddress is the endpoint where virtual machines get tokens for their identity.
 	metadataAddress = "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01"
-	// appVersion is the version of the endpoint that apps get tokens from.
+	// appVersion is the version of the endpoint that provides tokens to apps.
 	appVersion = "2019-08-01"
-	// assertionType marks a client assertion that another issuer signed.
+	// assertionType marks a client assertion signed by another issuer.
 	assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 )
 
@@ -44,7 +44,7 @@ func (e *EntraID) fetcher(t transports) func(context.Context) (string, time.Time
 
 func (e *EntraID) scope() string { return cmp.Or(e.Scope, defaultScope) }
 
-// clientRequest asks for a token of an application.
+// clientRequest returns the request for an application's token.
 func (e *EntraID) clientRequest(ctx context.Context) (*http.Request, error) {
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {e.ClientID}, "scope": {e.scope()}}
 	if e.FederatedTokenFile == "" {
@@ -61,7 +61,7 @@ func (e *EntraID) clientRequest(ctx context.Context) (*http.Request, error) {
 	return cloudauth.NewForm(ctx, authority+"/"+url.PathEscape(e.TenantID)+"/oauth2/v2.0/token", form)
 }
 
-// identityRequest asks for a token of a managed identity.
+// identityRequest returns the request for a managed identity's token.
 func (e *EntraID) identityRequest(ctx context.Context) (*http.Request, error) {
 	address, header, value := metadataAddress, "Metadata", "true"
 	if e.IdentityEndpoint != "" {
@@ -74,15 +74,15 @@ func (e *EntraID) identityRequest(ctx context.Context) (*http.Request, error) {
 	return cloudauth.NewGet(ctx, address, header, value)
 }
 
-// entraNumber finds the number of an error in its description.
+// entraNumber matches the error number in an error description.
 var entraNumber = regexp.MustCompile(`AADSTS\d+`)
 
-// entraCode returns the code of an error, with its number.
+// entraCode returns the code of an error with its number.
 func entraCode(body []byte) string {
 	var failure struct {
 		Error       string `json:"error"`
 		Description string `json:"error_description"`
 	}
-	_ = json.Unmarshal(body, &failure) // what is not an object has no code
+	_ = json.Unmarshal(body, &failure) // a non-object has no code
 	return strings.TrimSpace(failure.Error + " " + entraNumber.FindString(failure.Description))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// cloud answers requests for tokens, and those of the model that carry the latest token.
+// cloud answers token requests and model requests that carry the latest token.
 type cloud struct {
 	t *testing.T
 	// token answers a request for a token.

@@ -15,10 +15,10 @@ import (
 	"github.com/agentruntime/agentruntime/model/openai"
 )
 
-// keyHeader carries the key of a resource.
+// keyHeader carries a resource's key.
 const keyHeader = "Api-Key"
 
-// vendorKey matches keys of resources, in the form of today and the older one, and tokens.
+// vendorKey matches resource keys, in the current and the older form, and tokens.
 var vendorKey = regexp.MustCompile(`\b[0-9A-Za-z]{50,54}JQQJ99[0-9A-Za-z]{20,30}\b|\b[0-9a-f]{32}\b|\beyJ[\w-]{8,}\.[\w.-]*`)
 
 // Kind returns the provider type azure_openai.
@@ -26,12 +26,12 @@ func Kind() model.ProviderKind {
 	return vendorhttp.NewKind("azure_openai", "Models of OpenAI that Azure serves.", New)
 }
 
-// New returns an executor. It does not reach out.
+// New returns an executor. It makes no requests.
 func New(settings model.Settings, c *Config) (*openai.Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-// transports reach the vendor, and the metadata service near the machine.
+// transports reach the vendor and the machine's metadata service.
 type transports struct{ vendor, metadata http.RoundTripper }
 
 func newExecutor(settings model.Settings, c *Config, t transports) (*openai.Executor, error) {
@@ -50,7 +50,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*openai.Exec
 	}, t.vendor)
 }
 
-// isDated reports whether the version is one of the APIs with paths of deployments.
+// isDated reports whether the version is one of the APIs with deployment paths.
 func (c *Config) isDated() bool { return strings.HasPrefix(c.APIVersion, "20") }
 
 func (c *Config) api() openai.API {
@@ -64,8 +64,8 @@ func (c *Config) api() openai.API {
 	}
 }
 
-// path returns where requests for a deployment go. The v1 API, and the older one for
-// responses, read its name from the body.
+// path returns the request path for a deployment. The v1 API, and the older one for responses, read
+// its name from the body.
 func (c *Config) path(deployment string) (string, error) {
 	query := ""
 	if c.APIVersion != "" {
@@ -86,7 +86,7 @@ func (c *Config) path(deployment string) (string, error) {
 	}
 }
 
-// authorize returns what requests carry; nil for nothing but the headers.
+// authorize returns the function that authorizes requests; nil if the headers suffice.
 func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	switch {
 	case c.EntraID != nil:

@@ -4,5 +4,5 @@ package azure
 
 import "github.com/agentruntime/agentruntime/model/openai"
 
-// readWithSDK reads nothing: to compile the SDK for the race detector takes minutes.
+// readWithSDK does nothing: compiling the SDK for the race detector takes minutes.
 func readWithSDK(openai.API, []byte) error { return nil }

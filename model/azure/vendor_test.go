@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// testKey is the key the vendor of these tests accepts.
+	// testKey is the key accepted by the test vendor.
 	testKey   = "0123456789abcdef0123456789abcdef"
 	testModel = "my-deployment"
 	testURL   = "https://acme.openai.azure.com"
@@ -37,7 +37,7 @@ var responsesRecordings = []vendortest.Recording{
 			vendortest.ToolCall("call_paris", "weather", paris), vendortest.ToolCall("call_oslo", "weather", oslo), vendortest.ToolCall("call_now", "now", `{}`)}},
 }
 
-// vendors are the APIs of Azure, as the suite of all vendors knows them.
+// vendors describes the APIs of Azure for the common vendor suite.
 var vendors = map[string]*vendortest.Vendor{
 	"v1 responses": newVendor(Config{}, vendortest.Vendor{
 		Path: "/openai/v1/responses", Folder: "../openai/testdata/responses", Recordings: responsesRecordings,
@@ -60,12 +60,12 @@ var vendors = map[string]*vendortest.Vendor{
 	}),
 }
 
-// newVendor completes what differs between the APIs.
+// newVendor fills in the differences between the APIs.
 func newVendor(c Config, v vendortest.Vendor) *vendortest.Vendor {
 	v.Kind, v.Type, v.Name = Kind(), "azure_openai", "azure-openai"
 	v.Settings = map[string]any{"base_url": testURL}
 	v.New = func(access vendortest.Access, transport http.RoundTripper) (model.Executor, error) {
-		own := c // tests run side by side
+		own := c // tests run in parallel
 		own.BaseURL, own.APIKey, own.Headers = cmp.Or(access.BaseURL, testURL), access.APIKey, access.Headers
 		return newExecutor(model.Settings{ID: vendortest.Provider}, &own, transports{transport, transport})
 	}

@@ -15,31 +15,31 @@ import (
 type concessions uint16
 
 const (
-	// noCache marks nothing to be cached, noToolCache no tools.
+	// noCache disables all cache marks, noToolCache those for tools.
 	noCache concessions = 1 << iota
 	noToolCache
-	// adaptive asks for thinking by a level of effort: newer models reject a budget.
+	// adaptive requests thinking by effort level, because newer models reject a budget.
 	adaptive
-	// noEffort does not ask for reasoning.
+	// noEffort does not request reasoning.
 	noEffort
-	// noSampling gives no temperature and top_p, oneSampling at most one of them.
+	// noSampling sends neither temperature nor top_p, oneSampling at most one of them.
 	noSampling
 	oneSampling
 	// freeChoice leaves the choice of tools to the model.
 	freeChoice
-	// formAsText asks for the form of the answer in the instructions.
+	// formAsText requests the form of the answer in the instructions.
 	formAsText
-	// whole asks for the answer at once: the model does not stream.
+	// whole disables streaming, which the model does not support.
 	whole
-	// forgetReasoning leaves the reasoning of earlier answers out. It is a matter of the
-	// conversation, not of the model.
+	// forgetReasoning omits the reasoning of earlier answers. It depends on the conversation, not
+	// on the model.
 	forgetReasoning
 )
 
 func (c concessions) has(one concessions) bool { return c&one != 0 }
 
-// afterRefusal returns the concessions with which a rejected request is worth sending
-// once more. No concession is taken back, so that trying ends.
+// afterRefusal returns the concessions with which to repeat a rejected request. Concessions are
+// never revoked, so the repetitions end.
 func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, bool) {
 	r, ok := errors.AsType[*refusal](failure.Err)
 	if !ok || r.status != http.StatusBadRequest && r.status != http.StatusForbidden {

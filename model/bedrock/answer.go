@@ -15,11 +15,11 @@ import (
 // answer converts the vendor's stream events into events of the runtime.
 type answer struct {
 	out *vendorhttp.Batch
-	// blocks are the content blocks that are open, by their place in the answer.
+	// blocks are the open content blocks, by position in the answer.
 	blocks map[vendorhttp.Number]*block
 	calls  int
-	// ending is a call whose arguments stopped, before it is known whether they were cut
-	// off; -1 for none.
+	// ending is a call whose arguments stopped, while it is unknown whether they were cut off; -1
+	// for none.
 	ending int
 	reason string
 	usage  *model.Usage
@@ -29,9 +29,9 @@ func newAnswer() *answer { return &answer{blocks: map[vendorhttp.Number]*block{}
 
 // block is a content block while it is being received.
 type block struct {
-	// call is the number of the call, -1 for another block.
+	// call is the number of the call; -1 for another block.
 	call int
-	// input are arguments that came with the start of the call. They count if no piece
+	// input holds arguments sent with the start of the call. They count only if no further piece
 	// follows.
 	input    json.RawMessage
 	received bool
@@ -70,14 +70,13 @@ type blockDelta struct {
 	} `json:"reasoningContent"`
 }
 
-// DecodeText reads a delta that is a text.
+// DecodeText decodes a text delta.
 func (d *blockDelta) DecodeText(text string) bool {
 	d.Text = vendorhttp.Content(text)
 	return true
 }
 
-// usage is the vendor's count. The input tokens are those that have nothing to do with
-// the cache.
+// usage is the vendor's count. Its input tokens exclude those read from or written to the cache.
 type usage struct {
 	Input      vendorhttp.Number `json:"inputTokens"`
 	Output     vendorhttp.Number `json:"outputTokens"`
@@ -85,8 +84,7 @@ type usage struct {
 	CacheWrite vendorhttp.Number `json:"cacheWriteInputTokens"`
 }
 
-// Translate handles one event, or an answer that was sent at once. The usage follows the
-// reason for the end of the answer.
+// Translate handles one event, or an answer sent whole. The usage follows the finish reason.
 func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	a.out = out
 	name := string(ev.Name)
@@ -138,7 +136,7 @@ func (a *answer) translateNameless(data []byte) (done bool, err error) {
 	return a.readMessage(data)
 }
 
-// End ends an answer whose usage did not come.
+// End ends an answer that is missing its usage.
 func (a *answer) End(out *vendorhttp.Batch) (done bool, err error) {
 	if a.reason == "" {
 		return false, nil
@@ -147,7 +145,7 @@ func (a *answer) End(out *vendorhttp.Batch) (done bool, err error) {
 	return a.finishAnswer()
 }
 
-// blockAt returns the block at a place. Blocks of text have no start.
+// blockAt returns the block at an index. Text blocks have no start.
 func (a *answer) blockAt(index vendorhttp.Number) *block {
 	b := a.blocks[index]
 	if b == nil {
@@ -158,8 +156,8 @@ func (a *answer) blockAt(index vendorhttp.Number) *block {
 	return b
 }
 
-// continuedBlock returns the block that a delta continues: the one at its place, or for arguments
-// the only call that is open.
+// continuedBlock returns the block that a delta continues: the block at its index, or for arguments
+// the only open call.
 func (a *answer) continuedBlock(index vendorhttp.Number, d *blockDelta) *block {
 	if b := a.blocks[index]; d.ToolUse.Input != "" && (b == nil || b.call < 0) {
 		if call := a.onlyOpenCall(); call != nil {
@@ -192,7 +190,7 @@ func (a *answer) startBlock(index vendorhttp.Number, call *toolUse) error {
 		return vendorhttp.Malformed("a content block starts twice", nil)
 	case call.Name == "":
 		return vendorhttp.Malformed("a tool call has no name", nil)
-	case b.call >= 0: // it has ended without saying so
+	case b.call >= 0: // it ended without an end event
 		a.stopBlock(index)
 		b = a.blockAt(index)
 	}
@@ -219,7 +217,7 @@ func (a *answer) continueBlock(b *block, d *blockDelta) {
 func (a *answer) stopBlock(index vendorhttp.Number) {
 	b := a.blocks[index]
 	if b == nil {
-		return // an empty block of text
+		return // an empty text block
 	}
 	delete(a.blocks, index)
 	switch {
@@ -236,8 +234,7 @@ func (a *answer) stopBlock(index vendorhttp.Number) {
 	}
 }
 
-// endCall ends the call whose arguments stopped: what follows it shows that they were not
-// cut off.
+// endCall ends the call whose arguments stopped: later output shows that they were not cut off.
 func (a *answer) endCall() {
 	if a.ending >= 0 {
 		a.out.Add(model.Event{Type: model.EventToolCallEnd, Index: a.ending})
@@ -257,7 +254,7 @@ func (a *answer) countUsage(u *usage) {
 	a.usage, a.out.Usage = &counted, &counted
 }
 
-// finishAnswer ends the answer. A call that may have been cut off stays without an end.
+// finishAnswer ends the answer. A call that may have been cut off is left open.
 func (a *answer) finishAnswer() (done bool, err error) {
 	reason, err := finishReason(a.reason)
 	if err != nil {
@@ -279,8 +276,8 @@ func (a *answer) finishAnswer() (done bool, err error) {
 	return true, nil
 }
 
-// finishReason returns why the answer ended, as far as the vendor says; whether it waits
-// for tool results is seen from the answer itself.
+// finishReason returns why the answer ended, according to the vendor; the answer itself shows
+// whether it waits for tool results.
 func finishReason(vendor string) (model.FinishReason, error) {
 	switch vendor {
 	case "max_tokens", "model_context_window_exceeded":
@@ -294,7 +291,7 @@ func finishReason(vendor string) (model.FinishReason, error) {
 	}
 }
 
-// wholeAnswer is an answer that was sent at once.
+// wholeAnswer is an answer sent whole.
 type wholeAnswer struct {
 	Output struct {
 		Message struct {
@@ -317,8 +314,7 @@ type wholeBlock struct {
 	} `json:"reasoningContent"`
 }
 
-// readMessage reads an answer that was sent at once. One without a reason for its end is
-// not an answer.
+// readMessage reads an answer that was sent whole. Data without a finish reason is not an answer.
 func (a *answer) readMessage(data []byte) (done bool, err error) {
 	var m wholeAnswer
 	if err := vendorhttp.DecodeEvent(data, &m); err != nil || m.StopReason == "" && len(m.Output.Message.Content) == 0 {

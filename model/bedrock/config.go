@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Config is a provider of type bedrock, as it is written in a configuration.
+// Config is a provider of type bedrock, as written in a configuration.
 type Config struct {
 	Region      string             `json:"region,omitempty" required:"true" pattern:"^[a-z0-9]+(-[a-z0-9]+)+$" doc:"The region whose endpoint is asked, such as us-east-1. Requests are signed for it."`
 	APIKey      string             `json:"api_key,omitempty" secret:"true" doc:"A Bedrock API key, such as ${AWS_BEARER_TOKEN_BEDROCK}; sent as a bearer token. Leave it out with credentials."`
@@ -22,26 +22,26 @@ type Config struct {
 	Request     *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
-// Source is where the keys come from.
+// Source is the source of the keys.
 type Source string
 
 // The sources.
 const (
 	// FromFields takes the keys from the configuration.
 	FromFields Source = "fields"
-	// FromEnvironment takes the keys from the variables of the process.
+	// FromEnvironment takes the keys from environment variables.
 	FromEnvironment Source = "environment"
 	// FromProfile takes the keys from a profile of the shared credentials file.
 	FromProfile Source = "profile"
-	// FromContainer asks for the role of a task or pod.
+	// FromContainer requests the role of a task or pod.
 	FromContainer Source = "container"
-	// FromInstance asks for the role of a virtual machine.
+	// FromInstance requests the role of a virtual machine.
 	FromInstance Source = "instance"
-	// FromWebIdentity takes on a role with the token of another issuer.
+	// FromWebIdentity assumes a role with another issuer's token.
 	FromWebIdentity Source = "web_identity"
 )
 
-// Credentials are keys of AWS, or where they come from.
+// Credentials are AWS keys or their source.
 type Credentials struct {
 	From            Source `json:"from,omitempty" enum:"fields|environment|profile|container|instance|web_identity" default:"fields" doc:"Where the keys come from: the fields below; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the process; a profile of a credentials file; the role of an ECS task or EKS pod, at the address that variables of the process name; the role of an EC2 instance; or a role that is taken on with a token file."`
 	AccessKeyID     string `json:"access_key_id,omitempty" secret:"true" doc:"The ID of the key, with from: fields."`
@@ -71,8 +71,8 @@ func (c Credentials) MarshalJSON() ([]byte, error) {
 
 var regionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
 
-// Validate checks the record by itself. Paths are relative to the provider. No
-// message repeats a value that may hold a secret.
+// Validate checks the record in isolation. Paths are relative to the provider. No message repeats a
+// value that may hold a secret.
 func (c *Config) Validate() diag.List {
 	list := append(c.apiAccess().Check(), c.apiAccess().CheckCredential(c.Credentials != nil, "api_key or credentials")...)
 	switch {
@@ -90,7 +90,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// validate checks that the fields fit the source.
+// validate checks that the fields match the source.
 func (c *Credentials) validate() diag.List {
 	var list diag.List
 	fields := []struct {
@@ -126,7 +126,7 @@ func (c *Credentials) validate() diag.List {
 	return list
 }
 
-// apiAccess returns how the API is reached.
+// apiAccess returns the settings for reaching the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	a := &vendorhttp.Access{
 		Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: "https://bedrock-runtime." + c.Region + "." + c.domain(),
@@ -138,7 +138,7 @@ func (c *Config) apiAccess() *vendorhttp.Access {
 	return a
 }
 
-// domain returns the domain of the partition that the region belongs to.
+// domain returns the domain of the region's partition.
 func (c *Config) domain() string {
 	switch {
 	case strings.HasPrefix(c.Region, "cn-"):

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// The vendor's names of formats, by media type.
+// The vendor's format names, by media type.
 var (
 	imageFormats = map[string]string{"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 	videoFormats = map[string]string{
@@ -61,8 +61,7 @@ func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") || media == "application/json" || media == "application/xml" || media == "application/yaml"
 }
 
-// resultBlocks returns the result of a call. A note replaces a file that the API does not read
-// there.
+// resultBlocks returns the result of a call. A note replaces a file that the API cannot read there.
 func (w *writer) resultBlocks(r *model.ToolResult) []blockParam {
 	blocks := make([]blockParam, 0, len(r.Content))
 	for i := range r.Content {
@@ -114,7 +113,7 @@ func (w *writer) documentName(name string) string {
 	return unique
 }
 
-// longestName keeps names of documents within the 200 characters that the API allows.
+// longestName keeps document names within the API's limit of 200 characters.
 const longestName = 180
 
 // isBlank reports whether the API rejects a text as empty.

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// writer writes a conversation as the API has it: the instructions by themselves, then
-// messages of the user and the assistant in turn, beginning with the user's.
+// writer writes a conversation in the API's format: the instructions separately, then alternating
+// messages of the user and the assistant, beginning with the user's.
 type writer struct {
 	// withReasoning sends reasoning back.
 	withReasoning bool
@@ -37,7 +37,7 @@ func (w *writer) writeConversation(list []model.Message) error {
 	}
 	if n := len(w.messages); n > 0 && w.messages[n-1].Role == roleAssistant {
 		last := &w.messages[n-1].Content[len(w.messages[n-1].Content)-1]
-		last.Text = strings.TrimRight(last.Text, " \t\r\n") // the API rejects it at the end
+		last.Text = strings.TrimRight(last.Text, " \t\r\n") // the API rejects trailing space
 	}
 	return nil
 }
@@ -54,8 +54,8 @@ func (w *writer) writeMessage(m *model.Message) error {
 	return nil
 }
 
-// writeInstructions writes a system message. The API has a place for those before the
-// conversation only; a later one becomes the user's, marked as an instruction.
+// writeInstructions writes a system message. The API accepts these only before the conversation; a
+// later one becomes a user message marked as an instruction.
 func (w *writer) writeInstructions(text string) {
 	switch {
 	case isBlank(text):
@@ -112,7 +112,7 @@ func (w *writer) writeAssistant(m *model.Message) {
 			blocks = appendReasoning(blocks, p.Reasoning)
 		}
 	}
-	if spoke { // reasoning alone remains of an answer that was cut off
+	if spoke { // a cut-off answer may leave only reasoning
 		w.addBlocks(roleAssistant, blocks...)
 	}
 }
@@ -124,15 +124,15 @@ func (w *writer) callBlock(c *model.ToolCall) blockParam {
 	return blockParam{ToolUse: &toolUseParam{ToolUseID: callID(c.ID), Name: c.Name, Input: rawjson.Object(c.Arguments)}}
 }
 
-// The marks tell the two forms of reasoning apart, and both from other vendors'. A
-// signature is valid wherever the model is served.
+// The marks distinguish the two forms of reasoning, and both from other vendors'. A signature is
+// valid wherever the model is served.
 const (
 	thinkingMark = "thinking:"
 	redactedMark = "bedrock_redacted:"
 )
 
-// appendReasoning appends reasoning as the model gave it. Reasoning that was cut off, or
-// is another vendor's, is left out.
+// appendReasoning appends the model's reasoning unchanged. It skips truncated reasoning and other
+// vendors' reasoning.
 func appendReasoning(blocks []blockParam, r *model.Reasoning) []blockParam {
 	if signature, ok := strings.CutPrefix(r.Encrypted, thinkingMark); ok {
 		return append(blocks, blockParam{Reasoning: &reasoningParam{Text: &reasoningText{Text: r.Text, Signature: signature}}})
@@ -145,7 +145,7 @@ func appendReasoning(blocks []blockParam, r *model.Reasoning) []blockParam {
 	return blocks
 }
 
-// addBlocks adds blocks to the current message, or begins another one.
+// addBlocks adds blocks to the current message, or begins a new one.
 func (w *writer) addBlocks(role role, blocks ...blockParam) {
 	if len(w.messages) == 0 && role == roleAssistant {
 		w.messages = append(w.messages, &messageParam{Role: roleUser, Content: []blockParam{{Text: "(The conversation begins here.)"}}})
@@ -158,8 +158,8 @@ func (w *writer) addBlocks(role role, blocks ...blockParam) {
 	w.messages[last].Content = append(w.messages[last].Content, blocks...)
 }
 
-// complete puts the results of calls first, which must follow the calls, and adds a text
-// to documents, which the API rejects alone.
+// complete puts call results first, because they must follow the calls, and adds a text to
+// documents, which the API rejects alone.
 func (m *messageParam) complete() {
 	if m.Role != roleUser {
 		return
@@ -178,7 +178,7 @@ func (b *blockParam) rank() int {
 	return 1
 }
 
-// callID returns the ID of a call in the characters that the API allows, 64 at most.
+// callID returns the ID of a call in the characters that the API allows, at most 64.
 func callID(id string) string {
 	valid := id != "" && len(id) <= 64
 	for i := range len(id) {

@@ -23,12 +23,12 @@ import (
 )
 
 const (
-	// instanceAddress is where virtual machines get the keys of their role.
+	// instanceAddress is the address where virtual machines get the keys of their role.
 	instanceAddress = "http://169.254.169.254"
 	rolePath        = "/latest/meta-data/iam/security-credentials/"
-	// taskAddress is where tasks of ECS get the keys of their role.
+	// taskAddress is the address where ECS tasks get the keys of their role.
 	taskAddress = "http://169.254.170.2"
-	// fileTime is how long keys of a file, which have no expiry, are used before it is read
+	// fileTime is how long keys from a file, which have no expiry, are used before the file is read
 	// again.
 	fileTime = 10 * time.Minute
 	// sessionName appears in the logs of the account.
@@ -42,7 +42,7 @@ type keySource struct {
 	vendor, metadata *cloudauth.Client
 }
 
-// fetch returns keys and when they expire.
+// fetch returns keys and their expiry time.
 func (s *keySource) fetch(ctx context.Context) (aws.Credentials, time.Time, error) {
 	switch s.From {
 	case FromEnvironment:
@@ -62,7 +62,7 @@ func (s *keySource) fetch(ctx context.Context) (aws.Credentials, time.Time, erro
 	}
 }
 
-// checked returns keys that do not expire, or an error without them.
+// checked returns keys without an expiry, or an error if absent.
 func (s *keySource) checked(where string, keys aws.Credentials) (aws.Credentials, time.Time, error) {
 	if !keys.HasKeys() {
 		return keys, time.Time{}, s.vendor.Invalid("the " + where + " has no access key ID and secret access key")
@@ -113,7 +113,7 @@ func readProfile(data []byte, name string) (keys aws.Credentials) {
 	return keys
 }
 
-// fromContainer asks for the keys of a task or pod.
+// fromContainer requests the keys of a task or pod.
 func (s *keySource) fromContainer(ctx context.Context) (aws.Credentials, time.Time, error) {
 	address, err := containerAddress(os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"), os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI"))
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *keySource) fromContainer(ctx context.Context) (aws.Credentials, time.Ti
 
 var errContainer = errors.New("neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set")
 
-// containerAddress returns where a container gets its keys. Without TLS that is only an
-// address of the machine itself.
+// containerAddress returns the address where a container gets its keys. Without TLS it must be one
+// of the machine itself.
 func containerAddress(relative, full string) (string, error) {
 	switch {
 	case relative != "":
@@ -153,8 +153,7 @@ func containerAddress(relative, full string) (string, error) {
 	return full, nil
 }
 
-// fromInstance asks for the keys of a virtual machine, in the second version of the
-// protocol.
+// fromInstance requests the keys of a virtual machine, with version 2 of the protocol.
 func (s *keySource) fromInstance(ctx context.Context) (aws.Credentials, time.Time, error) {
 	token, err := s.metadata.FetchText(ctx, http.MethodPut, instanceAddress+"/latest/api/token", "X-Aws-Ec2-Metadata-Token-Ttl-Seconds", "300")
 	if err != nil {
@@ -169,7 +168,7 @@ func (s *keySource) fromInstance(ctx context.Context) (aws.Credentials, time.Tim
 	return s.request(ctx, http.MethodGet, instanceAddress+rolePath+url.PathEscape(strings.TrimSpace(role)), header, token)
 }
 
-// request asks a server of the machine for keys.
+// request requests keys from a server of the machine.
 func (s *keySource) request(ctx context.Context, method, address, header, value string) (aws.Credentials, time.Time, error) {
 	text, err := s.metadata.FetchText(ctx, method, address, header, value)
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *keySource) request(ctx context.Context, method, address, header, value 
 	return aws.Credentials{AccessKeyID: answer.AccessKeyID, SecretAccessKey: answer.SecretAccessKey, SessionToken: answer.Token}, answer.Expiration, nil
 }
 
-// fromWebIdentity takes on a role.
+// fromWebIdentity assumes a role.
 func (s *keySource) fromWebIdentity(ctx context.Context) (aws.Credentials, time.Time, error) {
 	token, err := os.ReadFile(s.TokenFile)
 	if err != nil {
@@ -215,8 +214,8 @@ func (s *keySource) fromWebIdentity(ctx context.Context) (aws.Credentials, time.
 
 var xmlElement = regexp.MustCompile(`<(AccessKeyId|SecretAccessKey|SessionToken|Expiration|Code)>([^<&]*)</`)
 
-// xmlText returns the text of the first element of a name. What STS answers has neither
-// entities nor attributes where it matters.
+// xmlText returns the text of the first element with a name. The relevant parts of STS responses
+// have neither entities nor attributes.
 func xmlText(body []byte, name string) string {
 	for _, found := range xmlElement.FindAllSubmatch(body, -1) {
 		if string(found[1]) == name {
@@ -226,7 +225,7 @@ func xmlText(body []byte, name string) string {
 	return ""
 }
 
-// stsCode returns the code of an error of STS, or of a metadata server.
+// stsCode returns the error code of STS or of a metadata server.
 func stsCode(body []byte) string {
 	var failure struct{ Code string }
 	if json.Unmarshal(body, &failure) == nil {
@@ -235,7 +234,7 @@ func stsCode(body []byte) string {
 	return xmlText(body, "Code")
 }
 
-// newKeySource returns where the keys of a configuration come from.
+// newKeySource returns the key source of a configuration.
 func newKeySource(c *Config, t transports) *keySource {
 	return &keySource{
 		Credentials: c.Credentials, region: c.Region, domain: c.domain(),

@@ -22,10 +22,10 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// keys are those that the vendor of these tests accepts.
+// keys are the keys accepted by the test vendor.
 var keys = aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "hush/hush+hush", SessionToken: "session/token=="}
 
-// checkSignature signs the request again as the vendor does, from what reached it.
+// checkSignature signs the received request again, like the vendor.
 func checkSignature(t *testing.T, r *http.Request, keys aws.Credentials) {
 	t.Helper()
 	got := r.Header.Get("Authorization")
@@ -89,7 +89,7 @@ func TestASessionTokenIsNotShown(t *testing.T) {
 	}
 }
 
-// cloud answers requests for keys, and those of the model that are signed with them.
+// cloud answers key requests and model requests signed with the keys.
 type cloud struct {
 	t      *testing.T
 	answer func(r *http.Request) (status int, body string)

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// family is the vendor of a model, where it makes a difference.
+// family is a model's vendor, if it makes a difference.
 type family uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	familyOpenAI
 )
 
-// familyOf returns the family of a model by its ID, its profile or its ARN.
+// familyOf returns the family of a model from its ID, profile or ARN.
 func familyOf(id string) family {
 	id = strings.ToLower(id)
 	switch {
@@ -36,8 +36,7 @@ func familyOf(id string) family {
 	}
 }
 
-// The token budgets that the levels of reasoning effort stand for; Claude accepts none
-// below the lowest.
+// The token budgets for the levels of reasoning effort; Claude accepts none below the lowest.
 const (
 	lowBudget    = 1 << 10
 	mediumBudget = 4000
@@ -45,7 +44,7 @@ const (
 	maxBudget    = 32000
 )
 
-// thinkingBudget returns how many tokens Claude may think for.
+// thinkingBudget returns the maximum number of thinking tokens for Claude.
 func thinkingBudget(e *spec.Effort) int {
 	switch e.Standard() {
 	case "low":
@@ -61,7 +60,7 @@ func thinkingBudget(e *spec.Effort) int {
 	}
 }
 
-// effortLevel returns the level that an effort amounts to.
+// effortLevel returns the level that corresponds to an effort.
 func effortLevel(e *spec.Effort) string {
 	if level := e.Standard(); level != "" {
 		return level
@@ -76,8 +75,8 @@ func effortLevel(e *spec.Effort) string {
 	}
 }
 
-// askEffort asks for reasoning in the way of the model's family. Other families have no
-// published way.
+// askEffort requests reasoning in the form of the model's family. Other families have no published
+// form.
 func (p *plan) askEffort(req *model.Request, family family, c concessions) {
 	e := req.ReasoningEffort
 	if e == nil || c.has(noEffort) {
@@ -102,8 +101,8 @@ func (p *plan) askEffort(req *model.Request, family family, c concessions) {
 	}
 }
 
-// askThinking asks Claude to think. It does not where it is made to call a tool, or has
-// called tools without having thought, which the API rejects.
+// askThinking requests thinking from Claude. It does not if Claude must call a tool or has called
+// tools without thinking, because the API rejects that.
 func (p *plan) askThinking(e *spec.Effort, level string, c concessions) {
 	switch {
 	case level == "off":
@@ -130,8 +129,8 @@ func (p *plan) askThinking(e *spec.Effort, level string, c concessions) {
 	p.features |= thinks
 }
 
-// calledWithoutReasoning reports whether the model called the tools whose results it is
-// about to read without having thought.
+// calledWithoutReasoning reports whether the model called tools without thinking and is about to
+// read their results.
 func calledWithoutReasoning(messages []*messageParam) bool {
 	calls := false
 	for i := len(messages) - 1; i >= 0; i-- {

@@ -1,6 +1,6 @@
-// Package bedrock asks models through the Converse API of Amazon Bedrock. Requests are
-// signed and streams are framed by AWS's own packages; its client, which would add 8 MB to
-// the binary, serves the tests alone.
+// Package bedrock calls models through the Converse API of Amazon Bedrock. AWS's own packages sign
+// requests and decode stream frames; only the tests use its client, which would add 8 MB to the
+// binary.
 package bedrock
 
 import (
@@ -23,8 +23,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Executor asks the models of one provider. It is safe for use from many
-// goroutines.
+// Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
 	api *vendorhttp.API
 	// tools caches the encoded tool sets by dialect.
@@ -49,7 +48,7 @@ func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 // CatalogVendor returns bedrock.
 func (*Executor) CatalogVendor() string { return "bedrock" }
 
-// vendorKey matches API keys and the IDs of access keys.
+// vendorKey matches API keys and access key IDs.
 var vendorKey = regexp.MustCompile(`\bABSK[\w+/=*-]{8,}|\bbedrock-api-key-[\w+/=*-]{8,}|\b(AKIA|ASIA)[A-Z0-9*]{8,}`)
 
 // Kind returns the provider type bedrock.
@@ -57,12 +56,12 @@ func Kind() model.ProviderKind {
 	return vendorhttp.NewKind("bedrock", "Models that Amazon Bedrock serves.", New)
 }
 
-// New returns an executor. It does not reach out.
+// New returns an executor. It makes no requests.
 func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-// transports reach the vendor, and the metadata service near the machine.
+// transports reach the vendor and the machine's metadata service.
 type transports struct{ vendor, metadata http.RoundTripper }
 
 func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, error) {
@@ -90,7 +89,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	return e, nil
 }
 
-// authorize returns what signs requests; nil for none.
+// authorize returns the signer of requests; nil if absent.
 func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	if c.Credentials == nil {
 		return nil
@@ -115,7 +114,7 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	}
 }
 
-// Stream asks the model and returns its answer as it comes.
+// Stream calls the model and streams its answer.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
@@ -127,7 +126,7 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 // ToolDialect returns the tool dialect of a model.
 func (*Executor) ToolDialect(name string) model.ToolDialect { return schemasOf(familyOf(name)) }
 
-// CheckParams returns the parameters that the API does not have, and values that it rejects.
+// CheckParams returns the parameters that the API does not have, and the values that it rejects.
 func (*Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
 	faults := p.MissingParams("seed", "service_tier", "verbosity")
 	return append(faults, claude.CheckSampling(p, familyOf(name) == familyClaude)...)

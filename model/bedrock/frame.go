@@ -12,10 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 )
 
-// exceptionMark begins the names of events that are exceptions.
+// exceptionMark is the prefix of the names of exception events.
 const exceptionMark = "exception:"
 
-// The sizes of a message, in bytes. The decoder of the SDK has no limit.
+// The sizes of a message, in bytes. The SDK's decoder has no limit.
 const (
 	preludeLength = 8
 	leastLength   = 16
@@ -57,8 +57,8 @@ func decodeFrame(in *bufio.Reader, into *vendorhttp.ServerEvent) error {
 	return nil
 }
 
-// checkPrelude checks the lengths with which the next message begins. At the end of
-// the stream it returns io.EOF.
+// checkPrelude checks the lengths at the start of the next message. At the end of the stream it
+// returns io.EOF.
 func checkPrelude(in *bufio.Reader) error {
 	prelude, err := in.Peek(preludeLength)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// TestOddStreamsAreRead reads streams of servers that keep to the types and the order of the API
-// only in part.
+// TestOddStreamsAreRead reads streams of servers that only partly follow the types and order of the
+// API.
 func TestOddStreamsAreRead(t *testing.T) {
 	const (
 		hi      = "event: contentBlockDelta\ndata: {\"contentBlockIndex\":0,\"delta\":{\"text\":\"hi\"}}\n\n"

@@ -62,7 +62,7 @@ type structureParam struct {
 	JSONSchema schemaParam `json:"jsonSchema"`
 }
 
-// schemaParam is a JSON Schema as a text.
+// schemaParam is a JSON Schema as text.
 type schemaParam struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name,omitempty"`
@@ -124,7 +124,7 @@ type cacheParam struct {
 	Type string `json:"type"`
 }
 
-// cachePoint is a mark: the vendor keeps what comes before it.
+// cachePoint returns a mark: the vendor caches everything before it.
 func cachePoint() blockParam { return blockParam{CachePoint: &cacheParam{Type: "default"}} }
 
 // toolParam declares a tool.
@@ -142,7 +142,7 @@ type inputSchemaRef struct {
 	JSON json.RawMessage `json:"json"`
 }
 
-// choiceParam is which tool a model calls; exactly one field is set.
+// choiceParam determines which tool a model calls; exactly one field is set.
 type choiceParam struct {
 	Any  *struct{}    `json:"any,omitempty"`
 	Tool *namedChoice `json:"tool,omitempty"`

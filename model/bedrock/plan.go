@@ -11,12 +11,12 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
 
-// plan is how a request is put to the API.
+// plan is the form in which a request is sent to the API.
 type plan struct {
 	body converseParam
-	// tools is the JSON array of the tools the model may call, nil for none.
+	// tools is the JSON array of the tools the model may call; nil for none.
 	tools []byte
-	// choice is which tool it calls.
+	// choice determines which tool the model calls.
 	choice choiceParam
 	// cached marks the parts for the vendor to cache; toolsCached also marks the tools.
 	cached, toolsCached bool
@@ -70,9 +70,9 @@ func (x *exchange) Concede(refusal *model.Error) (more bool) {
 // Translator returns the translator for the answer.
 func (x *exchange) Translator() vendorhttp.Translator { return newAnswer() }
 
-// planRequest decides how a request is put. Without tools that may be called, the calls
-// of the conversation are written as text: the API rejects them otherwise, and has no
-// other way to keep a model from calling.
+// planRequest decides how a request is sent. If no tools may be called, the calls in the
+// conversation are written as text: the API rejects them otherwise, and has no other way to prevent
+// a model from calling tools.
 func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
 	p := &plan{cached: req.Cache && !c.has(noCache)}
 	mayCall, family := len(req.Tools) > 0 && req.ToolChoice.Mode != model.ToolsNone, familyOf(req.Model)
@@ -130,8 +130,8 @@ func (p *plan) setSampling(req *model.Request, c concessions) {
 	}
 }
 
-// askForm asks for the form of the answer. A request that makes the model call a tool is
-// not answered yet.
+// askForm requests the form of the answer. A request that forces a tool call does not yet get an
+// answer.
 func (p *plan) askForm(req *model.Request, family family, c concessions) {
 	if req.Output == nil || p.has(chooses) {
 		return
@@ -151,8 +151,8 @@ func (p *plan) askForm(req *model.Request, family family, c concessions) {
 	})
 }
 
-// markCached marks the end of the instructions and of the latest two messages of the
-// user. A mark must not follow reasoning, which only the assistant's messages have.
+// markCached marks the end of the instructions and of the latest two user messages. A mark must not
+// follow reasoning, which only the assistant's messages have.
 func (p *plan) markCached() {
 	if len(p.body.System) > 0 {
 		p.body.System = append(p.body.System, cachePoint())
@@ -166,8 +166,7 @@ func (p *plan) markCached() {
 	}
 }
 
-// encodeBody returns the body of the request. The tools are added as the bytes they were
-// once encoded to.
+// encodeBody returns the body of the request. The tools are added from their cached encoding.
 func (p *plan) encodeBody() ([]byte, error) {
 	body, err := encodeJSON(&p.body)
 	if err != nil || p.tools == nil {
@@ -210,8 +209,8 @@ func encodeTools(schemas *toolschema.Dialect, tools []model.Tool) ([]byte, error
 	return encodeJSON(list)
 }
 
-// encodeJSON encodes a value as one line; the model reads texts as they were written,
-// without escapes for HTML.
+// encodeJSON encodes a value as one line. It does not escape HTML, so that the model reads texts as
+// written.
 func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -15,18 +15,18 @@ import (
 // refusal is the vendor's reason for rejecting a request or aborting an answer, as the cause of a
 // model.Error.
 type refusal struct {
-	// status is the HTTP status, 0 for an exception inside a stream.
+	// status is the HTTP status; 0 for an exception inside a stream.
 	status int
-	// code is the vendor's name of the exception.
+	// code is the vendor's exception name.
 	code, message string
 }
 
-// Error returns the vendor's name of the exception. The message is left to the
-// model.Error, which knows what must not appear in it.
+// Error returns the vendor's exception name. It omits the message, because model.Error knows what
+// must not appear in it.
 func (r *refusal) Error() string { return fmt.Sprintf("bedrock: %q", r.code) }
 
-// readRefusal returns the error for the body of a rejection, and reports whether the body
-// says anything. The exception is named by a header, which refineRefusal reads.
+// readRefusal returns the error for the body of a rejection, and reports whether the body has any
+// information. The exception name is in a header, which refineRefusal reads.
 func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	r.status = status
@@ -36,7 +36,7 @@ func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	return r.modelError(), r.message != "" || r.code != ""
 }
 
-// refineRefusal completes a rejection by its headers.
+// refineRefusal completes a rejection from its headers.
 func refineRefusal(failure *model.Error, header http.Header) {
 	r, ok := failure.Err.(*refusal) //nolint:errorlint // readRefusal made it
 	if !ok {
@@ -72,8 +72,8 @@ func parseRefusal(data []byte) *refusal {
 	return r
 }
 
-// modelError returns the error that the rejection amounts to. Its message begins with the
-// vendor's name of the exception.
+// modelError converts the rejection to an error. Its message begins with the vendor's exception
+// name.
 func (r *refusal) modelError() *model.Error {
 	text := strings.TrimSpace(r.message)
 	if text == "" {
@@ -116,8 +116,8 @@ var codes = map[string]model.ErrorClass{
 	"resourcenotfound":           model.ModelNotFound,
 }
 
-// errorClass returns the class: by the exception, where it leaves no doubt, then by the
-// status and the message.
+// errorClass returns the class: by the exception if that is unambiguous, then by the status and the
+// message.
 func (r *refusal) errorClass() model.ErrorClass {
 	if class, ok := codes[strings.TrimSuffix(strings.ToLower(r.code), "exception")]; ok {
 		return class

@@ -7,5 +7,5 @@ import (
 	"testing"
 )
 
-// checkMessages checks nothing: to compile the SDK for the race detector takes minutes.
+// checkMessages does nothing: compiling the SDK for the race detector takes minutes.
 func checkMessages(testing.TB, []json.RawMessage) {}

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSDK returns the vendor's client over a transport of the test.
+// newSDK returns the vendor's client over a test transport.
 func newSDK(answer vendortest.RoundTrip) *bedrockruntime.Client {
 	return bedrockruntime.New(bedrockruntime.Options{
 		Region: "us-east-1", HTTPClient: &http.Client{Transport: answer}, RetryMaxAttempts: 1,
@@ -30,8 +30,8 @@ func newSDK(answer vendortest.RoundTrip) *bedrockruntime.Client {
 	})
 }
 
-// checkMessages reads messages with the types of the SDK, has it write them again, and
-// compares: a field that it does not know is lost.
+// checkMessages decodes and encodes messages with the SDK's types and compares: unknown fields
+// would be lost.
 func checkMessages(t testing.TB, messages []json.RawMessage) {
 	t.Helper()
 	for _, message := range messages {
@@ -64,8 +64,8 @@ func checkMessages(t testing.TB, messages []json.RawMessage) {
 	}
 }
 
-// TestRequestIsTheOneOfTheSDK compares a request with the one that the vendor's client
-// sends for the same conversation.
+// TestRequestIsTheOneOfTheSDK compares a request with the vendor client's request for the same
+// conversation.
 func TestRequestIsTheOneOfTheSDK(t *testing.T) {
 	text := func(s string) types.ContentBlock { return &types.ContentBlockMemberText{Value: s} }
 	use := func(id string, input any) types.ContentBlock {
@@ -130,7 +130,7 @@ func TestRequestIsTheOneOfTheSDK(t *testing.T) {
 	if json.Unmarshal(wrote, &want) != nil || json.Unmarshal([]byte(vendor.Sent(t, req)), &got) != nil {
 		t.Fatalf("the client sends %s", wrote)
 	}
-	// The last two messages of the user are marked; the SDK's are written out for one.
+	// The last two user messages are marked; the SDK's are written out for one.
 	messages := want.(map[string]any)["messages"].([]any)
 	first := messages[0].(map[string]any)
 	first["content"] = append(first["content"].([]any), map[string]any{"cachePoint": map[string]any{"type": "default"}})
@@ -142,7 +142,7 @@ func TestRequestIsTheOneOfTheSDK(t *testing.T) {
 	}
 }
 
-// TestTheSDKReadsTheStreams checks that the streams of these tests are the vendor's.
+// TestTheSDKReadsTheStreams checks that the test streams are valid for the vendor's SDK.
 func TestTheSDKReadsTheStreams(t *testing.T) {
 	for _, r := range recordings {
 		client := newSDK(func(req *http.Request) (*http.Response, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// testKey is the key the vendor of these tests accepts.
+	// testKey is the key accepted by the test vendor.
 	testKey   = "ABSKQmVkcm9ja0FQSUtleS0wMTIzNDU2Nzg5"
 	testModel = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 	testPath  = "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream"
@@ -42,7 +42,7 @@ var recordings = []vendortest.Recording{
 	{Name: "stream_error", Class: model.StreamInterrupted, Message: "modelStreamErrorException: The model broke off", Parts: []model.Part{model.Text("Hi")}},
 }
 
-// vendor is Bedrock, as the suite of all vendors knows it.
+// vendor describes Bedrock for the common vendor suite.
 var vendor = &vendortest.Vendor{
 	Kind: Kind(), Type: "bedrock",
 	Settings: map[string]any{"region": "us-east-1"},
@@ -82,7 +82,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// encodeEvent frames a server-sent event as the vendor does.
+// encodeEvent frames a server-sent event like the vendor.
 func encodeEvent(event []byte) []byte {
 	var m eventstream.Message
 	add := func(name, value string) { m.Headers.Set(name, eventstream.StringValue(value)) }
@@ -107,7 +107,7 @@ func encodeEvent(event []byte) []byte {
 	return out.Bytes()
 }
 
-// vendorBody are the fields of a request.
+// vendorBody holds the fields of a request.
 type vendorBody struct {
 	Messages        []json.RawMessage `json:"messages"`
 	System          []json.RawMessage `json:"system"`
@@ -127,8 +127,8 @@ type vendorBody struct {
 	AdditionalModelRequestFields map[string]any `json:"additionalModelRequestFields"`
 }
 
-// checkBody checks the body of a request: it has no unknown fields, its messages are those
-// of the SDK, and the conversation is one the vendor accepts.
+// checkBody checks the body of a request: it has no unknown fields, its messages are valid for the
+// SDK, and the vendor accepts the conversation.
 func checkBody(t testing.TB, body []byte) *vendorBody {
 	t.Helper()
 	v := &vendorBody{}
@@ -181,7 +181,7 @@ func checkBody(t testing.TB, body []byte) *vendorBody {
 	return v
 }
 
-// offline returns an executor whose every request is answered with what answer returns.
+// offline returns an executor whose requests are all answered by answer.
 func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *Executor {
 	t.Helper()
 	c.Region = cmp.Or(c.Region, "us-east-1")
@@ -226,7 +226,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestConcessions checks what is done without once a model rejected it, and that this is
+// TestConcessions checks which features are omitted after a model rejected them, and that this is
 // remembered.
 func TestConcessions(t *testing.T) {
 	for _, tt := range []struct {
@@ -311,9 +311,9 @@ func TestDamagedStreams(t *testing.T) {
 	}
 }
 
-// FuzzStream feeds bytes for a stream to the decoder and the translator. Whatever a server
-// sends, there is no panic, the events are in order, and the answer ends once. Frame adds
-// correct lengths and checksums.
+// FuzzStream feeds arbitrary stream bytes to the decoder and the translator. Whatever a server
+// sends, there is no panic, the events are in order, and the answer ends once. Frame adds correct
+// lengths and checksums.
 func FuzzStream(f *testing.F) {
 	for _, r := range recordings {
 		f.Add(false, vendor.Recorded(f, r.Name))

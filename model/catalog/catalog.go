@@ -1,5 +1,5 @@
 // Package catalog lists public data about vendors' models: context windows, limits, prices. The
-// table is part of the program and has a date.
+// table is part of the program and is dated.
 package catalog
 
 import (
@@ -12,36 +12,37 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// table is written by generate.py, which make catalog runs: a line for each model, sorted, its fields separated by
-// tabs.
+// table is written by generate.py, which make catalog runs: one line per model, sorted, with
+// tab-separated fields.
 //
 //go:embed models.tsv
 var table string
 
 // Model is the catalog data of a model. Unknown fields are zero.
 type Model struct {
-	// Vendor is who serves the model, such as openai, and Name the vendor's name of it.
+	// Vendor is the vendor that serves the model, such as openai, and Name the vendor's name for
+	// it.
 	Vendor string `json:"vendor"`
 	Name   string `json:"model"`
-	// ContextWindow is how many tokens fit into one request, MaxOutput how many into one
+	// ContextWindow is the maximum number of tokens in a request, MaxOutput the maximum in an
 	// answer.
 	ContextWindow int `json:"context_window,omitempty"`
 	MaxOutput     int `json:"max_output_tokens,omitempty"`
 	// Modalities are the kinds of content that the model reads and writes.
 	Modalities spec.Modalities `json:"modalities"`
-	// Pricing is the vendor's list price; nil when it is not known.
+	// Pricing is the vendor's list price; nil if unknown.
 	Pricing *spec.Pricing `json:"pricing,omitempty"`
-	// KnowledgeCutoff is when the model's knowledge ends, as YYYY-MM or YYYY-MM-DD.
+	// KnowledgeCutoff is the end of the model's knowledge, as YYYY-MM or YYYY-MM-DD.
 	KnowledgeCutoff string `json:"knowledge_cutoff,omitempty"`
-	// Retires is the day on which the vendor stops serving the model, as YYYY-MM-DD.
+	// Retires is the day when the vendor stops serving the model, as YYYY-MM-DD.
 	Retires string `json:"retires,omitempty"`
 	// Traits are the features of the model's API: tools, parallel_tools, reasoning,
 	// structured_output, prompt_cache. no_sampling rejects temperature and similar parameters.
 	Traits []string `json:"traits,omitempty"`
 }
 
-// Listed is implemented by executors whose models may be in the catalog. The name of their
-// vendor is empty for a server that is not known.
+// Listed is implemented by executors whose models may be in the catalog. Their vendor's name is
+// empty for an unknown server.
 type Listed interface {
 	CatalogVendor() string
 }
@@ -57,7 +58,7 @@ var models = sync.OnceValue(func() map[[2]string]*Model {
 	return all
 })
 
-// parseLine returns the model of a line of the table; nil for a comment.
+// parseLine returns the model on a line of the table; nil for a comment.
 func parseLine(line string) *Model {
 	f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 	const fields = 12
@@ -110,7 +111,7 @@ func All() []*Model {
 	return all
 }
 
-// Date returns the day on which the table was written, as YYYY-MM-DD.
+// Date returns the day when the table was written, as YYYY-MM-DD.
 func Date() string {
 	_, after, _ := strings.Cut(table, "# date: ")
 	date, _, _ := strings.Cut(after, "\n")

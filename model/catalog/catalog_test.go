@@ -33,8 +33,7 @@ func TestAModelIsFoundByItsVendorAndName(t *testing.T) {
 	}
 }
 
-// TestTheTableIsSound checks each line: a limit, prices that are not negative, dates and known
-// words.
+// TestTheTableIsSound checks each line: a limit, non-negative prices, dates and known words.
 func TestTheTableIsSound(t *testing.T) {
 	date := regexp.MustCompile(`^(\d{4}-\d\d(-\d\d)?)?$`)
 	if d := catalog.Date(); len(d) != len("2026-11-28") || !date.MatchString(d) {

@@ -45,7 +45,7 @@ func BenchmarkChunk(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode encodes a long conversation with tools that are known.
+// BenchmarkEncode encodes a long conversation with cached tools.
 func BenchmarkEncode(b *testing.B) {
 	req := vendortest.LongConversation(newModel)
 	e := offline(b, Config{}, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// statusCodes are the HTTP statuses of the vendor's status names, for errors
-// inside a stream that tell only these.
+// statusCodes maps the vendor's status names to HTTP statuses, for errors inside a stream that have
+// only the name.
 var statusCodes = map[string]int{
 	"INVALID_ARGUMENT":    http.StatusBadRequest,
 	"FAILED_PRECONDITION": http.StatusBadRequest,
@@ -27,7 +27,7 @@ var statusCodes = map[string]int{
 	"DEADLINE_EXCEEDED":   http.StatusGatewayTimeout,
 }
 
-// errorClass returns the class of the refusal.
+// errorClass returns the class of the rejection.
 func (r *refusal) errorClass() model.ErrorClass {
 	status := r.effectiveStatus()
 	if class, ok := vendorhttp.CallerClass(status); ok {
@@ -38,8 +38,7 @@ func (r *refusal) errorClass() model.ErrorClass {
 	}
 	switch status {
 	case http.StatusNotFound:
-		// A request names nothing but a model; without an error in the
-		// vendor's form, it is the path that is wrong.
+		// A request names only a model; without an error in the vendor's form, the path is wrong.
 		if r.detailed {
 			return model.ModelNotFound
 		}
@@ -59,10 +58,10 @@ func (r *refusal) errorClass() model.ErrorClass {
 	}
 }
 
-// statusCanceled is the vendor's status for a request that it abandoned.
+// statusCanceled is the vendor's status for a request that the vendor abandoned.
 const statusCanceled = 499
 
-// effectiveStatus returns the HTTP status, or the status in an error that came with success.
+// effectiveStatus returns the HTTP status, or the status of an error sent with a success status.
 func (r *refusal) effectiveStatus() int {
 	switch {
 	case r.status >= http.StatusMultipleChoices:
@@ -74,14 +73,13 @@ func (r *refusal) effectiveStatus() int {
 	}
 }
 
-// blamesKey reports whether the key is at fault, which the vendor counts among
-// invalid arguments.
+// blamesKey reports whether the key is at fault, which the vendor reports as an invalid argument.
 func (r *refusal) blamesKey() bool {
 	return strings.HasPrefix(r.errorReason(), "API_KEY_") || strings.HasPrefix(strings.ToLower(r.api.Message), "api key")
 }
 
-// overflowPhrases are the vendor's messages for a request that exceeds the model's window, for
-// which there is no error code.
+// overflowPhrases are the vendor's messages for a request that exceeds the model's window, which
+// has no error code.
 var overflowPhrases = []string{
 	"input token count", "maximum number of tokens", "input context is too long", "context length",
 }

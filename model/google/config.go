@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultBaseURL is where the vendor's own API is.
+// DefaultBaseURL is the base URL of the vendor's own API.
 const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 
 // defaultAPIVersion is the API version that supports all features used here.
 const defaultAPIVersion = "v1beta"
 
-// Config is a provider of type google, as it is written in a configuration.
+// Config is a provider of type google, as written in a configuration.
 type Config struct {
 	APIKey         string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent in the header x-goog-api-key. Leave it out for a gateway that asks for none."`
 	BaseURL        string             `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"Where the API is: an http or https URL without the version."`
@@ -37,8 +37,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 
 var apiVersion = regexp.MustCompile(`^v[0-9]+([a-z]+[0-9]*)?$`)
 
-// Validate checks the record by itself. Paths are relative to the provider. No
-// message repeats a value that may hold a secret.
+// Validate checks the record in isolation. Paths are relative to the provider. No message repeats a
+// value that may hold a secret.
 func (c *Config) Validate() diag.List {
 	list := c.apiAccess().Check()
 	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
@@ -53,7 +53,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// apiAccess returns how the API is reached.
+// apiAccess returns the settings for reaching the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{Request: c.Request, Body: bodyFields{}, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers, HostConnection: c.HostConnection}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestValidate checks what other vendors do not.
+// TestValidate checks settings that other vendors lack.
 func TestValidate(t *testing.T) {
 	for _, tt := range []struct {
 		config     Config

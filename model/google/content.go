@@ -11,18 +11,17 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// contentWriter writes a conversation as API contents: user contents, which include results of
-// calls, and model contents.
+// contentWriter writes a conversation as API contents: user contents, which include call results,
+// and model contents.
 type contentWriter struct {
-	// modern is set for a model that checks signatures and reads images within
-	// the results of calls.
+	// modern is set for a model that checks signatures and reads images in call results.
 	modern   bool
 	contents []*contentParam
 	system   []*partParam
-	// results is the last content when it holds results, because the results for one answer
-	// belong in one content.
+	// results is the last content if it holds results, because all results for one answer belong in
+	// one content.
 	results *contentParam
-	// names are the names of the calls by id, for results that do not tell it.
+	// names holds the names of the calls by id, for results that lack it.
 	names map[string]string
 }
 
@@ -48,8 +47,8 @@ func (w *contentWriter) addParts(role string, parts []*partParam) {
 	}
 }
 
-// addSystem writes instructions. The API has a place for them before the
-// conversation only; those within it go to the user's side, where they stand.
+// addSystem writes instructions. The API accepts them only before the conversation; later ones
+// become user content in the same position.
 func (w *contentWriter) addSystem(m *model.Message) {
 	text := m.Text()
 	switch {
@@ -91,7 +90,7 @@ func blobPart(b *model.Blob) *partParam {
 func (w *contentWriter) answerParts(m *model.Message) []*partParam {
 	parts := make([]*partParam, 0, len(m.Parts))
 	var text *partParam // the text just written
-	var forCall []byte  // the signature of the call to come
+	var forCall []byte  // the signature of the next call
 	called := false
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -128,8 +127,8 @@ func (w *contentWriter) callPart(c *model.ToolCall, sig []byte) *partParam {
 	}
 }
 
-// callArguments returns the arguments of a call, whose values stay as they
-// were written: a float64 could not hold every number.
+// callArguments returns the arguments of a call with their values unchanged, because a float64
+// cannot hold every number.
 func callArguments(raw json.RawMessage) map[string]json.RawMessage {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil
@@ -141,8 +140,8 @@ func callArguments(raw json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// addResults writes the results of the calls of one answer. What has no place
-// in them comes after them, as something the user shows.
+// addResults writes the results of the calls of one answer. Content that does not fit in them
+// follows as user content.
 func (w *contentWriter) addResults(m *model.Message) {
 	var shown []*partParam
 	for i := range m.Parts {
@@ -167,7 +166,8 @@ func (w *contentWriter) addResults(m *model.Message) {
 	}
 }
 
-// resultValue returns the result of a call, under a name that tells the model whether it failed.
+// resultValue returns the result of a call under a name that tells the model whether the call
+// failed.
 func resultValue(r *model.ToolResult) map[string]any {
 	text := resultText(r)
 	if !r.IsError {
@@ -179,8 +179,8 @@ func resultValue(r *model.ToolResult) map[string]any {
 	return map[string]any{"error": text}
 }
 
-// resultText returns the texts of a result. Between texts, a mark shows where an image or
-// file belongs, because the API has no place for it there.
+// resultText returns the texts of a result. A mark replaces each image or file, because the API has
+// no place for it there.
 func resultText(r *model.ToolResult) string {
 	texts := 0
 	for i := range r.Content {
@@ -204,8 +204,8 @@ func resultText(r *model.ToolResult) string {
 	return marked.Text()
 }
 
-// jsonOrText returns a text that holds a JSON object or list as such: so the
-// result has the form that the tool's declaration tells of.
+// jsonOrText returns a text with a JSON object or list as JSON, so that the result has the form
+// that the tool's declaration describes.
 func jsonOrText(text string) any {
 	trimmed := bytes.TrimSpace([]byte(text))
 	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
@@ -237,7 +237,7 @@ func (w *contentWriter) addBlobs(r *responseParam, content []model.Part, shown [
 	return shown
 }
 
-// isReadable reports whether the vendor reads files of a type.
+// isReadable reports whether the vendor reads files of a media type.
 func isReadable(media string) bool {
 	switch kind, _, _ := strings.Cut(media, "/"); kind {
 	case "text", "audio", "video":

@@ -12,29 +12,29 @@ import (
 
 // generation is derived from a model's name, because no machine-readable description exists.
 type generation struct {
-	// major is the number of the generation. A name that tells none counts as
-	// one of the newest: such names are aliases, or models of the future.
+	// major is the number of the generation. A name without one counts as one of the newest: such
+	// names are aliases or future models.
 	major int
-	// first is set for the models that opened their generation, as
-	// gemini-3-pro, whose name has no second number or a 0.
+	// first is set for the first models of a generation, such as gemini-3-pro, whose name has no
+	// second number or a 0.
 	first bool
-	// pro is set for the largest models, which cannot but think.
+	// pro is set for the largest models, whose thinking cannot be disabled.
 	pro bool
 }
 
 const (
-	// newest is the generation of models whose name tells none.
+	// newest is the generation of models whose name has no number.
 	newest = math.MaxInt
-	// levelsSince is the generation that is told levels of thinking instead of
-	// budgets, checks signatures, takes a form for the answer along with tools,
-	// and reads images in the results of calls.
+	// levelsSince is the first generation that uses thinking levels instead of budgets, checks
+	// signatures, accepts a form for the answer together with tools, and reads images in call
+	// results.
 	levelsSince = 3
-	// numbersUpTo keeps dates in a name from being taken for a generation.
+	// numbersUpTo prevents dates in a name from being read as a generation.
 	numbersUpTo = 99
 )
 
-// generationPattern finds the first number of a name, as in
-// models/gemini-2.5-pro and gemini-robotics-er-1.5-preview.
+// generationPattern matches the first number of a name, as in models/gemini-2.5-pro and
+// gemini-robotics-er-1.5-preview.
 var generationPattern = regexp.MustCompile(`gemini(?:-[a-z]+)*-(\d+)(?:\.(\d+))?(?:[-@:]|$)`)
 
 func generationOf(name string) generation {
@@ -61,32 +61,31 @@ func hasWord(name, word string) bool {
 	return false
 }
 
-// hasLevels reports whether the model is of the generations since levelsSince.
+// hasLevels reports whether the model's generation is levelsSince or later.
 func (g generation) hasLevels() bool { return g.major >= levelsSince }
 
-// The token budgets that the levels of reasoning effort are commonly held to
-// stand for.
+// The token budgets commonly used for the levels of reasoning effort.
 const (
 	lowBudget    = 1 << 10
 	mediumBudget = 8 << 10
 	highBudget   = 24 << 10
 	// dynamicBudget leaves the budget to the model.
 	dynamicBudget = -1
-	// smallestBudget is what every model takes that takes a budget.
+	// smallestBudget is the smallest budget accepted by every model with budgets.
 	smallestBudget = 512
-	// smallestProBudget is the least for models that cannot but think, which is
-	// as near to none as they get.
+	// smallestProBudget is the minimum for models that always think, and thus the closest to none.
 	smallestProBudget = 128
 )
 
 // thinkingSupport is the support for thinking, learned from rejected requests.
 type thinkingSupport struct {
-	// swapped is set if the generation's levels or budgets were rejected, and none if both or all
-	// thinking was.
+	// swapped is set if the generation's levels or budgets were rejected, and none if both, or all
+	// thinking, were rejected.
 	swapped, none bool
 }
 
-// afterRefusal returns the support after a refusal with a message, and reports whether it changed.
+// afterRefusal returns the support after a rejection with a message, and reports whether it
+// changed.
 func (s thinkingSupport) afterRefusal(message string) (thinkingSupport, bool) {
 	said := strings.NewReplacer("_", " ", "thinkinglevel", "thinking level", "thinkingbudget", "thinking budget").Replace(strings.ToLower(message))
 	switch {
@@ -102,8 +101,7 @@ func (s thinkingSupport) afterRefusal(message string) (thinkingSupport, bool) {
 	return s, true
 }
 
-// thinkingConfig returns how much the model is asked to think, nil to leave it to
-// the vendor.
+// thinkingConfig returns how much the model should think; nil to leave it to the vendor.
 func (g generation) thinkingConfig(effort *spec.Effort, support thinkingSupport) *thinkingParam {
 	if effort == nil || *effort == (spec.Effort{}) || support.none {
 		return nil
@@ -118,8 +116,8 @@ func (g generation) thinkingConfig(effort *spec.Effort, support thinkingSupport)
 	return config
 }
 
-// thinkingLevel returns the level of thinking. No level turns it off, and not every
-// model has them all: then it is the nearest.
+// thinkingLevel returns the level of thinking. No level disables it. If a model lacks a level, the
+// nearest is used.
 func (g generation) thinkingLevel(effort spec.Effort) thinkingLevel {
 	level := effort.Standard()
 	if level == "" {
@@ -142,7 +140,7 @@ func (g generation) thinkingLevel(effort spec.Effort) thinkingLevel {
 	}
 }
 
-// thinkingBudget returns the number of tokens that the model may think for.
+// thinkingBudget returns the maximum number of thinking tokens.
 func (g generation) thinkingBudget(effort spec.Effort) int32 {
 	switch effort.Standard() {
 	case "":

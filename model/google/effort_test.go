@@ -35,7 +35,7 @@ func TestGenerationOf(t *testing.T) {
 	}
 }
 
-// TestEffort checks what every kind of model is told.
+// TestEffort checks the request to every kind of model.
 func TestEffort(t *testing.T) {
 	const (
 		thinking = `,"thinkingConfig":{"includeThoughts":true,`

@@ -57,8 +57,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestStreamErrors classifies errors that come inside a stream, by their code
-// or by the name of their status alone.
+// TestStreamErrors classifies errors inside a stream, by code or by status name alone.
 func TestStreamErrors(t *testing.T) {
 	for value, want := range map[string]model.ErrorClass{
 		`{"code":400,"message":"The input token count (9) exceeds"}`: model.ContextOverflow,
@@ -83,8 +82,8 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-// TestSecretsAreKeptInAFinish checks that a server which repeats the key where
-// it says why the answer ended does not get it into a message.
+// TestSecretsAreKeptInAFinish checks that a server that repeats the key in its finish reason does
+// not get the key into a message.
 func TestSecretsAreKeptInAFinish(t *testing.T) {
 	e := vendor.Replay(t, strings.NewReader(`data: {"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"bad key `+testKey+`"}]}`+"\n\n"))
 	if _, failure := vendortest.Ask(t, e, hello()); failure == nil || !strings.HasSuffix(failure.Message, "bad key ***") {
@@ -92,8 +91,7 @@ func TestSecretsAreKeptInAFinish(t *testing.T) {
 	}
 }
 
-// TestRetryAfter checks where the delay is read from: the details of the error,
-// else the header.
+// TestRetryAfter checks the source of the delay: the error details, else the header.
 func TestRetryAfter(t *testing.T) {
 	info := func(delay string) string {
 		return `{"error":{"code":429,"message":"x","details":[{"@type":"type.googleapis.com/google.rpc.Help"},` +

@@ -1,10 +1,9 @@
-// Package google asks models through the Gemini API.
+// Package google calls models through the Gemini API.
 //
-// It writes requests and reads answers itself and uses the vendor's SDK in its
-// tests only. The SDK's client decodes every number as a float64, so that a call
-// loses the digits of a large id; it keeps an event of any size, prints faults
-// of a stream to the standard log, and reads the environment. Its types alone
-// would link a WebSocket client and the login of Google Cloud.
+// It writes requests and reads answers itself and uses the vendor's SDK only in its tests. The
+// SDK's client decodes every number as a float64, so that a call loses the digits of a large id; it
+// accepts events of any size, prints stream errors to the standard log, and reads the environment.
+// Its types alone would link a WebSocket client and the Google Cloud login.
 package google
 
 import (
@@ -22,15 +21,14 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Executor asks the models of one provider. It is safe for use from many
-// goroutines.
+// Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
 	api *vendorhttp.API
-	// version is the version of the API, with which every path begins.
+	// version is the API version, with which every path begins.
 	version string
 	vendor  string
 	tools   *vendorhttp.ToolCache[[]byte]
-	// path returns the path of the requests for a model, below the base URL.
+	// path returns the request path for a model, below the base URL.
 	path  func(model string) (string, error)
 	known vendorhttp.Concessions[thinkingSupport]
 }
@@ -49,10 +47,10 @@ func (e *Executor) Vendor() string { return e.vendor }
 // RejectedFields returns the optional fields that the server was found to reject.
 func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 
-// CatalogVendor returns who serves the models; empty for a server that is not known.
+// CatalogVendor returns the vendor that serves the models; empty for an unknown server.
 func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
-// vendorKey matches the vendor's keys, also where only their ends are shown.
+// vendorKey matches the vendor's keys, even partially masked.
 var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}`)
 
 // Kind returns the provider type google.
@@ -60,8 +58,8 @@ func Kind() model.ProviderKind {
 	return vendorhttp.NewKind("google", "Google's Gemini API.", New)
 }
 
-// New returns an executor. It does not reach out; a configuration without a
-// key is fine until the server asks for one.
+// New returns an executor. It makes no requests; a configuration without a key is valid until the
+// server requires one.
 func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, vendorhttp.SharedTransport())
 }
@@ -70,8 +68,8 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
 }
 
-// NewAt is New for models at an endpoint of a cloud. Empty fields of the endpoint default to the
-// vendor's own.
+// NewAt is New for models at a cloud endpoint. Empty fields of the endpoint default to the vendor's
+// own.
 func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
@@ -113,7 +111,7 @@ func headersOf(c *Config) http.Header {
 	return header
 }
 
-// Stream asks the model and returns its answer as it comes.
+// Stream calls the model and streams its answer.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
@@ -122,7 +120,7 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// ToolDialect returns what all models take as tools.
+// ToolDialect returns the tool dialect of all models.
 func (*Executor) ToolDialect(string) model.ToolDialect { return toolschema.Gemini }
 
 // CheckParams returns the parameters that the API does not have.

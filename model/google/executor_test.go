@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// TestURL checks where a model of a name is asked.
+// TestURL checks the URL for a model's name.
 func TestURL(t *testing.T) {
 	for _, tt := range []struct {
 		config      Config

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// vendorReason is the vendor's name for why an answer ended.
+// vendorReason is the vendor's name for the reason why an answer ended.
 type vendorReason string
 
 const (
@@ -32,7 +32,7 @@ const (
 	missingSignature vendorReason = "MISSING_THOUGHT_SIGNATURE"
 )
 
-// numberedReasons are the numbers of reasons: gateways that speak Protocol Buffers send them.
+// numberedReasons are the reasons by number, since gateways that use Protocol Buffers send numbers.
 var numberedReasons = []vendorReason{
 	finishUnspecified, finishStop, finishMaxTokens, finishSafety, finishRecitation, "OTHER",
 	finishBlocklist, finishProhibitedContent, finishSPII, finishMalformedFunctionCall,
@@ -50,7 +50,7 @@ func (r *vendorReason) UnmarshalJSON(data []byte) error {
 }
 
 // finishReason returns why an answer ended, or the error that the reason represents. Unknown
-// reasons count as errors, as all additions by the vendor were.
+// reasons count as errors, as all the vendor's additions so far were.
 func finishReason(reason vendorReason, message string) (model.FinishReason, error) {
 	switch reason {
 	case finishStop:

@@ -9,10 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// FuzzStream feeds bytes for a stream to the translator, with and without a
-// function of ours. Whatever a server sends, there is no panic, the events are
-// in order, the function does not show, and the answer ends once: with one
-// finish, or with one error.
+// FuzzStream feeds arbitrary stream bytes to the translator, with and without our function.
+// Whatever a server sends, there is no panic, the events are in order, the function is not shown,
+// and the answer ends once: with one finish or one error.
 func FuzzStream(f *testing.F) {
 	for name, stream := range vendor.AllRecorded(f) {
 		f.Add(strings.Contains(name, "output"), stream)

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// TestOddStreamsAreRead reads streams of servers that keep to the types, the framing and the order
-// of the API only in part.
+// TestOddStreamsAreRead reads streams of servers that only partly follow the types, framing and
+// order of the API.
 func TestOddStreamsAreRead(t *testing.T) {
 	const (
 		hi   = `{"candidates":[{"content":{"parts":[{"text":"hi"}]}}]}`

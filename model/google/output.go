@@ -8,22 +8,21 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// form is the way to request an answer's form. Gemini up to its second generation supports either
-// a form or tools: the model then calls an internal function with its answer, which nobody else
-// sees.
+// form is the way to request an answer's form. Gemini up to its second generation supports either a
+// form or tools: the model then calls an internal function with its answer, which is not visible
+// outside.
 type form struct {
-	// native asks for the form itself.
+	// native requests the form directly.
 	native bool
-	// function is the name of the function of ours, if it is needed.
+	// function is the name of our function, if it is needed.
 	function string
-	// wrapped is set when the answer is not the function's arguments but one of
-	// them.
+	// wrapped is set if the answer is one of the function's arguments rather than all of them.
 	wrapped bool
-	// withoutTools leaves the tools out, which may not be called anyway.
+	// withoutTools omits the tools, which may not be called anyway.
 	withoutTools bool
 }
 
-// outputFunction is the default name of the function, unless a tool has it.
+// outputFunction is the function's default name, unless a tool has it.
 const outputFunction = "set_model_response"
 
 func formOf(req *model.Request) form {
@@ -43,7 +42,7 @@ func formOf(req *model.Request) form {
 	}
 }
 
-// freeName returns a name for the function that no tool has.
+// freeName returns a name for the function that no tool uses.
 func freeName(tools []model.Tool) string {
 	taken := make(map[string]bool, len(tools))
 	for i := range tools {
@@ -56,15 +55,14 @@ func freeName(tools []model.Tool) string {
 	return name
 }
 
-// modelInstruction tells the model of the function.
+// modelInstruction tells the model about the function.
 func (f *form) modelInstruction() string {
 	return "When you have the final answer, call the function " + f.function +
 		" with it, once and by itself. Do not write the answer as text. " +
 		"Call other functions first if you need them."
 }
 
-// answerField holds an answer that is not an object, because the arguments of a function must be
-// one.
+// answerField holds a non-object answer, because the arguments of a function must be an object.
 const answerField = "answer"
 
 // declareFunction returns the declaration of the function.
@@ -93,8 +91,8 @@ func isObjectSchema(schema json.RawMessage) bool {
 	return fields.Type == nil || fields.Type == "object"
 }
 
-// wrapSchema returns the schema of an object that holds an answer. Definitions
-// stay at the top, where references look for them.
+// wrapSchema returns the schema of an object that holds an answer. Definitions stay at the top
+// level, where references find them.
 func wrapSchema(schema json.RawMessage) (json.RawMessage, error) {
 	var inner map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &inner); err != nil {
@@ -111,7 +109,7 @@ func wrapSchema(schema json.RawMessage) (json.RawMessage, error) {
 	return encodeJSON(outer)
 }
 
-// answerText returns the answer that the function was called with.
+// answerText returns the answer in the arguments of the function call.
 func (f *form) answerText(arguments json.RawMessage) string {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		return "{}"

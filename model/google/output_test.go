@@ -14,8 +14,8 @@ import (
 
 const outputSchema = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`
 
-// formed asks an older model with a tool for an answer of a form, which it can
-// give only by calling a function of ours.
+// formed requests an answer with a schema from an older model with a tool, which can give it only
+// by calling our function.
 func formed() *model.Request {
 	req := hello()
 	req.Model = oldModel
@@ -24,7 +24,7 @@ func formed() *model.Request {
 	return req
 }
 
-// TestOutput checks how the form of an answer is asked for.
+// TestOutput checks how an answer's schema is requested.
 func TestOutput(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -32,7 +32,7 @@ func TestOutput(t *testing.T) {
 		choice   model.ToolMode
 		tools    bool
 		native   bool   // asked for as such
-		declared string // names of the functions the model is told of
+		declared string // names of the declared functions
 		config   string
 	}{
 		{"new, no tools", newModel, model.ToolsAuto, false, true, "", `null`},
@@ -54,7 +54,7 @@ func TestOutput(t *testing.T) {
 			if !tt.tools {
 				req.Tools = nil
 			}
-			// Calls of the past stay, whatever is declared.
+			// Earlier calls stay, whatever is declared.
 			req.Messages = append(req.Messages,
 				model.Message{Role: model.RoleAssistant, Parts: []model.Part{vendortest.ToolCall("c", "weather", `{}`)}},
 				model.Message{Role: model.RoleTool, Parts: []model.Part{vendortest.ToolResult("c", "weather", false, model.Text("wet"))}})
@@ -88,8 +88,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestOutputFunctionHasANameOfItsOwn checks that a tool may be called as our
-// function is, and is told from it.
+// TestOutputFunctionHasANameOfItsOwn checks that a tool may have our function's name and is
+// distinguished from it.
 func TestOutputFunctionHasANameOfItsOwn(t *testing.T) {
 	req := formed()
 	req.Tools = append(req.Tools, model.Tool{Name: "set_model_response"}, model.Tool{Name: "set_model_response_2"})
@@ -107,8 +107,8 @@ func TestOutputFunctionHasANameOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestOutputThatIsNoObject checks that an answer of any form fits into the
-// arguments of a function, and comes out of them as it is.
+// TestOutputThatIsNoObject checks that an answer with any schema fits into the arguments of a
+// function and is extracted unchanged.
 func TestOutputThatIsNoObject(t *testing.T) {
 	req := formed()
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(`{"type":"array","items":{"$ref":"#/$defs/n"},"$defs":{"n":{"type":"integer"}}}`)}

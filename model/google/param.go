@@ -2,9 +2,9 @@ package google
 
 import "encoding/json"
 
-// The types below are the part of the Gemini API that this package writes, under
-// the names and in the order of the vendor's SDK. The tests decode every request
-// with the types of the SDK, and compare the values of the enumerations.
+// The types below are the part of the Gemini API that this package writes, with the names and order
+// of the vendor's SDK. The tests decode every request with the SDK's types, and compare the
+// enumeration values.
 
 // The roles of a contentParam.
 const (
@@ -18,7 +18,7 @@ type contentParam struct {
 	Role  string       `json:"role,omitempty"`
 }
 
-// partParam is a piece of a message; of the contents exactly one is set.
+// partParam is a part of a message; exactly one of its contents is set.
 type partParam struct {
 	FileData         *fileParam     `json:"fileData,omitempty"`
 	FunctionCall     *callParam     `json:"functionCall,omitempty"`
@@ -80,8 +80,8 @@ type generationParam struct {
 	StopSequences      []string        `json:"stopSequences,omitempty"`
 }
 
-// thinkingParam is how much a model thinks: by a budget or by a level, depending
-// on its generation.
+// thinkingParam determines how much a model thinks: by a budget or by a level, depending on its
+// generation.
 type thinkingParam struct {
 	IncludeThoughts bool          `json:"includeThoughts,omitempty"`
 	ThinkingBudget  *int32        `json:"thinkingBudget,omitempty"`

@@ -6,8 +6,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// TestNamesAreThoseOfTheSDK checks the values of enumerations, which no decoder
-// refuses.
+// TestNamesAreThoseOfTheSDK checks enumeration values, which decoders do not validate.
 func TestNamesAreThoseOfTheSDK(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		roleUser: genai.RoleUser, roleModel: genai.RoleModel,

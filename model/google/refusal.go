@@ -16,7 +16,7 @@ import (
 // refusal is the vendor's reason for rejecting a request or aborting an answer, as the cause of a
 // model.Error.
 type refusal struct {
-	// status is the HTTP status, 0 for an error inside a stream.
+	// status is the HTTP status; 0 for an error inside a stream.
 	status int
 	api    apiError
 	// detailed is set if there was an error in the vendor's form.
@@ -31,14 +31,14 @@ type apiError struct {
 	Details []map[string]any `json:"details"`
 }
 
-// Error returns the vendor's own names for what happened. The message is left
-// to the model.Error, which knows what must not appear in it.
+// Error returns the vendor's own names for the failure. It omits the message, because model.Error
+// knows what must not appear in it.
 func (r *refusal) Error() string {
 	return fmt.Sprintf("google: code %d, status %q, reason %q", r.api.Code, r.api.Status, r.errorReason())
 }
 
-// readRefusal returns the error for the body of a refusal, and reports whether the
-// body has an error in the vendor's form.
+// readRefusal returns the error for the body of a rejection, and reports whether the body has an
+// error in the vendor's form.
 func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	r.status = status
@@ -48,12 +48,12 @@ func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	return r.modelError(), r.detailed
 }
 
-// modelError returns the error that the refusal amounts to.
+// modelError converts the rejection to an error.
 func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: r.messageText(), RetryAfter: r.retryDelay(), Err: r}
 }
 
-// parseRefusal reads the body of a refusal, {"error": {…}}, or a list of that.
+// parseRefusal reads the body of a rejection, {"error": {…}}, or a list of them.
 func parseRefusal(data []byte) *refusal {
 	var list []json.RawMessage
 	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
@@ -76,7 +76,7 @@ func parseErrorValue(data json.RawMessage) *refusal {
 	if json.Unmarshal(data, &r.api.Message) == nil {
 		return r
 	}
-	// A field of another type than it should have leaves the others readable.
+	// A field of the wrong type leaves the others readable.
 	_ = json.Unmarshal(data, &r.api)
 	if r.api.Message == "" {
 		r.api.Message = vendorhttp.ErrorText(data)
@@ -97,7 +97,7 @@ func (r *refusal) RejectedField() string {
 	return strings.Join(names, " ")
 }
 
-// detailField returns the text of a field of the details of a type, or "".
+// detailField returns the text of a field in the details of a type, or "".
 func (r *refusal) detailField(typeName, field string) string {
 	for _, d := range r.api.Details {
 		name, _ := d["@type"].(string)
@@ -110,12 +110,11 @@ func (r *refusal) detailField(typeName, field string) string {
 
 func (r *refusal) errorReason() string { return r.detailField("google.rpc.ErrorInfo", "reason") }
 
-// longestDelay bounds the delay that a server may request. Whether to wait that long is the
-// runtime's decision.
+// longestDelay limits the delay that a server may request. The runtime decides whether to wait that
+// long.
 const longestDelay = 24 * time.Hour
 
-// retryDelay returns how long the error itself asks to wait, 0 when it does
-// not say.
+// retryDelay returns the wait requested by the error itself; 0 if unspecified.
 func (r *refusal) retryDelay() time.Duration {
 	delay, err := time.ParseDuration(r.detailField("google.rpc.RetryInfo", "retryDelay"))
 	if err != nil {
@@ -124,7 +123,7 @@ func (r *refusal) retryDelay() time.Duration {
 	return min(max(delay, 0), longestDelay)
 }
 
-// messageText returns the message for people.
+// messageText returns the readable message.
 func (r *refusal) messageText() string {
 	switch {
 	case r.api.Message != "":

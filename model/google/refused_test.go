@@ -13,7 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// TestRejectedFieldsAreGivenUp plays servers that reject how requests ask for thinking, and IDs of calls.
+// TestRejectedFieldsAreGivenUp simulates servers that reject the thinking parameters of requests,
+// and IDs of calls.
 func TestRejectedFieldsAreGivenUp(t *testing.T) {
 	for i, tt := range []struct {
 		has, message string

@@ -25,8 +25,8 @@ type bodyFields struct {
 	} `json:"tools"`
 }
 
-// encodeRequest returns the whole body of a request. The tools are added as the bytes
-// they were once encoded to: a conversation asks many times with the same.
+// encodeRequest returns the whole body of a request. The tools are added from their cached
+// encoding, because a conversation sends the same tools many times.
 func (e *Executor) encodeRequest(req *model.Request, f form, thinking thinkingSupport) ([]byte, error) {
 	g := generationOf(req.Model)
 	w := contentWriter{modern: g.hasLevels(), contents: make([]*contentParam, 0, len(req.Messages))}
@@ -100,8 +100,7 @@ func toFloat32(v *float64) *float32 {
 	return new(float32(*v))
 }
 
-// toolConfig returns which tools may or must be called, or nil to leave it to the
-// model.
+// toolConfig returns which tools may or must be called; nil leaves it to the model.
 func toolConfig(choice model.ToolChoice) *toolParam {
 	var c callingParam
 	switch choice.Mode {
@@ -118,8 +117,8 @@ func toolConfig(choice model.ToolChoice) *toolParam {
 	return &toolParam{FunctionCallingConfig: &c}
 }
 
-// encodeJSON encodes v as one line. The model reads texts as they were
-// written, without escapes for HTML.
+// encodeJSON encodes v as one line. It does not escape HTML, so that the model reads texts as
+// written.
 func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -13,7 +13,7 @@ import (
 
 var png = []byte("\x89PNG\r\n\x1a\n1234")
 
-// conversation is a request that uses everything a request can have.
+// conversation is a request that uses every feature.
 func conversation(name string) *model.Request {
 	temperature, topP := 0.2, 0.9
 	return &model.Request{
@@ -71,7 +71,7 @@ func sent(t testing.TB, req *model.Request) string {
 	return string(data)
 }
 
-// encoded returns the same as the vendor reads it.
+// encoded returns the body in the vendor's types.
 func encoded(t testing.TB, req *model.Request) *vendorBody {
 	t.Helper()
 	return checkBody(t, []byte(sent(t, req)))
@@ -104,8 +104,8 @@ const wholeBody = `{
 			"responseJsonSchema":{"type":"string"}},
 		{"name":"now"}]}]}`
 
-// TestRequestBody sends the conversation over loopback, where it is checked
-// against the API, and compares it with what it must say.
+// TestRequestBody sends the conversation over loopback, checks it against the API, and compares it
+// with the expected body.
 func TestRequestBody(t *testing.T) {
 	for name, thinking := range map[string]string{
 		oldModel: `"thinkingBudget":1024`,
@@ -124,7 +124,7 @@ func TestRequestBody(t *testing.T) {
 	}
 }
 
-// TestSmallestBody checks that nothing is sent that was not asked for.
+// TestSmallestBody checks that only requested fields are sent.
 func TestSmallestBody(t *testing.T) {
 	want := `{"contents":[{"parts":[{"text":"Hello"}],"role":"user"}]}`
 	if got := sent(t, hello()); got != want {
@@ -132,7 +132,7 @@ func TestSmallestBody(t *testing.T) {
 	}
 }
 
-// TestSignatures checks which part of an answer a signature goes back with.
+// TestSignatures checks with which part of an answer a signature is returned.
 func TestSignatures(t *testing.T) {
 	call := `{"functionCall":{"id":"c","name":"look"}`
 	skip := `,"thoughtSignature":"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="}`
@@ -170,8 +170,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestAnswersGoBackAsTheyCame checks that the parts of a streamed answer come
-// back to the vendor with their signatures and arguments, digit for digit.
+// TestAnswersGoBackAsTheyCame checks that the parts of a streamed answer are returned to the vendor
+// with their signatures and arguments, digit for digit.
 func TestAnswersGoBackAsTheyCame(t *testing.T) {
 	events, failure := vendortest.Ask(t, vendor.Serve(t, vendortest.Answer(vendor.Recorded(t, "calls"))), hello())
 	if failure != nil {
@@ -184,7 +184,7 @@ func TestAnswersGoBackAsTheyCame(t *testing.T) {
 		{"functionCall":{"id":"call_0_0","name":"weather","args":{"city":"Paris","station":9007199254740993}},"thoughtSignature":"c2lnLWNhbGw="},
 		{"functionCall":{"id":"call_0_1","name":"weather","args":{"city":"Oslo","days":3}}},
 		{"functionCall":{"id":"call_0_2","name":"now","args":{}}}]}`)
-	// An empty object is not told from none.
+	// Empty and absent objects are indistinguishable.
 	delete(want.(map[string]any)["parts"].([]any)[3].(map[string]any)["functionCall"].(map[string]any), "args")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the answer (-want +got):\n%s", diff)
@@ -230,8 +230,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestResultsOfOneAnswerGoTogether checks that results in several messages
-// become one content, as the vendor counts them.
+// TestResultsOfOneAnswerGoTogether checks that results in several messages become one content, as
+// the vendor requires.
 func TestResultsOfOneAnswerGoTogether(t *testing.T) {
 	req := hello()
 	req.Messages = append(req.Messages,
@@ -245,7 +245,7 @@ func TestResultsOfOneAnswerGoTogether(t *testing.T) {
 	}
 }
 
-// TestToolChoice checks how the choice is told.
+// TestToolChoice checks how the choice is encoded.
 func TestToolChoice(t *testing.T) {
 	for choice, want := range map[model.ToolChoice]string{
 		{}:                                     `null`,

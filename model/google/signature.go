@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A signature proves the model's reasoning to the vendor, and must be returned with the same
-// part: a call or a text. In a conversation it is the encrypted form of a piece of reasoning,
-// directly before its call or after its text. A mark distinguishes the two, and signatures of
-// other vendors, which this one would reject.
+// A signature proves the model's reasoning to the vendor, and must be returned with the same part:
+// a call or a text. In a conversation it is the encrypted form of a piece of reasoning, directly
+// before its call or after its text. A mark distinguishes the two, and the signatures of other
+// vendors, which this vendor would reject.
 const (
 	ofCall = "gemini:call:"
 	ofText = "gemini:text:"
@@ -33,7 +33,7 @@ func parseSignature(encrypted string) (sig []byte, of string) {
 	return nil, ""
 }
 
-// decodeBase64 reads base64 in any of its alphabets: gateways write it anew.
+// decodeBase64 decodes base64 in any of its alphabets, because gateways re-encode it.
 func decodeBase64(encoded string) ([]byte, error) {
 	plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(encoded, "="))
 	return base64.RawStdEncoding.DecodeString(plain)

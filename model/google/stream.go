@@ -15,7 +15,7 @@ type exchange struct {
 	executor *Executor
 	request  *model.Request
 	form     form
-	// thinking is how the model thinks.
+	// thinking is the model's support for thinking.
 	thinking thinkingSupport
 }
 
@@ -45,7 +45,7 @@ func streamPath(name string) (string, error) {
 	return strings.Join(segments, "/") + ":streamGenerateContent?alt=sse", nil
 }
 
-// Concede asks the model to think in the other way, or not at all, if it rejects the way that follows
+// Concede requests thinking in the other form, or not at all, if the model rejects the form derived
 // from its name.
 func (x *exchange) Concede(failure *model.Error) (more bool) {
 	if x.request.ReasoningEffort == nil || failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity {

@@ -88,7 +88,7 @@ func TestCallEvents(t *testing.T) {
 	}
 }
 
-// TestFinishReasons checks every reason the vendor has for an end.
+// TestFinishReasons checks each of the vendor's finish reasons.
 func TestFinishReasons(t *testing.T) {
 	for reason, want := range map[string]model.FinishReason{
 		"STOP": model.FinishStop, "MAX_TOKENS": model.FinishMaxTokens,

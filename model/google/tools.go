@@ -52,8 +52,8 @@ func badSchema(what, tool string, err error) error {
 	}
 }
 
-// hasProperties reports whether a schema says anything of the arguments; the
-// vendor wants a function without any to be declared without one.
+// hasProperties reports whether a schema describes any arguments; the vendor requires that a
+// function without arguments be declared without a schema.
 func hasProperties(schema json.RawMessage) bool {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// TestDeclarations checks what is told of a tool.
+// TestDeclarations checks the declaration of a tool.
 func TestDeclarations(t *testing.T) {
 	for _, tt := range []struct {
 		tool model.Tool

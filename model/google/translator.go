@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// chunk is a piece of an answer: the part of the API's GenerateContentResponse
-// that is needed, with the arguments of calls as they were written.
+// chunk is a piece of an answer: the required part of the API's GenerateContentResponse, with the
+// arguments of calls unchanged.
 type chunk struct {
 	Candidates []candidate     `json:"candidates"`
 	Error      json.RawMessage `json:"error"`
@@ -19,17 +19,17 @@ type chunk struct {
 	PromptFeedback vendorhttp.Detail[promptFeedback] `json:"promptFeedback"`
 	UsageMetadata  vendorhttp.Detail[*usageMetadata] `json:"usageMetadata"`
 
-	// The names of fields in the definition of the API, which some gateways use.
+	// The field names in the API definition, which some gateways use.
 	OtherFeedback vendorhttp.Detail[otherFeedback]  `json:"prompt_feedback"`
 	OtherUsage    vendorhttp.Detail[*otherMetadata] `json:"usage_metadata"`
 }
 
-// promptFeedback is why a prompt was refused.
+// promptFeedback is the reason why a prompt was rejected.
 type promptFeedback struct {
 	BlockReason vendorhttp.Text `json:"blockReason"`
 }
 
-// blockUnspecified is the reason of a prompt that was not refused.
+// blockUnspecified is the reason of a prompt that was not rejected.
 const blockUnspecified = "BLOCKED_REASON_UNSPECIFIED"
 
 // usageMetadata counts the tokens of an answer.
@@ -55,7 +55,7 @@ type (
 	}
 )
 
-// mergeNames moves what came under other names.
+// mergeNames moves values that came under other names.
 func (c *chunk) mergeNames() {
 	if c.OtherUsage.Value != nil && c.UsageMetadata.Value == nil {
 		usage := usageMetadata(*c.OtherUsage.Value)
@@ -85,7 +85,7 @@ type content struct {
 	Parts []part `json:"parts"`
 }
 
-// DecodeText reads content that is a text.
+// DecodeText decodes content given as a text.
 func (c *content) DecodeText(text string) bool {
 	c.Parts = []part{{Text: vendorhttp.Content(text)}}
 	return true
@@ -100,7 +100,7 @@ type part struct {
 	OtherCall        *functionCall      `json:"function_call"`
 }
 
-// DecodeText reads a part that is a text.
+// DecodeText decodes a part given as a text.
 func (p *part) DecodeText(text string) bool {
 	p.Text = vendorhttp.Content(text)
 	return true
@@ -112,23 +112,23 @@ type functionCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// translator turns the chunks of one answer into events.
+// translator converts the chunks of one answer to events.
 type translator struct {
 	form form
 	// index is the index of the only candidate used, the first received; -1 before it.
 	index vendorhttp.Number
-	// out takes the events of the chunk that is being translated.
+	// out receives the events of the current chunk.
 	out *vendorhttp.Batch
-	// calls counts the calls that the consumer knows of.
+	// calls counts the calls known to the consumer.
 	calls int
 	usage *model.Usage
-	// reason and message tell why the answer ended; empty as long as it did not.
+	// reason and message tell why the answer ended; empty until it ends.
 	reason  vendorReason
 	message string
 	// answers is set once a candidate had content.
 	answers bool
-	// held is text that waits while the answer may yet come as a call of our
-	// function, and answered is set once it did.
+	// held is text held back while the answer may still come as a call of our function, and
+	// answered is set once it did.
 	held     strings.Builder
 	answered bool
 }
@@ -136,11 +136,11 @@ type translator struct {
 // blocked is the finish reason of an answer to a rejected prompt.
 const blocked = finishSafety
 
-// Translate translates an event. A chunk with the reason for the end of the answer is
-// not always the last, so the answer is complete when the stream is.
+// Translate translates an event. The chunk with the finish reason is not always the last, so the
+// answer is complete only when the stream ends.
 func (t *translator) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	t.out = out
-	if ev.IsEnd() { // the mark of other vendors
+	if ev.IsEnd() { // the other vendors' end mark
 		t.reason = cmp.Or(t.reason, finishStop)
 		err = t.finishAnswer()
 		return err == nil, err
@@ -153,7 +153,7 @@ func (t *translator) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch
 	return false, err
 }
 
-// End ends an answer that has a reason for its end.
+// End ends an answer that has a finish reason.
 func (t *translator) End(out *vendorhttp.Batch) (done bool, err error) {
 	if t.reason == "" {
 		return false, nil
@@ -225,8 +225,8 @@ func (t *translator) addSignature(of, sig string) {
 	}
 }
 
-// translateText hands on a piece of text. Where the answer is expected as a call, it
-// waits: the text before that call is not part of the answer.
+// translateText emits a piece of text. If the answer is expected as a call, the text is held back:
+// text before that call is not part of the answer.
 func (t *translator) translateText(p *part) {
 	if t.form.function != "" {
 		t.held.WriteString(string(p.Text))
@@ -236,7 +236,7 @@ func (t *translator) translateText(p *part) {
 	t.addSignature(ofText, string(p.ThoughtSignature))
 }
 
-// releaseText hands on the text that waited, unless the answer came otherwise.
+// releaseText emits the held text, unless the answer came as a call.
 func (t *translator) releaseText() {
 	if !t.answered {
 		t.out.AddDelta(model.EventText, t.held.String())
@@ -264,8 +264,8 @@ func (t *translator) translateCall(p *part) error {
 	return nil
 }
 
-// addAnswer hands on the answer that our function was called with. A second one
-// would make the text no answer at all.
+// addAnswer emits the answer from a call of our function. It ignores further answers, which would
+// make the text invalid.
 func (t *translator) addAnswer(c *functionCall) {
 	if !t.answered {
 		t.answered = true
@@ -287,7 +287,7 @@ func (t *translator) finishAnswer() error {
 	return nil
 }
 
-// usageOf returns the usage as the runtime counts.
+// usageOf converts the usage to the runtime's counts.
 func usageOf(u *usageMetadata) *model.Usage {
 	usage := model.Usage{
 		Input:     int(u.PromptTokenCount) + int(u.ToolUsePromptTokenCount),

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/genai"
 )
 
-// testKey is the key the vendor of these tests accepts.
+// testKey is the key accepted by the test vendor.
 const testKey = "AIzaTest-0123456789abcdef"
 
 const (
@@ -21,7 +21,7 @@ const (
 	newModel = "gemini-3.1-flash"
 )
 
-// vendor is Google, as the suite of all vendors knows it.
+// vendor describes Google for the common vendor suite.
 var vendor = &vendortest.Vendor{
 	Kind: Kind(), Type: "google",
 	New: func(access vendortest.Access, transport http.RoundTripper) (model.Executor, error) {
@@ -53,8 +53,7 @@ const newPath = "/v1beta/models/" + newModel + ":streamGenerateContent?alt=sse"
 
 func TestVendor(t *testing.T) { vendortest.Run(t, vendor) }
 
-// offline returns an executor whose every request is answered with what answer
-// returns.
+// offline returns an executor whose requests are all answered by answer.
 func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *Executor {
 	t.Helper()
 	return vendortest.Make(t, newExecutor, c, answer)
@@ -63,7 +62,7 @@ func offline(t testing.TB, c Config, answer vendortest.RoundTrip) *Executor {
 // hello is the shortest request.
 func hello() *model.Request { return vendortest.Hello(newModel) }
 
-// vendorBody is a request as the vendor reads it, in the SDK's own types.
+// vendorBody is a request in the SDK's own types.
 type vendorBody struct {
 	Contents          []*genai.Content        `json:"contents"`
 	SystemInstruction *genai.Content          `json:"systemInstruction"`
@@ -72,8 +71,8 @@ type vendorBody struct {
 	GenerationConfig  *genai.GenerationConfig `json:"generationConfig"`
 }
 
-// checkBody checks the body of a request: it holds no field the SDK does not
-// know, and the conversation is one the vendor takes.
+// checkBody checks the body of a request: it has no fields unknown to the SDK, and the vendor
+// accepts the conversation.
 func checkBody(t testing.TB, body []byte) *vendorBody {
 	t.Helper()
 	v := &vendorBody{}
@@ -108,7 +107,7 @@ func checkBody(t testing.TB, body []byte) *vendorBody {
 	return v
 }
 
-// checkPart checks that a part holds one thing, and one its role may say.
+// checkPart checks that a part holds one thing, which its role may contain.
 func checkPart(t testing.TB, role string, p *genai.Part) {
 	t.Helper()
 	things := 0
@@ -129,7 +128,7 @@ func checkPart(t testing.TB, role string, p *genai.Part) {
 func parse(t testing.TB, data string) (v any) {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(data))
-	dec.UseNumber() // a float64 would hide a lost digit
+	dec.UseNumber() // a float64 would lose digits
 	if err := dec.Decode(&v); err != nil {
 		t.Fatalf("%v:\n%s", err, data)
 	}

@@ -14,48 +14,45 @@ import (
 )
 
 // concessions are the features that requests avoid because the model rejected them. No
-// machine-readable list exists and deployment names tell nothing, so each feature is tried once
-// per model, at the price of a rejected request.
+// machine-readable list exists and deployment names reveal nothing, so each feature is tried once
+// per model, at the cost of a rejected request.
 type concessions struct {
-	// plainReasoning does not ask for reasoning in its encrypted form, which
-	// models that do not reason refuse to give.
+	// plainReasoning does not request encrypted reasoning, which models that do not reason reject.
 	plainReasoning bool
-	// noSummary does not ask for a summary of the reasoning.
+	// noSummary does not request a summary of the reasoning.
 	noSummary bool
 	// refusedEfforts are the reasoning efforts unknown to the model. If no other level is close
 	// to the requested one, the vendor decides.
 	refusedEfforts effortSet
-	// freeChoice leaves the choice of tools to the model. If it must not call any, it is not
-	// offered any.
+	// freeChoice leaves the choice of tools to the model. If it must not call tools, it is offered
+	// none.
 	freeChoice bool
-	// noOutputForm does not ask for a form of the answer.
+	// noOutputForm does not request an output format.
 	noOutputForm bool
 	// looseSchema disables strict mode. Like the next field, it concerns the request and not the
 	// model: a schema assumed to be supported was rejected.
 	looseSchema bool
-	// noStrict leaves out the field strict of the form of the answer.
+	// noStrict omits the field strict of the output format.
 	noStrict bool
-	// shortDescriptions cuts the descriptions of tools to 1024 characters, which some models
-	// require.
+	// shortDescriptions truncates tool descriptions to 1024 characters, which some models require.
 	shortDescriptions bool
-	// shortIDs and mistralIDs adapt the IDs of calls to the limits of the vendor, or of Mistral,
-	// whose models other servers have, too.
+	// shortIDs and mistralIDs adapt call IDs to the limits of the vendor, or of Mistral, whose
+	// models other servers also serve.
 	shortIDs, mistralIDs bool
 	// needsText sends an empty text instead of null as the content of an answer that only calls tools.
 	needsText bool
-	// noTemperature and noTopP leave out settings that models which reason do not take.
+	// noTemperature and noTopP omit settings that reasoning models reject.
 	noTemperature, noTopP bool
-	// outputLimit is the most output tokens that the model has; 0 if unknown.
+	// outputLimit is the model's maximum number of output tokens; 0 if unknown.
 	outputLimit int
-	// outputRoom is how many tokens the conversation leaves for the answer; 0 if unknown.
+	// outputRoom is the number of tokens that the conversation leaves for the answer; 0 if unknown.
 	outputRoom int
 	// forgetReasoning omits the reasoning of earlier answers, because reasoning encrypted for
 	// another organization is unreadable.
 	forgetReasoning bool
 }
 
-// afterRefusal returns the concessions with which a refused request is worth sending
-// once more.
+// afterRefusal returns the concessions with which a refused request is worth retrying.
 func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (concessions, bool) {
 	r, ok := errors.AsType[*refusal](failure.Err)
 	if !ok || r.status != http.StatusBadRequest && r.status != http.StatusUnprocessableEntity {
@@ -69,7 +66,7 @@ func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (con
 		c.shortDescriptions = true
 	case r.code == "string_above_max_length" && strings.HasSuffix(r.param, "id"):
 		c.shortIDs = true
-	case strings.Contains(r.message, "length of 9"): // of the ID of a call
+	case strings.Contains(r.message, "length of 9"): // of a call ID
 		c.mistralIDs = true
 	case nullContent.MatchString(r.message):
 		c.needsText = true
@@ -103,8 +100,8 @@ func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (con
 	return c, c != before
 }
 
-// blamesField reports whether the refusal is about one of the fields. Compatible
-// servers name it only in their message.
+// blamesField reports whether the refusal concerns one of the fields. Compatible servers name it
+// only in their message.
 func (r *refusal) blamesField(fields ...string) bool {
 	message := r.message + "\n" + vendorhttp.SnakeCase(r.message)
 	return slices.ContainsFunc(fields, func(field string) bool {

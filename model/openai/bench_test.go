@@ -43,7 +43,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode encodes a long conversation with tools that are known.
+// BenchmarkEncode encodes a long conversation with cached tools.
 func BenchmarkEncode(b *testing.B) {
 	for _, api := range []API{Responses, ChatCompletions} {
 		b.Run(string(api), func(b *testing.B) {

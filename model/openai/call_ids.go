@@ -7,7 +7,7 @@ import (
 
 // callIDs describes the call IDs that a server accepts. The zero value accepts any ID.
 type callIDs struct {
-	// most is the number of characters that are allowed; 0 for any number.
+	// most is the maximum number of characters; 0 for no limit.
 	most int
 	// exact requires that many letters and digits.
 	exact bool
@@ -21,8 +21,8 @@ var (
 	responsesIDs = callIDs{most: 64}
 )
 
-// fitID returns an ID that satisfies the rule: the ID itself if it does. The result depends on
-// nothing else, so that a call and its result match.
+// fitID returns an ID that satisfies the rule: the given ID if it does. The result depends only on
+// the ID, so that a call and its result match.
 func (r callIDs) fitID(id string) string {
 	if !r.exact && (r.most == 0 || len(id) <= r.most) || r.exact && isAlphanumeric(id) && len(id) == r.most {
 		return id

@@ -11,18 +11,17 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// calls follows the tool calls of one answer. It gives them their dense
-// numbers, and makes up for servers that leave something out: an id, the
-// pieces of the arguments, the end.
+// calls tracks the tool calls of one answer. It numbers them consecutively, and supplies what some
+// servers omit: an id, the pieces of the arguments, the end.
 type calls struct {
 	list    []*call
 	started []*call
-	// tools are those that the model may call.
+	// tools are the tools that the model may call.
 	tools []model.Tool
-	// seed makes the ids given to calls without one the same for the same
-	// answer, and different for different answers of a conversation.
+	// seed makes the ids generated for calls without one the same for the same answer, and
+	// different for different answers of a conversation.
 	seed string
-	// provider is the ID of the provider that gets the fields of calls back.
+	// provider is the ID of the provider to which the fields of calls are returned.
 	provider string
 }
 
@@ -31,32 +30,31 @@ func newCalls(req *model.Request) calls {
 	return calls{seed: strconv.Itoa(len(req.Messages)), tools: req.Tools}
 }
 
-// call is one tool call. It starts, for the consumer, once enough is known.
+// call is one tool call. For the consumer, it starts once enough is known.
 type call struct {
 	index    int // meaningful once started
 	started  bool
 	ended    bool
 	id, name string
-	// vendorID is the first id the server gave; id differs from it when that
-	// was missing or taken.
+	// vendorID is the first id from the server; id differs from it if vendorID was missing or
+	// taken.
 	vendorID string
-	// initial are arguments that came along with the announcement. Whether
-	// the pieces that follow continue or repeat them shows only at the end, so
-	// a call that has any delivers its arguments then.
+	// initial are arguments sent with the announcement. Whether the pieces that follow continue or
+	// repeat them is known only at the end, so such a call delivers its arguments then.
 	initial string
 	// arguments follows the pieces of the arguments.
 	arguments vendorhttp.Nesting
-	// received recognizes the arguments when they are repeated.
+	// received detects repeated arguments.
 	received textDigest
-	// fields are opaque and go back with the call.
+	// fields are opaque and returned with the call.
 	fields callFields
 	// held are pieces that cannot be delivered yet.
 	held []byte
-	// delivered is set once a piece of the arguments went out.
+	// delivered is set once a piece of the arguments was emitted.
 	delivered bool
 }
 
-// openCall adds a call of which nothing is known yet.
+// openCall adds a call about which nothing is known yet.
 func (c *calls) openCall() *call {
 	k := &call{}
 	c.list = append(c.list, k)
@@ -83,8 +81,8 @@ func (c *calls) describeCall(k *call, id, name string, out *vendorhttp.Batch) {
 	c.startIfReady(k, out)
 }
 
-// continuesName reports whether a piece continues the name of a call whose arguments
-// have not begun: together they begin the name of a tool.
+// continuesName reports whether a piece continues the name of a call whose arguments have not
+// begun, so that together they begin a tool's name.
 func (c *calls) continuesName(k *call, piece string) bool {
 	return piece != "" && !k.started && len(k.held) == 0 && k.initial == "" && c.beginsTool(k.name+piece, 0)
 }
@@ -100,8 +98,8 @@ func (c *calls) isTool(name string) bool {
 	return slices.ContainsFunc(c.tools, func(t model.Tool) bool { return t.Name == name })
 }
 
-// beginsTool reports whether the name of a tool begins with a text, and is longer by
-// at least so many bytes.
+// beginsTool reports whether a tool's name begins with text and is longer by at least the given
+// number of bytes.
 func (c *calls) beginsTool(text string, more int) bool {
 	return slices.ContainsFunc(c.tools, func(t model.Tool) bool {
 		return strings.HasPrefix(t.Name, text) && len(t.Name) >= len(text)+more
@@ -121,8 +119,8 @@ func (c *calls) addArguments(k *call, piece string, out *vendorhttp.Batch) {
 	}
 }
 
-// startIfReady starts a call that can be named. A name may come before the id or in
-// pieces, so a call may have to wait until its arguments begin.
+// startIfReady starts a call whose name is known. A name may come before the id or in pieces, so a
+// call may have to wait until its arguments begin.
 func (c *calls) startIfReady(k *call, out *vendorhttp.Batch) {
 	if k.started || k.name == "" {
 		return
@@ -145,8 +143,7 @@ func (c *calls) startCall(k *call, out *vendorhttp.Batch) {
 	}
 }
 
-// isTaken reports whether a started call has the id. Some servers use a
-// function's name for it.
+// isTaken reports whether a started call has the id. Some servers use a function's name as the id.
 func (c *calls) isTaken(id string) bool {
 	for _, k := range c.started {
 		if k.id == id {
@@ -169,8 +166,8 @@ func (c *calls) deliverPiece(k *call, piece string, out *vendorhttp.Batch) {
 	out.Add(model.Event{Type: model.EventToolCallDelta, Index: k.index, Delta: piece})
 }
 
-// endCall ends a call. whole are its arguments as the server repeated them at the
-// end, if it did; they count only when no piece was delivered before.
+// endCall ends a call. whole are its arguments as repeated by the server at the end, if it did;
+// they count only if no piece was delivered before.
 func (c *calls) endCall(k *call, whole string, out *vendorhttp.Batch) error {
 	if k.ended {
 		return nil

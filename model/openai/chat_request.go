@@ -78,7 +78,7 @@ type chatStreamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// The fields of servers that expect the reasoning of an answer back.
+// The fields of servers that require an answer's reasoning to be returned.
 const (
 	reasoningContent = "reasoning_content"
 	reasoningField   = "reasoning"
@@ -88,8 +88,8 @@ const (
 
 type chatMessage struct {
 	Role model.Role `json:"role"`
-	// Content is a text, or the parts of a user's message; null for an answer that only
-	// calls tools. Strict servers require the field.
+	// Content is a string, or the parts of a user's message; null for an answer that only calls
+	// tools. Strict servers require the field.
 	Content          any     `json:"content"`
 	ReasoningContent *string `json:"reasoning_content,omitempty"`
 	Reasoning        string  `json:"reasoning,omitempty"`
@@ -169,8 +169,8 @@ type chatWriter struct {
 
 func (w *chatWriter) add(m chatMessage) { w.messages = append(w.messages, m) }
 
-// writeMessage writes a message, as the messages it becomes: the API has one for each result.
-// Reasoning goes back in the field it came in.
+// writeMessage writes a message as one or more API messages, because the API has one for each
+// result. Reasoning is returned in the field it came in.
 func (w *chatWriter) writeMessage(m *model.Message) error {
 	switch m.Role {
 	case model.RoleSystem:
@@ -226,8 +226,8 @@ func (w *chatWriter) writeAssistant(m *model.Message) {
 	w.add(a)
 }
 
-// withTaggedReasoning returns the text of an answer after the reasoning that came in tags before it.
-// MiniMax requires it back; the templates of other models remove it.
+// withTaggedReasoning returns the text of an answer, preceded by the tagged reasoning that came
+// before it. MiniMax requires it back; the templates of other models remove it.
 func withTaggedReasoning(text string, parts []model.Part) string {
 	var tagged string
 	for i := range parts {
@@ -291,7 +291,7 @@ func chatContent(parts []model.Part) ([]chatPart, error) {
 	return content, nil
 }
 
-// filePart writes a file: a recording as audio, anything else as it is.
+// filePart writes a file: a recording as audio, anything else unchanged.
 func filePart(b *model.Blob) (chatPart, error) {
 	if len(b.Data) == 0 {
 		return chatPart{}, invalidRequest("the chat completions API does not accept files by URL; use api: responses, or send the content", nil)
@@ -302,8 +302,7 @@ func filePart(b *model.Blob) (chatPart, error) {
 	return chatPart{Type: "file", File: &chatFile{Data: blobReference(b), Name: fileName(b)}}, nil
 }
 
-// audioFormat returns the API's name for a kind of recording, empty when it
-// knows none.
+// audioFormat returns the API's name for an audio type; empty if it has none.
 func audioFormat(media string) string {
 	switch media {
 	case "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave":
@@ -315,8 +314,8 @@ func audioFormat(media string) string {
 	}
 }
 
-// chatResult returns the result of a call as text, one paragraph for each part. Images
-// and files have no place in the API: a note takes theirs.
+// chatResult returns the result of a call as text, one paragraph for each part. The API does not
+// support images and files here: a note replaces them.
 func chatResult(r *model.ToolResult) string {
 	var b strings.Builder
 	for i := range r.Content {

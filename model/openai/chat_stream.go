@@ -11,14 +11,14 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// chatStream translates the stream of Chat Completions. Usage arrives after
-// the reason for the end, so the answer is complete only when the stream is.
+// chatStream translates the stream of Chat Completions. Usage arrives after the finish reason, so
+// the answer is complete only at the end of the stream.
 type chatStream struct {
 	calls   calls
 	byIndex map[vendorhttp.Number]*call
 	last    *call
 	begun   bool
-	// choice is the index of the only choice that counts, the first that came; -1 before it.
+	// choice is the index of the first choice received, the only one used; -1 before it.
 	choice vendorhttp.Number
 	// had are the kinds of content in the deltas so far.
 	had    contentKinds
@@ -60,7 +60,7 @@ type groqFields struct {
 	Usage vendorhttp.Detail[*chatUsage] `json:"usage"`
 }
 
-// failure returns the error that a chunk or one of its choices holds, or nil.
+// failure returns the error in a chunk or one of its choices, or nil.
 func (c *chatChunk) failure() error {
 	if !vendorhttp.IsNothing(c.Error) {
 		return parseErrorValue(c.Error).modelError()
@@ -80,45 +80,45 @@ type chatChoice struct {
 	Index        vendorhttp.Number `json:"index"`
 	FinishReason vendorhttp.Text   `json:"finish_reason"`
 	Delta        chatDelta         `json:"delta"`
-	// Message is a whole answer, or what some servers call a delta.
+	// Message is a whole answer, or the delta of some servers.
 	Message *chatDelta      `json:"message"`
 	Error   json.RawMessage `json:"error"`
-	// Usage is the usage of Moonshot.
+	// Usage is Moonshot's usage.
 	Usage vendorhttp.Detail[*chatUsage] `json:"usage"`
-	// Text is the text of servers that answer in the form of the older API.
+	// Text is the text from servers that use the older API's form.
 	Text vendorhttp.Text `json:"text"`
 	// ToolCalls are the calls of servers that put them beside the delta.
 	ToolCalls []chatPiece `json:"tool_calls"`
-	// CamelReason is the finish reason of gateways that write names in camel case.
+	// CamelReason is the finish reason from gateways that use camel case.
 	CamelReason vendorhttp.Text `json:"finishReason"`
 }
 
 type chatDelta struct {
 	Content messageContent  `json:"content"`
 	Refusal vendorhttp.Text `json:"refusal"`
-	// ReasoningContent, Reasoning and ReasoningText are not the vendor's; servers of models
-	// that think aloud have one of them, or several with the same text.
+	// ReasoningContent, Reasoning and ReasoningText are not the vendor's; servers of reasoning
+	// models send one of them, or several with the same text.
 	ReasoningContent foundText       `json:"reasoning_content"`
 	Reasoning        vendorhttp.Text `json:"reasoning"`
 	ReasoningText    vendorhttp.Text `json:"reasoning_text"`
 	// Thinking is the reasoning of gateways that copy Ollama's own API.
 	Thinking  vendorhttp.Content `json:"thinking"`
 	ToolCalls []chatPiece        `json:"tool_calls"`
-	// FunctionCall is the only call of an answer in the first form of the API.
+	// FunctionCall is the only call of an answer in the API's first form.
 	FunctionCall *chatCallPiece `json:"function_call"`
 
 	camelFields
 	messageFields
 }
 
-// camelFields are the fields of a delta from gateways that write names in camel case.
+// camelFields are the fields of a delta from gateways that use camel case.
 type camelFields struct {
 	CamelReasoning vendorhttp.Text `json:"reasoningContent"`
 	CamelCalls     []chatPiece     `json:"toolCalls"`
 	CamelCall      *chatCallPiece  `json:"functionCall"`
 }
 
-// normalize moves content under other names to where the API has it.
+// normalize moves content under other names to the API's fields.
 func (d *chatDelta) normalize() {
 	d.Content.thought = cmp.Or(d.Content.thought, d.Thinking)
 	if d.ReasoningContent.text == "" {
@@ -131,13 +131,14 @@ func (d *chatDelta) normalize() {
 	d.Thinking, d.camelFields = "", camelFields{}
 }
 
-// DecodeText reads a delta that is a text.
+// DecodeText reads a delta that is a string.
 func (d *chatDelta) DecodeText(text string) bool {
 	d.Content.text = vendorhttp.Content(text)
 	return true
 }
 
-// messageContent is the content of an answer: a text, or parts, some of which are thoughts at Mistral.
+// messageContent is the content of an answer: a string, or parts, some of which are thoughts with
+// Mistral.
 type messageContent struct{ text, thought vendorhttp.Content }
 
 // UnmarshalJSON reads the text and the thoughts.
@@ -171,16 +172,16 @@ type chatPiece struct {
 	Index    *vendorhttp.Number `json:"index"`
 	ID       vendorhttp.Text    `json:"id"`
 	Function chatCallPiece      `json:"function"`
-	// Custom is a call of a tool that takes text.
+	// Custom is a call of a tool with text input.
 	Custom *chatCallPiece `json:"custom"`
-	// Name and the arguments are those of servers that send no function.
+	// Name and the arguments come from servers that send no function.
 	Name vendorhttp.Text `json:"name"`
 
 	callArgumentNames
 	callFields
 }
 
-// isEmpty reports whether a piece has nothing but its index.
+// isEmpty reports whether a piece contains only its index.
 func (p *chatPiece) isEmpty() bool {
 	return p.ID == "" && p.Name == "" && p.first() == "" && p.Function == chatCallPiece{} && p.Custom == nil && p.callFields.isEmpty()
 }
@@ -191,7 +192,7 @@ type chatCallPiece struct {
 	callArgumentNames
 }
 
-// DecodeText reads a function that is only a name, with the arguments beside it.
+// DecodeText reads a function sent as only a name, with the arguments beside it.
 func (p *chatCallPiece) DecodeText(text string) bool {
 	if strings.ContainsRune(text, '{') {
 		return false
@@ -200,7 +201,7 @@ func (p *chatCallPiece) DecodeText(text string) bool {
 	return true
 }
 
-// callArgumentNames holds the arguments of a call under the names that servers use.
+// callArgumentNames holds a call's arguments under the names that servers use.
 type callArgumentNames struct {
 	Arguments  vendorhttp.Arguments `json:"arguments"`
 	Parameters vendorhttp.Arguments `json:"parameters"`
@@ -208,12 +209,12 @@ type callArgumentNames struct {
 	Input      vendorhttp.Arguments `json:"input"`
 }
 
-// first returns the arguments under the first name that has any.
+// first returns the first non-empty arguments.
 func (n *callArgumentNames) first() vendorhttp.Arguments {
 	return cmp.Or(n.Arguments, n.Parameters, n.Args, n.Input)
 }
 
-// normalize moves the name and the arguments to where the API has them.
+// normalize moves the name and the arguments to the API's fields.
 func (p *chatPiece) normalize() {
 	f := &p.Function
 	if (*f == chatCallPiece{}) && p.Custom != nil {
@@ -226,11 +227,11 @@ func (p *chatPiece) normalize() {
 
 type chatUsage struct {
 	PromptTokens vendorhttp.Number `json:"prompt_tokens"`
-	// PromptCacheHitTokens counts the cached tokens at DeepSeek.
+	// PromptCacheHitTokens is DeepSeek's count of cached tokens.
 	PromptCacheHitTokens vendorhttp.Number                `json:"prompt_cache_hit_tokens"`
 	PromptTokensDetails  vendorhttp.Detail[promptDetails] `json:"prompt_tokens_details"`
 	CompletionTokens     vendorhttp.Number                `json:"completion_tokens"`
-	// InputTokens and OutputTokens are the names in Responses, which some gateways use.
+	// InputTokens and OutputTokens are the Responses names, which some gateways use.
 	InputTokens  vendorhttp.Number `json:"input_tokens"`
 	OutputTokens vendorhttp.Number `json:"output_tokens"`
 
@@ -386,8 +387,8 @@ func (s *chatStream) callOf(p *chatPiece) *call {
 	return k
 }
 
-// continuesName reports whether a piece has a part of the name of a call, or the whole name of
-// which the call has the beginning.
+// continuesName reports whether a piece has a part of the call's name, or the whole name when the
+// call has its beginning.
 func (s *chatStream) continuesName(p *chatPiece, k *call) bool {
 	name := string(p.Function.Name)
 	if s.calls.continuesName(k, name) {
@@ -403,9 +404,8 @@ func (s *chatStream) isTail(p *chatPiece) bool {
 	return p.ID == "" && p.Function.Name == "" && s.last != nil && s.last.arguments.IsOpen()
 }
 
-// beginsAfter reports whether a piece that seems to belong to the call k
-// begins another one. Pieces that only continue a call have no name, or repeat
-// it.
+// beginsAfter reports whether a piece that seems to belong to call k begins another call. Pieces
+// that only continue a call have no name, or repeat it.
 func (p *chatPiece) beginsAfter(k *call) bool {
 	name := string(p.Function.Name)
 	switch {
@@ -413,7 +413,7 @@ func (p *chatPiece) beginsAfter(k *call) bool {
 		return false
 	case name != k.name || p.isWholeAfter(k):
 		return true
-	case k.arguments.IsOpen(): // some servers repeat the name, or make up an ID, for each piece
+	case k.arguments.IsOpen(): // some servers repeat the name, or invent an ID, for each piece
 		return false
 	case p.ID != "" && k.vendorID != "" && string(p.ID) != k.vendorID:
 		return p.Index == nil || k.received.length > 0 || p.Function.Arguments == ""
@@ -422,8 +422,8 @@ func (p *chatPiece) beginsAfter(k *call) bool {
 	}
 }
 
-// isWholeAfter reports whether a piece has all arguments of a call, other than those of the call k,
-// which are complete, too.
+// isWholeAfter reports whether a piece has the complete arguments of a call other than k, whose
+// arguments are also complete.
 func (p *chatPiece) isWholeAfter(k *call) bool {
 	arguments := string(p.Function.Arguments)
 	if !k.arguments.IsWhole() || k.received.length <= len("{}") || !json.Valid([]byte(arguments)) || arguments[0] != '{' {
@@ -432,9 +432,8 @@ func (p *chatPiece) isWholeAfter(k *call) bool {
 	return k.received.length != len(arguments) || !k.received.isBeginningOf(arguments)
 }
 
-// end completes the answer when its reason is known. The stream need not have
-// ended in order for that: all that is lost then is the usage. Some servers give no
-// reason, only the mark of the end.
+// end completes the answer if its finish reason is known. An unfinished stream then loses only the
+// usage. Some servers give no reason, only the end mark.
 func (s *chatStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
 	reason, err := s.finishReason()
 	if reason == "" && marked {
@@ -457,7 +456,7 @@ func (s *chatStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
 	return true, nil
 }
 
-// toUsage returns the usage as the runtime counts.
+// toUsage converts the usage to the runtime's counts.
 func (u *chatUsage) toUsage() *model.Usage {
 	usage := model.Usage{
 		Input:      int(max(u.PromptTokens, u.InputTokens)),

@@ -10,9 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// codes are the classes of the vendor's error codes and types, and of those
-// that compatible servers use. A quota that is used up is a rate limit: a pool
-// moves on from it, and comes back once it was raised.
+// codes maps the error codes and types of the vendor and compatible servers to classes. An
+// exhausted quota is a rate limit: a pool moves on from it, and returns once it was raised.
 var codes = map[string]model.ErrorClass{
 	"context_length_exceeded":        model.ContextOverflow,
 	"exceed_context_size_error":      model.ContextOverflow,
@@ -52,8 +51,8 @@ var codes = map[string]model.ErrorClass{
 	"invalid_request_error":          model.InvalidRequest,
 }
 
-// errorClass returns the class of the rejection, from an unambiguous status first, then the code,
-// then the rest.
+// errorClass returns the class of the refusal, first from an unambiguous status, then from the
+// code, then from the rest.
 func (r *refusal) errorClass() model.ErrorClass {
 	status := r.effectiveStatus()
 	if class, ok := vendorhttp.CallerClass(status); ok {
@@ -100,12 +99,12 @@ func (r *refusal) effectiveStatus() int {
 
 func (r *refusal) saysContextOverflow() bool { return vendorhttp.SaysContextOverflow(r.message) }
 
-// missingModel matches what servers that answer 400 say of models that they do not have, such as DeepSeek's
-// "Model Not Exist" and LM Studio's "Invalid model identifier".
+// missingModel matches messages with status 400 about missing models, such as DeepSeek's "Model Not
+// Exist" and LM Studio's "Invalid model identifier".
 var missingModel = regexp.MustCompile(`(?i)^(?:the )?model\b.{0,100}\b(?:not found|not exist|is not a valid model)|\b(?:unknown model|no such model|invalid model (?:id|identifier|name)|not a valid model id)\b`)
 
-// speaksOfModel tells a missing model from other things that are missing, such
-// as the path of a wrong base URL or an item of an earlier answer.
+// speaksOfModel distinguishes a missing model from other missing resources, such as the path of a
+// wrong base URL or an item of an earlier answer.
 func (r *refusal) speaksOfModel() bool {
 	return r.param == "model" || strings.Contains(strings.ToLower(r.message), "model")
 }

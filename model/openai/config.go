@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// DefaultBaseURL is where the vendor's own API is.
+// DefaultBaseURL is the address of the vendor's own API.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// API is one of the two HTTP APIs through which a model is asked.
+// API is one of the two HTTP APIs for calling a model.
 type API string
 
 // The APIs.
@@ -24,7 +24,7 @@ const (
 	ChatCompletions API = "chat_completions"
 )
 
-// Config is a provider of type openai, as it is written in a configuration.
+// Config is a provider of type openai, as written in a configuration.
 type Config struct {
 	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent as a bearer token. Leave it out for a local server that asks for none."`
 	BaseURL          string             `json:"base_url,omitempty" default:"https://api.openai.com/v1" doc:"Where the API is: an http or https URL, for compatible servers with their path, such as http://localhost:11434/v1."`
@@ -47,8 +47,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(shown)
 }
 
-// Validate checks the record by itself. Paths are relative to the provider. No
-// message repeats a value that may hold a secret.
+// Validate checks the record in isolation. Paths are relative to the provider. No message repeats a
+// value that may contain a secret.
 func (c *Config) Validate() diag.List {
 	list := append(c.apiAccess().Check(), c.checkDialect()...)
 	list = append(list, CheckAPI(c.API, c.ReasoningSummary)...)
@@ -57,8 +57,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// CheckAPI checks the API and the reasoning summary of a provider, wherever the models are
-// served.
+// CheckAPI checks a provider's API and reasoning summary, wherever the models are served.
 func CheckAPI(api API, reasoningSummary string) (list diag.List) {
 	switch api {
 	case "", Responses, ChatCompletions:
@@ -74,7 +73,7 @@ func CheckAPI(api API, reasoningSummary string) (list diag.List) {
 	return list
 }
 
-// BodyOf returns a value of the type of the requests to an API.
+// BodyOf returns a value of an API's request type.
 func BodyOf(api API) any {
 	if api == ChatCompletions {
 		return chatBody{}
@@ -82,7 +81,7 @@ func BodyOf(api API) any {
 	return responsesBody{}
 }
 
-// apiAccess returns how the API is reached.
+// apiAccess returns the access to the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{Request: c.Request, Body: BodyOf(c.api()), APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: cmp.Or(c.server().baseURL, DefaultBaseURL), Dialect: c.requestDialect(), KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
 }

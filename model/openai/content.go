@@ -11,8 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// blobReference returns where the content of a blob is: its URI, or a data URL
-// that holds it.
+// blobReference returns the location of a blob's content: its URI, or a data URL that holds it.
 func blobReference(b *model.Blob) string {
 	if len(b.Data) == 0 {
 		return b.URI
@@ -24,7 +23,7 @@ func blobReference(b *model.Blob) string {
 	url.WriteString(media)
 	url.WriteString(";base64,")
 	w := base64.NewEncoder(base64.StdEncoding, &url)
-	_, _ = w.Write(b.Data) // neither fails: a strings.Builder takes all
+	_, _ = w.Write(b.Data) // a strings.Builder never fails
 	_ = w.Close()
 	return url.String()
 }
@@ -53,11 +52,10 @@ func fileName(b *model.Blob) string {
 	}
 }
 
-// errorMark begins the result of a call that failed: the API has no field that
-// would tell the model.
+// errorMark begins the result of a failed call: the API has no field for it.
 const errorMark = "error: "
 
-// markError returns text so that it can be told for an error.
+// markError returns text marked so that it is recognized as an error.
 func markError(r *model.ToolResult, text string) string {
 	switch {
 	case !r.IsError:
@@ -71,15 +69,15 @@ func markError(r *model.ToolResult, text string) string {
 	}
 }
 
-// callArguments returns the arguments of a call as the API wants them. Servers that
-// speak it for other models refuse a text that is not an object.
+// callArguments returns the arguments of a call in the API's form. Servers that use the API for
+// other models reject a string that is not an object.
 func callArguments(c *model.ToolCall) string { return string(rawjson.Object(c.Arguments)) }
 
-// cacheKeyLimit is the longest cache key the vendor accepts.
+// cacheKeyLimit is the maximum length of the vendor's cache keys.
 const cacheKeyLimit = 64
 
-// cacheKey returns the key that routes requests of a session to the same cache, or
-// "" without a session. The vendor caches without being asked to.
+// cacheKey returns the key that routes a session's requests to the same cache, or "" without a
+// session. The vendor caches without being asked.
 func cacheKey(session string) string {
 	if len(session) <= cacheKeyLimit {
 		return session

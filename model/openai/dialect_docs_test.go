@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestDialectsAreDocumented compares the table of the page with the dialects.
+// TestDialectsAreDocumented compares the page's table with the dialects.
 func TestDialectsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/guides/providers.md")
 	if err != nil {

@@ -11,28 +11,26 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// Dialect is the variant of Chat Completions that a server takes.
+// Dialect is the variant of Chat Completions that a server accepts.
 type Dialect string
 
 // server has the known properties of a dialect's servers.
 type server struct {
 	dialect Dialect
-	// baseURL is where the vendor's API is, or a local server by default; empty if it has
-	// no usual place.
+	// baseURL is the default address of the vendor's API or a local server; empty if absent.
 	baseURL string
-	// api is the API to ask if none is configured; Chat Completions when empty.
+	// api is the API to use if none is configured; empty means Chat Completions.
 	api API
-	// takes is what differs from the vendor's own requests.
+	// takes describes the differences from the vendor's own requests.
 	takes vendorhttp.Dialect
-	// ids describes the call IDs that it accepts.
+	// ids describes the call IDs that the server accepts.
 	ids callIDs
 }
 
 var maxTokens = map[string]string{"max_completion_tokens": "max_tokens"}
 
-// servers are the dialects, the vendor's own first. Mistral rejects fields that it does not
-// know, such as max_completion_tokens (eca#231), stream_options (chatlas#145) and
-// reasoning_content (crush#1590).
+// servers are the dialects, the vendor's own first. Mistral rejects unknown fields, such as
+// max_completion_tokens (eca#231), stream_options (chatlas#145) and reasoning_content (crush#1590).
 var servers = []server{
 	{dialect: "openai", baseURL: DefaultBaseURL},
 	{dialect: "compatible", takes: vendorhttp.Dialect{Omit: []string{"prompt_cache_key", "strict"}, Names: maxTokens}},
@@ -40,7 +38,7 @@ var servers = []server{
 		Omit:  []string{"stream_options", "prompt_cache_key", "extra_content", "reasoning_content", "reasoning", "reasoning_text", "service_tier", "verbosity"},
 		Names: map[string]string{"max_completion_tokens": "max_tokens", "seed": "random_seed"},
 	}},
-	// The reference of DeepSeek has no seed; strict is a feature of its beta address.
+	// DeepSeek's reference has no seed; strict is a feature of its beta address.
 	{dialect: "deepseek", baseURL: "https://api.deepseek.com/v1", takes: vendorhttp.Dialect{
 		Omit: []string{"prompt_cache_key", "strict", "parallel_tool_calls", "seed", "service_tier", "verbosity"}, Names: maxTokens,
 	}},
@@ -63,7 +61,7 @@ var servers = []server{
 	}},
 }
 
-// server returns the server of the configured dialect, or of the host that is asked.
+// server returns the server of the configured dialect, or else of the configured host.
 func (c *Config) server() *server {
 	if c.Dialect != "" {
 		for i := range servers {
@@ -96,7 +94,7 @@ func (c *Config) tools() *toolschema.Dialect {
 	}
 }
 
-// isVendorsOwn reports whether OpenAI or Azure is asked, instead of a server that imitates them.
+// isVendorsOwn reports whether the server is OpenAI or Azure, instead of an imitator.
 func (c *Config) isVendorsOwn() bool {
 	at := c.apiAccess().URL()
 	return c.server() == &servers[0] && (at == DefaultBaseURL || vendorAt(at) != "openai")
@@ -111,7 +109,7 @@ func (c *Config) requestDialect() *vendorhttp.Dialect {
 	return nil
 }
 
-// api returns the API to ask. Most imitators know Chat Completions alone.
+// api returns the API to use. Most imitators support only Chat Completions.
 func (c *Config) api() API {
 	if c.API == "" && c.Dialect != "" && c.Dialect != servers[0].dialect {
 		return cmp.Or(c.server().api, ChatCompletions)

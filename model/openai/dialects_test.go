@@ -18,7 +18,7 @@ import (
 
 const doneAnswer = "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"done\"}, \"finish_reason\": \"stop\"}]}\n\ndata: [DONE]\n\n"
 
-// strictServer rejects requests with other fields than it knows, as its dialect words it.
+// strictServer rejects requests with unknown fields, in its dialect's wording.
 func strictServer(bodies *[]map[string]any, known []string, refuse func(unknown []string) string) vendortest.RoundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		var body map[string]any
@@ -41,8 +41,8 @@ func strictServer(bodies *[]map[string]any, known []string, refuse func(unknown 
 	}
 }
 
-// TestRejectedFieldsAreLeftOut asks servers that know few fields. The first request finds out
-// what they reject, and later ones and those after a reload leave it out.
+// TestRejectedFieldsAreLeftOut calls servers that know few fields. The first request discovers the
+// rejected fields, and later requests, including after a reload, omit them.
 func TestRejectedFieldsAreLeftOut(t *testing.T) {
 	known := []string{"model", "messages", "stream", "max_tokens"}
 	for name, refuse := range map[string]func(unknown []string) string{
@@ -140,7 +140,7 @@ func TestDialectsDecideWhatIsSent(t *testing.T) {
 		})
 		req := hello()
 		req.SessionID, req.MaxOutputTokens = "s", 7
-		_, _ = vendortest.Ask(t, e, req) // refused once it is seen
+		_, _ = vendortest.Ask(t, e, req) // rejected when seen
 		if url != tt.url {
 			t.Errorf("%+v asks %s, want %s", tt.config, url, tt.url)
 		}
@@ -169,8 +169,8 @@ func TestDialectsAreChecked(t *testing.T) {
 	}
 }
 
-// TestTheNameOfTheOutputLimitIsLearned plays a gateway whose models know the limit by different names,
-// and words that servers use to reject one.
+// TestTheNameOfTheOutputLimitIsLearned simulates a gateway whose models use different names for the
+// limit, and the servers' error messages for a wrong name.
 func TestTheNameOfTheOutputLimitIsLearned(t *testing.T) {
 	names := []string{"max_tokens", "max_completion_tokens"}
 	for i, refuse := range []string{
@@ -216,7 +216,7 @@ func TestTheNameOfTheOutputLimitIsLearned(t *testing.T) {
 	}
 }
 
-// TestAnOutputLimitThatIsSetReplacesOurs sets and omits the limit by each of its names.
+// TestAnOutputLimitThatIsSetReplacesOurs sets and omits the limit under each of its names.
 func TestAnOutputLimitThatIsSetReplacesOurs(t *testing.T) {
 	for _, dialect := range []Dialect{"openai", "compatible"} {
 		for _, name := range []string{"max_tokens", "max_completion_tokens"} {
@@ -240,7 +240,7 @@ func TestAnOutputLimitThatIsSetReplacesOurs(t *testing.T) {
 	}
 }
 
-// TestOmissionsAreMatched omits fields by several names: where they are, alone, and misspelled.
+// TestOmissionsAreMatched omits fields by several names: in full, alone, and misspelled.
 func TestOmissionsAreMatched(t *testing.T) {
 	for path, matches := range map[string]bool{
 		"strict": true, "tools.function.strict": true, "stream_options": true, "max_tokens": true, "max_output_tokens": true, "reasoning_content": true,
@@ -262,7 +262,7 @@ func TestOmissionsAreMatched(t *testing.T) {
 	}
 }
 
-// TestStrictIsOmittedEverywhere omits strict from tools and the form of the answer.
+// TestStrictIsOmittedEverywhere omits strict from tools and the output schema.
 func TestStrictIsOmittedEverywhere(t *testing.T) {
 	for _, api := range []API{ChatCompletions, Responses} {
 		var sent string

@@ -22,13 +22,13 @@ type refusal struct {
 	message           string
 }
 
-// Error returns the vendor's own names for what happened. The message is left
-// to the model.Error, which knows what must not appear in it.
+// Error returns the vendor's own names for the error. The message is left to the model.Error, which
+// knows what must not appear in it.
 func (r *refusal) Error() string {
 	return fmt.Sprintf("openai: code %q, type %q, param %q", r.code, r.kind, r.param)
 }
 
-// RejectedField returns the field that the vendor blames. Cerebras has a kind of error there.
+// RejectedField returns the field that the vendor blames. Cerebras puts a kind of error there.
 func (r *refusal) RejectedField() string {
 	if strings.HasSuffix(r.param, "_error") {
 		return ""
@@ -36,8 +36,8 @@ func (r *refusal) RejectedField() string {
 	return r.param
 }
 
-// readRefusal returns the error for the body of a refusal, and reports whether the
-// body says anything.
+// readRefusal returns the error for the body of a refusal, and reports whether the body contains a
+// known error.
 func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 	r := parseRefusal(body)
 	if r == nil {
@@ -56,7 +56,7 @@ func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, k
 	return failure, !r.isEmpty()
 }
 
-// modelError returns the error that the refusal amounts to.
+// modelError converts the refusal to a model.Error.
 func (r *refusal) modelError() *model.Error {
 	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
 }
@@ -78,13 +78,13 @@ func parseRefusal(data []byte) *refusal {
 		Detail  json.RawMessage `json:"detail"`
 		refusalFields
 	}
-	_ = json.Unmarshal(data, &outer) // what is not an object leaves all empty
+	_ = json.Unmarshal(data, &outer) // a non-object leaves all empty
 	isStatus := !vendorhttp.IsNothing(outer.Message) && isStatusText(outer.Error)
 	if !vendorhttp.IsNothing(outer.Error) && !isStatus {
 		return parseErrorValue(outer.Error)
 	}
 	if bytes.Contains(outer.Message, []byte(`"role"`)) {
-		outer.Message = nil // an answer of another API
+		outer.Message = nil // another API's response
 	}
 	message := vendorhttp.Text(cmp.Or(vendorhttp.ErrorText(outer.Message), vendorhttp.ErrorText(outer.Detail)))
 	if message == "" && outer.Code == "" {
@@ -93,8 +93,8 @@ func parseRefusal(data []byte) *refusal {
 	return outer.toRefusal(vendorhttp.Text(vendorhttp.WithErrors(string(message), data)))
 }
 
-// isStatusText reports whether the value of an error field only repeats the HTTP status, as with Spring
-// and Fastify.
+// isStatusText reports whether the value of an error field only repeats the HTTP status, as Spring
+// and Fastify do.
 func isStatusText(data json.RawMessage) bool {
 	var text string
 	if json.Unmarshal(data, &text) != nil || text == "" {
@@ -126,7 +126,7 @@ type errorMetadata struct {
 // longestWritten is how much of an unreadable answer a message quotes, in bytes.
 const longestWritten = 300
 
-// parseErrorValue reads the value of an error field: an object, or a text.
+// parseErrorValue reads the value of an error field: an object or a string.
 func parseErrorValue(data json.RawMessage) *refusal {
 	var inner struct {
 		Message vendorhttp.Text `json:"message"`
@@ -151,7 +151,7 @@ func parseErrorValue(data json.RawMessage) *refusal {
 
 func (r *refusal) isEmpty() bool { return r.message == "" && r.code == "" && r.kind == "" }
 
-// messageText returns the message for people.
+// messageText returns the human-readable message.
 func (r *refusal) messageText() string {
 	switch {
 	case r.message != "":

@@ -88,7 +88,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// A server that does not know the path is most often one that knows the other API.
+// A server that does not know the path usually supports the other API.
 func TestAnUnknownPathNamesTheOtherAPI(t *testing.T) {
 	for _, refusal := range []struct {
 		status int

@@ -22,8 +22,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Executor asks the models of one provider. It is safe for use from many
-// goroutines.
+// Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
 	vendor  string
 	api     *vendorhttp.API
@@ -33,14 +32,14 @@ type Executor struct {
 	shortTools *vendorhttp.ToolCache[[]byte]
 	// maybeLocal is set if LM Studio, Ollama or llama.cpp may serve the models.
 	maybeLocal bool
-	// unknownPath is what to say of a server that does not know the path of the API.
+	// unknownPath is the message for a server that does not know the path of the API.
 	unknownPath string
-	// path returns the path of the requests for a model, below the base URL.
+	// path returns the request path for a model, relative to the base URL.
 	path  func(model string) (string, error)
 	known vendorhttp.Concessions[concessions]
 	// ids describes the call IDs that the server accepts.
 	ids callIDs
-	// unsupported are the parameters that requests cannot have.
+	// unsupported are the parameters that requests do not support.
 	unsupported []string
 }
 
@@ -53,19 +52,19 @@ var (
 	_ model.LimitSource  = (*Executor)(nil)
 )
 
-// Vendor returns openai, or azure-openai where the models are served by Azure.
+// Vendor returns openai, or azure-openai if Azure serves the models.
 func (e *Executor) Vendor() string { return e.vendor }
 
 // RejectedFields returns the optional fields that the server was found to reject.
 func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
 
-// CatalogVendor returns who serves the models; empty for a server that is not known.
+// CatalogVendor returns the vendor that serves the models; empty for an unknown server.
 func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
 // azureHosts are the suffixes of Azure's host names.
 var azureHosts = []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}
 
-// vendorAt returns who serves the models at an address.
+// vendorAt returns the vendor that serves the models at an address.
 func vendorAt(baseURL string) string {
 	if u, err := url.Parse(baseURL); err == nil {
 		host := strings.ToLower(u.Hostname())
@@ -76,22 +75,19 @@ func vendorAt(baseURL string) string {
 	return "openai"
 }
 
-// dialect is what differs between the two APIs.
+// dialect describes the differences between the two APIs.
 type dialect struct {
-	// path is where a request goes, below the base URL.
+	// path is the request path, relative to the base URL.
 	path string
-	// encode returns the body of a request, without its tools and the form of
-	// the answer.
+	// encode returns the body of a request, without its tools and output format.
 	encode func(*model.Request, concessions, peer) ([]byte, error)
-	// declare returns one tool as the API writes it, and named the choice of
-	// one.
+	// declare returns one tool in the API's form, and named the choice of one tool.
 	declare func(declaration) any
 	named   func(tool string) any
-	// output is the field with the required form of the answer, and describe
-	// returns its value.
+	// output is the field with the required output format, and describe returns its value.
 	output   string
 	describe func(form outputForm, verbosity string) any
-	// translate returns a translator for the answer of a provider to a request.
+	// translate returns a translator for a provider's response to a request.
 	translate func(req *model.Request, provider string) translator
 	// vendorIDs describes the call IDs that the vendor's own servers accept.
 	vendorIDs callIDs
@@ -99,7 +95,7 @@ type dialect struct {
 	schemas *toolschema.Dialect
 }
 
-// peer is whom a conversation is sent to.
+// peer is the recipient of a conversation.
 type peer struct {
 	// provider is the ID of the provider.
 	provider string
@@ -109,7 +105,7 @@ type peer struct {
 	needsText bool
 }
 
-// peerOf returns whom a request is sent to, after concessions.
+// peerOf returns the recipient of a request, after concessions.
 func (e *Executor) peerOf(c concessions) peer {
 	to := peer{provider: e.api.Provider(), ids: e.ids, needsText: c.needsText}
 	switch {
@@ -126,8 +122,8 @@ func Kind() model.ProviderKind {
 	return vendorhttp.NewKind("openai", "OpenAI and servers compatible with its API.", New)
 }
 
-// New returns an executor. It does not reach out; a configuration without a
-// key is fine until the server asks for one.
+// New returns an executor. It makes no request; a configuration without a key is valid until the
+// server requires one.
 func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, vendorhttp.SharedTransport())
 }
@@ -136,8 +132,8 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	return NewAt(settings, c, vendorhttp.Endpoint{}, transport)
 }
 
-// NewAt is New for models at an endpoint of another vendor. Empty fields of the endpoint default
-// to the vendor's own.
+// NewAt is New for models at another vendor's endpoint. Empty fields of the endpoint default to the
+// vendor's own.
 func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport http.RoundTripper) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
@@ -174,7 +170,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	return e, nil
 }
 
-// vendorKey matches the vendor's keys, also where only their ends are shown.
+// vendorKey matches the vendor's keys, including masked ones.
 var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
 
 // headersOf returns the headers of every request.
@@ -191,7 +187,7 @@ func headersOf(c *Config) http.Header {
 	return header
 }
 
-// Stream asks the model and returns its answer as it comes.
+// Stream calls the model and returns its answer as it arrives.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
@@ -226,7 +222,7 @@ func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, err
 func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) ([]byte, error) {
 	choice := req.ToolChoice
 	if c.freeChoice && choice.Mode == model.ToolsNone {
-		return body, nil // a model that cannot be kept from calling is told of no tools
+		return body, nil // no tools: the model cannot be stopped from calling
 	}
 	cache := e.tools
 	if c.shortDescriptions {
@@ -251,10 +247,10 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }
 
-// ToolDialect returns what all models take as tools.
+// ToolDialect returns the tool schemas that all models accept.
 func (e *Executor) ToolDialect(string) model.ToolDialect { return e.dialect.schemas }
 
-// CheckParams returns the parameters that the API does not have.
+// CheckParams returns the parameters that the API does not support.
 func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	return p.MissingParams(e.unsupported...)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// TestHeaders checks that the account that is charged is told.
+// TestHeaders checks that the charged account is sent.
 func TestHeaders(t *testing.T) {
 	for _, tt := range []Config{{}, {Organization: "org-1", Project: "proj-1"}} {
 		e := offline(t, tt, func(r *http.Request) (*http.Response, error) {
@@ -40,8 +40,8 @@ func TestModelsOnAzureAreOfAVendorOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestConcessions checks what is done without once a model refused it, and
-// that this is remembered where it is the model's nature.
+// TestConcessions checks which features are omitted after a model rejected them, and that this is
+// remembered if it is inherent to the model.
 func TestConcessions(t *testing.T) {
 	refusal := func(param, code string) string {
 		return `{"error":{"message":"Not supported with this model.","type":"invalid_request_error","param":"` + param + `","code":"` + code + `"}}`
@@ -60,7 +60,7 @@ func TestConcessions(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		api     API
-		marker  string // what the server refuses, as it stands in the body
+		marker  string // the rejected text, as in the body
 		refusal string
 		first   int32 // requests of the first call
 		later   int32 // and of the second

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// finishReasons are the reasons for the end of an answer at which the model did not finish. Those of
-// other vendors come from gateways, sensitive and network_error from Zhipu.
+// finishReasons are the reasons of incomplete answers. Those of other vendors come from gateways,
+// sensitive and network_error from Zhipu.
 var finishReasons = map[string]model.FinishReason{
 	"length":               model.FinishMaxTokens,
 	"max_tokens":           model.FinishMaxTokens,
@@ -26,8 +26,8 @@ var finishReasons = map[string]model.FinishReason{
 	"spii":                 model.FinishContentFilter,
 }
 
-// abortReasons are the reasons for the end of an answer that the server aborted, with the class of
-// the error.
+// abortReasons are the finish reasons of answers that the server aborted, with the class of the
+// error.
 var abortReasons = map[string]model.ErrorClass{
 	"error":                        model.Provider,
 	"abort":                        model.Provider,
@@ -36,8 +36,8 @@ var abortReasons = map[string]model.ErrorClass{
 	"insufficient_system_resource": model.Overloaded, // DeepSeek
 }
 
-// finishReason returns why the answer ended; empty if it has not. Servers use various names for
-// an answer that the model ended.
+// finishReason returns the finish reason of the answer; empty if it has not ended. Servers use
+// various names for a normal end.
 func (s *chatStream) finishReason() (model.FinishReason, error) {
 	reason := strings.ToLower(s.reason)
 	if _, filtered, found := strings.Cut(reason, "function_call_filter: "); found { // Gemini

@@ -8,10 +8,10 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
-// FuzzChatCompletions feeds bytes for a stream of Chat Completions to the translator. Whatever a server
-// sends, there is no panic, the events are in order, and the answer ends once: with one finish, or with
-// one error. Run it with -fuzzminimizetime 1x: the HTTP client below covers its code a little
-// differently each time, which keeps the minimizer busy for nothing.
+// FuzzChatCompletions feeds arbitrary Chat Completions stream bytes to the translator. Whatever a
+// server sends, there is no panic, the events are in order, and the answer ends once: with one
+// finish or one error. Run it with -fuzzminimizetime 1x: the coverage of the HTTP client varies
+// between runs, which keeps the minimizer busy needlessly.
 func FuzzChatCompletions(f *testing.F) { fuzzStream(f, ChatCompletions) }
 
 // FuzzResponses does the same with streams of Responses.

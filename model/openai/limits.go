@@ -14,7 +14,7 @@ import (
 // listedModel is an entry of a list of models. Each server names the limits differently.
 type listedModel struct {
 	ID vendorhttp.Text `json:"id"`
-	// LM Studio states the window of the loaded model and the most that the model supports.
+	// LM Studio states the window of the loaded model and the model's maximum.
 	LoadedContextLength vendorhttp.Number `json:"loaded_context_length"`
 	// vLLM.
 	MaxModelLen vendorhttp.Number `json:"max_model_len"`
@@ -34,16 +34,16 @@ type listedModelsProvider struct {
 	MaxCompletionTokens vendorhttp.Number `json:"max_completion_tokens"`
 }
 
-// listedLimits has the limits in the lists of models of providers, and localLimits those that local
-// servers state elsewhere for one model. A reload keeps them.
+// listedLimits holds the limits in providers' lists of models, and localLimits the limits that
+// local servers state elsewhere for one model. They survive a reload.
 var (
 	listedLimits vendorhttp.Once[map[string]model.Limits]
 	localLimits  vendorhttp.Once[model.Limits]
 )
 
-// Limits returns the limits in the server's list of models, or without TLS in the APIs of LM Studio,
-// Ollama and llama.cpp. Each server is asked once per process, except Azure, which lists models by base
-// name, and vendors that list no limits.
+// Limits returns the limits in the server's list of models, or without TLS in the APIs of LM
+// Studio, Ollama and llama.cpp. Each server is queried once per process, except Azure, which lists
+// models by base name, and vendors that list no limits.
 func (e *Executor) Limits(ctx context.Context, upstreamModel string) (model.Limits, error) {
 	vendor := e.CatalogVendor()
 	if e.vendor != "openai" || vendor == "openai" || vendor == "deepseek" || vendor == "xai" {
@@ -70,7 +70,7 @@ func (e *Executor) fetchStated(ctx context.Context, path string, body []byte) ([
 	return data, err
 }
 
-// askLocal asks a server as LM Studio, Ollama and llama.cpp are asked.
+// askLocal queries the APIs of LM Studio, Ollama and llama.cpp.
 func (e *Executor) askLocal(ctx context.Context, name string) (model.Limits, error) {
 	body, err := encodeJSON(map[string]string{"model": name})
 	if err != nil {
@@ -138,14 +138,14 @@ func firstPositive(numbers ...vendorhttp.Number) int {
 	return 0
 }
 
-// limitsOfOllama returns the limits in Ollama's description of a model: its parameter num_ctx.
-// What the model supports is not a limit of the server, which loads far less by default and cuts
+// limitsOfOllama returns the limits in Ollama's description of a model: its parameter num_ctx. The
+// model's maximum is not the server's limit: the server loads far less by default and truncates
 // longer prompts.
 func limitsOfOllama(data []byte) model.Limits {
 	var shown struct {
 		Parameters vendorhttp.Text `json:"parameters"`
 	}
-	_ = json.Unmarshal(data, &shown) // anything but a description states no limits
+	_ = json.Unmarshal(data, &shown) // only a description states limits
 	var set vendorhttp.Number
 	for line := range strings.Lines(string(shown.Parameters)) {
 		if words := strings.Fields(line); len(words) == 2 && words[0] == "num_ctx" {

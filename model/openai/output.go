@@ -6,17 +6,17 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// outputForm is what both APIs say of the form of an answer.
+// outputForm is the output format in both APIs.
 type outputForm struct {
 	Name string `json:"name"`
 	// Strict is nil for servers that do not know the field.
 	Strict *bool `json:"strict,omitempty"`
-	// Schema is the schema as it was given, unless it was made strict.
+	// Schema is the original schema, unless it was made strict.
 	Schema json.RawMessage `json:"schema"`
 }
 
-// formOf returns the form to request. Only the vendor's strict mode enforces a schema, and it
-// supports a subset of JSON Schema. For an unsupported schema that cannot be rewritten
+// formOf returns the output format to request. Only the vendor's strict mode enforces a schema, and
+// it supports a subset of JSON Schema. For an unsupported schema that cannot be rewritten
 // equivalently, strict mode is disabled: the model then sees the schema, and the caller must
 // validate the answer. Callers that expect strict: true on every request will notice this.
 func formOf(output *spec.OutputSchema, c concessions) outputForm {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// TestRejectedOutputLimitsAreLowered plays servers that reject 16384 output tokens.
+// TestRejectedOutputLimitsAreLowered simulates servers that reject 16384 output tokens.
 func TestRejectedOutputLimitsAreLowered(t *testing.T) {
 	for message, want := range map[string]int{
 		"max_tokens is too large: 16384. This model supports at most 4096 completion tokens, whereas you provided 16384.":                                              4096, // OpenAI
@@ -69,7 +69,7 @@ func TestRejectedOutputLimitsAreLowered(t *testing.T) {
 	}
 }
 
-// TestAnswersShrinkToTheRoomOfTheConversation plays servers with a window of 8192 tokens.
+// TestAnswersShrinkToTheRoomOfTheConversation simulates servers with a window of 8192 tokens.
 func TestAnswersShrinkToTheRoomOfTheConversation(t *testing.T) {
 	for message, want := range map[string]int{
 		"'max_tokens' or 'max_completion_tokens' is too large: 16384. This model's maximum context length is 8192 tokens and your request has 500 input tokens (16384 > 8192 - 500).":                      7692, // vLLM
@@ -113,8 +113,8 @@ func TestAnswersShrinkToTheRoomOfTheConversation(t *testing.T) {
 	}
 }
 
-// TestRejectedReasoningAndSamplingAreLeftOut plays servers whose models do not reason, or have one
-// temperature.
+// TestRejectedReasoningAndSamplingAreLeftOut simulates servers whose models do not reason or have a
+// fixed temperature.
 func TestRejectedReasoningAndSamplingAreLeftOut(t *testing.T) {
 	for message, field := range map[string]string{
 		`\"qwen2.5:0.5b\" does not support thinking`:              "reasoning_effort", // Ollama

@@ -27,8 +27,7 @@ func fields(t *testing.T, api API, req *model.Request, c concessions, names ...s
 	return some
 }
 
-// TestToolChoice checks how each choice is written, and that it is not written
-// where there is nothing to choose from.
+// TestToolChoice checks the encoding of each choice, and that the choice is omitted without tools.
 func TestToolChoice(t *testing.T) {
 	for _, tt := range []struct {
 		choice          model.ToolChoice
@@ -58,7 +57,7 @@ func TestToolChoice(t *testing.T) {
 	}
 }
 
-// TestOutputForm checks how the form of an answer is asked for.
+// TestOutputForm checks how an answer's schema is requested.
 func TestOutputForm(t *testing.T) {
 	const strict = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`
 	const loose = `{"type":"object","properties":{"city":{"type":"string"}}}`
@@ -89,8 +88,8 @@ func TestOutputForm(t *testing.T) {
 	}
 }
 
-// TestStrictSchema checks which schemas the strict mode takes, and in which
-// form; "" is a schema that it does not take.
+// TestStrictSchema checks which schemas strict mode accepts and in which form; "" is an unaccepted
+// schema.
 func TestStrictSchema(t *testing.T) {
 	nested := func(depth int) string {
 		return strings.Repeat(`{"type":"object","additionalProperties":false,"required":["a"],"properties":{"a":`, depth) +
@@ -146,7 +145,7 @@ func TestStrictSchema(t *testing.T) {
 	}
 }
 
-// drawSchema draws a schema that may or may not fit.
+// drawSchema draws a schema that may or may not fit strict mode.
 func drawSchema(t *rapid.T, depth int) map[string]any {
 	s := map[string]any{}
 	kind := rapid.SampledFrom([]string{"object", "array", "string", "anyOf", ""}).Draw(t, "kind")
@@ -178,8 +177,8 @@ func drawSchema(t *rapid.T, depth int) map[string]any {
 	return s
 }
 
-// TestStrictSchemasStayStrict checks that what was made strict is JSON, fits
-// the mode as it is, and has all objects closed.
+// TestStrictSchemasStayStrict checks that a strict schema is JSON, fits strict mode unchanged, and
+// has only closed objects.
 func TestStrictSchemasStayStrict(t *testing.T) {
 	var checkClosed func(t *rapid.T, v any)
 	checkClosed = func(t *rapid.T, v any) {
@@ -228,7 +227,7 @@ func anyList(v any) []any {
 	return list
 }
 
-// FuzzStrictSchema checks that no schema, however broken, does harm.
+// FuzzStrictSchema checks that no broken schema does harm.
 func FuzzStrictSchema(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"$ref":"#"}]}},"required":["a"]}`))
 	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}}`))

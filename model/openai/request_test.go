@@ -13,7 +13,7 @@ import (
 
 var png = []byte("\x89PNG\r\n\x1a\n1234")
 
-// conversation is a request that uses everything a request can have.
+// conversation is a request that uses every feature.
 func conversation() *model.Request {
 	temperature, topP := 0.2, 0.9
 	return &model.Request{
@@ -60,8 +60,8 @@ const (
 	csvURL = "data:text/csv;base64,YSxi"
 )
 
-// TestRequestBody sends the conversation over loopback, where it is checked
-// against the API, and compares it with what it must say.
+// TestRequestBody sends the conversation over loopback, checks it against the API, and compares it
+// with the expected body.
 func TestRequestBody(t *testing.T) {
 	for api, want := range map[API]string{
 		Responses: `{
@@ -137,7 +137,7 @@ func body(t testing.TB, api API, req *model.Request, c concessions) string {
 	return string(data)
 }
 
-// TestSmallestBody checks that nothing is sent that was not asked for.
+// TestSmallestBody checks that only requested fields are sent.
 func TestSmallestBody(t *testing.T) {
 	for api, want := range map[API]string{
 		Responses:       `{"model":"gpt-6-astra","store":false,"stream":true,"include":["reasoning.encrypted_content"],"input":[{"role":"user","content":"Hello"}]}`,
@@ -149,7 +149,7 @@ func TestSmallestBody(t *testing.T) {
 	}
 }
 
-// TestReasoningThatCannotGoBack checks which reasoning is left out.
+// TestReasoningThatCannotGoBack checks which reasoning is omitted.
 func TestReasoningThatCannotGoBack(t *testing.T) {
 	for name, parts := range map[string][]model.Part{
 		"nothing follows":          {vendortest.Reasoning("x", "gAAA", "rs_1")},
@@ -199,7 +199,7 @@ func TestResultsWithImages(t *testing.T) {
 	}
 }
 
-// TestFiles checks files on their own.
+// TestFiles checks files alone.
 func TestFiles(t *testing.T) {
 	file := func(b *model.Blob) *model.Request {
 		return &model.Request{Model: "m", Messages: []model.Message{{Role: model.RoleUser, Parts: []model.Part{{Type: model.PartFile, Blob: b}}}}}
@@ -263,8 +263,7 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// TestRefusedEffort checks what is asked for in place of a level that a model
-// does not know.
+// TestRefusedEffort checks which level replaces a level that a model does not know.
 func TestRefusedEffort(t *testing.T) {
 	for _, tt := range []struct {
 		effort  spec.Effort

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// responsesDialect is the Responses API, with the kind of reasoning summary to
-// ask for, if any.
+// responsesDialect describes the Responses API, with the kind of reasoning summary to request, if
+// any.
 func responsesDialect(summary string) dialect {
 	return dialect{
 		path:      "responses",
@@ -60,7 +60,7 @@ type responsesRequest struct {
 	Text            *responsesText      `json:"text,omitempty"`
 }
 
-// responsesBody has all fields that requests may have. Those of text are not checked.
+// responsesBody has all fields that requests may contain. The fields of text are not checked.
 type responsesBody struct {
 	responsesRequest
 
@@ -73,7 +73,7 @@ type responsesBody struct {
 	ToolChoice any `json:"tool_choice"`
 }
 
-// responsesText is the text of an answer that has no required form.
+// responsesText is the text field of a request without an output format.
 type responsesText struct {
 	Verbosity string `json:"verbosity"`
 }
@@ -83,8 +83,8 @@ type responsesReasoning struct {
 	Summary string      `json:"summary,omitempty"`
 }
 
-// inputItem is an entry of a conversation: a message, which has no type,
-// reasoning, a call or the output of one.
+// inputItem is an entry of a conversation: a message, which has no type, reasoning, a call or its
+// output.
 type inputItem struct {
 	Type string     `json:"type,omitempty"`
 	Role model.Role `json:"role,omitempty"`
@@ -116,8 +116,8 @@ type inputContent struct {
 	FileName string `json:"filename,omitempty"`
 }
 
-// encodeResponses returns the body of a request. Nothing is stored at the
-// vendor: the conversation travels with each request, reasoning included.
+// encodeResponses returns the body of a request. The vendor stores nothing: each request carries
+// the conversation, including reasoning.
 func encodeResponses(req *model.Request, c concessions, to peer, summary string) ([]byte, error) {
 	w := inputWriter{items: make([]inputItem, 0, len(req.Messages)), forgetReasoning: c.forgetReasoning, ids: to.ids}
 	for i := range req.Messages {
@@ -144,7 +144,7 @@ func encodeResponses(req *model.Request, c concessions, to peer, summary string)
 	return encodeBody(body)
 }
 
-// encodeBody encodes what of a body has the form of a struct.
+// encodeBody encodes the part of a body that is a struct.
 func encodeBody(body any) ([]byte, error) {
 	encoded, err := encodeJSON(body)
 	if err != nil {
@@ -153,8 +153,8 @@ func encodeBody(body any) ([]byte, error) {
 	return encoded, nil
 }
 
-// inputWriter writes a conversation as input items. A message of ours may
-// become several: the API keeps text, reasoning, calls and results apart.
+// inputWriter writes a conversation as input items. One of our messages may become several: the API
+// separates text, reasoning, calls and results.
 type inputWriter struct {
 	items           []inputItem
 	forgetReasoning bool
@@ -162,8 +162,8 @@ type inputWriter struct {
 
 	role    model.Role
 	content []inputContent
-	// reasoning waits for the item it led to: the API rejects reasoning without a following item,
-	// as left by a truncated answer.
+	// reasoning is held until the next item: the API rejects reasoning without a following item, as
+	// left by a truncated answer.
 	reasoning *model.Reasoning
 }
 
@@ -203,7 +203,7 @@ func (w *inputWriter) writePart(p *model.Part) {
 	}
 }
 
-// flush writes the content gathered so far as one message.
+// flush writes the collected content as one message.
 func (w *inputWriter) flush() {
 	if len(w.content) == 0 {
 		return
@@ -235,8 +235,8 @@ func contentText(content []inputContent) string {
 	return text.String()
 }
 
-// writeReasoning writes the reasoning before its item. Without the encrypted form and the
-// vendor's id, it is useless to the vendor: it is then another vendor's, or was never requested.
+// writeReasoning writes the reasoning before its item. Without the encrypted form and the vendor's
+// id, it is useless to the vendor: it comes from another vendor, or was never requested.
 func (w *inputWriter) writeReasoning() {
 	r := w.reasoning
 	w.reasoning = nil

@@ -11,7 +11,7 @@ import (
 )
 
 // messageFields are opaque fields of a message that must be returned to its provider: OpenRouter's
-// reasoning_details, Copilot's reasoning_opaque, and LiteLLM's fields with data of its vendors.
+// reasoning_details, Copilot's reasoning_opaque, and LiteLLM's fields with its vendors' data.
 type messageFields struct {
 	ReasoningDetails       json.RawMessage `json:"reasoning_details,omitempty"`
 	ProviderSpecificFields json.RawMessage `json:"provider_specific_fields,omitempty"`
@@ -56,8 +56,8 @@ func (f *callFields) encode(provider string) string {
 	return string(encoded)
 }
 
-// fieldsOfCall returns the fields of a call to return to a provider. Calls stored by earlier versions
-// have extra_content alone and name no provider.
+// fieldsOfCall returns the fields of a call to return to a provider. Calls stored by earlier
+// versions have only extra_content and name no provider.
 func fieldsOfCall(c *model.ToolCall, provider string) (f callFields) {
 	if vendorhttp.IsNothing(c.Extra) {
 		return f
@@ -106,8 +106,8 @@ func detailsText(details json.RawMessage) string {
 	return text.String()
 }
 
-// ownerMark is the prefix of encrypted reasoning that holds fields of a message, before the ID of
-// the provider and a line end.
+// ownerMark is the prefix of encrypted reasoning that holds message fields; the provider's ID and a
+// newline follow it.
 const ownerMark = "openai_fields:"
 
 // returnedMessage holds the fields to return with a message besides its text, reasoning and calls.
@@ -127,7 +127,8 @@ func (r *returnedFields) emitFields(thought bool, out *vendorhttp.Batch) {
 	out.Add(model.Event{Type: model.EventReasoningEncrypted, Delta: ownerMark + r.provider + "\n" + string(encoded)})
 }
 
-// fieldsOfReasoning returns the fields of a message to return to a provider; none to another one.
+// fieldsOfReasoning returns the fields of a message to return to a provider; none for another
+// provider.
 func fieldsOfReasoning(r *model.Reasoning, provider string) (m returnedMessage) {
 	if encoded, ok := strings.CutPrefix(r.Encrypted, ownerMark+provider+"\n"); ok {
 		_ = json.Unmarshal([]byte(encoded), &m) // this package wrote it
@@ -138,7 +139,7 @@ func fieldsOfReasoning(r *model.Reasoning, provider string) (m returnedMessage) 
 const (
 	// fieldLimit is the maximum size of an opaque field in bytes. Larger fields are dropped.
 	fieldLimit = 1 << 20
-	// maxMergeDepth is how deep objects are merged. Deeper, the last piece counts.
+	// maxMergeDepth is the maximum depth for merging objects. Below it, the last piece wins.
 	maxMergeDepth = 8
 )
 
@@ -211,8 +212,8 @@ type fieldElement struct {
 // streamedTexts are the fields of elements that are streamed in pieces.
 var streamedTexts = []string{"text", "summary", "data", "thinking"}
 
-// appendElement appends an element or extends the last one. OpenRouter repeats the type and index of
-// an element that continues, LiteLLM repeats the type until the signature.
+// appendElement appends an element or extends the last one. OpenRouter repeats the type and index
+// of a continued element, LiteLLM repeats the type until the signature.
 func appendElement(list []*fieldElement, raw json.RawMessage) []*fieldElement {
 	one := &fieldElement{raw: raw}
 	if json.Unmarshal(raw, &one.fields) != nil {
@@ -245,7 +246,7 @@ func (e *fieldElement) extend(more map[string]json.RawMessage) {
 		default:
 			if e.texts[name] == nil {
 				var before string
-				_ = json.Unmarshal(e.fields[name], &before) // empty unless it is a text
+				_ = json.Unmarshal(e.fields[name], &before) // empty unless a string
 				e.texts[name] = []byte(before)
 			}
 			e.texts[name] = append(e.texts[name], text...)

@@ -29,7 +29,7 @@ func TestSettingsOfModelsAreSent(t *testing.T) {
 				}
 				return nil, errors.New("the request has been seen")
 			})
-			_, _ = vendortest.Ask(t, e, req) // refused once it is seen
+			_, _ = vendortest.Ask(t, e, req) // rejected when seen
 		}
 		send()
 		for name, value := range want {

@@ -18,7 +18,7 @@ func readWithSDK(api API, body []byte) error {
 	return new(oai.ChatCompletionNewParams).UnmarshalJSON(body)
 }
 
-// TestEffortsAreThoseOfTheSDK checks the names of levels, which no decoder refuses.
+// TestEffortsAreThoseOfTheSDK checks the names of levels, which decoders do not validate.
 func TestEffortsAreThoseOfTheSDK(t *testing.T) {
 	theirs := []shared.ReasoningEffort{
 		shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow,

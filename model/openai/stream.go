@@ -8,12 +8,11 @@ import (
 // translator handles the differences between the streams of the two APIs. It belongs to one
 // answer.
 type translator interface {
-	// translate handles one event and adds its meaning to the batch. It returns true if the
-	// answer is complete; then the batch ends with an EventFinish.
+	// translate translates one event into the batch. It returns true if the answer is complete;
+	// then the batch ends with an EventFinish.
 	translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error)
-	// end is called when the stream ends without that; marked reports whether it
-	// ended with the mark of its end. It reports whether the answer is complete all
-	// the same.
+	// end is called when the stream ends before translate returned true; marked reports whether it
+	// ended with the end mark. It reports whether the answer is complete nevertheless.
 	end(marked bool, out *vendorhttp.Batch) (done bool, err error)
 }
 
@@ -34,20 +33,20 @@ func (x *exchange) Encode() (path string, body []byte, err error) {
 	return path, body, err
 }
 
-// Concede avoids the feature for which the request was rejected.
+// Concede disables the feature for which the request was rejected.
 func (x *exchange) Concede(refusal *model.Error) (more bool) {
 	x.granted, more = x.granted.afterRefusal(refusal, x.request)
 	return more
 }
 
-// Translator remembers what had to be conceded and returns the translator.
+// Translator stores the concessions and returns the translator.
 func (x *exchange) Translator() vendorhttp.Translator {
 	x.executor.known.Remember(x.request.Model, x.granted.ofModel())
 	x.answer = x.executor.dialect.translate(x.request, x.executor.api.Provider())
 	return x
 }
 
-// Translate translates an event. The mark of the stream's end is one.
+// Translate translates an event, including the end mark.
 func (x *exchange) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
 	if !ev.IsEnd() {
 		return x.answer.translate(ev, out)
@@ -58,5 +57,5 @@ func (x *exchange) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) 
 	return done, err
 }
 
-// End ends an answer whose stream ended without the mark.
+// End ends an answer whose stream ended without the end mark.
 func (x *exchange) End(out *vendorhttp.Batch) (done bool, err error) { return x.answer.end(false, out) }

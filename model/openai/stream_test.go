@@ -15,8 +15,7 @@ const (
 	oslo  = `{"city":"Oslo","days":3}`
 )
 
-// responsesRecordings and chatRecordings are what the recorded streams amount
-// to.
+// responsesRecordings and chatRecordings are the expected results of the recorded streams.
 var responsesRecordings = []vendortest.Recording{
 	{Name: "text", Reason: model.FinishStop, Usage: &model.Usage{Input: 36, Output: 11},
 		Parts: []model.Part{model.Text("Grüß Gott, \"Welt\"\n👋")}},
@@ -75,13 +74,13 @@ func repaired(call model.Part, repair model.Repair) model.Part {
 	return call
 }
 
-// withExtra returns a call with opaque content of the vendor.
+// withExtra returns a call with the vendor's opaque content.
 func withExtra(call model.Part, extra string) model.Part {
 	call.ToolCall.Extra = json.RawMessage(extra)
 	return call
 }
 
-// thought returns reasoning that goes back in a field.
+// thought returns reasoning that goes back in a given field.
 func thought(text, field string) model.Part {
 	part := vendortest.Reasoning(text, "", "")
 	part.Reasoning.Field = field
@@ -202,8 +201,8 @@ func TestCallEvents(t *testing.T) {
 	}
 }
 
-// TestMadeUpIDs checks that the id given to a call without one is the same for
-// the same answer and another in the next step of the conversation.
+// TestMadeUpIDs checks that a generated call id is the same for the same answer and different in
+// the next step of the conversation.
 func TestMadeUpIDs(t *testing.T) {
 	id := func(req *model.Request) string {
 		e := vendors[ChatCompletions].Replay(t, bytes.NewReader(vendors[ChatCompletions].Recorded(t, "calls_no_index")))

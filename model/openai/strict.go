@@ -17,13 +17,12 @@ const (
 	maxStrictEnum  = 1000
 )
 
-// strictSchema returns a schema in the form that the vendor's strict mode
-// takes, and whether there is one. The order of properties is kept, because
-// models write them in this order.
+// strictSchema returns a schema in the form of the vendor's strict mode, and whether it has one.
+// The order of properties is kept, because models write them in this order.
 //
 // It removes annotations that the mode rejects, and closes objects that do not set
-// additionalProperties, which only narrows the possible answers. Everything else must already
-// fit: every property required, and no unknown keywords.
+// additionalProperties, which only narrows the possible answers. Everything else must already fit:
+// every property required, and no unknown keywords.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	root, ok := rawjson.Members(schema)
 	if !ok || string(rawjson.Find(root, "type")) != `"object"` || rawjson.Find(root, "anyOf") != nil {
@@ -37,30 +36,30 @@ func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 }
 
 // strictWriter writes a schema while checking it. Its methods report whether their input fits
-// into strict mode; otherwise the output is invalid.
+// strict mode; otherwise the output is invalid.
 type strictWriter struct {
 	out bytes.Buffer
 	// enum counts the values of all enumerations.
 	enum int
 }
 
-// notes are keywords that only tell readers something. The mode takes title
-// and description, though not beside a reference.
+// notes are keywords that only inform readers. The mode accepts title and description, but not
+// beside a reference.
 var notes = []string{"$schema", "$id", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly"}
 
-// plainKeywords are those that are kept as they are.
+// plainKeywords are kept unchanged.
 var plainKeywords = []string{
 	"type", "title", "description", "const", "enum", "pattern", "format", "multipleOf",
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
 	"required", "additionalProperties", "$ref",
 }
 
-// strictFormats are the formats of texts that the mode knows.
+// strictFormats are the string formats that the mode supports.
 var strictFormats = []string{
 	"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid",
 }
 
-// writeSchema writes a schema. The depth is how many others it lies in.
+// writeSchema writes a schema. depth is the number of enclosing schemas.
 func (w *strictWriter) writeSchema(raw json.RawMessage, depth int) bool {
 	fields, ok := rawjson.Members(raw)
 	if !ok || !isTyped(fields) || depth > maxStrictDepth {
@@ -168,14 +167,14 @@ func isTyped(fields []rawjson.Member) bool {
 	return rawjson.Find(fields, "type") != nil || rawjson.Find(fields, "$ref") != nil || rawjson.Find(fields, "anyOf") != nil
 }
 
-// allowsType reports whether the value of type names a type.
+// allowsType reports whether the value of type includes the named type.
 func allowsType(value json.RawMessage, name string) bool {
 	var one string
 	if json.Unmarshal(value, &one) == nil {
 		return one == name
 	}
 	var several []string
-	_ = json.Unmarshal(value, &several) // what is neither allows nothing
+	_ = json.Unmarshal(value, &several) // any other value allows nothing
 	return slices.Contains(several, name)
 }
 

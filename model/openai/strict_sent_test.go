@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// strictFields are the values of strict in a request; nil where it is missing.
+// strictFields are the values of strict in a request, or nil where absent.
 type strictFields struct{ tool, form any }
 
 // readStrict returns the strict fields of a request of either API.
@@ -50,14 +50,15 @@ func readStrict(t *testing.T, body []byte) strictFields {
 	return got
 }
 
-// askStrictly returns a request with a tool and a form that strict mode takes.
+// askStrictly returns a request with a tool and a schema that strict mode accepts.
 func askStrictly() *model.Request {
 	req := askWeather()
 	req.Output = &spec.OutputSchema{Name: "place", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`)}
 	return req
 }
 
-// strictPeer records the strict fields of requests and refuses those for which refuse returns a body.
+// strictPeer records the strict fields of requests and rejects requests for which refuse returns a
+// body.
 func strictPeer(t *testing.T, asked *[]strictFields, refuse func(strictFields) string) vendortest.RoundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
@@ -112,8 +113,8 @@ func TestDialectsDecideWhetherToolsAreStrict(t *testing.T) {
 	}
 }
 
-// TestStrictIsLeftOutWhereServersRejectIt checks that a refusal of strict costs neither the tools
-// nor the form of the answer.
+// TestStrictIsLeftOutWhereServersRejectIt checks that rejecting strict loses neither the tools nor
+// the output schema.
 func TestStrictIsLeftOutWhereServersRejectIt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		refuse func(strictFields) string

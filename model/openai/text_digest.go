@@ -2,7 +2,7 @@ package openai
 
 import "hash/maphash"
 
-// textDigest recognizes a text that was streamed without keeping it.
+// textDigest recognizes streamed text without keeping it.
 type textDigest struct {
 	length int
 	hash   maphash.Hash

@@ -11,13 +11,13 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// declaration is what both APIs say of a function.
+// declaration is a function's declaration in both APIs.
 type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-	// Strict is always written: the Responses API takes its absence for true,
-	// and then refuses most schemas.
+	// Strict is always written: the Responses API treats its absence as true, and then rejects most
+	// schemas.
 	Strict bool `json:"strict"`
 }
 
@@ -50,15 +50,16 @@ func (d *dialect) encodeShortTools(tools []model.Tool) ([]byte, error) {
 	return d.encodeTools(short)
 }
 
-// longestDescription is the longest description of a function that all models take, and
-// longestOutput the longest schema of a result that it tells, in bytes.
+// longestDescription is the maximum length of a function's description for all models, and
+// longestOutput that of the result schema in it, in bytes.
 const (
 	longestDescription = 1024
 	longestOutput      = 700
 )
 
 // describeTool returns the description of a tool, with the schema of its result, for which the APIs
-// have no place, and a note on its arguments. A description that all models take is cut to make room.
+// have no field, and a note on its arguments. A description that all models accept is truncated to
+// make room.
 func describeTool(t *model.Tool, note string) string {
 	var further string
 	var schema bytes.Buffer
@@ -81,7 +82,7 @@ func describeTool(t *model.Tool, note string) string {
 	return strings.TrimPrefix(description+paragraph+further, paragraph)
 }
 
-// cutText returns a text of at most so many bytes.
+// cutText truncates text to at most limit bytes.
 func cutText(text string, limit int) string {
 	switch {
 	case len(text) <= limit:
@@ -93,7 +94,7 @@ func cutText(text string, limit int) string {
 	}
 }
 
-// encodeJSON encodes a value so that a model reads texts as they were written.
+// encodeJSON encodes a value so that a model sees strings unescaped.
 func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

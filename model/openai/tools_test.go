@@ -32,8 +32,8 @@ func TestObjectSchema(t *testing.T) {
 	}
 }
 
-// TestResultSchemaIsDescribed checks that a model reads what a tool returns,
-// where there is room for it.
+// TestResultSchemaIsDescribed checks that the model receives a tool's result schema if there is
+// room for it.
 func TestResultSchemaIsDescribed(t *testing.T) {
 	schema := json.RawMessage("{\n  \"type\": \"string\"\n}")
 	const said = `Returns JSON of this schema: {"type":"string"}`
@@ -56,7 +56,7 @@ func TestResultSchemaIsDescribed(t *testing.T) {
 }
 
 // TestConstraintsOfArgumentsAreToldBeforeADescriptionIsWhole checks that the note on arguments is
-// never left out.
+// never omitted.
 func TestConstraintsOfArgumentsAreToldBeforeADescriptionIsWhole(t *testing.T) {
 	note := "The arguments must also satisfy this JSON Schema: " + strings.Repeat("s", 600)
 	for _, length := range []int{0, 10, 900, 1024, 3000} {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// T is what NewForTest and RecordForTest need of a *testing.T.
+// T is the part of *testing.T that NewForTest and RecordForTest use.
 type T interface {
 	Helper()
 	Cleanup(func())
@@ -18,9 +18,9 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// NewForTest returns an executor that plays a file in a test. At its end the test fails
-// if a request had no recording or, when all had one, if a recording was not used. A file
-// that cannot be read fails the test at once.
+// NewForTest returns an executor that plays a file in a test. At its end the test fails if a
+// request had no recording or, if all had one, a recording was not used. A file that cannot be read
+// fails the test immediately.
 func NewForTest(t T, path string, options ...Option) *Player {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -38,7 +38,7 @@ func NewForTest(t T, path string, options ...Option) *Player {
 			t.Errorf("recorded model: %s: %v", path, m)
 		}
 		if len(mismatches) > 0 {
-			return // that recordings were not used is a consequence
+			return // unused recordings are a consequence
 		}
 		for _, i := range p.Unused() {
 			t.Errorf("recorded model: %s: recording %d was not used: it answers %s", path, i+1, strconv.Quote(clipAround([]rune(p.tracks[i].user), 0)))
@@ -47,8 +47,8 @@ func NewForTest(t T, path string, options ...Option) *Player {
 	return p
 }
 
-// RecordForTest returns an executor that asks next, and writes the file when the test has
-// passed. A test that fails leaves the file as it was.
+// RecordForTest returns an executor that calls next, and writes the file when the test has passed.
+// A failing test leaves the file unchanged.
 func RecordForTest(t T, path string, next model.Executor, options ...Option) *Recorder {
 	t.Helper()
 	var file bytes.Buffer
@@ -66,7 +66,7 @@ func RecordForTest(t T, path string, next model.Executor, options ...Option) *Re
 	return r
 }
 
-// writeFile replaces a file, and makes its directory.
+// writeFile replaces a file, and creates its directory.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// MismatchError is a request that has no recording.
+// MismatchError reports a request without a recording.
 type MismatchError struct {
-	// Nearest is the index of the recording whose request is most like this one; -1 if
-	// there are no recordings.
+	// Nearest is the index of the recording whose request is most similar; -1 if there are no
+	// recordings.
 	Nearest int
-	// Differences are the places in which the requests differ. It is empty if they are
-	// equal: then the request was asked more often than it was recorded.
+	// Differences are the differences between the requests. If empty, the requests are equal: the
+	// request was made more often than it was recorded.
 	Differences []Difference
 }
 
@@ -23,7 +23,7 @@ type MismatchError struct {
 type Difference struct {
 	// Path is the place in the recorded request, such as messages[1].parts[0].text.
 	Path string
-	// Recorded and Asked are the values as JSON; empty where a request has none.
+	// Recorded and Asked are the values as JSON; empty if absent from a request.
 	Recorded, Asked string
 }
 
@@ -34,7 +34,7 @@ const (
 	maxValue = 80
 )
 
-// Error returns the differences, one a line.
+// Error returns the differences, one per line.
 func (e *MismatchError) Error() string {
 	switch {
 	case e.Nearest < 0:
@@ -55,7 +55,7 @@ func (e *MismatchError) Error() string {
 	return b.String()
 }
 
-// clipValues shortens two values to the surroundings of their first difference.
+// clipValues shortens two values to the context of their first difference.
 func clipValues(a, b string) (shortA, shortB string) {
 	x, y := []rune(a), []rune(b)
 	same := 0
@@ -84,8 +84,8 @@ func clipAround(text []rune, at int) string {
 	return out
 }
 
-// newMismatch compares a request with the recorded ones and picks the nearest. Among equally
-// different ones, it prefers an unused one.
+// newMismatch compares a request with the recorded ones and picks the nearest. If several are
+// equally near, it prefers an unused one.
 func (p *Player) newMismatch(key string) *MismatchError {
 	asked, err := decodeAny([]byte(key))
 	best := &MismatchError{Nearest: -1}
@@ -107,10 +107,10 @@ func (p *Player) newMismatch(key string) *MismatchError {
 	return best
 }
 
-// absent takes the place of a value that a request does not have.
+// absent represents a value that a request does not have.
 type absent struct{}
 
-// compare appends the places in which two JSON values differ.
+// compare appends the differences between two JSON values.
 func compare(found []Difference, path string, recorded, asked any) []Difference {
 	switch a := recorded.(type) {
 	case map[string]any:

@@ -11,24 +11,23 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Player answers from recordings. It is safe for use from many goroutines.
+// Player answers from recordings. It is safe for concurrent use.
 //
-// Each recording answers one request. When the same request was recorded several times,
-// as in retries, the recordings are used in their order.
+// Each recording answers one request. When the same request was recorded several times, as in
+// retries, the recordings are used in order.
 type Player struct {
 	options *options
 	tracks  []track
 
 	mu sync.Mutex
-	// waiting are the indexes of the recordings that were not used yet, by the content
-	// of their requests.
+	// waiting are the indexes of the unused recordings, by the content of their requests.
 	waiting    map[string][]int
 	mismatches []*MismatchError
 }
 
-// track is one recording, ready to be played.
+// track is one playable recording.
 type track struct {
-	// key is the content of the request in canonical JSON.
+	// key is the content of the request as canonical JSON.
 	key    string
 	user   string
 	events []model.Event
@@ -38,7 +37,7 @@ type track struct {
 
 var _ model.Executor = (*Player)(nil)
 
-// NewPlayer reads recordings. It fails with a *FormatError if a line is not one.
+// NewPlayer reads recordings. It fails with a *FormatError if a line is not a recording.
 func NewPlayer(r io.Reader, options ...Option) (*Player, error) {
 	all, err := decodeRecordings(r)
 	if err != nil {
@@ -84,8 +83,8 @@ func lastUserText(messages []model.Message) string {
 	return ""
 }
 
-// encodeCanonical returns JSON that is the same for equal requests: the keys of objects
-// are sorted, in raw JSON too.
+// encodeCanonical returns JSON that is the same for equal requests: object keys are sorted, also in
+// raw JSON.
 func encodeCanonical(r *request) (string, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
@@ -106,7 +105,7 @@ func decodeAny(data []byte) (any, error) {
 	return value, decoder.Decode(&value)
 }
 
-// Stream streams the recorded answer. A request without one fails with an *Error of class
+// Stream streams the recorded answer. A request without a recording fails with an *Error of class
 // InvalidRequest, which is not retried; its cause is a *MismatchError.
 func (p *Player) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
@@ -154,7 +153,7 @@ func (p *Player) takeTrack(req *model.Request) (*track, error) {
 	return nil, &model.Error{Class: model.InvalidRequest, Message: mismatch.Error(), Err: mismatch}
 }
 
-// Unused returns the indexes of the recordings that no request has used so far.
+// Unused returns the indexes of the recordings not used so far.
 func (p *Player) Unused() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,7 +166,7 @@ func (p *Player) Unused() []int {
 	return unused
 }
 
-// Mismatches returns the requests that had no recording so far.
+// Mismatches returns the requests without a recording so far.
 func (p *Player) Mismatches() []*MismatchError {
 	p.mu.Lock()
 	defer p.mu.Unlock()

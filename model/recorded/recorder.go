@@ -11,8 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Recorder asks another executor and records its answers. It is safe for use from many
-// goroutines.
+// Recorder calls another executor and records its answers. It is safe for concurrent use.
 type Recorder struct {
 	next    model.Executor
 	options *options
@@ -29,9 +28,8 @@ var (
 	_ io.Closer      = (*Recorder)(nil)
 )
 
-// NewRecorder returns an executor that asks next and writes each answer to w once it has
-// ended, in the order of their ends. An answer that its caller abandoned is not written:
-// it says nothing about the model.
+// NewRecorder returns an executor that calls next and writes each answer to w when it ends. An
+// answer that its caller abandoned is not written: it reveals nothing about the model.
 func NewRecorder(next model.Executor, w io.Writer, options ...Option) *Recorder {
 	return &Recorder{next: next, options: newOptions(options), w: w}
 }
@@ -44,9 +42,8 @@ func (r *Recorder) Vendor() string {
 	return ""
 }
 
-// Close closes the recorded executor if it is an io.Closer. It returns the first error
-// with which a recording could not be written. Closing it again
-// closes nothing.
+// Close closes the recorded executor if it is an io.Closer. It returns the first error from writing
+// a recording. Further calls close nothing.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	err, closed := r.err, r.closed
@@ -58,8 +55,8 @@ func (r *Recorder) Close() error {
 	return err
 }
 
-// Stream asks the recorded executor. A recording that cannot be written does not disturb
-// the answer; Close reports it.
+// Stream calls the recorded executor. A failure to write a recording does not affect the answer;
+// Close reports it.
 func (r *Recorder) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		kept, unfit := r.options.newRequest(req)
@@ -84,8 +81,8 @@ func (r *Recorder) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// write writes a recording, unless its request cannot be written. It keeps the first
-// error for Close.
+// write writes a recording, unless its request cannot be encoded. It keeps the first error for
+// Close.
 func (r *Recorder) write(one *recording, unfit error) {
 	if f := r.options.redact; f != nil {
 		one.Events = redactAnswer(one.Events, f)

@@ -1,15 +1,15 @@
 // Package recorded records a model's answers in a file and replays them in tests: fast, without a
 // network or key.
 //
-// A Recorder wraps the executor of a vendor and writes each request with its streamed
-// answer. A Player answers from the file. It finds the answer by the content of the
-// request, so that turns may run at the same time and in any order, and fails with a
-// *MismatchError when the content differs from all that was recorded.
+// A Recorder wraps a vendor's executor and writes each request with its streamed answer. A Player
+// answers from the file. It finds the answer by the content of the request, so that turns may run
+// concurrently and in any order, and fails with a *MismatchError if the content differs from all
+// recordings.
 //
-// The file has one JSON object per line, to be committed and reviewed with the test. It omits ids
-// that differ in each run: of the session, the turn and messages. It has no credentials, which
-// belong to the executor, and its URLs have no user information or query. Use Redact to remove
-// other secrets, and Normalize to replace values that change, such as the date in a prompt.
+// The file has one JSON object per line, to be committed and reviewed with the test. It omits the
+// ids that differ in each run, of the session, the turn and messages. It contains no credentials,
+// which belong to the executor, and its URLs have no user information or query. Use Redact to
+// remove other secrets, and Normalize to replace values that change, such as the date in a prompt.
 package recorded
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// Option is an option of recorders and players. A recording is played with the options
-// with which it was made.
+// Option is an option of recorders and players. Play a recording with the options used to record
+// it.
 type Option func(*options)
 
 type options struct {
@@ -32,8 +32,8 @@ type options struct {
 	redact    func(string) string
 }
 
-// Normalize calls f with a copy of each request before the request is written or
-// compared. The model is asked the original.
+// Normalize calls f with a copy of each request before the request is written or compared. The
+// model receives the original.
 func Normalize(f func(*model.Request)) Option { return func(o *options) { o.normalize = f } }
 
 func newOptions(list []Option) *options {
@@ -44,14 +44,14 @@ func newOptions(list []Option) *options {
 	return o
 }
 
-// recording is one line of a file: a request and how it was answered.
+// recording is one line of a file: a request and its answer.
 type recording struct {
 	Request request  `json:"request"`
 	Events  []event  `json:"events,omitempty"`
 	Error   *failure `json:"error,omitempty"`
 }
 
-// FormatError is a line of a file that is not a recording.
+// FormatError reports a line of a file that is not a recording.
 type FormatError struct {
 	// Line counts from 1.
 	Line int

@@ -128,11 +128,11 @@ func redactAnswer(events []event, f func(string) string) []event {
 	return out
 }
 
-// answerPieces are the events of an answer up to a reset, by the parts that they add to.
+// answerPieces are the events of an answer up to a reset, by the part that they extend.
 type answerPieces struct {
 	events []event
 	redact func(string) string
-	// parts have the indexes of the events of each part.
+	// parts hold the indexes of each part's events.
 	parts []answerPart
 }
 
@@ -142,7 +142,7 @@ type answerPart struct {
 	closed bool
 }
 
-// redactEvents redacts each part, and then the parts with texts together.
+// redactEvents redacts each part, and then the text parts together.
 func (a *answerPieces) redactEvents() []event {
 	a.splitParts()
 	for _, p := range a.parts {
@@ -166,7 +166,8 @@ func (a *answerPieces) redactEvents() []event {
 
 func (a *answerPieces) redactText(text string) string { return redact.Quoted(text, a.redact) }
 
-// splitParts finds the parts, as model.Answer does, and redacts fields that are not streamed in pieces.
+// splitParts finds the parts, like model.Answer, and redacts fields that are not streamed in
+// pieces.
 func (a *answerPieces) splitParts() {
 	calls := map[int]int{}
 	for i := range a.events {

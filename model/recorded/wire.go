@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// request is what of a request is recorded and compared.
+// request is the part of a request that is recorded and compared.
 type request = model.RequestRecord
 
 // newRequest returns the recorded form of a request.
@@ -31,7 +31,7 @@ func (o *options) newRequest(req *model.Request) (request, error) {
 	return r, nil
 }
 
-// cloneRequest returns a copy that shares nothing with the request.
+// cloneRequest returns a deep copy of the request.
 func cloneRequest(req *model.Request) (*model.Request, error) {
 	data, err := json.Marshal(req)
 	if err != nil {
@@ -41,7 +41,7 @@ func cloneRequest(req *model.Request) (*model.Request, error) {
 	return own, json.Unmarshal(data, own)
 }
 
-// stripURL removes user information and query, where credentials are, from the URL of a blob.
+// stripURL removes user information and query, which may hold credentials, from the URL of a blob.
 func stripURL(b *model.Blob) {
 	if b.URI == "" {
 		return
@@ -78,7 +78,7 @@ type event struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name,omitempty"`
 	Delta string `json:"delta,omitempty"`
-	// Bytes is the delta where it is not valid UTF-8, as when a character was split.
+	// Bytes is the delta if it is not valid UTF-8, as when a character was split.
 	Bytes  []byte             `json:"delta_bytes,omitempty"`
 	Reason model.FinishReason `json:"reason,omitempty"`
 	Usage  *model.Usage       `json:"usage,omitempty"`
@@ -91,7 +91,7 @@ type retry struct {
 	Plan    model.RecoveryPlan `json:"plan,omitempty"`
 }
 
-// newEvent returns the event as it is recorded. How long a retry waited is left out.
+// newEvent returns the event in its recorded form, without the duration of a retry's wait.
 func newEvent(ev *model.Event) event {
 	e := event{Type: eventNames[ev.Type], Index: ev.Index, ID: ev.ID, Name: ev.Name, Reason: ev.Reason}
 	e.setText(ev.Delta)
@@ -115,7 +115,7 @@ func (e *event) setText(delta string) {
 	}
 }
 
-// toModel returns the event as an executor streams it.
+// toModel returns the event in the executor's form.
 func (e *event) toModel() (model.Event, error) {
 	ev := model.Event{Index: e.Index, ID: e.ID, Name: e.Name, Delta: e.text(), Reason: e.Reason}
 	for typ, name := range eventNames {
@@ -139,7 +139,7 @@ func (e *event) toModel() (model.Event, error) {
 	return ev, nil
 }
 
-// failure is the error with which an answer ended.
+// failure is the error that ended an answer.
 type failure struct {
 	Class        model.ErrorClass `json:"class"`
 	Provider     string           `json:"provider,omitempty"`

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// chooseReply returns the reply to a request; nil means the echo.
+// chooseReply returns the reply to a request; nil for the echo.
 func (e *Executor) chooseReply(req *model.Request) *reply {
 	p := e.program
 	if len(p.replies) == 0 {
@@ -38,8 +38,8 @@ func (e *Executor) chooseReply(req *model.Request) *reply {
 	return e.nextForgetful(req, &s)
 }
 
-// nextForgetful chooses from a script with replies that leave no trace in a conversation. The
-// result depends on the number of such replies given so far.
+// nextForgetful chooses from a script whose replies may leave no trace in a conversation. The
+// result depends on how many such replies were given so far.
 func (e *Executor) nextForgetful(req *model.Request, s *selection) *reply {
 	f := &e.failures
 	asked, place := f.requestKey(req, s.text), f.placeKey(req)
@@ -71,11 +71,10 @@ func countAnswers(run []model.Message) int {
 	return n
 }
 
-// locateRun returns where the run of a request begins, and how many of its answers
-// are no longer in the request: a long conversation loses its older messages. The
-// ids of a turn's messages begin with the turn's id and end with the step; a
-// message added in the middle of a turn has no such id and does not begin another
-// run. Without such ids, the run begins at the last user message.
+// locateRun returns the start of the request's run, and how many of its answers are missing from
+// the request: a long conversation loses its older messages. The ids of a turn's messages begin
+// with the turn's id and end with the step; a message added in the middle of a turn has no such id
+// and does not begin another run. Without such ids, the run begins at the last user message.
 func (p *program) locateRun(req *model.Request) (start, lost int) {
 	first, last, present := -1, 0, 0
 	for i := range req.Messages {
@@ -108,7 +107,7 @@ func (p *program) locateRun(req *model.Request) (start, lost int) {
 // stepOf returns the step that added the message with an id: answers have ids <turn>/m<step>,
 // results <turn>/t<step>.
 func stepOf(id, turn string) (step int, ok bool) {
-	turn, _, _ = strings.Cut(turn, "@") // ids of messages have no mark of the owner
+	turn, _, _ = strings.Cut(turn, "@") // message ids have no owner mark
 	rest, ok := strings.CutPrefix(id, turn)
 	if turn == "" || !ok || len(rest) < len("/m1") || rest[0] != '/' || rest[1] != 'm' && rest[1] != 't' {
 		return 0, false
@@ -117,9 +116,9 @@ func stepOf(id, turn string) (step int, ok bool) {
 	return step, err == nil
 }
 
-// runStart returns where the latest run begins: at the last user message that does
-// not ask to continue an interrupted answer. System messages and other user
-// messages right before it may be part of it.
+// runStart returns the start of the latest run: the last user message that does not ask to continue
+// an interrupted answer. System messages and other user messages right before it may belong to the
+// run.
 func (p *program) runStart(messages []model.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != model.RoleUser {
@@ -137,8 +136,7 @@ func (p *program) runStart(messages []model.Message) int {
 	return 0
 }
 
-// cutOff reports whether a message is nothing but the text of replies that end
-// before they are complete.
+// cutOff reports whether a message contains only the text of incomplete replies.
 func (p *program) cutOff(m *model.Message) bool {
 	if len(p.open) == 0 || m.Role != model.RoleAssistant || m.HasToolCalls() {
 		return false
@@ -154,26 +152,25 @@ func (p *program) cutOff(m *model.Message) bool {
 	return true
 }
 
-// openPrefix returns the longest text of an incomplete reply that a text begins
-// with.
+// openPrefix returns the longest text of an incomplete reply that is a prefix of text.
 func (p *program) openPrefix(text string) (longest string, ok bool) {
 	for _, piece := range p.open {
 		if strings.HasPrefix(text, piece) && len(piece) >= len(longest) {
 			longest, ok = piece, true
 		}
 	}
-	// An empty piece explains an empty text only.
+	// An empty piece matches only an empty text.
 	return longest, ok && (longest != "" || text == "")
 }
 
-// selection goes through a run and finds which replies it used.
+// selection walks a run and finds the replies that it used.
 type selection struct {
 	program *program
 	used    bits
 	// text is the text of the last user or tool message.
 	text string
-	// spent counts how often the reply with the number failing has failed and
-	// left a part of its text in the conversation.
+	// spent counts how often the reply with the number failing has failed and left partial text in
+	// the conversation.
 	failing, spent int
 }
 
@@ -185,9 +182,8 @@ func (s *selection) noteText(m *model.Message) {
 	}
 }
 
-// passAnswer marks the reply that an answer of the model was as used, and failures
-// before it as well. An answer that consists of several replies, because a part
-// that was cut off was joined with its continuation, uses all of them.
+// passAnswer marks the reply that produced an answer as used, and also earlier failures. An answer
+// joined from several replies, because a truncated part was continued, uses all of them.
 func (s *selection) passAnswer(m *model.Message) {
 	rest, calls := "", m.HasToolCalls()
 	if len(s.program.open) > 0 {
@@ -218,8 +214,8 @@ func (s *selection) passAnswer(m *model.Message) {
 	}
 }
 
-// failedIn takes the partial texts that a failing reply left off the beginning
-// of an answer, and reports whether there are any.
+// failedIn removes a failing reply's partial texts from the beginning of an answer, and reports
+// whether there are any.
 func (s *selection) failedIn(i int, rest string) (tail string, found bool) {
 	r := &s.program.replies[i]
 	if s.failing != i {
@@ -232,8 +228,8 @@ func (s *selection) failedIn(i int, rest string) (tail string, found bool) {
 	return rest, found
 }
 
-// skipLost marks the replies of answers that are no longer in the request as used.
-// Whether a reply with a match was among them cannot be known; it counts as unused.
+// skipLost marks the replies of answers missing from the request as used. Whether a reply with a
+// match was among them is unknown; it counts as unused.
 func (s *selection) skipLost(lost int) {
 	for i := 0; i < len(s.program.replies) && lost > 0; i++ {
 		r := &s.program.replies[i]
@@ -247,9 +243,8 @@ func (s *selection) skipLost(lost int) {
 	}
 }
 
-// nextReply returns the reply to the request itself, which has failed this many
-// times, and at whose place in the conversation this many replies were given that
-// left no trace.
+// nextReply returns the reply to the request itself, given how often it has failed and how many
+// replies without a trace were given at its place in the conversation.
 func (s *selection) nextReply(failed, silent int) *reply {
 	for i := range s.program.replies {
 		r := &s.program.replies[i]
@@ -279,7 +274,7 @@ func (s *selection) replyFits(i int) bool {
 	return !s.used.has(i) && s.program.replies[i].match.matchesText(s.text)
 }
 
-// resultsText returns the text of tool results joined.
+// resultsText returns the joined text of tool results.
 func resultsText(parts []model.Part) string {
 	first := ""
 	for i := range parts {

@@ -14,57 +14,54 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// program is a script that was checked and prepared, so that answering costs
-// next to nothing.
+// program is a checked and prepared script, so that answering costs almost nothing.
 type program struct {
 	replies []reply
 	// fallback is nil for the echo.
 	fallback *reply
-	// linear is set when the number of a reply is the number of answers in the
-	// run; forgetful when a reply may leave no trace in a conversation.
+	// linear is set if a reply's number is the number of answers in the run; forgetful if a reply
+	// may leave no trace in a conversation.
 	linear, forgetful bool
-	// open holds the texts of replies that end before they are complete.
+	// open holds the texts of incomplete replies.
 	open []string
 }
 
 // reply is a prepared Reply.
 type reply struct {
 	match matcher
-	// number is its place in the script, from 0; -1 for the fallback.
+	// number is the reply's index in the script, from 0; -1 for the fallback.
 	number int
-	// events is all but the finish.
+	// events are all events except the finish.
 	events []model.Event
 	// text is the joined text of the events.
 	text              string
 	delay, chunkDelay time.Duration
 
 	finish model.FinishReason
-	// usage is nil when it is estimated; then output and reasoning count.
+	// usage is nil if estimated; then output and reasoning count.
 	usage             *model.Usage
 	output, reasoning int
 
-	// failure, if not nil, replaces the finish. A stall is silence there, until the
-	// call ends.
+	// failure, if not nil, replaces the finish. A stall is silent there until the call ends.
 	failure *model.Error
 	stall   bool
 	times   int
-	// kept is the id of the first call that is complete when the reply fails.
+	// kept is the id of the first complete call when the reply fails.
 	kept string
 
-	// open is set when the text may be continued by another reply: it was cut
-	// off by the output limit, or by a failure.
+	// open is set if another reply may continue the text, which the output limit or a failure cut
+	// off.
 	open bool
 }
 
 // breaksOff reports whether the reply is interrupted.
 func (r *reply) breaksOff() bool { return r.failure != nil || r.stall }
 
-// isSilent reports whether the reply leaves no trace in a conversation: the output
-// limit cut it off before any text.
+// isSilent reports whether the reply leaves no trace in a conversation: the output limit truncated
+// it before any text.
 func (r *reply) isSilent() bool { return r.open && r.text == "" && !r.breaksOff() }
 
-// keptIn reports whether an answer is the reply although it failed: complete calls
-// remain valid, whatever follows.
+// keptIn reports whether an answer is the reply although it failed: complete calls stay valid.
 func (r *reply) keptIn(m *model.Message) bool {
 	return r.kept != "" && slices.ContainsFunc(m.Parts, func(p model.Part) bool {
 		return p.ToolCall != nil && p.ToolCall.ID == r.kept
@@ -87,7 +84,7 @@ func (m *matcher) matchesText(text string) bool {
 // compiler turns a script into a program and collects its faults.
 type compiler struct {
 	faults diag.List
-	// calls counts the tool calls of the script, for those without an id.
+	// calls counts the script's tool calls, to number those without an id.
 	calls int
 }
 
@@ -152,8 +149,8 @@ func (c *compiler) compileReply(in *Reply, path string) reply {
 	return r
 }
 
-// isCompleteCall reports whether a call can be carried out. A call cut off by the
-// output limit cannot.
+// isCompleteCall reports whether a call can be executed. A call truncated by the output limit
+// cannot.
 func isCompleteCall(call model.ToolCall) bool {
 	return len(call.Arguments) == 0 || json.Valid(call.Arguments)
 }
@@ -245,8 +242,7 @@ func (c *compiler) replyEvents(in *Reply, chunks int, path string) []model.Event
 	return events
 }
 
-// splitText cuts a text into pieces of about the same number of characters, at most
-// one for each character.
+// splitText splits text into pieces of about equal length, at most one per character.
 func splitText(text string, pieces int) []string {
 	if text == "" {
 		return nil
@@ -293,14 +289,14 @@ func (c *compiler) compileFailure(r *reply, in *Failure, path string) {
 		case model.EventToolCallStart:
 			first = cmp.Or(first, ev.ID)
 		case model.EventToolCallEnd:
-			r.kept = first // calls are complete in the order in which they start
+			r.kept = first // calls complete in the order they start
 		default:
 		}
 	}
 	r.open = r.text != "" && r.kept == ""
 }
 
-// failureOf returns the error of a reply.
+// failureOf returns the error of a failure.
 func failureOf(in *Failure) *model.Error {
 	message := in.Message
 	if message == "" && in.Status != 0 {

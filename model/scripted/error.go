@@ -7,10 +7,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// ScriptError lists everything that is wrong with a script.
+// ScriptError lists all faults of a script.
 type ScriptError struct {
-	// Faults are in the order of the file. Where no file was read, they have a
-	// path in the script only, as in replies[0].error.class.
+	// Faults are in file order. If no file was read, they have only a path in the script, such as
+	// replies[0].error.class.
 	Faults diag.List
 }
 

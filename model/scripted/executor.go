@@ -1,25 +1,23 @@
-// Package scripted is a model that answers from a script: deterministic, fast,
-// and without a vendor, for first runs, demonstrations, tests and benchmarks.
+// Package scripted is a model that answers from a script: deterministic, fast, and without a
+// vendor, for first runs, demonstrations, tests and benchmarks.
 //
 // A run gets the replies of a script in order. The used replies are derived from the conversation
-// of each request: every answer of the model in the run used one. So concurrent runs do not
-// affect each other, a new run restarts the script, and a run resumed by another process
-// continues where it was.
+// of each request: every answer of the model in the run used one. So concurrent runs do not affect
+// each other, a new run restarts the script, and a run resumed by another process continues where
+// it was.
 //
-// A run is a turn. Its messages have ids that begin with the id of the turn and end
-// with the number of a step, which shows how many answers there were when older
-// ones are no longer in the request. Where a request names no turn, or has no such
-// message yet, a run begins with the latest user message. An answer that was cut
-// off, by a failure after some chunks or by finish_reason max_tokens, does not end
-// a run: a user message that asks to continue does not restart the script.
+// A run is a turn. Its messages have ids that begin with the turn's id and end with a step number,
+// which shows how many answers there were when older ones are no longer in the request. If a
+// request names no turn, or has no such message yet, a run begins with the latest user message. An
+// answer truncated by a failure after some chunks or by finish_reason max_tokens does not end a
+// run: a user message that asks to continue does not restart the script.
 //
-// Only failures, and answers that were cut off before any text, leave no trace in a
-// conversation. How often each request met one is therefore remembered, for the
-// latest few thousand requests, until the request was answered.
+// Only failures, and answers truncated before any text, leave no trace in a conversation. The
+// executor therefore counts them per request, for the latest few thousand requests, until the
+// request is answered.
 //
-// The model answers from its script and from nothing else: a choice of tools,
-// the form that an answer should have and the parameters of a request change
-// nothing.
+// The model answers only from its script: a tool choice, an output format and the parameters of a
+// request change nothing.
 package scripted
 
 import (
@@ -33,18 +31,18 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Config is a provider of type scripted, as it is written in a configuration.
+// Config is a provider of type scripted, as written in a configuration.
 type Config struct {
 	Script string `json:"script,omitempty" path:"read" doc:"A YAML file with the replies. Without it the model answers with the echo of the last user message."`
 }
 
-// Executor answers from a script. It is safe for use from many goroutines.
+// Executor answers from a script. It is safe for concurrent use.
 type Executor struct {
 	id       string
 	program  *program
 	failures failures
 	record   *recorder
-	// given marks each reply that a request got.
+	// given marks each reply that was sent.
 	given []atomic.Bool
 }
 
@@ -73,9 +71,8 @@ func openExecutor(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(program, ID(settings.ID)), nil
 }
 
-// New returns an executor that answers from the script, which may not be modified
-// afterwards. The error, a *ScriptError, lists everything that is wrong with the
-// script.
+// New returns an executor that answers from the script, which must not be modified afterwards. The
+// error, a *ScriptError, lists all faults of the script.
 func New(script Script, options ...Option) (*Executor, error) {
 	program, faults := compileScript(&script)
 	if len(faults) > 0 {
@@ -95,10 +92,10 @@ func newExecutor(program *program, options ...Option) *Executor {
 // Option is an option of New.
 type Option func(*Executor)
 
-// ID names the provider in the errors of the executor.
+// ID names the provider in the executor's errors.
 func ID(id string) Option { return func(e *Executor) { e.id = id } }
 
-// Record makes the executor remember the latest n requests; see Requests.
+// Record makes the executor keep the latest n requests; see Requests.
 func Record(n int) Option {
 	return func(e *Executor) {
 		if n > 0 {

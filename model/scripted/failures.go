@@ -7,18 +7,17 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// maxFailures is how many requests an executor remembers the failures of.
+// maxFailures is the number of requests whose failures an executor remembers.
 const maxFailures = 4096
 
-// failures remembers how often requests failed, and how often replies that leave no
-// trace were given. When it is full the oldest is forgotten.
+// failures counts how often requests failed, and how often replies without a trace were given. When
+// full, it drops the oldest.
 type failures struct {
 	seed maphash.Seed
 
 	mu    sync.Mutex
 	count map[uint64]failed
-	// ring holds the keys in the order in which they came; next is the place
-	// of the next one.
+	// ring holds the keys in order of arrival; next is the index of the next one.
 	ring []uint64
 	next int
 }
@@ -29,7 +28,7 @@ func newFailures() failures {
 	return failures{seed: maphash.MakeSeed(), count: make(map[uint64]failed)}
 }
 
-// requestKey identifies a request: its repetitions have the same key.
+// requestKey identifies a request: its retries have the same key.
 func (f *failures) requestKey(req *model.Request, last string) uint64 {
 	type identity struct {
 		session, turn, last string
@@ -38,8 +37,8 @@ func (f *failures) requestKey(req *model.Request, last string) uint64 {
 	return maphash.Comparable(f.seed, identity{req.SessionID, req.TurnID, last, len(req.Messages)})
 }
 
-// placeKey identifies the place in a conversation after which a request asks:
-// requests that differ only in later user messages have the same key.
+// placeKey identifies a request's place in a conversation: requests that differ only in later user
+// messages have the same key.
 func (f *failures) placeKey(req *model.Request) uint64 {
 	type identity struct {
 		session, turn string
@@ -62,7 +61,7 @@ func (f *failures) addFailure(key uint64) {
 	f.count[key] = known
 }
 
-// reservePlace returns a place for a key.
+// reservePlace returns an index for a key.
 func (f *failures) reservePlace(key uint64) int {
 	if len(f.ring) < maxFailures {
 		f.ring = append(f.ring, key)

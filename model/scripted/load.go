@@ -21,18 +21,18 @@ import (
 const (
 	// maxScript bounds the size of a script, in bytes.
 	maxScript = 4 << 20
-	// maxDepth bounds how deep collections may stand in each other.
+	// maxDepth is the maximum nesting depth of collections.
 	maxDepth = 64
 )
 
-// Parse reads a script from the text of a YAML file. The name is used in errors
-// only. The error, a *ScriptError, lists all mistakes with their line and column.
+// Parse reads a script from the text of a YAML file. The name is used only in errors. The error, a
+// *ScriptError, lists all mistakes with their line and column.
 func Parse(name string, data []byte) (Script, error) {
 	script, _, err := parseScript(name, data)
 	return script, err
 }
 
-// loadScript reads and prepares the script in a file.
+// loadScript reads and prepares the script from a file.
 func loadScript(name string) (*program, error) {
 	data, err := readLimited(name)
 	if err != nil {
@@ -42,7 +42,7 @@ func loadScript(name string) (*program, error) {
 	return program, err
 }
 
-// readLimited reads a file, or so much of it that it is seen to be too large.
+// readLimited reads a file, or just enough of it to detect that it is too large.
 func readLimited(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -74,15 +74,14 @@ func parseScript(name string, data []byte) (Script, *program, error) {
 	return script, p, nil
 }
 
-// isConsequence reports whether a fault of a reply may be caused by one found when
-// the reply was read: something is missing then.
+// isConsequence reports whether a fault of a reply may be caused by a fault in reading the reply,
+// which then lacks something.
 func isConsequence(fault *diag.Diagnostic, read diag.List) bool {
 	reply := fault.Path[:strings.IndexAny(fault.Path, "].")+1]
 	return slices.ContainsFunc(read, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Path, reply) })
 }
 
-// decoder turns the tree of a YAML file into a script. It remembers the position of
-// each value.
+// decoder converts the tree of a YAML file to a script. It records the position of each value.
 type decoder struct {
 	file   string
 	places map[string]*yaml.Node
@@ -159,8 +158,7 @@ func (d *decoder) spanOf(n *yaml.Node) diag.Span {
 	return diag.Span{File: d.file, Line: n.Line, Column: n.Column}
 }
 
-// spanAt returns the position of the value at a path, or of the nearest value
-// around it.
+// spanAt returns the position of the value at a path, or of its nearest ancestor.
 func (d *decoder) spanAt(path string) diag.Span {
 	for path != "" {
 		if n, ok := d.places[path]; ok {
@@ -171,7 +169,7 @@ func (d *decoder) spanAt(path string) diag.Span {
 	return diag.Span{File: d.file}
 }
 
-// field is a key that a mapping may have, and what reads its value.
+// field is an allowed key of a mapping, with the function that reads its value.
 type field struct {
 	name string
 	read func(n *yaml.Node, path string)
@@ -285,8 +283,8 @@ func (d *decoder) readReply(n *yaml.Node, path string) (r Reply) {
 	return r
 }
 
-// toolCall reads a call. Its arguments are a mapping; a text is sent as it is,
-// so that malformed arguments can be scripted, too.
+// toolCall reads a call. Its arguments are a mapping; a string is sent unchanged, so that malformed
+// arguments can also be scripted.
 func (d *decoder) toolCall(n *yaml.Node, path string) (c model.ToolCall) {
 	d.readRecord(n, path, "a tool call",
 		textField(d, "id", &c.ID),

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// recorder remembers the latest requests.
+// recorder keeps the latest requests.
 type recorder struct {
 	limit int
 
@@ -25,7 +25,7 @@ func (r *recorder) add(req *model.Request) {
 	r.requests = append(r.requests, c)
 }
 
-// Requests returns copies of the remembered requests, oldest first; see Record.
+// Requests returns copies of the recorded requests, oldest first; see Record.
 func (e *Executor) Requests() []model.Request {
 	if e.record == nil {
 		return nil

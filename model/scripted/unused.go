@@ -2,7 +2,7 @@ package scripted
 
 import "strconv"
 
-// T is what NewForTest needs of a *testing.T.
+// T is the part of *testing.T that NewForTest uses.
 type T interface {
 	Helper()
 	Cleanup(func())
@@ -10,8 +10,8 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// NewForTest returns an executor for a test, which fails at its end if a reply of
-// the script was not used. An invalid script fails the test at once.
+// NewForTest returns an executor for a test, which fails at its end if a reply of the script was
+// not used. An invalid script fails the test immediately.
 func NewForTest(t T, script Script, options ...Option) *Executor {
 	t.Helper()
 	e, err := New(script, options...)
@@ -27,8 +27,8 @@ func NewForTest(t T, script Script, options ...Option) *Executor {
 	return e
 }
 
-// Unused returns the script indexes of the replies that no request has received yet, without the
-// fallback, which is for unexpected requests.
+// Unused returns the script indexes of the replies not sent yet, without the fallback, which is for
+// unexpected requests.
 func (e *Executor) Unused() []int {
 	var unused []int
 	for i := range e.given {
@@ -46,10 +46,10 @@ func (e *Executor) markGiven(r *reply) {
 	}
 }
 
-// maxSummary bounds what summarize shows of a text, in characters.
+// maxSummary is the number of characters of a text that summarize shows.
 const maxSummary = 60
 
-// summarize describes a reply for a person who looks for it in a script.
+// summarize describes a reply so that a person can find it in a script.
 func (r *Reply) summarize() string {
 	switch {
 	case len(r.ToolCalls) > 0:

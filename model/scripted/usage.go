@@ -2,14 +2,13 @@ package scripted
 
 import "github.com/agentruntime/agentruntime/model"
 
-// bytesPerToken is the rule of thumb that token counts are estimated by.
+// bytesPerToken is the rule of thumb for estimating token counts.
 const bytesPerToken = 4
 
-// estimateTokens returns how many tokens a number of bytes may be. It is never 0, so
-// that totals are not.
+// estimateTokens estimates the tokens in a number of bytes. It is never 0, so that totals are not.
 func estimateTokens(bytes int) int { return max(1, (bytes+bytesPerToken-1)/bytesPerToken) }
 
-// estimateRequest returns how many tokens a request may have.
+// estimateRequest estimates the tokens of a request.
 func estimateRequest(req *model.Request) int {
 	n := 0
 	for i := range req.Messages {

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// textField reads any scalar as it is written.
+// textField reads any scalar as written.
 func textField[T ~string](d *decoder, name string, into *T) field {
 	return field{name, func(n *yaml.Node, path string) {
 		if n.Kind != yaml.ScalarNode {
@@ -55,7 +55,7 @@ func durationField(d *decoder, name string, into *time.Duration) field {
 	}}
 }
 
-// appendJSON appends a value as JSON, mappings in their own order.
+// appendJSON appends a value as JSON, preserving the order of mappings.
 func (d *decoder) appendJSON(out []byte, n *yaml.Node, path string) []byte {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -125,7 +125,7 @@ func appendText(out []byte, text string) []byte {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describeNode names the kind of a value.
+// describeNode names the kind of a node.
 func describeNode(n *yaml.Node) string {
 	const longest = 40
 	switch n.Kind {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Config is a provider of type vertex, as it is written in a configuration.
+// Config is a provider of type vertex, as written in a configuration.
 type Config struct {
 	Project            string             `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project that is charged."`
 	Location           string             `json:"location,omitempty" default:"global" pattern:"^[a-z0-9-]+$" doc:"Where models run: global, a region such as europe-west1, or us or eu."`
@@ -39,8 +39,8 @@ var (
 	locationName = regexp.MustCompile(`^[a-z0-9-]+$`)
 )
 
-// Validate checks the record by itself. Paths are relative to the provider. No
-// message repeats a value that may hold a secret.
+// Validate checks the record in isolation. Paths are relative to the provider. No message repeats a
+// value that may contain a secret.
 func (c *Config) Validate() diag.List {
 	list := append(c.apiAccess().Check(), c.apiAccess().CheckCredential(c.ServiceAccountFile != "" || c.Token != "",
 		"service_account_file, api_key, token: metadata for the account of the machine, or token: none for a gateway that adds tokens")...)
@@ -74,7 +74,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// checkEdits returns warnings for edits of requests that change nothing, for Gemini and Claude alike.
+// checkEdits warns about request edits that change nothing, for both Gemini and Claude.
 func (c *Config) checkEdits() (list diag.List) {
 	claude := (&anthropic.Config{Request: c.Request}).Validate()
 	for _, d := range (&google.Config{Request: c.Request}).Validate() {
@@ -88,7 +88,7 @@ func (c *Config) checkEdits() (list diag.List) {
 // usesTokens reports whether requests carry tokens.
 func (c *Config) usesTokens() bool { return c.APIKey == "" && c.Token != "none" }
 
-// apiAccess returns how the API is reached.
+// apiAccess returns the access to the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	a := &vendorhttp.Access{Request: c.Request, APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: c.endpoint(), KeyHeader: keyHeader, Headers: c.Headers}
 	if c.usesTokens() {
@@ -97,7 +97,7 @@ func (c *Config) apiAccess() *vendorhttp.Access {
 	return a
 }
 
-// location returns where models run.
+// location returns the location where models run.
 func (c *Config) location() string {
 	if c.Location == "" {
 		return "global"

@@ -1,5 +1,5 @@
-// Package vertex asks models through Vertex AI of Google Cloud: Gemini as package google
-// does, and Claude as package anthropic does.
+// Package vertex calls models through Google Cloud's Vertex AI: Gemini like package google, and
+// Claude like package anthropic.
 package vertex
 
 import (
@@ -21,17 +21,16 @@ import (
 )
 
 const (
-	// keyHeader carries a key; one in the URL would end up in logs.
+	// keyHeader carries a key; a key in the URL would end up in logs.
 	keyHeader = "X-Goog-Api-Key"
-	// geminiVersion and claudeVersion are the versions of the API in paths.
+	// geminiVersion and claudeVersion are the API versions in paths.
 	geminiVersion = "v1beta1"
 	claudeVersion = "v1"
 	// messagesVersion is the version of Claude's API in bodies.
 	messagesVersion = "vertex-2023-10-16"
 )
 
-// Executor asks the models of one provider. It is safe for use from many
-// goroutines.
+// Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
 	gemini *google.Executor
 	claude *anthropic.Executor
@@ -49,8 +48,8 @@ var (
 // Vendor returns vertex.
 func (*Executor) Vendor() string { return "vertex" }
 
-// RejectedFields returns the optional fields that the server was found to reject, at which
-// both ask.
+// RejectedFields returns the optional fields that the server, which both APIs share, was found to
+// reject.
 func (e *Executor) RejectedFields() []string { return e.gemini.RejectedFields() }
 
 // CatalogVendor returns vertex.
@@ -61,12 +60,12 @@ func Kind() model.ProviderKind {
 	return vendorhttp.NewKind("vertex", "Gemini and Claude on Vertex AI.", New)
 }
 
-// New returns an executor. It does not reach out.
+// New returns an executor. It makes no request.
 func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-// transports reach the vendor, and the metadata service near the machine.
+// transports connect to the vendor and to the machine's metadata service.
 type transports struct{ vendor, metadata http.RoundTripper }
 
 // vendorKey matches the vendor's keys and tokens.
@@ -98,8 +97,8 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	return e, nil
 }
 
-// path returns where requests for a model go, below the version of the API. A name without
-// a publisher is a model of the vendor's own; one of an endpoint belongs to the project.
+// path returns the request path for a model, relative to the API version. A name without a
+// publisher is the vendor's own model; an endpoint's model belongs to the project.
 func (c *Config) path(publisher, name, method string) (string, error) {
 	segments := strings.Split(name, "/")
 	if len(segments) == 1 {
@@ -117,7 +116,7 @@ func (c *Config) path(publisher, name, method string) (string, error) {
 	return strings.Join(segments, "/") + method, nil
 }
 
-// authorize returns what requests carry; nil for nothing but the headers.
+// authorize returns the authorization of requests; nil if they need only the headers.
 func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	switch {
 	case c.APIKey != "":
@@ -130,7 +129,7 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	}
 }
 
-// CheckParams returns what requests for a model cannot have of the parameters.
+// CheckParams returns the parameters that requests for a model do not support.
 func (e *Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
 	if isClaude(name) {
 		return e.claude.CheckParams(name, p)
@@ -154,7 +153,7 @@ func (e *Executor) ToolDialect(name string) model.ToolDialect {
 	return e.gemini.ToolDialect(name)
 }
 
-// Stream asks the model and returns its answer as it comes.
+// Stream calls the model and returns its answer as it arrives.
 func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	if isClaude(req.Model) {
 		return e.claude.Stream(ctx, req)

@@ -19,7 +19,7 @@ import (
 
 const (
 	scope = "https://www.googleapis.com/auth/cloud-platform"
-	// metadataAddress is where machines of the cloud get tokens of their account.
+	// metadataAddress is where cloud machines get their account's tokens.
 	metadataAddress = "http://169.254.169.254/computeMetadata/v1/instance/service-accounts/default/token?scopes=" + scope
 	defaultTokenURL = "https://oauth2.googleapis.com/token" //nolint:gosec // an address
 )
@@ -38,7 +38,7 @@ func newTokenSource(c *Config, t transports) *tokenSource {
 	}
 }
 
-// fetch returns a token and when it expires.
+// fetch returns a token and its expiry.
 func (s *tokenSource) fetch(ctx context.Context) (string, time.Time, error) {
 	if s.file != "" {
 		return s.fromAccount(ctx)
@@ -50,7 +50,7 @@ func (s *tokenSource) fetch(ctx context.Context) (string, time.Time, error) {
 	return s.metadata.FetchToken(req)
 }
 
-// account is the file of a service account, as far as it is needed.
+// account holds the required fields of a service account file.
 type account struct {
 	Type         string `json:"type"`
 	Email        string `json:"client_email"`
@@ -59,7 +59,7 @@ type account struct {
 	TokenURL     string `json:"token_uri"`
 }
 
-// assertionTime is how long an assertion is valid, which is the most that is accepted.
+// assertionTime is the lifetime of an assertion, the maximum that is accepted.
 const assertionTime = time.Hour
 
 // fromAccount exchanges an assertion signed with the account's key for a token. Errors about the
@@ -123,6 +123,6 @@ func errorCode(body []byte) string {
 	var failure struct {
 		Error string `json:"error"`
 	}
-	_ = json.Unmarshal(body, &failure) // what is not an object has no code
+	_ = json.Unmarshal(body, &failure) // a non-object has no code
 	return failure.Error
 }
