@@ -8,10 +8,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// DecodeInto returns a decoder that decodes a section's JSON over the defaults: missing fields
-// and map keys keep their default, but a list replaces the default list as a whole. Each agent
-// gets a deep copy of everything in the defaults that JSON can reach; the copies share unexported
-// fields, functions and channels.
+// DecodeInto returns a decoder that decodes a section's JSON over the defaults: missing fields and
+// map keys keep their default, but a list replaces the whole default list. Each agent gets a deep
+// copy of everything in the defaults that JSON can reach; the copies share unexported fields,
+// functions and channels.
 func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
 	return func(raw json.RawMessage) (T, diag.List) {
 		v := copyOf(defaults, copier{known: map[reference]reflect.Value{}})
@@ -60,29 +60,28 @@ func (r replacer) replaceLists(v, bare reflect.Value) {
 	}
 }
 
-// copyOf returns a copy of v that shares nothing with it that decoding JSON could
-// write to.
+// copyOf returns a copy of v that shares nothing that decoding JSON could write to.
 func copyOf[T any](v T, k copier) T {
 	var c T
 	k.copyValue(reflect.ValueOf(&c).Elem(), reflect.ValueOf(&v).Elem())
 	return c
 }
 
-// reference is a pointer or map that was copied.
+// reference is a copied pointer or map.
 type reference struct {
 	at  uintptr
 	typ reflect.Type
 }
 
-// copier copies a value. It knows the copies of pointers and maps, so that what
-// refers to itself or is referred to twice does so in the copy.
+// copier copies a value. It tracks the copies of pointers and maps, so that cycles and shared
+// references are preserved in the copy.
 type copier struct {
 	known map[reference]reflect.Value
-	// withoutLists leaves the lists of the copy nil.
+	// withoutLists leaves the copy's lists nil.
 	withoutLists bool
 }
 
-// copyValue copies src to dst, which can be set.
+// copyValue copies src to dst, which must be settable.
 func (k copier) copyValue(dst, src reflect.Value) {
 	if k.copyEncoded(dst, src) {
 		return
@@ -118,8 +117,8 @@ func (k copier) copyValue(dst, src reflect.Value) {
 	}
 }
 
-// copyField copies a field of a struct. JSON reaches the fields of an embedded
-// struct even where its type is not exported and reflect refuses to set it.
+// copyField copies a struct field. JSON reaches the fields of an embedded struct even if its type
+// is unexported and reflect refuses to set it.
 func (k copier) copyField(dst, src reflect.Value, field reflect.StructField) {
 	switch {
 	case field.IsExported():
@@ -132,7 +131,7 @@ func (k copier) copyField(dst, src reflect.Value, field reflect.StructField) {
 	}
 }
 
-// copyReferred returns a copy of the value that a pointer or map refers to.
+// copyReferred returns a copy of the target of a pointer or map.
 func (k copier) copyReferred(src reflect.Value) reflect.Value {
 	at := reference{src.Pointer(), src.Type()}
 	if known, ok := k.known[at]; ok {
@@ -169,7 +168,7 @@ func (k copier) copyEncoded(dst, src reflect.Value) bool {
 	return true
 }
 
-// copyByEncoding reads into to what from writes.
+// copyByEncoding encodes from and decodes it into to.
 func copyByEncoding(from, to any) bool {
 	switch to := to.(type) {
 	case json.Unmarshaler:

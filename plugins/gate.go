@@ -12,9 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Gate decides about a tool call before it is executed. Check is called once
-// for each call, in the order of the calls; it cannot write state. An error,
-// or a panic, blocks the call.
+// Gate decides on a tool call before it is executed. Check is called once for each call, in the
+// order of the calls; it cannot write state. An error, or a panic, blocks the call.
 type Gate interface {
 	Check(ctx context.Context, p *PhaseContext) (Decision, error)
 }
@@ -25,7 +24,7 @@ type GateFunc func(ctx context.Context, p *PhaseContext) (Decision, error)
 // Check calls f.
 func (f GateFunc) Check(ctx context.Context, p *PhaseContext) (Decision, error) { return f(ctx, p) }
 
-// DecisionKind is the kind of a gate's decision. Of several gates' decisions, the greatest
+// DecisionKind is the kind of a gate's decision. Among the decisions of several gates, the greatest
 // applies; among equals, the first.
 type DecisionKind uint8
 
@@ -35,16 +34,16 @@ const (
 	Allow DecisionKind = iota
 	// SetResult uses the decision's Result instead of executing the call.
 	SetResult
-	// Suspend makes the call wait for something outside.
+	// Suspend makes the call wait for an external event.
 	Suspend
-	// Block refuses the call; the model reads the Reason.
+	// Block rejects the call; the model reads the Reason.
 	Block
 )
 
 // Decision is a gate's decision on a call.
 type Decision struct {
 	Kind DecisionKind
-	// Reason says why, for the model and the log.
+	// Reason is the explanation for the model and the log.
 	Reason string
 	// Result is the result of the call, for SetResult.
 	Result tools.Result
@@ -57,16 +56,16 @@ type Decision struct {
 	Plugin string
 }
 
-// Access is how a tool may be used, as far as it can be told before a call.
+// Access is how a tool may be used, to the extent known before a call.
 type Access uint8
 
-// The accesses, most open first.
+// The accesses, most permissive first.
 const (
 	// AccessAllow lets calls through.
 	AccessAllow Access = iota
-	// AccessDepends decides by the arguments of a call.
+	// AccessDepends decides by a call's arguments.
 	AccessDepends
-	// AccessAsk lets calls through after a person agreed.
+	// AccessAsk lets calls through once a person has approved.
 	AccessAsk
 	// AccessDeny refuses every call.
 	AccessDeny
@@ -86,7 +85,7 @@ func (a Access) String() string {
 	}
 }
 
-// MarshalText returns the access by its name.
+// MarshalText returns the access's name.
 func (a Access) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // UnmarshalText reads the name of an access.
@@ -103,13 +102,13 @@ func (a *Access) UnmarshalText(text []byte) error {
 // Verdict is a gate's judgment of a tool before any call.
 type Verdict struct {
 	Access Access `json:"access"`
-	// Rule is the rule or default that decides, as a person would name it.
+	// Rule is the human-readable name of the rule or default that decides.
 	Rule string `json:"rule,omitempty"`
 	// Path locates the rule, relative to the agent.
 	Path string `json:"path,omitempty"`
-	// Conditions say of a rule that looks at arguments why it fits the call.
+	// Conditions explain why a rule with conditions on arguments matches the call.
 	Conditions []string `json:"conditions,omitempty"`
-	// Terminate tells of a call that it is denied and ends the turn.
+	// Terminate is set if the call is denied and ends the turn.
 	Terminate bool `json:"terminate,omitempty"`
 	// Plugin is the plugin whose gate decides.
 	Plugin string `json:"plugin,omitempty"`
@@ -122,29 +121,27 @@ type StaticGate interface {
 	Verdict(toolID string) Verdict
 }
 
-// CallGate is implemented by gates whose decision on a call follows from the
-// agent's configuration, as far as no person was asked; explain shows it. Explain
-// never returns AccessDepends.
+// CallGate is implemented by gates whose decision on a call follows from the agent's configuration,
+// before a person decides; explain shows it. Explain never returns AccessDepends.
 type CallGate interface {
 	Gate
 	Explain(toolID string, arguments json.RawMessage) Verdict
 }
 
 // CeilingGate is implemented by gates that also apply an agent's restrictions to its delegates.
-// Ceiling is asked about every call of a delegate, in addition to the delegate's own gates, and
-// sees the delegate's turn. It must be safe for concurrent use by several turns.
+// Ceiling is called for every call of a delegate, in addition to the delegate's own gates, and sees
+// the delegate's turn. It must be safe for concurrent use by several turns.
 type CeilingGate interface {
 	Ceiling(ctx context.Context, p *PhaseContext) (Decision, error)
 }
 
-// CeilingDiffGate is implemented by ceiling gates that know their limits for
-// delegates without a call, and compare it with the gate of the same plugin in
-// an earlier revision. It is called for tools that a delegate has; what cannot
-// be compared is widened. A ceiling gate that does not implement it is judged as
-// it judges the agent's own calls.
+// CeilingDiffGate is implemented by ceiling gates that know their limits for delegates without a
+// call, and can compare them with the gate of the same plugin in an earlier revision. It is called
+// for a delegate's tools; limits that cannot be compared count as widened. A ceiling gate that does
+// not implement it is compared by its decisions on the agent's own calls.
 type CeilingDiffGate interface {
 	CeilingGate
-	// CeilingVerdict returns what Ceiling decides about a tool.
+	// CeilingVerdict returns Ceiling's decision on a tool.
 	CeilingVerdict(toolID string) Verdict
 	// CeilingWidening compares the Ceiling decisions of this gate and an earlier one on a tool.
 	CeilingWidening(before Gate, toolID string) Widening
@@ -157,10 +154,9 @@ type ToolSchema struct {
 	Parameters json.RawMessage
 }
 
-// SchemaGate is implemented by gates whose settings speak of the arguments of
-// tools. CheckSchemas is called when the agent is resolved, with the tools that
-// its catalog lets in, and reports settings that do not fit them; paths are
-// those below the agent. A diagnostic that is an error keeps the agent from
+// SchemaGate is implemented by gates whose settings refer to tool arguments. CheckSchemas is called
+// when the agent is resolved, with the tools that its catalog admits, and reports settings that do
+// not fit them; paths are relative to the agent. An error diagnostic prevents the agent from
 // resolving.
 type SchemaGate interface {
 	Gate
@@ -178,25 +174,25 @@ type Widening struct {
 	Reason string
 }
 
-// DiffGate is implemented by gates that can compare themselves with the gate of
-// the same plugin in an earlier revision. What cannot be compared is widened.
+// DiffGate is implemented by gates that can compare themselves with the gate of the same plugin in
+// an earlier revision. Decisions that cannot be compared count as widened.
 type DiffGate interface {
 	Gate
 	Widening(before Gate, toolID string) Widening
 }
 
-// SampleGate is implemented by gates whose settings also decide about tools that an agent does not
-// have yet, such as those that clients bring. Diffs compare the decisions on the samples.
+// SampleGate is implemented by gates whose settings also cover tools that an agent does not have
+// yet, such as clients' tools. Diffs compare the decisions on the samples.
 type SampleGate interface {
 	DiffGate
-	// SampleTools returns the ID of a tool for each kind of tool that the settings treat apart,
-	// without the kinds that one of the known IDs belongs to.
+	// SampleTools returns a tool ID for each kind of tool that the settings distinguish, except for
+	// kinds that one of the known IDs belongs to.
 	SampleTools(known []string) []string
 }
 
-// BatchGate judges all tool calls of an answer at once, before the gates are
-// asked about each. Unlike a Gate it may write state; the turn it ends with
-// Finalize, not with Stop. An error, or a panic, fails the turn.
+// BatchGate judges all tool calls of an answer together, before the gates judge each. Unlike a Gate
+// it may write state; it ends the turn with Finalize, not with Stop. An error, or a panic, fails
+// the turn.
 type BatchGate func(ctx context.Context, p *PhaseContext, calls []*model.ToolCall) (BatchDecision, error)
 
 // BatchDecision is a batch gate's decision on several calls. The zero value leaves all calls to
@@ -206,7 +202,7 @@ type BatchDecision struct {
 	Results map[string]tools.Result
 	// Events are emitted after those results.
 	Events []event.Data
-	// Steer is something that the model alone is told, with the next request.
+	// Steer is a message for only the model, sent with the next request.
 	Steer string
 	// Finalize lets the model answer once more, without tools, and ends the
 	// turn.

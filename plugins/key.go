@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Scope is how long a value of the state lives.
+// Scope is the lifetime of a state value.
 type Scope string
 
 // The scopes of state.
@@ -15,8 +15,7 @@ const (
 	ScopeSession Scope = "session"
 )
 
-// StateKey is a key of the state, whatever the type of its values. NewKey makes
-// the only ones.
+// StateKey is a state key, regardless of the type of its values. Only NewKey creates one.
 type StateKey interface {
 	// ID names the key; it is the same in every process.
 	ID() string
@@ -30,11 +29,10 @@ type StateKey interface {
 	Merge(committed, own any) (any, bool)
 }
 
-// Key is a typed key of the state. Make one with NewKey at package level, and
-// declare it in Register.
+// Key is a typed state key. Make one with NewKey at package level, and declare it in Register.
 //
-// Values are kept as JSON between two activations of a turn, and between two
-// turns of a session: a T must come back from its JSON form as it was.
+// Values are kept as JSON between two activations of a turn, and between two turns of a session: a
+// T must survive a JSON round trip unchanged.
 type Key[T any] struct {
 	id     string
 	scope  Scope
@@ -76,15 +74,14 @@ func (k *Key[T]) Get(p *PhaseContext) T {
 	return set
 }
 
-// Set gives the key a value. It is seen by later hooks of the phase at once
-// and committed with the phase. Setting a key that no plugin declared, or a
-// value that has no JSON form, fails the hook.
+// Set sets the key's value. Later hooks of the phase see it immediately, and it is committed with
+// the phase. Setting an undeclared key, or a value that cannot be encoded as JSON, fails the hook.
 func (k *Key[T]) Set(p *PhaseContext, v T) { p.SetValue(k, v) }
 
-// Update sets the key to what change makes of its value.
+// Update sets the key to the result of applying change to its value.
 func (k *Key[T]) Update(p *PhaseContext, change func(T) T) { k.Set(p, change(k.Get(p))) }
 
-// Decode returns the value with a JSON form.
+// Decode decodes a value's JSON form.
 func (k *Key[T]) Decode(raw json.RawMessage) (any, error) {
 	var v T
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -93,7 +90,7 @@ func (k *Key[T]) Decode(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// Merge merges two values, if the key was made with Merge.
+// Merge merges two values if the key was created with Merge.
 func (k *Key[T]) Merge(committed, own any) (any, bool) {
 	if k.merges == nil {
 		return own, false

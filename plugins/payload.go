@@ -6,14 +6,13 @@ import (
 	"fmt"
 )
 
-// HandleAction adds the handler of an action whose payload is a T, or decodes to
-// one when the turn was suspended while the action waited. An action with
-// another payload is a DeadLetter.
+// HandleAction adds the handler of an action whose payload is a T, or decodes to one if the turn
+// was suspended while the action waited. An action with another payload becomes a DeadLetter.
 func HandleAction[T any](r *Registrar, key string, phase Phase, handler func(ctx context.Context, p *PhaseContext, payload T) error) {
 	r.ActionHandler(key, phase, HandlerOf(handler))
 }
 
-// HandlerOf converts a handler as HandleAction does, for a plugin that creates its handlers once
+// HandlerOf converts a handler like HandleAction, for a plugin that creates its handlers once
 // instead of at every Register. It returns nil for nil.
 func HandlerOf[T any](handler func(ctx context.Context, p *PhaseContext, payload T) error) ActionHandler {
 	if handler == nil {
@@ -28,8 +27,8 @@ func HandlerOf[T any](handler func(ctx context.Context, p *PhaseContext, payload
 	}
 }
 
-// HandleEffect adds the handler of an effect whose payload is a T. An effect
-// with another payload is a DeadLetter.
+// HandleEffect adds the handler of an effect whose payload is a T. An effect with another payload
+// becomes a DeadLetter.
 func HandleEffect[T any](r *Registrar, key string, handler func(ctx context.Context, payload T) error) {
 	if handler == nil {
 		r.EffectHandler(key, nil)
@@ -44,7 +43,7 @@ func HandleEffect[T any](r *Registrar, key string, handler func(ctx context.Cont
 	})
 }
 
-// payloadOf returns a payload as it was scheduled, or as it was restored.
+// payloadOf returns a scheduled or restored payload.
 func payloadOf[T any](payload any) (v T, err error) {
 	if v, ok := payload.(T); ok {
 		return v, nil

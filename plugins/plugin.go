@@ -1,6 +1,6 @@
 // Package plugins is the API for plugin authors: the Plugin interface, the Registrar for
 // declarations, the phases of a turn and their context, gates, and typed state. Package execution
-// runs an agent's plugins; the other sub-packages are the plugins that come with the runtime.
+// runs an agent's plugins; the other sub-packages are the plugins included with the runtime.
 package plugins
 
 import (
@@ -11,14 +11,12 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Plugin extends the agent loop. Its one name is the id it is registered
-// under: plugin_ids, active_hook_filter, messages and traces all use it.
+// Plugin extends the agent loop. Its only name is its registered id: plugin_ids,
+// active_hook_filter, messages and traces all use it.
 //
-// Descriptor is called when a revision is published and must return the same
-// at every call. Register is called for every resolve, from many goroutines at
-// once, and must not reach out: a dry run calls it too. A plugin keeps nothing
-// that belongs to a turn in its own struct; Register makes that state afresh
-// and closes over it.
+// Descriptor is called when a revision is published and must always return the same value. Register
+// is called for every resolve, concurrently, and must not perform I/O: a dry run also calls it. A
+// plugin keeps no turn state in its own struct; Register creates that state and closes over it.
 type Plugin interface {
 	Descriptor() Descriptor
 	Register(r *Registrar) error
@@ -51,9 +49,8 @@ type Section struct {
 	Decode func(raw json.RawMessage) (any, diag.List)
 }
 
-// NewSection returns a section whose settings decode to a T. The value that
-// decode returns is shared by all resolves of a revision: treat it as
-// read-only.
+// NewSection returns a section whose settings decode to a T. All resolves of a revision share the
+// value that decode returns: treat it as read-only.
 func NewSection[T any](key, summary string, schema json.RawMessage, decode func(raw json.RawMessage) (T, diag.List)) Section {
 	return Section{
 		Key: key, Summary: summary, Schema: schema,
@@ -67,7 +64,7 @@ func (s Section) AsGuard() Section {
 	return s
 }
 
-// Claim is a section as one plugin claims it.
+// Claim is one plugin's claim of a section.
 type Claim struct {
 	// Plugin is the plugin's id, and Key the name of the section.
 	Plugin, Key string
@@ -77,7 +74,7 @@ type Claim struct {
 type Settings struct {
 	// ID is the plugin's id.
 	ID string
-	// Logger writes to the log of the runtime, under the plugin's name.
+	// Logger writes to the runtime's log, under the plugin's name.
 	Logger *slog.Logger
 
 	_ struct{} // keyed literals only

@@ -30,24 +30,23 @@ type EffectHandler func(ctx context.Context, payload any) error
 // afterwards.
 type Registrar struct{ Registry }
 
-// Registry is where the declarations of a plugin go to.
+// Registry receives the declarations of a plugin.
 type Registry interface {
 	// Agent returns the agent that is being resolved. It is read-only.
 	Agent() *spec.Agent
-	// Section returns the settings of a section that the plugin claims, and whether
-	// it does. Config does so by type.
+	// Section returns the settings of a section, and whether the plugin claims it. Config is the
+	// typed form.
 	Section(key string) (any, bool)
 	// Hook adds a hook to a phase. The hooks of a phase run in the order added. The phase
 	// ToolGate takes gates, not hooks. Handlers, and the hooks of Activate and Deactivate, run
 	// even if a filter excludes the plugin's hooks.
 	Hook(phase Phase, hook Hook)
-	// ToolGate adds a gate, which is asked about every tool call.
+	// ToolGate adds a gate, which is called for every tool call.
 	ToolGate(gate Gate)
-	// BatchGate adds a gate that is asked about all calls of an answer at once. Batch
-	// gates are asked in the order in which they were added.
+	// BatchGate adds a gate that is called for all calls of an answer together. Batch gates are
+	// called in the order added.
 	BatchGate(gate BatchGate)
-	// RequestTransform adds a transform of outgoing requests. Transforms run in
-	// the order in which they were added.
+	// RequestTransform adds a transform of outgoing requests. Transforms run in the order added.
 	RequestTransform(transform RequestTransform)
 	// Tool adds a tool. Its id must be unique.
 	Tool(id string, tool tools.Tool)
@@ -56,19 +55,18 @@ type Registry interface {
 	// json.RawMessage; HandleAction decodes it. The handler runs even if a filter excludes the
 	// plugin's hooks.
 	ActionHandler(key string, phase Phase, handler ActionHandler)
-	// EffectHandler adds the handler of an effect. It counts even when a filter
-	// keeps the plugin's hooks out.
+	// EffectHandler adds the handler of an effect. The handler runs even if a filter excludes the
+	// plugin's hooks.
 	EffectHandler(key string, handler EffectHandler)
-	// StateKey declares a key of the turn's state. A key may be declared by
-	// several plugins, and only once by each.
+	// StateKey declares a state key. Several plugins may declare the same key, but each only once.
 	StateKey(key StateKey)
-	// Fail keeps the plugin from registering.
+	// Fail makes the plugin's registration fail.
 	Fail(err error)
 }
 
 // Config returns the settings of a section that the plugin claims, as decoded by its Decode. All
-// resolves of a revision share the value: treat it as read-only. ok is false if the plugin does
-// not claim the section, or if T is not the decoded type; then the plugin does not register.
+// resolves of a revision share the value: treat it as read-only. ok is false if the plugin does not
+// claim the section, or if T is not the decoded type; the plugin's registration then fails.
 func Config[T any](r *Registrar, key string) (settings T, ok bool) {
 	decoded, claimed := r.Section(key)
 	if !claimed {

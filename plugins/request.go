@@ -10,7 +10,7 @@ import (
 // Target is the position of a context message in a request.
 type Target string
 
-// The places of context messages, in the order in which they are sent.
+// The positions of context messages, in the order sent.
 const (
 	// TargetSystem is right after the agent's prompt.
 	TargetSystem Target = "system"
@@ -22,12 +22,11 @@ const (
 	TargetSuffix Target = "suffix_system"
 )
 
-// ContextMessage is a message that a plugin adds to requests, and that the
-// conversation does not keep.
+// ContextMessage is a message that a plugin adds to requests but not to the conversation.
 type ContextMessage struct {
-	// Key identifies the message within the turn: one with the same key takes
-	// the place of the one before. It may be empty for a message that is neither
-	// Persistent nor ConsumeAfterEmit and has no cooldown.
+	// Key identifies the message within the turn: a message with the same key replaces the previous
+	// one. It may be empty for a message that is neither Persistent nor ConsumeAfterEmit and has no
+	// cooldown.
 	Key string `json:"key,omitempty"`
 	// Role is the message's role; empty means system.
 	Role   model.Role `json:"role,omitempty"`
@@ -36,14 +35,14 @@ type ContextMessage struct {
 	// Priority orders the messages of a target, lowest first; equal ones are
 	// ordered by key.
 	Priority int `json:"priority,omitempty"`
-	// CooldownTurns omits a message in that many steps after a step that had it, as long as its
-	// text is the same; 0 always includes it.
+	// CooldownTurns omits a message for that many steps after a step that included it, unless its
+	// text changes; 0 always includes it.
 	CooldownTurns int `json:"cooldown_turns,omitempty"`
 	// Persistent keeps the message for all later requests of the turn, until it
 	// is replaced or removed.
 	Persistent bool `json:"persistent,omitempty"`
-	// ConsumeAfterEmit keeps the message until a request has had it, which with
-	// a cooldown may not be the next one.
+	// ConsumeAfterEmit keeps the message until a request has included it, which with a cooldown may
+	// not be the next one.
 	ConsumeAfterEmit bool `json:"consume_after_emit,omitempty"`
 }
 
@@ -51,14 +50,13 @@ type ContextMessage struct {
 type RequestPlan struct {
 	// Context is added to the conversation.
 	Context []ContextMessage `json:"context,omitempty"`
-	// Include, when Restrict is set, names the only tools that are offered.
+	// Include, if Restrict is set, names the only tools to offer.
 	Include  []string `json:"include,omitempty"`
 	Restrict bool     `json:"restrict,omitempty"`
-	// Exclude names tools that are not offered; it wins over Include. A call
-	// of a tool that was not offered is not executed.
+	// Exclude names tools not to offer; it wins over Include. A call of a tool that was not offered
+	// is not executed.
 	Exclude []string `json:"exclude,omitempty"`
-	// WithoutTools keeps the model from calling tools: the turn ends with its
-	// answer.
+	// WithoutTools stops the model from calling tools: the turn ends with its answer.
 	WithoutTools bool `json:"without_tools,omitempty"`
 	// Params override the agent's parameters, field by field.
 	Params model.Params `json:"params,omitzero"`
@@ -66,7 +64,7 @@ type RequestPlan struct {
 	Model string `json:"model,omitempty"`
 }
 
-// AddContext adds a context message, in the place of one with the same key.
+// AddContext adds a context message, replacing one with the same key.
 func (p *RequestPlan) AddContext(m ContextMessage) {
 	p.RemoveContext(m.Key)
 	p.Context = append(p.Context, m)
@@ -97,8 +95,7 @@ func (p *RequestPlan) Offers(toolID string) bool {
 	return !slices.Contains(p.Exclude, toolID)
 }
 
-// At returns the context messages of a target, in the order in which they are
-// sent.
+// At returns the context messages of a target, in the order sent.
 func (p *RequestPlan) At(target Target) []ContextMessage {
 	if p == nil {
 		return nil

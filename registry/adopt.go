@@ -13,17 +13,17 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Declaration is how a configuration declares a component that depends on nothing else.
+// Declaration is the configuration's declaration of a component that depends on nothing else.
 type Declaration struct {
 	// Type is the type of the kind. Dir is the base of relative paths in the settings.
 	Type, Dir string
-	// Settings is the record of the settings, secrets included.
+	// Settings is the settings record, including secrets.
 	Settings any
 }
 
-// Adopt replaces entries by those of an earlier set that are declared alike, so that a check only
-// looks at the others. A component without a Declaration is adopted only if it is identical.
-// Adopt returns the components that are no longer needed.
+// Adopt replaces entries with identically declared entries of an earlier set, so that a check looks
+// only at the others. A component without a Declaration is adopted only if it is identical. Adopt
+// returns the components that are no longer needed.
 func (s *Set) Adopt(from *Set) (spare []io.Closer) {
 	before := s.Clone()
 	s.Agents = adoptEntries(s.Agents, from.Agents, sameRecord[*spec.Agent])
@@ -55,11 +55,11 @@ func (s *Set) Adopt(from *Set) (spare []io.Closer) {
 // CloseOwn closes the components like Close, except components of another set.
 func (s *Set) CloseOwn(other *Set) error { return closeAll(s.closers(other)) }
 
-// CloseComponents closes components at the same time, and returns when all have ended.
+// CloseComponents closes components concurrently, and returns when all are closed.
 func CloseComponents(list []io.Closer) error { return closeAll(list) }
 
-// declaresAlike reports whether a component of the set, at a place of a configuration,
-// can be replaced by the one of another set.
+// declaresAlike reports whether a component of the set, at a configuration path, can be replaced by
+// that of another set.
 func (s *Set) declaresAlike(from *Set, path string, now, before any) bool {
 	declared, ok := s.Declarations[path]
 	known, was := from.Declarations[path]
@@ -69,15 +69,15 @@ func (s *Set) declaresAlike(from *Set, path string, now, before any) bool {
 	return ok && reflect.DeepEqual(declared, known) || isSame(now, before)
 }
 
-// isSame reports whether two components are the same one.
+// isSame reports whether two components are identical.
 func isSame(a, b any) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
 func sameRecord[T any](_ string, now, before T) bool { return reflect.DeepEqual(now, before) }
 
-// adoptEntries returns a registry with the ids of r, in their order, and with the slots
-// of an earlier one for the entries that are the same.
+// adoptEntries returns a registry with the ids of r, in order, and with the slots of an earlier
+// registry for entries that are the same.
 func adoptEntries[T any](r, from *Registry[T], same func(id string, now, before T) bool) *Registry[T] {
 	merged := from.clone()
 	inOrder := r.SameOrder(from)
@@ -107,8 +107,7 @@ func adoptEntries[T any](r, from *Registry[T], same func(id string, now, before 
 	return merged
 }
 
-// Try checks a set as a revision that would follow another one, which it does not
-// publish.
+// Try checks a set as the revision that would follow base, without publishing it.
 func Try(ctx context.Context, base *Revision, set *Set, check Check) (*Revision, diag.List, error) {
 	if found := set.checkSound(base.set); found != nil {
 		return nil, found, found.Err()
@@ -116,6 +115,6 @@ func Try(ctx context.Context, base *Revision, set *Set, check Check) (*Revision,
 	rev := newRevision(base.number+1, set, new(generation))
 	rev.base = base
 	found, err := check(ctx, rev)
-	rev.base = nil // revisions must not keep one another for ever
+	rev.base = nil // revisions must not keep one another alive
 	return rev, found, err
 }

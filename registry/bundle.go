@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Bundle is an entry for many tools, with the tools it listed when it was added to the set. It is
+// Bundle is an entry for many tools, with the tools that it listed when added to the set. It is
 // immutable.
 type Bundle struct {
 	Source tools.Bundle
@@ -18,9 +18,8 @@ type Bundle struct {
 	Found diag.List
 }
 
-// AddTool adds a tool, or, for a tools.Bundle, all its members. A
-// *DuplicateError reports that an id is taken; the members with other ids are
-// added all the same.
+// AddTool adds a tool, or, for a tools.Bundle, all its members. A *DuplicateError reports that an
+// id is taken; members with other ids are still added.
 func (s *Set) AddTool(id string, tool tools.Tool) error {
 	bundle, ok := tool.(tools.Bundle)
 	if !ok {
@@ -32,9 +31,8 @@ func (s *Set) AddTool(id string, tool tools.Tool) error {
 	return s.RefreshBundle(id)
 }
 
-// RefreshBundle puts the members that a bundle has now in the place of those it
-// had. A *DuplicateError reports that an id is taken by a tool of somebody else,
-// which stays.
+// RefreshBundle replaces a bundle's members with its current ones. A *DuplicateError reports that
+// an id is taken by another owner's tool, which stays.
 func (s *Set) RefreshBundle(id string) error {
 	known, ok := s.Bundles.Get(id)
 	if !ok {
@@ -45,8 +43,8 @@ func (s *Set) RefreshBundle(id string) error {
 	return replaceMembers(s.Tools, id, members)
 }
 
-// Expected reports whether a reference to a tool, which may be a pattern, can mean a
-// member of a bundle whose members are unknown, so that it may not be a mistake.
+// Expected reports whether a tool reference, which may be a pattern, can refer to a member of a
+// bundle whose members are unknown, so that it may not be a mistake.
 func (s *Set) Expected(reference string) bool {
 	fixed := reference
 	if i := strings.IndexAny(reference, `*?[{\`); i >= 0 {
@@ -62,7 +60,7 @@ func (s *Set) Expected(reference string) bool {
 	return false
 }
 
-// membersOf asks a bundle for its members. A panic is an error at the bundle.
+// membersOf returns a bundle's members. A panic is an error at the bundle.
 func membersOf(bundle tools.Bundle) (members []tools.Member, found diag.List) {
 	defer panics.Handle(func(p *panics.Error) {
 		members, found = nil, diag.List{diag.New(diag.InvalidValue, "", "listing the tools of the bundle panicked: %v", p.Value)}
@@ -70,8 +68,7 @@ func membersOf(bundle tools.Bundle) (members []tools.Member, found diag.List) {
 	return bundle.Members()
 }
 
-// replaceMembers puts members in the place of the tools that an owner has, or at the
-// end when it has none.
+// replaceMembers replaces the tools of an owner with members, or appends them if it has none.
 func replaceMembers(r *Registry[tools.Tool], owner string, members []tools.Member) error {
 	ids, entries := make([]string, len(members)), make([]tools.Tool, len(members))
 	for i, m := range members {

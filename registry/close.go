@@ -10,12 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/panics"
 )
 
-// Close closes the components that hold something open: every tool, bundle,
-// plugin, provider and agent provider that is an io.Closer, each once and all at the same time.
-// It returns when all have ended, with what went wrong, joined.
+// Close closes the components that hold resources: every tool, bundle, plugin, provider and agent
+// provider that is an io.Closer, each once and all concurrently. It returns the joined errors when
+// all are closed.
 func (s *Set) Close() error { return closeAll(s.closers()) }
 
-// closeAll closes all at the same time.
+// closeAll closes all closers concurrently.
 func closeAll(closers []io.Closer) error {
 	errs := make([]error, len(closers))
 	var running sync.WaitGroup

@@ -11,12 +11,12 @@ import (
 type generation struct {
 	mu    sync.Mutex
 	users int
-	// end closes the components. It is set once no new user can come, and called
-	// when the last one has gone.
+	// end closes the components. It is set once no new user can be added, and called after the last
+	// one was removed.
 	end func()
 }
 
-// addUser adds a user, and reports whether one may still come.
+// addUser adds a user, and reports whether that is still possible.
 func (g *generation) addUser() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -27,7 +27,7 @@ func (g *generation) addUser() bool {
 	return true
 }
 
-// addAnotherUser adds a user unless all have gone and no new one may come. It reports
+// addAnotherUser adds a user unless all users were removed and no new one can be added. It reports
 // whether it did.
 func (g *generation) addAnotherUser() bool {
 	g.mu.Lock()
@@ -39,7 +39,7 @@ func (g *generation) addAnotherUser() bool {
 	return true
 }
 
-// removeUser takes a user away.
+// removeUser removes a user.
 func (g *generation) removeUser() {
 	g.mu.Lock()
 	g.users--
@@ -51,7 +51,7 @@ func (g *generation) removeUser() {
 	}
 }
 
-// endAfterUsers lets no more users come, and has end called when all have gone.
+// endAfterUsers stops new users from being added, and calls end once there are none.
 func (g *generation) endAfterUsers(end func()) {
 	g.mu.Lock()
 	g.end = end
@@ -62,15 +62,14 @@ func (g *generation) endAfterUsers(end func()) {
 	}
 }
 
-// Acquire returns the revision published last, whose components are not closed
-// before Release of it is called.
+// Acquire returns the last published revision, whose components stay open until its Release.
 func (s *Store) Acquire() *Revision {
 	for {
 		rev := s.current.Load()
 		if rev.generation.addUser() {
 			return rev
 		}
-		// Another revision has taken its place by now.
+		// Another revision has replaced it.
 	}
 }
 
@@ -78,24 +77,24 @@ func (s *Store) Acquire() *Revision {
 // if the components were closed because the revision was replaced and its last user released it.
 func (r *Revision) Retain() bool { return r.generation.addAnotherUser() }
 
-// Release ends the use of the revision's components that began with Acquire or Retain.
-// It is called once for each of them, and does not wait.
+// Release ends the use of the revision's components that began with Acquire or Retain. Call it once
+// for each; it does not wait.
 func (r *Revision) Release() { r.generation.removeUser() }
 
-// EndAfterUsers lets nobody else acquire a revision that was never replaced, and has end
-// called once, when everybody has released it: maybe at once.
+// EndAfterUsers stops anyone else from acquiring a revision that was never replaced, and calls end
+// once, when all users have released it: possibly immediately.
 func (r *Revision) EndAfterUsers(end func()) { r.generation.endAfterUsers(end) }
 
-// noteRetired adds a revision to those whose components are still open. It is called before a new
-// revision becomes current, so that shared components are never closed early.
+// noteRetired adds a revision to the revisions whose components are still open. It is called before
+// a new revision becomes current, so that shared components are never closed early.
 func (s *Store) noteRetired(old *Revision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.retired = append(s.retired, old)
 }
 
-// dropRetired removes a revision from them once, and returns the sets of the others and
-// of the current one.
+// dropRetired removes one entry of a revision from the retired ones, and returns the sets of the
+// others and of the current one.
 func (s *Store) dropRetired(old *Revision) []*Set {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +108,8 @@ func (s *Store) dropRetired(old *Revision) []*Set {
 	return others
 }
 
-// retireRevision closes the components of a revision that no other one has, as soon as
-// nobody uses it. Agent providers that the current one does not have are told.
+// retireRevision closes the components that only the old revision has, once nothing uses it. Agent
+// providers missing from the current one are notified.
 func (s *Store) retireRevision(old *Revision) {
 	retireProviders(old.set, s.Current().set)
 	old.generation.endAfterUsers(func() {

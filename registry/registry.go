@@ -18,27 +18,25 @@ import (
 // with the original, which makes drafts cheap. A registry is not safe for concurrent changes;
 // registries of published revisions never change.
 type Registry[T any] struct {
-	// kind names an entry, section the place of the registry in a
-	// configuration, as in "tool" and "tools".
+	// kind names an entry, and section the registry in a configuration, as in "tool" and "tools".
 	kind, section string
-	// ids are in order, and so are the positions of their slots.
+	// ids are in order, like the positions of their slots.
 	ids   []string
 	slots *persist.Map[string, position[T]]
-	// next is the position of the entry that is added next.
+	// next is the position of the next added entry.
 	next uint64
 }
 
-// position is where an entry comes among the others.
+// position is the position of an entry.
 type position[T any] struct {
 	*slot[T]
 	at uint64
 }
 
-// slot is an entry. It is never changed, so a registry that has the same slot as
-// another has the same entry.
+// slot is an entry. It is never changed, so registries with the same slot have the same entry.
 type slot[T any] struct {
 	entry T
-	// owner is the id of the bundle that the entry belongs to, if any.
+	// owner is the id of the entry's bundle, if any.
 	owner string
 	// digest is the hash of the entry's content, computed on first use.
 	digest atomic.Pointer[digest]
@@ -50,15 +48,15 @@ func newRegistry[T any](kind, section string) *Registry[T] {
 
 // DuplicateError reports that an id is already taken.
 type DuplicateError struct {
-	// Kind is the kind of entry that the id names, such as "tool".
+	// Kind is the kind of the entry with the id, such as "tool".
 	Kind string
 	ID   string
-	// Other is the kind of the entry that has the id, when it differs.
+	// Other is the kind of the existing entry, if it differs.
 	Other string
 	path  string
 }
 
-// Error names the id and what has it.
+// Error names the id and its owner.
 func (e *DuplicateError) Error() string {
 	if e.Other != "" {
 		return fmt.Sprintf("%s %q has the id of a %s", e.Kind, e.ID, e.Other)
@@ -66,13 +64,12 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("%s %q is already registered", e.Kind, e.ID)
 }
 
-// Diagnostic returns the error as duplicate-id at the place of the entry.
+// Diagnostic returns the error as duplicate-id at the entry's path.
 func (e *DuplicateError) Diagnostic() diag.Diagnostic {
 	return diag.New(diag.DuplicateID, e.path, "%s", e.Error())
 }
 
-// Add adds an entry. It returns a *DuplicateError, and changes nothing, when
-// the id is taken.
+// Add adds an entry. If the id is taken, it returns a *DuplicateError and changes nothing.
 func (r *Registry[T]) Add(id string, entry T) error {
 	if r.has(id) {
 		return &DuplicateError{Kind: r.kind, ID: id, path: r.Path(id)}
@@ -102,15 +99,15 @@ func (r *Registry[T]) putSlot(id string, s *slot[T]) {
 	r.slots.Set(id, position[T]{s, known.at})
 }
 
-// Remove removes an entry and reports whether there was one. It may be called
-// while the entries are listed.
+// Remove removes an entry and reports whether it existed. It may be called while the entries are
+// iterated.
 func (r *Registry[T]) Remove(id string) bool {
 	known, ok := r.slots.Get(id)
 	if !ok {
 		return false
 	}
 	i, _ := slices.BinarySearchFunc(r.ids, known.at, func(id string, at uint64) int { return cmp.Compare(r.Position(id), at) })
-	r.ids = slices.Concat(r.ids[:i], r.ids[i+1:]) // a new list: the old one may be listed just now
+	r.ids = slices.Concat(r.ids[:i], r.ids[i+1:]) // copied: the old list may be in use
 	return r.slots.Delete(id)
 }
 
@@ -127,21 +124,20 @@ func (r *Registry[T]) Get(id string) (entry T, ok bool) {
 	return entry, false
 }
 
-// Position returns a number that is greater for entries further back. It changes
-// only when the entry is removed, or entries are put between others.
+// Position returns a number that is greater for later entries. It changes only when the entry is
+// removed, or entries are inserted between others.
 func (r *Registry[T]) Position(id string) uint64 {
 	p, _ := r.slots.Get(id)
 	return p.at
 }
 
-// Len returns how many entries there are.
+// Len returns the number of entries.
 func (r *Registry[T]) Len() int { return len(r.ids) }
 
-// IDs returns the ids in the order in which they were added. The slice is
-// read-only.
+// IDs returns the ids in insertion order. The slice is read-only.
 func (r *Registry[T]) IDs() []string { return r.ids }
 
-// All returns the entries in the order in which they were added.
+// All returns the entries in insertion order.
 func (r *Registry[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		for _, id := range r.ids {
@@ -163,10 +159,10 @@ func (r *Registry[T]) Owner(id string) string {
 	return id
 }
 
-// Path returns the place of an entry in a configuration, as in tools.weather.
+// Path returns the configuration path of an entry, as in tools.weather.
 func (r *Registry[T]) Path(id string) string { return diag.Key(r.section, r.Owner(id)) }
 
-// listOwned returns the ids of the entries that belong to a bundle.
+// listOwned returns the ids of a bundle's entries.
 func (r *Registry[T]) listOwned(owner string) []string {
 	var ids []string
 	for _, id := range r.ids {
@@ -177,9 +173,8 @@ func (r *Registry[T]) listOwned(owner string) []string {
 	return ids
 }
 
-// replaceOwned puts entries in the place of those that belong to a bundle, or at
-// the end when it has none. Those whose id is taken by another entry are left out
-// and returned.
+// replaceOwned replaces a bundle's entries, or appends the new ones if it has none. It omits and
+// returns entries whose id is taken by another entry.
 func (r *Registry[T]) replaceOwned(owner string, ids []string, entries []T) (taken []string) {
 	old := r.listOwned(owner)
 	at := len(r.ids)

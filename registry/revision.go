@@ -29,7 +29,7 @@ type Revision struct {
 	hash        func() string
 	derived     sync.Map
 	generation  *generation
-	// base is the revision that a draft was made from, while it is checked.
+	// base is the revision that a draft is based on, while it is checked.
 	base *Revision
 }
 
@@ -48,16 +48,15 @@ func (r *Revision) Set() *Set { return r.set }
 // Diagnostics returns the warnings and notes of the dry run; none for an unchecked revision.
 func (r *Revision) Diagnostics() diag.List { return r.diagnostics }
 
-// Hash returns the hash of the revision's content, in hexadecimal. Two
-// revisions with the same declarations in the same order have the same hash.
-// Secrets do not enter it.
+// Hash returns the hash of the revision's content, in hexadecimal. Two revisions with the same
+// declarations in the same order have the same hash. Secrets are not included.
 func (r *Revision) Hash() string { return r.hash() }
 
-// Base returns the revision that a draft was made from. It is known while the
-// draft is checked, and nil afterwards.
+// Base returns the revision that a draft is based on. It is known while the draft is checked, and
+// nil afterwards.
 func (r *Revision) Base() *Revision { return r.base }
 
-// Derived returns what Derive has kept under a key, if anything.
+// Derived returns the value that Derive cached under a key, if any.
 func (r *Revision) Derived(key any) (any, bool) { return r.derived.Load(key) }
 
 // Derive returns the value that compute derives from the revision, and caches it under the key.
@@ -90,7 +89,7 @@ func (s *Set) DeclaredHash() string {
 // only new entries are encoded. Live components contribute only their id and declaration.
 func contentHash(s *Set) string {
 	h := sha256.New()
-	if s.Tenant != "" { // the hash of a set without stays what it was
+	if s.Tenant != "" { // sets without any keep their hash
 		fmt.Fprintf(h, "tenant\x1f%s\x1f", s.Tenant)
 	}
 	hashEntries(h, s.Agents, func(a *spec.Agent) any { return a })
@@ -112,7 +111,7 @@ func contentHash(s *Set) string {
 		})
 	})
 	hashEntries(h, s.Backends, func(backend.Factory) any { return nil })
-	if s.AgentProviders.Len() > 0 { // the hash of a set without stays what it was
+	if s.AgentProviders.Len() > 0 { // sets without any keep their hash
 		hashEntries(h, s.AgentProviders, func(backend.AgentProvider) any { return nil })
 	}
 	hashEntries(h, s.Sources, func(src *Source) any { return []any{src.Spec, src.Agents} })
@@ -136,8 +135,8 @@ func hashEntries[T any](h hash.Hash, r *Registry[T], describe func(T) any) {
 	}
 }
 
-// hashWorkflows hashes the workflows, if there are any: a set without has the hash that
-// it had before there were workflows. Secrets of webhooks do not enter.
+// hashWorkflows hashes the workflows, if any: a set without workflows has the same hash as before
+// workflows existed. Webhook secrets are not included.
 func hashWorkflows(h hash.Hash, s *Set) {
 	if s.Workflows.Len() == 0 {
 		return

@@ -20,8 +20,7 @@ type Set struct {
 	Pools     *Registry[*spec.Pool]
 	Providers *Registry[model.Executor]
 	Tools     *Registry[tools.Tool]
-	// Bundles are the entries that stand for many tools; the tools themselves
-	// are among Tools.
+	// Bundles are the entries that represent many tools; the tools themselves are in Tools.
 	Bundles *Registry[*Bundle]
 	Plugins *Registry[plugins.Plugin]
 	// AgentProviders are the providers of agents that the runtime hosts.
@@ -31,26 +30,25 @@ type Set struct {
 	Sources *Registry[*Source]
 	// Workflows run agents and tools step by step.
 	Workflows *Registry[*workflow.Workflow]
-	// Limits are the limits of models that their servers state, by the IDs of the models. The hash
-	// excludes them. The map is read-only.
+	// Limits are the model limits that servers state, by model ID. The hash excludes them. The map
+	// is read-only.
 	Limits map[string]model.Limits
 	// Defaults are merged under every local agent; nil for none.
 	Defaults *spec.Defaults
-	// Tenants is what tenants may set for themselves; nil for nothing.
+	// Tenants defines what tenants may set for themselves; nil for nothing.
 	Tenants *spec.Tenants
-	// Available names plugins that come with the program. Agents may name them, but an unused one
-	// is not reported.
+	// Available names plugins included with the program. Agents may name them, but an unused one is
+	// not reported.
 	Available map[string]bool
 	// Undeclared are the kinds of plugins that a configuration could declare and
 	// does not: the sections that they claim, by type.
 	Undeclared map[string][]spec.KindSection
-	// Definitions are fingerprints of how providers, tools and plugins were
-	// declared in a configuration, by their place, as in tools.weather. Two
-	// components that describe themselves alike may still do different things.
-	// A component made in Go has none.
+	// Definitions are fingerprints of the configuration's declarations of providers, tools and
+	// plugins, by their path, as in tools.weather. Two components that describe themselves alike
+	// may still behave differently. A component created in Go has none.
 	Definitions map[string]string
-	// Declarations are how components were declared that depend on their declaration
-	// alone, by their place; see Adopt. They are no part of the content.
+	// Declarations are the declarations of components that depend on nothing else, by their path;
+	// see Adopt. They are not part of the content.
 	Declarations map[string]Declaration
 	// Document names the configuration document that declares the set; empty for entries from Go.
 	// It is not part of the content.
@@ -65,16 +63,15 @@ type Source struct {
 	Spec spec.RemoteSource
 	// Position is the index of the source in the configuration's list.
 	Position int
-	// Broken is set if the record of the source has errors, so that nobody
-	// may ask it.
+	// Broken is set if the source's record has errors, so that it must not be queried.
 	Broken bool
-	// Discovered is set once the peer has been asked.
+	// Discovered is set once the peer has been queried.
 	Discovered bool
 	// Agents are the peer's agents, with ids "<source>/<agent>".
 	Agents []*spec.Agent
 }
 
-// Path returns the place of the source in a configuration.
+// Path returns the configuration path of the source.
 func (s *Source) Path() string { return diag.Index("remote_agents", s.Position) }
 
 // NewSet returns an empty set.
@@ -102,9 +99,9 @@ func NewSet() *Set {
 	}
 }
 
-// AddModel adds a model. A *DuplicateError reports that the id is taken by
-// another model, in which case nothing changes, or by a pool, in which case the
-// model is added all the same: what refers to the id is then ambiguous.
+// AddModel adds a model. A *DuplicateError reports that the id is taken by another model, in which
+// case nothing changes, or by a pool, in which case the model is still added: references to the id
+// are then ambiguous.
 func (s *Set) AddModel(m *spec.Model) error {
 	if err := s.Models.Add(m.ID, m); err != nil {
 		return err
@@ -115,9 +112,9 @@ func (s *Set) AddModel(m *spec.Model) error {
 	return nil
 }
 
-// AddPool adds a pool. A *DuplicateError reports that the id is taken by another
-// pool, in which case nothing changes, or by a model, in which case the pool is
-// added all the same: what refers to the id is then ambiguous.
+// AddPool adds a pool. A *DuplicateError reports that the id is taken by another pool, in which
+// case nothing changes, or by a model, in which case the pool is still added: references to the id
+// are then ambiguous.
 func (s *Set) AddPool(p *spec.Pool) error {
 	if err := s.Pools.Add(p.ID, p); err != nil {
 		return err
@@ -148,9 +145,9 @@ func SplitSource(id string) (source, agent string) {
 	return "", id
 }
 
-// Agent returns the agent with an id. "x" is the declared agent x, or else the
-// agent x of the first source that has one; "local/x" is the declared agent x
-// only; "source/x" is the agent x of that source.
+// Agent returns the agent with an id. "x" is the declared agent x, or else the agent x of the first
+// source that has one; "local/x" is only the declared agent x; "source/x" is the agent x of that
+// source.
 func (s *Set) Agent(id string) (*spec.Agent, bool) {
 	if agent, ok := s.Agents.Get(id); ok {
 		return agent, true
@@ -172,8 +169,8 @@ func (s *Set) Agent(id string) (*spec.Agent, bool) {
 	return nil, false
 }
 
-// Undiscovered reports whether an id names an agent of a source that has not been
-// asked yet, so that it is unknown whether the agent exists.
+// Undiscovered reports whether an id names an agent of a source that was not queried yet, so that
+// it is unknown whether the agent exists.
 func (s *Set) Undiscovered(id string) bool {
 	name, agent := SplitSource(id)
 	source, ok := s.Sources.Get(name)

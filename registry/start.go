@@ -6,9 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 )
 
-// StartProviders starts the agent providers that can start before they are used, if
-// wanted reports so for their id; nil wants all. It returns at once, and starting a
-// provider again changes nothing.
+// StartProviders starts the agent providers that can start before use and whose id wanted accepts;
+// nil accepts all. It returns immediately, and starting a provider again changes nothing.
 func (s *Set) StartProviders(wanted func(id string) bool) {
 	for id, p := range s.AgentProviders.All() {
 		starter, ok := p.(backend.Starter)
@@ -18,8 +17,8 @@ func (s *Set) StartProviders(wanted func(id string) bool) {
 	}
 }
 
-// retireProviders tells the agent providers of a set that another one does not have that
-// they are used by earlier revisions alone.
+// retireProviders notifies the agent providers that only the old set has that only earlier
+// revisions use them.
 func retireProviders(old, current *Set) {
 	kept := make(map[backend.AgentProvider]bool)
 	for _, p := range current.AgentProviders.All() {

@@ -9,13 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// Draft is an unpublished set. It belongs to the function that receives it. Its entries are
-// shared with the current revision: replace entries, and never modify them.
+// Draft is an unpublished set. It belongs to the function that receives it. It shares its entries
+// with the current revision: replace entries, and never modify them.
 type Draft struct{ *Set }
 
-// Check dry-runs a revision before it is published. It returns all that it
-// finds, warnings and notes included, and the errors among it joined, each of
-// the type that a caller can match.
+// Check dry-runs a revision before it is published. It returns all diagnostics, including warnings
+// and notes, and the errors joined, each of a type that a caller can match.
 type Check func(ctx context.Context, rev *Revision) (diag.List, error)
 
 // Store holds the current revision. Reading it is one atomic load; publishing
@@ -24,13 +23,12 @@ type Store struct {
 	current atomic.Pointer[Revision]
 	check   Check
 
-	// closing are those that close the components of earlier revisions, and errs
-	// what came of that.
+	// closing waits for the goroutines that close earlier revisions' components, and errs are their
+	// errors.
 	closing sync.WaitGroup
 	mu      sync.Mutex
 	errs    []error
-	// retired are the earlier revisions whose components are not closed yet. They may
-	// share some with one another.
+	// retired are the earlier revisions whose components are still open. They may share components.
 	retired []*Revision
 }
 
@@ -42,15 +40,15 @@ func NewStore(check Check) *Store {
 	return s
 }
 
-// Current returns the revision published last.
+// Current returns the last published revision.
 func (s *Store) Current() *Revision { return s.current.Load() }
 
 // InvalidError reports that a draft was not published because its dry run found
 // errors.
 type InvalidError struct {
-	// Diagnostics is all that the dry run found, warnings and notes included.
+	// Diagnostics are all findings of the dry run, including warnings and notes.
 	Diagnostics diag.List
-	// Err is the errors found, joined.
+	// Err is the joined errors.
 	Err error
 }
 
@@ -59,24 +57,23 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("the configuration is invalid: %v", e.Err)
 }
 
-// Unwrap returns the errors found.
+// Unwrap returns the joined errors.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// Publish hands edit a draft that starts as the current revision, dry-runs
-// what edit made of it, and makes it current. When edit fails, or the dry run
-// finds errors (*InvalidError), nothing changes. When another draft was
-// published in the meantime edit is called again, with a draft of that one.
-// Turns in flight keep the revision they began with.
+// Publish calls edit with a draft that starts as the current revision, dry-runs the edited draft,
+// and makes it current. If edit fails, or the dry run finds errors (*InvalidError), nothing
+// changes. If another draft was published in the meantime, edit is called again with a draft of
+// that one. Turns in flight keep the revision they began with.
 //
-// If edit replaces the draft's Set, the components of the previous revision are closed once all
-// of its users have released it, except components that the new set shares.
+// If edit replaces the draft's Set, the components of the previous revision are closed once all of
+// its users have released it, except components that the new set shares.
 func (s *Store) Publish(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
 	return s.publishDraft(ctx, edit, s.check)
 }
 
-// PublishUnchecked publishes without a dry run. A draft that nothing could be
-// resolved in, because an entry is nil or has another id than it is registered
-// under, is an *InvalidError all the same.
+// PublishUnchecked publishes without a dry run. A draft in which nothing could be resolved, because
+// an entry is nil or is registered under another id than its own, still fails with an
+// *InvalidError.
 func (s *Store) PublishUnchecked(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
 	return s.publishDraft(ctx, edit, nil)
 }
@@ -102,9 +99,9 @@ func (s *Store) publishDraft(ctx context.Context, edit func(*Draft) error, check
 		if check != nil {
 			rev.base = base
 			found, err = check(ctx, rev)
-			rev.base = nil // revisions must not keep one another for ever
+			rev.base = nil // revisions must not keep one another alive
 		}
-		if ended := ctx.Err(); ended != nil { // what the check found may not be all there is
+		if ended := ctx.Err(); ended != nil { // the check's findings may be incomplete
 			return nil, fmt.Errorf("publish revision %d: %w", rev.number, ended)
 		}
 		if err != nil {

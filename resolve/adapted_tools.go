@@ -15,14 +15,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// adaptedTool is a tool that the vendor of a model gets in another form.
+// adaptedTool is a tool that a model's vendor receives in another form.
 type adaptedTool struct {
-	// path is where the tool is defined.
+	// path is the location where the tool is defined.
 	path, id, vendor string
 	change           model.ToolChange
 }
 
-// toolForm identifies a tool as one dialect encodes it.
+// toolForm identifies a tool in one dialect's encoding.
 type toolForm struct {
 	entry   *toolset.Entry
 	dialect model.ToolDialect
@@ -39,8 +39,8 @@ func (r *resolver) noteDialect(m *spec.Model, exec model.Executor) {
 	}
 }
 
-// checkDialects finds the offered tools that the vendors of the models get in another form,
-// and vendors that take fewer tools.
+// checkDialects finds the offered tools that the models' vendors receive in another form, and
+// vendors that accept fewer tools.
 func (m *merger) checkDialects() {
 	for _, d := range m.dialects {
 		if n := len(m.offered.entries); d.MaxTools() > 0 && n > d.MaxTools() && !m.narrowsRequests() {
@@ -55,12 +55,12 @@ func (m *merger) checkDialects() {
 	}
 }
 
-// narrowsRequests reports whether a plugin may leave tools out of requests.
+// narrowsRequests reports whether a plugin may exclude tools from requests.
 func (m *merger) narrowsRequests() bool {
 	return m.env != nil && slices.ContainsFunc(m.env.Hooks(plugins.BeforeInference), func(id string) bool { return !strings.HasPrefix(id, core.Prefix) })
 }
 
-// toolPath returns where a tool is defined, or named.
+// toolPath returns the path where a tool is defined, or named.
 func (m *merger) toolPath(entry *toolset.Entry) string {
 	switch entry.Source.Kind {
 	case toolset.SourceGlobal:
@@ -72,7 +72,7 @@ func (m *merger) toolPath(entry *toolset.Entry) string {
 	}
 }
 
-// changeOf returns how a dialect changes a tool, which is found out once.
+// changeOf returns a dialect's change to a tool, computed once.
 func (x *index) changeOf(entry *toolset.Entry, d model.ToolDialect) model.ToolChange {
 	key := toolForm{entry, d}
 	if known, ok := x.changes.Load(key); ok {
@@ -88,7 +88,7 @@ func (x *index) changeOf(entry *toolset.Entry, d model.ToolDialect) model.ToolCh
 	return change
 }
 
-// maxNamed is how many of the tools at one place are named.
+// maxNamed limits the tools named per location.
 const maxNamed = 5
 
 // adaptationNotes reports adapted tools, once for each place that defines some.

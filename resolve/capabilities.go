@@ -9,20 +9,20 @@ import (
 // capabilities are the known properties of an agent's model, or of all members of its pool
 // combined.
 type capabilities struct {
-	// ContextWindow is how many tokens fit into one request, answer included;
-	// of a pool the smallest. 0 when no model says.
+	// ContextWindow is the number of tokens in one request, including the answer; for a pool the
+	// smallest. 0 if no model states it.
 	ContextWindow int
-	// MaxOutput is how many tokens one answer may have; of a pool the fewest. 0
-	// when no model says.
+	// MaxOutput is the maximum number of tokens in one answer; for a pool the smallest. 0 if no
+	// model states it.
 	MaxOutput int
-	// DeclaredOutput is MaxOutput as far as the configuration declares it.
+	// DeclaredOutput is MaxOutput as declared in the configuration.
 	DeclaredOutput int
-	// KnowledgeCutoff is when the knowledge of the model ends; empty when it does
-	// not say, or when the members of a pool do not all say the same.
+	// KnowledgeCutoff is the model's knowledge cutoff; empty if unknown, or if the members of a
+	// pool differ.
 	KnowledgeCutoff string
 	// ListedCutoff is KnowledgeCutoff including the values from the catalog.
 	ListedCutoff string
-	// Pricing is what each model costs whose price is known, by its id.
+	// Pricing holds the prices of the models whose price is known, by id.
 	Pricing map[string]*spec.Pricing
 }
 

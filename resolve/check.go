@@ -20,9 +20,8 @@ import (
 // revision as a whole. It returns all diagnostics and the errors joined, each with its own type.
 // Pass it to registry.NewStore.
 //
-// Of a draft that was made from a revision which Check has found right it resolves
-// only the agents that depend on something that has changed. If that finds an
-// error, it begins again with everything, so that nothing is left out.
+// For a draft based on a revision without errors, it resolves only the agents that depend on a
+// change. If that finds an error, it starts over with everything, so that nothing is missed.
 func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	if list, ok, err := checkChanges(ctx, rev); ok || err != nil {
 		return list, err
@@ -105,12 +104,11 @@ func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, 
 	return c.rest.Dedup(), true, nil
 }
 
-// smallCheck is how many agents may be resolved again, however many there are,
-// before it is as good to begin with everything.
+// smallCheck is the number of agents that may always be resolved again before starting over with
+// everything is as fast.
 const smallCheck = 32
 
-// provenBase returns the index of the revision that a draft was made from, if a
-// dry run found nothing wrong with it.
+// provenBase returns the index of the draft's base revision, if a dry run found no errors in it.
 func provenBase(rev *registry.Revision) *index {
 	if rev.Base() == nil {
 		return nil
@@ -122,7 +120,7 @@ func provenBase(rev *registry.Revision) *index {
 	return nil
 }
 
-// prove keeps what all agents resolve to, for turns and for the next revision.
+// prove stores the resolved agents for turns and the next revision.
 func (x *index) prove(all *resolvedAgents) {
 	x.toolboxes.keepOnly(all.boxes)
 	x.proven.Store(all)
@@ -162,8 +160,8 @@ func (c *check) failAll(list diag.List) {
 	}
 }
 
-// oneAmbiguity leaves out that an id is a model and a pool at all references to it
-// but the first: the cause is the same.
+// oneAmbiguity drops all but the first error about an id that is both a model and a pool: the cause
+// is the same.
 func oneAmbiguity(errs []error) []error {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(errs, func(err error) bool {
@@ -178,7 +176,7 @@ func oneAmbiguity(errs []error) []error {
 	})
 }
 
-// dropRepeated leaves out repetitions: many agents may suffer from one cause.
+// dropRepeated drops repetitions: one cause may affect many agents.
 func dropRepeated(errs []error) []error {
 	type key struct {
 		code          diag.Code
@@ -200,7 +198,7 @@ func dropRepeated(errs []error) []error {
 	})
 }
 
-// checkRecords validates what can be validated without resolving.
+// checkRecords validates what does not require resolving.
 func (c *check) checkRecords() {
 	checkIDs(c, c.set.Providers, "provider", c.set.Providers.IDs())
 	checkIDs(c, c.set.Models, "model", c.set.Models.IDs())
@@ -221,8 +219,8 @@ func (c *check) checkRecords() {
 	c.checkPools()
 }
 
-// checkChangedRecords is checkRecords of what has changed, or depends on that.
-// Errors are found, but not in their order.
+// checkChangedRecords is checkRecords for changed records and their dependents. Errors are found,
+// but not in order.
 func (c *check) checkChangedRecords(changed *changes) {
 	if changed.has(partPlugins | partModels) {
 		c.checkRecords()
@@ -309,7 +307,7 @@ func (c *check) sourceOptions(path string, factory backend.Discoverer, endpoint 
 	c.failBelow(path, found)
 }
 
-// resolveAll makes the templates of agents, on all processors.
+// resolveAll creates the agents' templates, on all processors.
 func (x *index) resolveAll(ctx context.Context, ids []string) ([]*template, error) {
 	made := make([]*template, len(ids))
 	var next atomic.Int64
@@ -351,7 +349,7 @@ func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 	}
 }
 
-// noteUnusedAll notes definitions that nothing uses.
+// noteUnusedAll reports unused definitions.
 func (c *check) noteUnusedAll(all *resolvedAgents) {
 	u := usage{
 		models: newUsed(all.models, all.anyModel), providers: newUsed(new(counts), 0),
@@ -374,7 +372,7 @@ func (c *check) noteUnusedAll(all *resolvedAgents) {
 	u.addWorkflows(c.set)
 	for _, id := range c.toolIDs {
 		if c.global[id] == nil {
-			u.tools.also[id] = true // it is broken, which is what to say of it
+			u.tools.also[id] = true // its errors are reported instead
 		}
 	}
 	for id := range c.set.Available {
@@ -389,8 +387,8 @@ type usage struct {
 	models, providers, plugins, tools, hosts used
 }
 
-// used are the definitions of a kind that are used: by agents, and also by others.
-// With any, all may be.
+// used are the used definitions of a kind: by agents, and also by others. With any, all may be
+// used.
 type used struct {
 	counted *counts
 	also    map[string]bool
@@ -426,8 +424,8 @@ func (u *usage) noteKinds(c *check) {
 	}
 }
 
-// addMeant counts what misspelt references probably mean as used: the mistake is
-// in the reference alone.
+// addMeant counts the probable targets of misspelled references as used: only the reference is
+// wrong.
 func (u *usage) addMeant(errs []error) {
 	for _, err := range errs {
 		switch e := err.(type) { //nolint:errorlint // the errors of a check are not wrapped
@@ -447,8 +445,8 @@ func (u *usage) addMeant(errs []error) {
 	}
 }
 
-// noteUnused adds a note for each configured entry that is not used. A bundle is used when any of
-// its members is.
+// noteUnused adds a note for each unused configured entry. A bundle is used if any of its members
+// is.
 func noteUnused[T any](c *check, r *registry.Registry[T], used *used) {
 	told := make(map[string]bool)
 	for _, id := range r.IDs() {

@@ -14,18 +14,18 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// compactionKey is the section that configures how long conversations are summarised.
-// It has the fields of the context policy and is merged with it.
+// compactionKey is the section that configures the summaries of long conversations. It has the
+// fields of the context policy and is merged with it.
 const compactionKey = spec.CompactionSection
 
-// compactionSection returns the section. Unlike a context policy, it enables summaries even
-// without a threshold, because writing the section asks for compaction.
+// compactionSection returns the section. Unlike a context policy, it enables summaries even without
+// a threshold, because including the section requests compaction.
 func compactionSection() plugins.Section {
 	properties := policyProperties(reflect.TypeFor[spec.ContextPolicy]())
 	threshold, _ := properties["autocompact_threshold"].(map[string]any)
 	threshold["description"] = "Tokens from which on the conversation is summarised; when absent, before anything would have to be left out."
 	properties["summary_model"] = map[string]any{"type": "string", "minLength": 1, "description": "summary_model_id by its other name."}
-	schema, _ := json.MarshalIndent(map[string]any{ // maps of texts and numbers have a JSON form
+	schema, _ := json.MarshalIndent(map[string]any{ // maps of strings and numbers can be encoded
 		"type": "object", "additionalProperties": false, "properties": properties,
 		"description": "How long conversations are summarised: the fields of context_policy, with which the section is merged.",
 	}, "", "  ")
@@ -74,11 +74,11 @@ func policyProperties(record reflect.Type) map[string]any {
 	return properties
 }
 
-// compaction is the section as it is decoded.
+// compaction is the decoded section.
 type compaction struct {
-	// policy is nil without a section.
+	// policy is nil if there is no section.
 	policy *spec.ContextPolicy
-	// summary is the field that names the model of summaries.
+	// summary is the field that names the summary model.
 	summary string
 }
 
@@ -133,7 +133,7 @@ func (r *resolver) fillPolicy(c compaction) {
 		}
 	}
 	if policy.AutocompactThreshold == nil {
-		policy.AutocompactThreshold = new(math.MaxInt) // the room of a request is the limit
+		policy.AutocompactThreshold = new(math.MaxInt) // the request's room is the limit
 	}
 	own.ContextPolicy, own.Sections = policy, maps.Clone(r.agent.Sections)
 	delete(own.Sections, compactionKey)
@@ -144,8 +144,7 @@ func (r *resolver) fillPolicy(c compaction) {
 type policyMerge struct {
 	template *template
 	section  compaction
-	// fields are the paths below the agent of the fields that the section set, by
-	// their paths below the policy.
+	// fields maps policy paths to the agent paths of the fields that the section set.
 	fields map[string]string
 	failed bool
 }
@@ -204,8 +203,7 @@ func (m *policyMerge) reportContradiction(field, related, text string) {
 	t.addError(d.ForAgent(t.agent.ID))
 }
 
-// policyAt returns the path below the agent at which a field of its context policy
-// is set.
+// policyAt returns the agent path that sets a field of the context policy.
 func (r *resolver) policyAt(field string) string {
 	if path, ok := r.policyFields[field]; ok {
 		return path

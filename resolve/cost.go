@@ -18,7 +18,7 @@ func (x *index) unmeasuredCosts(t *template, agent *spec.Agent, currency string)
 	return c.reasons
 }
 
-// costs collects what cannot be measured.
+// costs collects models whose cost cannot be measured.
 type costs struct {
 	*index
 	// asking is the template that depends on the result; nil for a turn.
@@ -28,7 +28,7 @@ type costs struct {
 	reasons  []string
 }
 
-// checkAgent looks at the models of an agent and of all that it can call.
+// checkAgent checks the models of an agent and of all agents that it can call.
 func (c *costs) checkAgent(agent *spec.Agent) {
 	if c.seen["agent "+agent.ID] || !agent.Local() {
 		return
@@ -54,7 +54,7 @@ func (c *costs) checkAgent(agent *spec.Agent) {
 	}
 }
 
-// checkModel looks at a model, or at the members of a pool.
+// checkModel checks a model, or the members of a pool.
 func (c *costs) checkModel(id, of string) {
 	c.dependOn(id)
 	if pool, ok := c.set.Pools.Get(id); ok {
@@ -76,7 +76,7 @@ func (c *costs) checkPrice(id, of string) {
 	c.dependOn(id)
 	m, ok := c.set.Models.Get(id)
 	if !ok || c.seen["model "+id] {
-		return // that it is missing is an error of its own
+		return // a missing one is reported elsewhere
 	}
 	c.seen["model "+id] = true
 	m = c.completeModel(m, c.listedModel(m))
@@ -90,7 +90,7 @@ func (c *costs) checkPrice(id, of string) {
 	}
 }
 
-// warnUnmeasuredCost warns of a limit of cost that some calls get past.
+// warnUnmeasuredCost warns about a cost limit that some calls can bypass.
 func (r *resolver) warnUnmeasuredCost() {
 	b := r.agent.Budgets
 	switch {
@@ -108,15 +108,14 @@ func (r *resolver) warnUnmeasuredCost() {
 	}
 }
 
-// checkCostLimit rejects a cost limit of a turn that could not be measured: the
-// caller relies on it.
+// checkCostLimit rejects a turn's cost limit that cannot be measured: the caller relies on it.
 func (t *template) checkCostLimit(x *index, v *variant) error {
 	asked, own := v.agent.Budgets, t.agent.Budgets
 	if asked == nil || asked.MaxCost == nil {
 		return nil
 	}
 	if own != nil && own.MaxCost != nil && *own.MaxCost == *asked.MaxCost && own.Currency == asked.Currency {
-		return nil // the agent's own, which publishing has warned of
+		return nil // the agent's own: publishing warned about it
 	}
 	reasons := x.unmeasuredCosts(nil, v.agent, asked.Currency)
 	if len(reasons) == 0 {
@@ -125,9 +124,9 @@ func (t *template) checkCostLimit(x *index, v *variant) error {
 	return &UnmeasuredCostError{Agent: t.agent.ID, Reasons: reasons}
 }
 
-// UnmeasuredCostError reports that a turn has a cost limit that cannot be measured.
+// UnmeasuredCostError reports that a turn's cost limit cannot be measured.
 type UnmeasuredCostError struct {
-	// Agent is the agent that was to run.
+	// Agent is the agent to run.
 	Agent string
 	// Reasons name the models without a price in the currency of the limit.
 	Reasons []string

@@ -9,12 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// DefaultDepth is how deep delegates may be nested when the runtime is not told
-// otherwise.
+// DefaultDepth is the default maximum nesting depth of delegates.
 const DefaultDepth = 8
 
-// warnCycles warns of agents that can call each other in a circle, at the delegate that
-// closes it. Beyond diag.MaxAlike circles are only counted.
+// warnCycles warns about agents that can call each other in a circle, at the delegate that closes
+// it. Circles beyond diag.MaxAlike are only counted.
 func (c *check) warnCycles(all *resolvedAgents) {
 	f := &cycleFinder{set: c.set, callers: all.callers, state: make(map[string]visit)}
 	for _, t := range inOrder(c.set, all.callers) {
@@ -26,7 +25,7 @@ func (c *check) warnCycles(all *resolvedAgents) {
 	all.cycles = f.found
 }
 
-// visit is the state of an agent in the search.
+// visit is the visit state of an agent.
 type visit uint8
 
 const (
@@ -44,11 +43,11 @@ type cycleFinder struct {
 	state   map[string]visit
 	path    []frame
 	found   diag.List
-	// more is how many circles are not in found.
+	// more is the number of circles not in found.
 	more int
 }
 
-// frame is one agent on the current path and the delegates still to follow.
+// frame is one agent on the current path with its remaining delegates.
 type frame struct {
 	id        string
 	delegates []string
@@ -79,8 +78,8 @@ func (f *cycleFinder) searchFrom(root string) {
 	}
 }
 
-// pushFrame follows a delegate. One whose tool the catalog drops cannot be called,
-// so it closes no circle.
+// pushFrame follows a delegate. A delegate whose tool the catalog drops cannot be called, so it
+// closes no circle.
 func (f *cycleFinder) pushFrame(id string) {
 	f.state[id] = onPath
 	fr := frame{id: id}
@@ -116,8 +115,7 @@ func (f *cycleFinder) reportCycle(from, to string) {
 		ForAgent(from))
 }
 
-// formatCircle writes the agents of a circle in a line, without the middle of a long
-// one.
+// formatCircle formats the agents of a circle on one line, omitting the middle of a long one.
 func formatCircle(names []string) string {
 	const begin, end = 6, 2
 	if left := len(names) - begin - end; left > 1 {

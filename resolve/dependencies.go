@@ -14,14 +14,14 @@ import (
 // As long as they are unchanged, resolving the agent again returns the same template.
 type dependencies struct {
 	named []dependency
-	// catalog decides which global tools concern the agent.
+	// catalog decides which global tools affect the agent.
 	catalog *toolset.Filter
-	// anyTool, anyPlugin and anySource are set if more was looked at than the
-	// entries named: a pattern matched nothing, say, or a hint was searched for.
+	// anyTool, anyPlugin and anySource are set if more than the named entries was examined, for
+	// example because a pattern matched nothing or a hint was searched for.
 	anyTool, anyPlugin, anySource bool
 }
 
-// dependency is one entry that was looked for, be it that it is not there.
+// dependency is one entry that was looked up, even if missing.
 type dependency struct {
 	kind dependencyKind
 	id   string
@@ -35,13 +35,13 @@ const (
 	onAgentProvider
 	onPlugin
 	onTool   // whether a global tool has the id
-	onAgent  // what other agents are told of an agent
-	onRecord // everything that an agent's record says
+	onAgent  // an agent as shown to other agents
+	onRecord // an agent's whole record
 	dependencyKinds
 )
 
-// dependOn records that an entry was looked for. An agent that passes is not
-// carried over, so nobody asks.
+// dependOn records that an entry was looked up. A temporary agent is not carried over, so it needs
+// no record.
 func (t *template) dependOn(kind dependencyKind, id string) {
 	if t.passing {
 		return
@@ -49,14 +49,13 @@ func (t *template) dependOn(kind dependencyKind, id string) {
 	if t.named == nil {
 		t.named = make([]dependency, 0, 4)
 	}
-	const few = 16 // from there on a repetition costs less than looking for it
+	const few = 16 // beyond this, a duplicate costs less than the search
 	if d := (dependency{kind, id}); len(t.named) > few || !slices.Contains(t.named, d) {
 		t.named = append(t.named, d)
 	}
 }
 
-// dependOnAgent records that another agent was looked for, and found unless it is
-// nil.
+// dependOnAgent records that another agent was looked up, and found unless it is nil.
 func (t *template) dependOnAgent(kind dependencyKind, id string, found *spec.Agent) {
 	t.dependOn(kind, id)
 	if found == nil || found.Registry != "" {
@@ -66,7 +65,7 @@ func (t *template) dependOnAgent(kind dependencyKind, id string, found *spec.Age
 	}
 }
 
-// dependsOnA reports whether an entry of a kind was looked for.
+// dependsOnA reports whether an entry of a kind was looked up.
 func (d *dependencies) dependsOnA(kind dependencyKind) bool {
 	return slices.ContainsFunc(d.named, func(one dependency) bool { return one.kind == kind })
 }
@@ -83,7 +82,7 @@ type changes struct {
 	in parts
 }
 
-// parts are parts of a set, as a sum of them.
+// parts is a bit set of the parts of a set.
 type parts uint8
 
 const (
@@ -91,7 +90,7 @@ const (
 	partPlugins
 	partSources
 	partModels // models, pools and providers
-	// partRoles is which agents there are, and which of them run elsewhere.
+	// partRoles covers which agents exist, and which of them run elsewhere.
 	partRoles
 )
 
@@ -105,8 +104,8 @@ func (c *changes) note(part parts, differs bool) {
 // has reports whether one of the parts differs.
 func (c *changes) has(any parts) bool { return c.in&any != 0 }
 
-// compareSets returns how a set differs from an older one; nil when everything has
-// to be resolved again.
+// compareSets returns the difference between a set and an older one; nil if everything must be
+// resolved again.
 func compareSets(set, old *registry.Set) *changes {
 	if set.Defaults != old.Defaults || set.Tenants != old.Tenants || !sameUndeclared(set, old) || len(set.Backends.Changed(old.Backends)) > 0 {
 		return nil
@@ -165,8 +164,7 @@ func sameUndeclared(set, old *registry.Set) bool {
 	return true
 }
 
-// sameToolOrder reports whether the tools that did not change are in the same order
-// as before.
+// sameToolOrder reports whether the unchanged tools are in the same order as before.
 func sameToolOrder(set, old *registry.Set, changed []string) bool {
 	if len(changed) == 0 {
 		return set.Tools.SameOrder(old.Tools)
@@ -180,16 +178,16 @@ func sameToolOrder(set, old *registry.Set, changed []string) bool {
 	return slices.Equal(unchanged(set), unchanged(old))
 }
 
-// changesRole reports whether a declared agent that has changed is new, gone, or runs
-// elsewhere than before.
+// changesRole reports whether a changed declared agent was added, was removed, or runs elsewhere
+// now or did before.
 func (c *changes) changesRole(id string) bool {
 	now, ok := c.set.Agents.Get(id)
 	before, was := c.old.Agents.Get(id)
 	return !ok || !was || !now.Local() || !before.Local()
 }
 
-// looksTheSame reports whether a declared agent that has changed is still the same
-// to the agents that may call it.
+// looksTheSame reports whether a changed declared agent looks the same to the agents that may call
+// it.
 func (c *changes) looksTheSame(id string) bool {
 	if c.changesRole(id) {
 		return false
@@ -201,8 +199,7 @@ func (c *changes) looksTheSame(id string) bool {
 	return now.Description == before.Description
 }
 
-// suspects returns the agents that may resolve differently although they did not change
-// themselves.
+// suspects returns the agents that may resolve differently although they are unchanged.
 func (c *changes) suspects(before *resolvedAgents) []*templates {
 	switch {
 	case c.has(partTools | partPlugins | partSources | partModels):
@@ -214,8 +211,7 @@ func (c *changes) suspects(before *resolvedAgents) []*templates {
 	}
 }
 
-// affect reports whether an agent that did not change itself may resolve
-// differently.
+// affect reports whether an unchanged agent may resolve differently.
 func (c *changes) affect(d *dependencies) bool {
 	if c.has(partTools) && d.anyTool || c.has(partPlugins) && d.anyPlugin || c.has(partSources) && d.anySource {
 		return true
@@ -228,8 +224,7 @@ func (c *changes) affect(d *dependencies) bool {
 	return d.catalog != nil && slices.ContainsFunc(c.tools, d.catalog.Concerns)
 }
 
-// agentsToResolve returns the agents that have to be resolved, in order, and those
-// that are gone.
+// agentsToResolve returns the agents that must be resolved, in order, and the removed agents.
 func (c *changes) agentsToResolve(before *resolvedAgents) (ids, gone []string) {
 	again := make(map[string]bool)
 	for _, id := range c.agents {
@@ -265,8 +260,8 @@ func remoteIDs(set *registry.Set) []string {
 	return set.AgentIDs()[set.Agents.Len():]
 }
 
-// sameCircles reports whether agents can call each other as before: those that
-// were resolved again, or are gone, make no difference.
+// sameCircles reports whether agents can call each other as before: the resolved and removed agents
+// make no difference.
 func (c *changes) sameCircles(before *resolvedAgents, ids, gone []string, made []*template) bool {
 	if len(gone) > 0 || c.has(partRoles) || !c.set.Agents.SameOrder(c.old.Agents) {
 		return false
@@ -280,8 +275,7 @@ func (c *changes) sameCircles(before *resolvedAgents, ids, gone []string, made [
 	return true
 }
 
-// sameDelegates reports whether the delegates of an agent are in the same places of
-// a configuration as before.
+// sameDelegates reports whether an agent's delegates have the same configuration paths as before.
 func sameDelegates(t, old *template) bool {
 	at := diag.Index("delegates", 0)
 	return t.pathOf(at) == old.pathOf(at) && slices.Equal(t.agent.Delegates, old.agent.Delegates)

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// ChangeKind is what happened to an agent or to a part of its environment.
+// ChangeKind is the kind of change to an agent or part of its environment.
 type ChangeKind string
 
 // The kinds of changes.
@@ -32,9 +32,9 @@ const (
 // Change is one difference between the environments of an agent.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	// Field is what differs: model, prompt, plugin, section, tool and so on.
+	// Field is the changed field: model, prompt, plugin, section, tool and so on.
 	Field string `json:"field"`
-	// Subject is which one, for fields of which there are several.
+	// Subject identifies the entry, for fields with several.
 	Subject string `json:"subject,omitempty"`
 	// Through are, for a tool that only delegates of the agent have, the agents
 	// that lead to it; the last one has it.
@@ -43,14 +43,13 @@ type Change struct {
 	New     string   `json:"new,omitempty"`
 	// Widened is set if the agent may now do or use more than before.
 	Widened bool `json:"widened,omitempty"`
-	// Lifted are the fields, such as budgets.max_tokens, by which a limit is lifted.
+	// Lifted are the fields, such as budgets.max_tokens, whose limit is lifted.
 	Lifted []string `json:"lifted,omitempty"`
-	// Reason names the rule that decides, or the limit that is lifted.
+	// Reason names the rule that decides, or the lifted limit.
 	Reason string `json:"reason,omitempty"`
 }
 
-// AgentDiff is how the effective environment of one agent differs between two
-// revisions.
+// AgentDiff is the difference between one agent's effective environments in two revisions.
 type AgentDiff struct {
 	Agent   string     `json:"agent"`
 	Kind    ChangeKind `json:"kind"`
@@ -62,8 +61,8 @@ func (d *AgentDiff) Widened() bool {
 	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Widened })
 }
 
-// Lost returns the tools, delegates and handoffs included, that the agent may no longer
-// call, by their ids. An agent that is gone has lost itself.
+// Lost returns the ids of the tools, including delegates and handoffs, that the agent may no longer
+// call. A removed agent has lost itself.
 func (d *AgentDiff) Lost() (tools []string) {
 	if d.Kind == Removed {
 		return []string{"the agent"}
@@ -76,10 +75,10 @@ func (d *AgentDiff) Lost() (tools []string) {
 	return tools
 }
 
-// Diff compares the effective environments of all agents in two revisions: backend, model,
-// prompt, plugins, sections, limits, tools, and the permissions of delegates. It omits agents
-// that do not differ; a new agent widens access by all of its tools. It fails if an agent of
-// either revision does not resolve.
+// Diff compares the effective environments of all agents in two revisions: backend, model, prompt,
+// plugins, sections, limits, tools, and the permissions of delegates. It omits agents without
+// differences; a new agent widens access by all of its tools. It fails if an agent of either
+// revision does not resolve.
 func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
 	if ids, ok := touchedAgents(before, after); ok {
 		return DiffAgents(ctx, before, after, ids)
@@ -87,7 +86,7 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 	return diffAll(ctx, before, after)
 }
 
-// diffAll is Diff with every agent explained anew.
+// diffAll is Diff, but explains every agent again.
 func diffAll(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
 	c := newComparison(before, after)
 	c.strict = true
@@ -101,7 +100,7 @@ func Widening(ctx context.Context, before, after *registry.Revision) ([]AgentDif
 	return slices.DeleteFunc(diffs, func(d AgentDiff) bool { return !d.Widened() }), err
 }
 
-// agentsOfBoth returns the agents of one revision, and those that only the other has.
+// agentsOfBoth returns the agents of one revision, and the agents that only the other has.
 func agentsOfBoth(before, after *registry.Revision) []string {
 	ids := slices.Clone(before.Set().AgentIDs())
 	for _, id := range after.Set().AgentIDs() {
@@ -112,29 +111,28 @@ func agentsOfBoth(before, after *registry.Revision) []string {
 	return ids
 }
 
-// view is an agent's environment as a diff sees it: fields with one value, and
-// fields with named entries.
+// view is the diff's view of an agent's environment: fields with one value, and fields with named
+// entries.
 type view struct {
 	agent   *spec.Agent
 	single  []field
 	hooks   []field
 	plugins []field
 	section []field
-	// guards are the plugins, and the sections, that may limit the agent although no
-	// gate shows it.
+	// guards are the plugins and sections that may limit the agent although no gate shows it.
 	guards map[string]bool
 	tools  []ToolChoice
-	// env has the gates that decide about calls.
+	// env has the gates that decide on calls.
 	env *execution.Env
-	// does tells apart, by id, what tools do that may be called.
+	// does identifies the behavior of callable tools, by id.
 	does map[string]string
 	set  *registry.Set
 }
 
-// field is a name and its value.
+// field is a name with its value.
 type field struct{ name, value string }
 
-// viewOf returns the view of an agent that an explainer has explained.
+// viewOf returns the view of an explained agent.
 func viewOf(x *explainer, e *Explanation) view {
 	a, set := e.Agent, x.rev.Set()
 	v := view{agent: a, set: set, single: []field{
@@ -186,8 +184,8 @@ func viewOf(x *explainer, e *Explanation) view {
 	return v
 }
 
-// toolDefinition identifies the behavior of a global tool as far as its declaration shows it:
-// settings, parameters and effect.
+// toolDefinition identifies the behavior of a global tool to the extent that its declaration shows
+// it: settings, parameters and effect.
 func toolDefinition(set *registry.Set, id string) string {
 	tool, ok := set.Tools.Get(id)
 	if !ok {
@@ -198,8 +196,8 @@ func toolDefinition(set *registry.Set, id string) string {
 		set.Definitions[set.Tools.Path(id)], rawjson.CompactText(d.Parameters), d.Effect, d.Limit(), d.Serial))
 }
 
-// hookFields identifies what runs when a session begins, the secrets of its environment
-// included.
+// hookFields identifies the programs that run when a session begins, including the secrets of their
+// environment.
 func hookFields(hooks []spec.SessionHook) []field {
 	fields := make([]field, len(hooks))
 	for i := range hooks {
@@ -218,7 +216,7 @@ func compareHooks(before, after []field) []Change {
 	return changes
 }
 
-// providerText identifies the providers that an agent's model calls go to.
+// providerText identifies the providers of an agent's model calls.
 func providerText(set *registry.Set, e *Explanation) string {
 	var models []*spec.Model
 	if e.Model != nil {
@@ -353,8 +351,7 @@ func compareNamed(name string, before, after []field) []Change {
 	return changes
 }
 
-// reach is how far an agent may use a tool: a text for people and a rank that grows with the
-// access.
+// reach is an agent's access to a tool: a text for people and a rank that grows with the access.
 type reach struct {
 	rank int
 	text string
@@ -364,7 +361,7 @@ func reachOf(c *ToolChoice) reach {
 	if c == nil || !c.Rule.Visible {
 		return reach{}
 	}
-	// Denied is rank 0, like a tool that is not there.
+	// Denied is rank 0, like a missing tool.
 	return reach{rank: int(plugins.AccessDeny) - int(c.Verdict.Access), text: reachText(c.Verdict)}
 }
 
@@ -409,7 +406,7 @@ func compareTools(before, after *view, settingsChanged bool) []Change {
 	return changes
 }
 
-// compareTool compares an agent's access to one tool. It ignores rules that only moved.
+// compareTool compares an agent's access to one tool. It ignores rules that were only moved.
 func compareTool(before, after *view, old, fresh *ToolChoice, settingsChanged bool) (Change, bool) {
 	was, now := reachOf(old), reachOf(fresh)
 	c := Change{Kind: kindOf(was.text, now.text), Field: "tool", Old: was.text, New: now.text}

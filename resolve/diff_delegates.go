@@ -8,18 +8,17 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// delegation finds the tools that are called on behalf of an agent by those it
-// delegates to, and by those that take over from them. The agent's rules
-// apply to all of them.
+// delegation finds the tools called on behalf of an agent by its delegates, and by agents that take
+// over from them. The agent's rules apply to all of them.
 type delegation struct {
 	ctx       context.Context //nolint:containedctx // lives as long as one comparison
 	explainer *explainer
 	root      *Explanation
 }
 
-// compareDelegated compares what the delegates may do on the agent's behalf with tools that the
-// agent does not have in both revisions; compareTools handles the others. Changes to the
-// delegates themselves are reported for the delegates.
+// compareDelegated compares the delegates' access, on the agent's behalf, to tools that the agent
+// does not have in both revisions; compareTools handles the others. Changes to the delegates
+// themselves are reported for the delegates.
 func (d *delegation) compareDelegated(before, after *view, settingsChanged bool) []Change {
 	if before.env == nil || after.env == nil {
 		return nil
@@ -82,13 +81,12 @@ func (d *delegation) routeTo(toolID string) (route []string) {
 	return route
 }
 
-// visitReachable visits the agents that a delegate of the root may lead to, nearest
-// first, until visit returns true. It leaves out those that cannot be reached, and
-// those whose callers deny the tool to all their delegates. That a caller below
-// the root denies its delegates the tool that leads on is not looked at, so an
-// agent may be visited that no turn reaches, and none is left out that one does. The
-// root itself is visited where a delegate may hand the conversation to it: then its
-// own handoffs lead on, too.
+// visitReachable visits the agents that a delegate of the root may lead to, nearest first, until
+// visit returns true. It omits agents that cannot be reached, and agents whose callers deny the
+// tool to all their delegates. It ignores whether a caller below the root denies its delegates the
+// tool that leads on, so it may visit an agent that no turn reaches, but never misses one that a
+// turn does. The root itself is visited if a delegate may hand the conversation to it: then its own
+// handoffs also lead on.
 func (d *delegation) visitReachable(toolID string, visit func(route []string, e *Explanation) bool) {
 	visited := make(map[string]bool)
 	queue := [][]string{nil}
@@ -114,10 +112,9 @@ func (d *delegation) visitReachable(toolID string, visit func(route []string, e 
 	}
 }
 
-// nextAgents returns the local agents that one may call, or hand the conversation to,
-// while it works for the root, or which the root itself calls if it is first. The
-// root's own handoffs are excluded then: an agent that takes over from it is not bound
-// by its rules.
+// nextAgents returns the local agents that an agent may call, or hand the conversation to, while it
+// works for the root, or that the root itself calls if first is set. The root's own handoffs are
+// then excluded: an agent that takes over from it is not bound by its rules.
 func (d *delegation) nextAgents(from *Explanation, first bool, toolID string) (ids []string) {
 	for i := range from.Tools {
 		c := &from.Tools[i]
@@ -135,8 +132,7 @@ func (d *delegation) nextAgents(from *Explanation, first bool, toolID string) (i
 	return ids
 }
 
-// deniesDelegates reports whether an agent denies its delegates a tool, whatever its
-// arguments.
+// deniesDelegates reports whether an agent denies a tool to its delegates, regardless of arguments.
 func deniesDelegates(e *Explanation, toolID string) bool {
 	return e.env.CeilingVerdict(toolID).Access == plugins.AccessDeny
 }

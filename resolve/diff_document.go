@@ -10,19 +10,19 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// EntryChange is an entry of a document that differs, or a section that has no entries.
+// EntryChange is a changed document entry, or a section without entries.
 type EntryChange struct {
 	Kind ChangeKind `json:"kind"`
-	// Path is its place in the document, as in workflows.digest.
+	// Path is its path in the document, as in workflows.digest.
 	Path string `json:"path"`
 }
 
 // orderPath is reported if only the order of entries differs.
 const orderPath = "order"
 
-// CompareDocuments returns the entries that differ between two documents, in the order of
-// their paths. Documents that are not the same, byte by byte, differ in one entry at least.
-// An empty document has nothing.
+// CompareDocuments returns the entries that differ between two documents, ordered by path.
+// Documents that are not byte-for-byte equal differ in at least one entry. An empty document has no
+// entries.
 func CompareDocuments(before, after []byte) ([]EntryChange, error) {
 	if bytes.Equal(before, after) {
 		return nil, nil

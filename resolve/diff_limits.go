@@ -9,8 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec/access"
 )
 
-// markLimits marks the changes that lift a limit of an agent. An agent that is new has
-// none to lift.
+// markLimits marks the changes that lift a limit of an agent. A new agent has no limits to lift.
 func markLimits(changes []Change, before, after *spec.Agent) []Change {
 	if before == nil {
 		return changes
@@ -29,8 +28,7 @@ func markLimits(changes []Change, before, after *spec.Agent) []Change {
 	return changes
 }
 
-// addGuards records what a plugin may limit without a gate. The decisions of gates are compared
-// per tool.
+// addGuards records what a plugin may limit without a gate. Gate decisions are compared per tool.
 func (v *view) addGuards(p *execution.Loaded) {
 	if v.env == nil || v.env.Gates(p.ID) {
 		return
@@ -43,8 +41,8 @@ func (v *view) addGuards(p *execution.Loaded) {
 	}
 }
 
-// markGuards marks the changes by which something that may limit the agent is gone or,
-// for sections, is different.
+// markGuards marks the changes that remove a potential limit of the agent or, for sections, change
+// it.
 func markGuards(changes []Change, before *view) []Change {
 	for i := range changes {
 		c := &changes[i]

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// otherTools is the field of a change that lets an agent call tools that it does not have yet,
-// such as those that clients bring.
+// otherTools is the field of a change that lets an agent call tools that it does not have yet, such
+// as clients' tools.
 const otherTools = "other tools"
 
-// compareOtherTools compares the access to tools that the agent has in neither revision, by
-// samples of them. It returns the first that is widened, without the rule, whose pattern can be a secret.
+// compareOtherTools compares the access to tools that the agent has in neither revision, using
+// samples. It returns the first widened one, without the rule, whose pattern can be a secret.
 func compareOtherTools(before, after *view) []Change {
 	if before.env == nil || after.env == nil {
 		return nil

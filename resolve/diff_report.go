@@ -7,14 +7,14 @@ type DiffReport struct {
 	// before.
 	Same    bool `json:"same"`
 	Widened bool `json:"widened"`
-	// Lost is set when an agent is gone or may no longer call a tool.
+	// Lost is set if an agent was removed or may no longer call a tool.
 	Lost   bool        `json:"lost,omitempty"`
 	Agents []AgentDiff `json:"agents"`
-	// Entries are what else differs in the configurations, such as workflows.
+	// Entries are the other differences between the configurations, such as workflows.
 	Entries []EntryChange `json:"entries,omitempty"`
 }
 
-// NewDiffReport returns the report of what Diff found.
+// NewDiffReport returns the report of Diff's results.
 func NewDiffReport(diffs []AgentDiff) *DiffReport {
 	r := &DiffReport{Same: len(diffs) == 0, Agents: append([]AgentDiff{}, diffs...)}
 	for i := range diffs {

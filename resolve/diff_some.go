@@ -8,14 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// DiffAgents is Diff of some agents: those that a change can concern. An agent that does
-// not resolve before the change counts as new, as for Widening.
+// DiffAgents is Diff for the given agents, which a change can affect. An agent that does not
+// resolve before the change counts as new, as for Widening.
 func DiffAgents(ctx context.Context, before, after *registry.Revision, ids []string) ([]AgentDiff, error) {
 	return DiffAgentsFrom(ctx, before, after, ids, nil)
 }
 
-// DiffAgentsFrom is DiffAgents with some agents compared with others of the revision
-// before: from has the ids of those by the ids of the agents.
+// DiffAgentsFrom is DiffAgents, but compares some agents with different agents of the earlier
+// revision: from maps the agents' ids to the earlier ids.
 func DiffAgentsFrom(ctx context.Context, before, after *registry.Revision, ids []string, from map[string]string) ([]AgentDiff, error) {
 	return newComparison(before, after).compareAgents(ctx, ids, from)
 }
@@ -31,8 +31,7 @@ func newComparison(before, after *registry.Revision) *comparison {
 	return &comparison{before: newExplainer(before), after: newExplainer(after)}
 }
 
-// compareAgents returns the differences of agents, in the order of their ids. For from, see
-// DiffAgentsFrom.
+// compareAgents returns the differences of agents, ordered by id. For from, see DiffAgentsFrom.
 func (c *comparison) compareAgents(ctx context.Context, ids []string, from map[string]string) ([]AgentDiff, error) {
 	var out []AgentDiff
 	for _, id := range ids {
@@ -47,12 +46,12 @@ func (c *comparison) compareAgents(ctx context.Context, ids []string, from map[s
 	return out, nil
 }
 
-// compareAgent compares an agent with the agent known of the revision before; nil if they
-// do not differ.
+// compareAgent compares an agent with the agent named known in the earlier revision; nil if they do
+// not differ.
 func (c *comparison) compareAgent(ctx context.Context, id, known string) (*AgentDiff, error) {
 	var old, now *Explanation
 	var err error
-	if hasAgent(c.before.rev.Set(), known) { // and not one whose short name it is
+	if hasAgent(c.before.rev.Set(), known) { // not an agent with this short name
 		old, err = c.before.explain(ctx, known)
 		if ended := ctx.Err(); ended != nil {
 			return nil, ended
@@ -88,7 +87,7 @@ func (c *comparison) compareAgent(ctx context.Context, id, known string) (*Agent
 	return d, nil
 }
 
-// kindOfAgent returns what became of an agent that one of two revisions has.
+// kindOfAgent returns the kind of change to an agent.
 func kindOfAgent(old, now *Explanation) ChangeKind {
 	switch {
 	case old == nil:

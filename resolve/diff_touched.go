@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 )
 
-// touchedAgents returns the agents that may differ between two revisions, in the order in
-// which Diff returns them: those that were not carried over as they are. It is not ok if
-// that is unknown, because a dry run has not proven both.
+// touchedAgents returns the agents that may differ between two revisions, in Diff's order: those
+// that were not carried over unchanged. ok is false if that is unknown, because a dry run has not
+// proven both.
 func touchedAgents(before, after *registry.Revision) (ids []string, ok bool) {
 	from, to := provenAgents(before), provenAgents(after)
 	if from == nil || to == nil || !definitionsFollow(before.Set(), after.Set()) {
@@ -23,7 +23,7 @@ func touchedAgents(before, after *registry.Revision) (ids []string, ok bool) {
 	return ids, true
 }
 
-// provenAgents returns all agents of a revision, if a dry run has found no errors.
+// provenAgents returns all agents of a revision, if a dry run found no errors.
 func provenAgents(rev *registry.Revision) *resolvedAgents {
 	known, _ := rev.Derived(indexKey{})
 	if x, ok := known.(*index); ok {
@@ -32,8 +32,8 @@ func provenAgents(rev *registry.Revision) *resolvedAgents {
 	return nil
 }
 
-// definitionsFollow reports whether no component is defined differently but is the same
-// one as before: then the agents that use it were not carried over.
+// definitionsFollow reports whether every component with a changed definition is a different
+// component: then the agents that use it were not carried over.
 func definitionsFollow(before, after *registry.Set) bool {
 	var changed map[string]bool
 	for path, definition := range after.Definitions {
@@ -50,8 +50,7 @@ func definitionsFollow(before, after *registry.Set) bool {
 	return true
 }
 
-// changedComponents returns the places of the tools and providers that are others than
-// before.
+// changedComponents returns the paths of the tools and providers that were replaced.
 func changedComponents(before, after *registry.Set) map[string]bool {
 	paths := make(map[string]bool)
 	for _, id := range after.Tools.Changed(before.Tools) {
@@ -69,8 +68,7 @@ func changedComponents(before, after *registry.Set) map[string]bool {
 	return paths
 }
 
-// agentOrder returns the places of agents among those that were there before, and then
-// among the new ones.
+// agentOrder returns the positions of agents among the earlier ones, followed by the new ones.
 func agentOrder(before, after *registry.Set, ids []string) map[string]uint64 {
 	const isNew, isRemote = 1 << 62, 1 << 61
 	place := make(map[string]uint64, len(ids))

@@ -14,18 +14,18 @@ import (
 
 // Ephemeral is an agent that a turn supplies instead of a revision, together with its tools.
 type Ephemeral struct {
-	// Agent is the agent, which must run here, or at a hosted provider. The defaults are merged under it as
-	// under a declared one.
+	// Agent is the agent, which must run here, or at a hosted provider. The defaults are merged
+	// under it as for a declared agent.
 	Agent *spec.Agent
 	// Tools are added to the tools of the revision and replace those with the same id. The
 	// agent's catalog applies to all of them.
 	Tools []EphemeralTool
-	// Call, if set, is all that the turn does: no model is asked. Of the agent's
-	// record, or the defaults, only what guards counts.
+	// Call, if set, is all that the turn does: no model is called. Only guarding parts of the
+	// agent's record, or the defaults, apply.
 	Call *SingleCall
 }
 
-// EphemeralTool is a tool under its id.
+// EphemeralTool is a tool with its id.
 type EphemeralTool struct {
 	ID   string
 	Tool tools.Tool
@@ -49,8 +49,8 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 	return x.runStages(t, agent, nil).newPlan(ctx, x, opts)
 }
 
-// addBrought adds the tools that the turn brought along. They hide the global ones
-// of the same id; two of them with one id are an error.
+// addBrought adds the turn's own tools. They hide global tools with the same id; two of them with
+// one id are an error.
 func (m *merger) addBrought() {
 	source := toolset.Source{Kind: toolset.SourceTurn}
 	for i, b := range m.brought {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Error is why an agent does not resolve: all errors, each of which errors.As finds.
+// Error explains why an agent does not resolve: it holds all errors, each of which errors.As finds.
 type Error struct {
 	Agent string
 	Errs  []error
@@ -27,17 +27,17 @@ func (e *Error) Error() string {
 // Unwrap returns the errors.
 func (e *Error) Unwrap() []error { return e.Errs }
 
-// Reference is a reference to something that does not exist.
+// Reference is a reference to a missing entry.
 type Reference struct {
-	// ID is what does not exist.
+	// ID is the missing id.
 	ID string
-	// Agent is the agent that refers to it, directly or through its model.
+	// Agent is the agent that contains the reference, directly or through its model.
 	Agent string
-	// Path is the place of the reference.
+	// Path is the path of the reference.
 	Path string
-	// Nearest is the known id that looks most like ID, or is probably meant, or empty.
+	// Nearest is the known id that is most similar to ID, or is probably meant; empty for none.
 	Nearest string
-	// Hint is what to write instead; if empty, Nearest is suggested.
+	// Hint suggests what to write instead; if empty, Nearest is suggested.
 	Hint string
 }
 
@@ -61,8 +61,7 @@ type ModelNotFoundError struct{ Reference }
 // ProviderNotFoundError reports that the provider of a model does not exist.
 type ProviderNotFoundError struct{ Reference }
 
-// AgentProviderNotFoundError reports that the provider that an agent is to run at does
-// not exist.
+// AgentProviderNotFoundError reports that an agent's provider does not exist.
 type AgentProviderNotFoundError struct{ Reference }
 
 // PluginNotFoundError reports that a plugin does not exist.
@@ -134,22 +133,21 @@ type InvalidPluginConfigError struct {
 	Found diag.Diagnostic
 }
 
-// Diagnostic returns the error as invalid-plugin-config, or as the more
-// particular code that the plugin gave.
+// Diagnostic returns the error as invalid-plugin-config, or as the more specific code from the
+// plugin.
 func (e *InvalidPluginConfigError) Diagnostic() diag.Diagnostic { return e.Found.ForAgent(e.Agent) }
 
 // Error returns the text of the diagnostic.
 func (e *InvalidPluginConfigError) Error() string { return e.Diagnostic().Error() }
 
-// UnsupportedBackendError reports that no registered backend is of the kind that
-// an endpoint or remote source asks for.
+// UnsupportedBackendError reports that no backend is registered for the kind of an endpoint or
+// remote source.
 type UnsupportedBackendError struct {
-	// Agent is the agent that runs there, or that delegates to it; empty for a
-	// remote source.
+	// Agent is the agent that runs there, or delegates to it; empty for a remote source.
 	Agent   string
 	Backend string
 	Path    string
-	// Known are the kinds that are registered.
+	// Known are the registered kinds.
 	Known []string
 }
 
@@ -179,8 +177,7 @@ func (e *InvalidEndpointError) Diagnostic() diag.Diagnostic { return e.Found.For
 // Error returns the text of the diagnostic.
 func (e *InvalidEndpointError) Error() string { return e.Diagnostic().Error() }
 
-// RemoteNotLocalError reports that a local resolve was asked of an endpoint-backed
-// agent.
+// RemoteNotLocalError reports a local resolve of an endpoint-backed agent.
 type RemoteNotLocalError struct {
 	Agent string
 	Path  string
@@ -195,7 +192,7 @@ func (e *RemoteNotLocalError) Diagnostic() diag.Diagnostic {
 // Error returns the text of the diagnostic.
 func (e *RemoteNotLocalError) Error() string { return e.Diagnostic().Error() }
 
-// ToolIDConflictError reports that two sources give one tool id.
+// ToolIDConflictError reports that two sources provide the same tool id.
 type ToolIDConflictError struct {
 	Agent         string
 	ToolID        string
@@ -212,7 +209,7 @@ func (e *ToolIDConflictError) Diagnostic() diag.Diagnostic {
 // Error returns the text of the diagnostic.
 func (e *ToolIDConflictError) Error() string { return e.Diagnostic().Error() }
 
-// EnvBuildError reports that the plugins of an agent could not be put together.
+// EnvBuildError reports that an agent's plugin environment could not be built.
 type EnvBuildError struct {
 	Agent  string
 	Plugin string
@@ -231,7 +228,7 @@ func (e *EnvBuildError) Error() string { return e.Diagnostic().Error() }
 // Unwrap returns the cause.
 func (e *EnvBuildError) Unwrap() error { return e.Err }
 
-// The errors of resolving can all be shown as diagnostics.
+// All errors of resolving can be shown as diagnostics.
 var _ = []diag.Diagnoser{
 	(*AgentNotFoundError)(nil), (*ModelNotFoundError)(nil), (*ProviderNotFoundError)(nil),
 	(*AgentProviderNotFoundError)(nil), (*PluginNotFoundError)(nil), (*AmbiguousModelError)(nil), (*InvalidPluginConfigError)(nil),

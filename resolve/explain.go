@@ -12,12 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Explanation is how an agent resolves, or why it does not.
+// Explanation describes how an agent resolves, or why it does not.
 type Explanation struct {
-	// Agent is the agent with the defaults merged under it, and its context policy
-	// as it is in effect.
+	// Agent is the agent with the defaults merged under it, and its effective context policy.
 	Agent *spec.Agent
-	// Origin is which parts of it came from the defaults.
+	// Origin records which parts of it came from the defaults.
 	Origin spec.Origin
 	// Path locates the agent in the configuration.
 	Path string
@@ -28,12 +27,12 @@ type Explanation struct {
 	Facts []ModelFact
 	// Retried reports whether model calls are wrapped for retries.
 	Retried bool
-	// Plugins are the agent's plugins in order, the runtime's own included.
+	// Plugins are the agent's plugins in order, including the runtime's own.
 	Plugins []execution.Loaded
-	// Tools are all tools that were considered, in the order in which they
-	// were merged, with what became of each.
+	// Tools are all considered tools, in the order in which they were merged, each with its
+	// outcome.
 	Tools []ToolChoice
-	// Trace is what each stage did, and how long it took.
+	// Trace records each stage's actions and duration.
 	Trace *Trace
 	// Diagnostics are the errors and warnings found.
 	Diagnostics diag.List
@@ -43,9 +42,8 @@ type Explanation struct {
 	seen []*toolset.Entry
 }
 
-// Explain resolves an agent afresh and records every choice. If the agent does not resolve,
-// Explain returns the errors along with a partial explanation, which is nil only if the agent
-// does not exist.
+// Explain resolves an agent again and records every choice. If the agent does not resolve, Explain
+// returns the errors with a partial explanation, which is nil only if the agent does not exist.
 func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Explanation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("explain agent %s: %w", agentID, err)
@@ -86,7 +84,7 @@ func (x *index) newExplanation(t *template, trace *Trace) (*Explanation, error) 
 	return e, t.joinedError()
 }
 
-// Tool returns what became of a tool, or nil when no source offers it.
+// Tool returns the choice for a tool; nil if no source offers it.
 func (e *Explanation) Tool(id string) *ToolChoice {
 	for i := range e.Tools {
 		if e.Tools[i].ID == id {

@@ -7,16 +7,16 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// CallVerdict is the decision on a call, as far as the configuration determines it.
+// CallVerdict is the decision on a call, to the extent that the configuration determines it.
 type CallVerdict struct {
 	// Available is set if the agent has the tool.
 	Available bool
 	// Gate is the decision of the plugins' gates.
 	Gate plugins.Verdict
-	// Silent are the plugins whose gates cannot tell before a call is made.
+	// Silent are the plugins whose gates cannot decide before a call is made.
 	Silent []string
-	// Problem is how the arguments violate the tool's schema; empty when they do
-	// not, and for a tool that the agent's catalog keeps out.
+	// Problem describes how the arguments violate the tool's schema; empty if they do not, and for
+	// a tool that the agent's catalog excludes.
 	Problem string
 }
 

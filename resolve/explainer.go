@@ -28,7 +28,7 @@ func newExplainer(rev *registry.Revision) *explainer {
 	return &explainer{rev: rev, kept: make(map[string]*Explanation), definitions: make(map[string]string)}
 }
 
-// explain returns how an agent resolves, by its full id.
+// explain returns an agent's explanation, by its full id.
 func (x *explainer) explain(ctx context.Context, id string) (*Explanation, error) {
 	if e := x.kept[id]; e != nil {
 		return e, nil
@@ -37,7 +37,7 @@ func (x *explainer) explain(ctx context.Context, id string) (*Explanation, error
 	if err != nil {
 		return nil, err
 	}
-	e.Trace = nil // as large as the rest, and comparing does not need it
+	e.Trace = nil // large, and not needed for comparing
 	x.kept[id], x.order, x.choices = e, append(x.order, id), x.choices+len(e.Tools)
 	for x.choices > maxKeptChoices && len(x.order) > 1 {
 		oldest := x.order[0]
@@ -48,8 +48,8 @@ func (x *explainer) explain(ctx context.Context, id string) (*Explanation, error
 	return e, nil
 }
 
-// find is explain for an agent that another one leads to; nil after an error, which
-// is kept in err.
+// find is explain for an agent that another one leads to. After an error, which is stored in err,
+// it returns nil.
 func (x *explainer) find(ctx context.Context, id string) *Explanation {
 	e, err := x.explain(ctx, id)
 	if err != nil && x.err == nil {
@@ -58,7 +58,7 @@ func (x *explainer) find(ctx context.Context, id string) *Explanation {
 	return e
 }
 
-// definitionOf returns toolDefinition of a tool, computed once.
+// definitionOf returns a tool's toolDefinition, computed once.
 func (x *explainer) definitionOf(id string) string {
 	definition, ok := x.definitions[id]
 	if !ok {

@@ -10,15 +10,15 @@ import (
 // guardedKey is the Derive key of a revision's guarded tools.
 type guardedKey struct{}
 
-// GuardedTools returns the tools of a revision that an agent may not call without being
-// asked, or not at all: by a rule, or by the default of its rules. Each has the reason. Who
-// has no agent has no such rules. The result is computed once, and read-only.
+// GuardedTools returns the tools of a revision that an agent may not call without approval, or not
+// at all: by a rule, or by the default of its rules. Each has the reason. Callers without an agent
+// have no such rules. The result is computed once, and read-only.
 func GuardedTools(rev *registry.Revision) map[string]string {
 	guarded, _ := rev.Derive(guardedKey{}, func() any { return indexOf(rev).guardedTools() }).(map[string]string)
 	return guarded
 }
 
-// guardedTools returns the tools that agents guard, each with the first agent that does.
+// guardedTools returns the tools that agents guard, each with the first such agent.
 func (x *index) guardedTools() map[string]string {
 	guarded := make(map[string]string)
 	ids := x.set.Tools.IDs()

@@ -13,11 +13,11 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// sectionReader is the plugin that would read a section which nothing reads.
+// sectionReader is the plugin that would read an unread section.
 type sectionReader struct {
 	// guards reports whether the section was written to limit the agent.
 	guards bool
-	// hint adds what would make something read the section.
+	// hint adds how to get the section read.
 	hint func(diag.Diagnostic) diag.Diagnostic
 }
 
@@ -68,7 +68,7 @@ func (x *index) claimOf(key string) (claim, bool) {
 	return claim{}, false
 }
 
-// sectionKeys returns the keys of all sections that something may read, sorted.
+// sectionKeys returns the keys of all readable sections, sorted.
 func (x *index) sectionKeys() []string {
 	keys := []string{permissionKey}
 	for _, c := range x.pipeline {
@@ -88,7 +88,7 @@ func (x *index) sectionKeys() []string {
 	return slices.Compact(keys)
 }
 
-// guardsKey reports whether a section that something may read guards.
+// guardsKey reports whether a readable section guards.
 func (r *resolver) guardsKey(key string) bool {
 	r.anyPlugin = true
 	if c, ok := r.index.claimOf(key); ok {
@@ -106,8 +106,8 @@ func (r *resolver) guardsKey(key string) bool {
 // declares it, or the plugin has a gate.
 func (r *resolver) isGuard(c *claim) bool { return c.Guards || r.hasGate(c.plugin) }
 
-// hasGate reports whether a plugin has a gate, be it that this agent does not load
-// it. A plugin that cannot tell because it does not register counts as one.
+// hasGate reports whether a plugin has a gate, even if this agent does not load it. A plugin that
+// fails to register counts as having one.
 func (r *resolver) hasGate(id string) bool {
 	if r.env != nil && slices.ContainsFunc(r.loaded, func(l execution.Loaded) bool { return l.ID == id }) {
 		return r.env.Gates(id)
@@ -169,8 +169,7 @@ func (m *merger) reportUnclaimed() {
 	}
 }
 
-// reportSilenced reports the plugins that guard and that active_hook_filter
-// leaves out.
+// reportSilenced reports the guarding plugins that active_hook_filter excludes.
 func (r *resolver) reportSilenced() {
 	for i, id := range r.agent.PluginIDs {
 		filter := r.agent.ActiveHookFilter
@@ -185,8 +184,7 @@ func (r *resolver) reportSilenced() {
 	}
 }
 
-// reportIgnored reports the fields of an endpoint-backed agent that nothing
-// reads: as an error when they guard.
+// reportIgnored reports the unread fields of an endpoint-backed agent, as errors if they guard.
 func (r *resolver) reportIgnored() {
 	if r.agent.Hosted() {
 		r.reportUnmetered()
@@ -204,8 +202,7 @@ func (r *resolver) reportIgnored() {
 	}
 }
 
-// reportUnmetered reports the budgets that need the usage of a model, which providers
-// do not report.
+// reportUnmetered reports the budgets that require a model's usage, which providers do not report.
 func (r *resolver) reportUnmetered() {
 	b := r.agent.Budgets
 	if b == nil {
@@ -218,8 +215,8 @@ func (r *resolver) reportUnmetered() {
 	}
 }
 
-// whyIgnored returns where an agent with an endpoint runs, and what to do about a field
-// that guards nothing there.
+// whyIgnored returns where an agent with an endpoint runs, and a hint for a field that guards
+// nothing there.
 func (r *resolver) whyIgnored() (where, hint string) {
 	if r.agent.Hosted() {
 		return "at a hosted provider", "only the provider can enforce it: configure it there and remove it here"
@@ -227,7 +224,7 @@ func (r *resolver) whyIgnored() (where, hint string) {
 	return "at an endpoint", "only the peer can enforce it: configure it there and remove it here"
 }
 
-// reportIgnoredField reports a field of an endpoint-backed agent that nothing reads.
+// reportIgnoredField reports an unread field of an endpoint-backed agent.
 func (r *resolver) reportIgnoredField(field string, guards bool) {
 	where, hint := r.whyIgnored()
 	d := diag.New(diag.IgnoredField, r.pathOf(field), "agent %q runs %s, where %s has no effect", r.agent.ID, where, field)

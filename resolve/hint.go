@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// vendorModel is how vendors call their models.
+// vendorModel matches vendors' model names.
 var vendorModel = regexp.MustCompile(`(?i)^(gpt-|o[1-9](-|$)|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|grok|command-|phi-?[0-9]|sonnet|opus|haiku)`)
 
 // modelHint guesses the meaning of an undefined model id: a provider's name for a model, as other
@@ -44,8 +44,7 @@ func (x *index) modelHint(id string) (meant, hint string) {
 	return "", fmt.Sprintf("that is a vendor's name of a model: declare it, as in models: {main: {provider_id: %s, upstream_model: %s}}, and write its id", provider, upstream)
 }
 
-// providerHint returns the provider that the name of a vendor probably means, or how
-// to declare one.
+// providerHint returns the provider that a vendor's name probably means, or how to declare one.
 func (x *index) providerHint(id string) (meant, hint string) {
 	var of []string
 	for known, exec := range x.set.Providers.All() {

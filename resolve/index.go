@@ -20,16 +20,16 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// index is what resolving computes once per revision: compiled tools and
-// section schemas, pools, and a template for each agent. What did not change since
-// the revision before is carried over from its index.
+// index is the data that resolving computes once per revision: compiled tools and section schemas,
+// pools, and a template for each agent. Unchanged data is carried over from the index of the
+// previous revision.
 type index struct {
 	rev *registry.Revision
 	set *registry.Set
 
 	*compiledTools
 	claims map[string][]claim
-	// pipeline claims the sections that resolving itself reads.
+	// pipeline claims the sections that the resolver itself reads.
 	pipeline []claim
 	// found are the problems of tools and plugins, independent of agents.
 	found diag.List
@@ -48,8 +48,7 @@ type index struct {
 
 // compiledTools are the global tools of a revision.
 type compiledTools struct {
-	// tools are those that are sound, in registration order, and global the same
-	// by id.
+	// tools are the valid tools, in registration order, and global holds the same by id.
 	tools  []*toolset.Entry
 	global map[string]*toolset.Entry
 	// toolIDs are all tool ids, sorted, including those of invalid tools, so that references to
@@ -57,7 +56,7 @@ type compiledTools struct {
 	toolIDs []string
 }
 
-// kept is what agents share. Revisions share it as long as nothing in it changes.
+// kept is data shared by agents. Revisions share it as long as nothing in it changes.
 type kept struct {
 	// agentTools are the tools that lead to other agents.
 	agentTools *sync.Map // toolset.Source → *agentTool
@@ -65,8 +64,8 @@ type kept struct {
 	breakers   *sync.Map // model id → *model.Breaker
 }
 
-// claim is a section that a plugin claims, with its schema compiled. The
-// schema is nil when it does not compile.
+// claim is a section that a plugin claims, with its compiled schema. The schema is nil if it does
+// not compile.
 type claim struct {
 	plugin string
 	plugins.Section
@@ -83,7 +82,7 @@ func (c *claim) decodeSection(raw json.RawMessage) (v any, found diag.List, err 
 	return v, found, err
 }
 
-// slot holds the template of one agent, made at its first resolve.
+// slot holds the template of one agent, created at its first resolve.
 type slot struct {
 	once     sync.Once
 	template *template
@@ -106,8 +105,7 @@ func newIndex(rev *registry.Revision) *index {
 	return x
 }
 
-// nextIndex returns the index of a draft, with what did not change since the
-// revision that it was made from.
+// nextIndex returns the index of a draft, with the unchanged data of its base revision.
 func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
 	next := &index{
 		rev: rev, set: rev.Set(), pipeline: x.pipeline, compiledTools: x.compiledTools, claims: x.claims,
@@ -122,7 +120,7 @@ func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
 	return next
 }
 
-// keptAfter returns what agents share that changes leave as it is.
+// keptAfter returns the shared data that changes do not affect.
 func (x *index) keptAfter(c *changes) *kept {
 	next := *x.kept
 	if len(c.ids[onAgent]) > 0 || c.has(partSources) {
@@ -147,7 +145,7 @@ func (x *index) keptAfter(c *changes) *kept {
 	return &next
 }
 
-// copyKept copies the elements whose keys say so.
+// copyKept copies the elements whose keys satisfy keep.
 func copyKept[K any](from *sync.Map, keep func(K) bool) *sync.Map {
 	to := new(sync.Map)
 	from.Range(func(key, value any) bool {
@@ -209,8 +207,7 @@ func (x *index) compilePlugins(known map[string][]claim, changed map[string]bool
 	}
 }
 
-// pipelineClaims compiles the sections that resolving itself reads, once for all
-// revisions.
+// pipelineClaims compiles the sections that the resolver itself reads, once for all revisions.
 var pipelineClaims = sync.OnceValue(func() []claim {
 	x := new(index)
 	var claims []claim
@@ -220,7 +217,7 @@ var pipelineClaims = sync.OnceValue(func() []claim {
 	return claims
 })
 
-// isPipelineKey reports whether resolving itself reads a section.
+// isPipelineKey reports whether the resolver itself reads a section.
 func isPipelineKey(key string) bool {
 	return key == RetryKey || key == compactionKey || key == KnowledgeCutoffKey
 }
@@ -281,8 +278,8 @@ func (x *index) templateOf(id string) *template {
 	return s.template
 }
 
-// poolKey tells apart the pools of a revision: agents that wait differently long
-// for a silent stream watch the members differently.
+// poolKey distinguishes the pools of a revision: agents with different limits for silent streams
+// watch the members differently.
 type poolKey struct {
 	id string
 	silence
@@ -301,7 +298,7 @@ func (x *index) sharedPool(key poolKey, keep bool, make func() *model.Pool) *mod
 	return p.(*model.Pool) //nolint:forcetypeassert // as above
 }
 
-// breakerOf returns the one circuit breaker of the revision for a model.
+// breakerOf returns the revision's only circuit breaker for a model.
 func (x *index) breakerOf(modelID string) *model.Breaker {
 	if b, ok := x.kept.breakers.Load(modelID); ok {
 		return b.(*model.Breaker) //nolint:forcetypeassert // only breakers are stored
@@ -317,8 +314,8 @@ type suggestion struct{ kind, id string }
 // without a bound the cache could grow forever.
 const maxSuggestions = 4096
 
-// nearestID returns the id of a registry that looks most like a missing one. A
-// file may repeat one mistake thousands of times, so answers are kept.
+// nearestID returns the registry id that is most similar to a missing one. A file may repeat one
+// mistake thousands of times, so answers are cached.
 func (x *index) nearestID(kind, id string, candidates func() []string) string {
 	key := suggestion{kind, id}
 	if found, ok := x.suggested.Load(key); ok {

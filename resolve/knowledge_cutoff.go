@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// KnowledgeCutoffKey is the section that configures whether a model is told its
-// knowledge cutoff and the date.
+// KnowledgeCutoffKey is the section that configures whether the model gets its knowledge cutoff and
+// the date.
 const KnowledgeCutoffKey = "knowledge_cutoff_context"
 
 // knowledgeCutoffSchema is the JSON Schema of the section.
@@ -23,7 +23,7 @@ const knowledgeCutoffSchema = `{
   "additionalProperties": false
 }`
 
-// cutoffContext is the section as it is decoded.
+// cutoffContext is the decoded section.
 type cutoffContext struct {
 	Enabled bool `json:"enabled"`
 }
@@ -45,7 +45,7 @@ func knowledgeCutoffSection() plugins.Section {
 		json.RawMessage(knowledgeCutoffSchema), decodeCutoffContext)
 }
 
-// knowledgeCutoff returns the cutoff to tell the model: the declared one, or the catalog's if the
+// knowledgeCutoff returns the cutoff to give the model: the declared one, or the catalog's if the
 // agent has the section. It is empty for none.
 func (t *template) knowledgeCutoff() string {
 	if !t.cutoff.Enabled {
@@ -57,8 +57,7 @@ func (t *template) knowledgeCutoff() string {
 	return t.capabilities.KnowledgeCutoff
 }
 
-// warnKnowledgeCutoff warns of a section that asks to tell a cutoff that is not
-// known.
+// warnKnowledgeCutoff warns about a section that requests an unknown cutoff.
 func (r *resolver) warnKnowledgeCutoff() {
 	_, asked := r.agent.Sections[KnowledgeCutoffKey]
 	if !asked || !r.cutoff.Enabled || r.executor == nil || r.knowledgeCutoff() != "" {

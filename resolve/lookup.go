@@ -15,9 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// lookupModel is the first stage. It finds the agent's endpoint and stops there, or
-// finds its model or pool and their providers, and wraps them in what every model
-// call needs.
+// lookupModel is the first stage. It finds the agent's endpoint and stops there, or finds its model
+// or pool and their providers, and adds the wrappers that every model call needs.
 func (r *resolver) lookupModel() {
 	r.trace.beginStage(StageLookup)
 	defer r.trace.endStage()
@@ -49,14 +48,14 @@ func (r *resolver) lookupModel() {
 	r.clampPolicy()
 }
 
-// served is what asks a model, or the members of a pool.
+// served is an executor for a model, or for the members of a pool.
 type served struct {
 	// model or pool is the named entry.
 	model *spec.Model
 	pool  *spec.Pool
 	// upstream is the vendor's name of the model, or the pool's id.
 	upstream string
-	// executor is nil when the model cannot be asked.
+	// executor is nil if the model cannot be called.
 	executor model.Executor
 	// capabilities describe the model, or the pool's members combined.
 	capabilities capabilities
@@ -72,7 +71,7 @@ func (r *resolver) whereAgent() string {
 	return ""
 }
 
-// lookupEndpoint makes the backend of an endpoint-backed agent.
+// lookupEndpoint creates the backend of an endpoint-backed agent.
 func (r *resolver) lookupEndpoint() {
 	factory, errs := r.index.checkEndpoint(r.agent, r.agent.ID, r.pathOf("endpoint"))
 	if errs != nil {
@@ -92,7 +91,7 @@ func (r *resolver) lookupEndpoint() {
 	r.trace.addChoice("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
 }
 
-// lookupProvider makes the backend of an agent at a hosted provider.
+// lookupProvider creates the backend of an agent at a hosted provider.
 func (r *resolver) lookupProvider() {
 	provider, errs := r.index.checkHosted(r.agent, r.agent.ID, r.pathOf("endpoint"))
 	r.dependOn(onAgentProvider, r.agent.Endpoint.Target)
@@ -143,7 +142,7 @@ func (x *index) checkHosted(agent *spec.Agent, wanting, path string) (backend.Ag
 	return provider, errs
 }
 
-// newBackend lets a factory make the backend of an endpoint.
+// newBackend calls a factory to create an endpoint's backend.
 func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.Backend, err error) {
 	if panicked := callGuarded("New", func() { made, err = factory.New(endpoint) }); panicked != nil {
 		err = panicked
@@ -157,7 +156,7 @@ func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.
 	return made, nil
 }
 
-// decodePipeline reads the sections that resolving itself needs.
+// decodePipeline reads the sections that the resolver itself needs.
 func (r *resolver) decodePipeline() {
 	r.calling = defaultCalling()
 	for _, c := range r.index.pipeline {
@@ -176,8 +175,8 @@ func (r *resolver) decodePipeline() {
 	}
 }
 
-// servedBy returns who serves the agent's model, for telemetry: the vendor, or the
-// provider's id if that is unknown. A pool has several.
+// servedBy returns the vendor that serves the agent's model, for telemetry, or the provider's id if
+// the vendor is unknown. A pool has several.
 func (r *resolver) servedBy() string {
 	if r.model == nil {
 		return ""
@@ -193,8 +192,8 @@ func (r *resolver) providerOf(m *spec.Model) string {
 	return m.ProviderID
 }
 
-// poolProviders returns who serves the members of the agent's pool, by the ids of
-// the models; nil when it has none.
+// poolProviders returns the vendors or providers that serve the pool's members, by model id; nil
+// without a pool.
 func (r *resolver) poolProviders() map[string]string {
 	if r.pool == nil {
 		return nil
@@ -245,8 +244,7 @@ func memberIDs(pool *spec.Pool) string {
 	return "members " + strings.Join(names, ", ")
 }
 
-// executorOf returns the executor of a model's provider, or nil when that does not
-// exist.
+// executorOf returns the executor of a model's provider; nil if the provider does not exist.
 func (r *resolver) executorOf(m *spec.Model) model.Executor {
 	if r.trace.isOn() {
 		r.trace.addChoice("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
@@ -271,9 +269,8 @@ func (r *resolver) executorOf(m *spec.Model) model.Executor {
 	return &model.Configured{Executor: exec, Params: model.OptionParams(&m.ModelOptions), Edits: m.Request, KeepTags: keepsTags}
 }
 
-// modelExecutor returns the executor of an agent that runs on one model, or nil
-// when its provider does not exist. However often a call is repeated, the
-// model's breaker counts it once.
+// modelExecutor returns the executor of an agent that runs on one model; nil if its provider does
+// not exist. The model's breaker counts a call once, regardless of retries.
 func (r *resolver) modelExecutor(m *spec.Model) model.Executor {
 	exec := r.executorOf(m)
 	if exec == nil {
@@ -314,8 +311,8 @@ func inputOf(m *spec.Model) []spec.Modality {
 	return m.Modalities.Input
 }
 
-// checkWritesText reports a model that is named at a path to answer agents, but
-// declares that it writes no text. A model that declares nothing may write it.
+// checkWritesText reports a model that is named at a path to answer agents, but declares that it
+// writes no text. A model that declares nothing is accepted.
 func (r *resolver) checkWritesText(m *spec.Model, path string) {
 	if m.Modalities == nil || len(m.Modalities.Output) == 0 || slices.Contains(m.Modalities.Output, spec.ModalityText) {
 		return
@@ -329,8 +326,8 @@ func (r *resolver) checkWritesText(m *spec.Model, path string) {
 	r.addError(d.ForAgent(r.agent.ID))
 }
 
-// poolExecutor returns the executor of a pool, or nil when a member cannot be
-// served. Calls are repeated around the pool, so that it moves on first.
+// poolExecutor returns the executor of a pool; nil if a member cannot be served. Retries wrap the
+// pool, so that it moves on first.
 func (r *resolver) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) {
 	if found := pool.Validate(); found.HasErrors() {
 		r.failBelow(r.index.set.Pools.Path(pool.ID), found)
@@ -436,15 +433,15 @@ func (x *index) agentNotFound(id, agent, path string) error {
 	return &AgentNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearestID("agent", id, x.set.AgentIDs)}}
 }
 
-// unknownAgent is agentNotFound for an id from outside the revision: asking for
-// many ids must not make the revision grow.
+// unknownAgent is agentNotFound for an id from outside the revision: looking up many ids must not
+// make the revision grow.
 func (x *index) unknownAgent(id string) error {
 	near, _ := nearest.Of(id, x.set.AgentIDs())
 	return &AgentNotFoundError{Reference{ID: id, Nearest: near}}
 }
 
-// checkEndpoint validates the endpoint of an endpoint-backed agent, finds its factory and lets
-// the factory validate it as well. Errors name wanting, the agent that needs the endpoint.
+// checkEndpoint validates the endpoint of an endpoint-backed agent, finds its factory and also lets
+// the factory validate it. Errors name wanting, the agent that needs the endpoint.
 func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.Factory, []error) {
 	if agent.Hosted() {
 		_, errs := x.checkHosted(agent, wanting, path)

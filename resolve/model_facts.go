@@ -9,17 +9,17 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// ModelFact is something that is known of a model, and who says so.
+// ModelFact is a known property of a model with its source.
 type ModelFact struct {
 	Model string `json:"model"`
 	// Field is the field of the model that would declare it.
 	Field string `json:"field"`
 	Value string `json:"value"`
-	// Source is configuration, server, or catalog with the day on which the catalog was written.
+	// Source is configuration, server, or catalog with the catalog's date.
 	Source string `json:"source"`
 }
 
-// The sources that win over the catalog, in order.
+// The sources that take precedence over the catalog, in order.
 const (
 	factDeclared = "configuration"
 	factStated   = "server"

@@ -25,7 +25,7 @@ func (m *merger) warnNoEffect(ids []string, catalog *toolset.Filter) {
 	m.warnFilteredBudgets(ids, catalog)
 }
 
-// warnIneffective warns of a part of the agent. What came from the defaults is silent.
+// warnIneffective warns about a part of the agent, except parts from the defaults.
 func (r *resolver) warnIneffective(rel, format string, args ...any) {
 	r.warnIneffectiveHint("", rel, format, args...)
 }
@@ -36,11 +36,10 @@ func (r *resolver) warnIneffectiveHint(hint, rel, format string, args ...any) {
 	}
 }
 
-// filteredHint says how an agent gets a tool that its catalog filters out.
+// filteredHint explains how an agent gets a tool that its catalog filters out.
 const filteredHint = "add it to allowed_tools, and remove it from excluded_tools and excluded_tool_patterns"
 
-// warnFilteredAgents warns of delegates and handoffs whose tools the catalog
-// filters out.
+// warnFilteredAgents warns about delegates and handoffs whose tools the catalog filters out.
 func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 	for i, id := range m.agent.Delegates {
 		tool := agenttool.DelegateID(id)
@@ -59,8 +58,8 @@ func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 	}
 }
 
-// warnUndescribed warns of agents that this one may call or hand over to and that its
-// model knows by their IDs alone. Agents of peers describe themselves elsewhere.
+// warnUndescribed warns about agents that this one may call or hand over to and that its model
+// knows only by ID. Peers' agents are described elsewhere.
 func (m *merger) warnUndescribed() {
 	if m.passing {
 		return
@@ -102,7 +101,7 @@ func (r *resolver) warnContextPolicy() {
 	}
 }
 
-// warnNoCompaction warns of how a conversation is summarised that never is.
+// warnNoCompaction warns about compaction settings when conversations are never summarised.
 func (r *resolver) warnNoCompaction() {
 	p := r.agent.ContextPolicy
 	for _, setting := range []struct {
@@ -111,7 +110,7 @@ func (r *resolver) warnNoCompaction() {
 	}{
 		{p.CompactionMode != "", "compaction_mode"},
 		{p.CompactionRawSuffixMessages != nil, "compaction_raw_suffix_messages"},
-		{p.SummaryModelID != "" && r.summary.executor != nil, "summary_model_id"}, // an unknown model is another error
+		{p.SummaryModelID != "" && r.summary.executor != nil, "summary_model_id"}, // reported elsewhere if unknown
 		{p.SummaryMaxTokens != nil, "summary_max_tokens"},
 		{p.MinSavingsRatio != nil, "min_savings_ratio"},
 	} {
@@ -137,7 +136,7 @@ func (r *resolver) warnRounds() {
 	}
 }
 
-// warnRetry warns of how calls are repeated that never are.
+// warnRetry warns about retry settings when calls are never retried.
 func (r *resolver) warnRetry() {
 	var s map[string]json.RawMessage
 	if json.Unmarshal(r.agent.Sections[RetryKey], &s) != nil || string(s["max_retries"]) != "0" {
@@ -152,7 +151,7 @@ func (r *resolver) warnRetry() {
 	}
 }
 
-// warnStopConditions warns of conditions that never hold.
+// warnStopConditions warns about conditions that never hold.
 func (m *merger) warnStopConditions(ids []string, catalog *toolset.Filter) {
 	for i := range m.agent.StopConditions {
 		c, path := &m.agent.StopConditions[i], diag.Index("stop_conditions", i)
@@ -171,7 +170,7 @@ func (m *merger) warnStopConditions(ids []string, catalog *toolset.Filter) {
 	}
 }
 
-// isAbsent reports whether an agent does not have a tool, as far as that is known.
+// isAbsent reports whether an agent is known to lack a tool.
 func (m *merger) isAbsent(id string, ids []string, catalog *toolset.Filter) bool {
 	if m.broken || m.passing {
 		return false // a plugin or the turn may bring it
@@ -184,7 +183,7 @@ func (m *merger) isAbsent(id string, ids []string, catalog *toolset.Filter) bool
 	return !m.index.set.Expected(id)
 }
 
-// warnFilteredBudgets warns of budgets of tools that the catalog filters out.
+// warnFilteredBudgets warns about budgets of tools that the catalog filters out.
 func (m *merger) warnFilteredBudgets(ids []string, catalog *toolset.Filter) {
 	for _, name := range slices.Sorted(maps.Keys(m.agent.ToolBudgets)) {
 		if _, registered := slices.BinarySearch(ids, name); registered && m.isHidden(catalog, name) {
@@ -193,7 +192,7 @@ func (m *merger) warnFilteredBudgets(ids []string, catalog *toolset.Filter) {
 	}
 }
 
-// warnPools warns of what pools say about a choice that they do not have.
+// warnPools warns about pool settings for a choice that the pool does not have.
 func (c *check) warnPools() {
 	for id, pool := range c.set.Pools.All() {
 		base := c.set.Pools.Path(id)

@@ -12,37 +12,36 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// Overrides replace an agent's model, limits and output form for one turn. Unset fields keep the
+// Overrides replace an agent's model, limits and output format for one turn. Unset fields keep the
 // agent's settings.
 type Overrides struct {
-	// ModelID is a model or a pool; of a hosted agent, what its provider knows by the name.
-	// The agent must run here or at such a provider, and an agent that takes over
-	// by a hand-off has its own.
+	// ModelID is a model or a pool; for a hosted agent, its provider's name for a model. The agent
+	// must run here or at such a provider, and an agent that takes over by a hand-off has its own.
 	ModelID       string              `json:"model_id,omitempty"`
 	MaxRounds     *int                `json:"max_rounds,omitempty"`
 	OnMaxRounds   spec.OnMaxRounds    `json:"on_max_rounds,omitempty"`
 	OnTruncation  spec.OnTruncation   `json:"on_truncation,omitempty"`
 	Budgets       *spec.Budgets       `json:"budgets,omitempty"`
 	LoopDetection *spec.LoopDetection `json:"loop_detection,omitempty"`
-	// ToolBudgets, when not nil, are all there are.
+	// ToolBudgets, if not nil, replaces all tool budgets.
 	ToolBudgets map[string]spec.ToolBudget `json:"tool_budgets,omitempty"`
 	Output      *spec.OutputSchema         `json:"output_schema,omitempty"`
 	// ToolChoice, when not nil, applies to the first model call of the turn.
 	ToolChoice *model.ToolChoice `json:"tool_choice,omitempty"`
-	// MaxCalls is how many tool calls one answer of the model may make; 0 is the limit of
-	// the loop.
+	// MaxCalls is the maximum number of tool calls in one answer of the model; 0 uses the loop's
+	// limit.
 	MaxCalls int `json:"max_calls,omitempty"`
-	// Tools, when not nil, are all that the turn may call, as far as the agent has them.
+	// Tools, if not nil, are the only tools that the turn may call, among those that the agent has.
 	Tools spec.Names `json:"tools,omitzero"`
 }
 
-// Empty reports whether the agent stays as it is.
+// Empty reports whether the agent stays unchanged.
 func (o *Overrides) Empty() bool {
 	return o.ModelID == "" && o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil && o.Tools == nil &&
 		o.ToolChoice == nil && o.MaxCalls == 0
 }
 
-// applyTo returns the agent as it is for the turn.
+// applyTo returns the agent with the turn's overrides.
 func (o *Overrides) applyTo(agent *spec.Agent) *spec.Agent {
 	a := *agent
 	if o.MaxRounds != nil {
@@ -79,16 +78,16 @@ func (o *Overrides) narrowTools(set *toolset.Set) *toolset.Set {
 	return toolset.NewSet(list)
 }
 
-// variant is what of a template a turn runs with: the agent, its plugins, and
-// the form of its answer.
+// variant is the part of a template that a turn runs with: the agent, its plugins, and its output
+// format.
 type variant struct {
 	agent  *spec.Agent
 	loaded []execution.Loaded
 	form   *backend.OutputForm
 }
 
-// newVariant returns the template's own, or one with overrides, which are checked
-// as if the agent said so.
+// newVariant returns the template's own variant, or one with overrides, which are checked as if the
+// agent declared them.
 func (t *template) newVariant(x *index, o *Overrides) (variant, error) {
 	if o.Empty() {
 		return variant{t.agent, t.loaded, t.form}, nil
@@ -96,8 +95,8 @@ func (t *template) newVariant(x *index, o *Overrides) (variant, error) {
 	return t.overriddenVariant(x, o)
 }
 
-// overriddenVariant is apart from newVariant because it needs much of a stack, and most
-// turns override nothing.
+// overriddenVariant is separate from newVariant because it needs a large stack, and most turns
+// override nothing.
 func (t *template) overriddenVariant(x *index, o *Overrides) (variant, error) {
 	v := variant{agent: o.applyTo(t.agent), form: t.form}
 	e := &Error{Agent: t.agent.ID}
@@ -123,7 +122,7 @@ func (t *template) overriddenVariant(x *index, o *Overrides) (variant, error) {
 	return v, nil
 }
 
-// compileOutput compiles the form of the agent's answer.
+// compileOutput compiles the agent's output format.
 func (r *resolver) compileOutput() {
 	output := r.agent.OutputSchema
 	if output == nil || output.Validate().HasErrors() {

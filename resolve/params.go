@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// checkParams reports settings of the agent, and of its model, that the provider of the
-// model does not take.
+// checkParams reports settings of the agent, and of its model, that the model's provider does not
+// support.
 func (r *resolver) checkParams(m *spec.Model, exec model.Executor) {
 	checker, ok := exec.(model.ParamChecker)
 	if !ok {
@@ -41,7 +41,7 @@ func (r *resolver) checkParams(m *spec.Model, exec model.Executor) {
 	}
 }
 
-// checkEdits warns about edits of requests that change nothing.
+// checkEdits warns about request edits that change nothing.
 func (r *resolver) checkEdits(m *spec.Model, exec model.Executor) {
 	checker, ok := exec.(model.EditChecker)
 	if !ok {

@@ -17,9 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// loadPlugins is the second stage. It finds the agent's plugins, adds the runtime's
-// own, validates every section that one of them claims, and registers them all
-// to see that they fit together.
+// loadPlugins is the second stage. It finds the agent's plugins, adds the runtime's own, validates
+// every section that one of them claims, and registers all plugins to check that they fit together.
 func (r *resolver) loadPlugins() {
 	r.trace.beginStage(StagePlugins)
 	defer r.trace.endStage()
@@ -105,9 +104,8 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []ex
 	return list
 }
 
-// validateSections validates every section that a loaded plugin claims, decodes
-// it for that plugin, and notes those that none claims. It reports whether all
-// were right.
+// validateSections validates every section that a loaded plugin claims, decodes it for that plugin,
+// and records unclaimed sections. It reports whether all were valid.
 func (r *resolver) validateSections() bool {
 	right := true
 	for _, c := range r.index.pipeline {
@@ -158,8 +156,8 @@ func (r *resolver) decodeSection(c claim) (v any, ok bool) {
 	return v, !list.HasErrors()
 }
 
-// validSection validates a section of the agent, if it has it, against the
-// schema of a plugin that claims it. It reports one error per violation.
+// validSection validates a section of the agent, if present, against the schema of a plugin that
+// claims it. It reports one error per violation.
 func (r *resolver) validSection(c claim) bool {
 	raw, present := r.agent.Sections[c.Key]
 	if !present || c.schema == nil {
@@ -189,7 +187,7 @@ func (r *resolver) validSection(c claim) bool {
 	return len(found) == 0
 }
 
-// pathBelow turns the path of a violation into one below a section.
+// pathBelow converts the path of a violation to a path below a section.
 func pathBelow(path string, segments []string) string {
 	for _, s := range segments {
 		if i, err := strconv.Atoi(s); err == nil && i >= 0 && strconv.Itoa(i) == s {
@@ -201,8 +199,7 @@ func pathBelow(path string, segments []string) string {
 	return path
 }
 
-// envBuildError places what went wrong in Register at the entry of plugin_ids
-// that loads the plugin.
+// envBuildError locates a Register error at the entry of plugin_ids that loads the plugin.
 func (t *template) envBuildError(err error) error {
 	e := &EnvBuildError{Agent: t.agent.ID, Err: err, Path: t.pathOf("")}
 	if reg, ok := err.(*execution.RegisterError); ok { //nolint:errorlint // Build returns nothing else

@@ -21,7 +21,7 @@ import (
 
 // Options control how an agent is resolved. The zero value resolves any agent.
 type Options struct {
-	// LocalOnly refuses an endpoint-backed agent with a *RemoteNotLocalError.
+	// LocalOnly rejects an endpoint-backed agent with a *RemoteNotLocalError.
 	LocalOnly bool
 	// Overrides replace settings of the agent for one turn.
 	Overrides Overrides
@@ -34,12 +34,11 @@ type Options struct {
 // provider both are.
 type Plan struct {
 	Revision *registry.Revision
-	// Agent is the agent with the defaults merged under it, and its context policy
-	// as it is in effect: section, defaults and limits of the model applied. It is
-	// read-only.
+	// Agent is the agent with the defaults merged under it, and its effective context policy:
+	// section, defaults and limits of the model applied. It is read-only.
 	Agent *spec.Agent
-	// Local is the environment of an agent that runs on the local loop, or without a
-	// model of one at a hosted provider. It belongs to the turn that was resolved for.
+	// Local is the environment of an agent that runs on the local loop, or, without a model, of an
+	// agent at a hosted provider. It belongs to the turn that was resolved for.
 	Local *backend.ExecutionEnv
 	// Remote is the backend of an endpoint-backed agent.
 	Remote backend.Backend
@@ -47,7 +46,7 @@ type Plan struct {
 	Model string
 	// Retried reports whether model calls are wrapped for retries.
 	Retried bool
-	// Warnings are probable mistakes. They never keep an agent from resolving.
+	// Warnings are probable mistakes. They never prevent an agent from resolving.
 	Warnings diag.List
 }
 
@@ -121,8 +120,8 @@ func (t *template) instantiatePlugins(v *variant) (*execution.Env, error) {
 	if len(errs) == 0 {
 		return env, nil
 	}
-	// The dry run passed, so a plugin answers differently from call to
-	// call; the turn must not run without it.
+	// The dry run passed, so a plugin's results vary between calls; the turn must not run without
+	// it.
 	e := &Error{Agent: t.agent.ID}
 	for _, err := range errs {
 		e.Errs = append(e.Errs, t.envBuildError(err))

@@ -13,17 +13,16 @@ import (
 // starts with a copy, which shares the unchanged parts.
 type resolvedAgents struct {
 	templates *templates
-	// warning are the agents with something to report, callers those that call
-	// others, naming those that name others, and costly those whose limit of cost
-	// looks at other agents.
+	// warning are the agents with something to report, callers the agents that call others, naming
+	// the agents that name others, and costly the agents whose cost limit depends on other agents.
 	warning, callers, naming, costly *templates
 	// models, plugins, tools and claimed count the uses of each id.
 	models, plugins, tools, claimed *counts
-	// anyModel and anyTool count the agents that may mean any.
+	// anyModel and anyTool count the agents that may use any.
 	anyModel, anyTool int
-	// boxes are the toolboxes in use, by their hashes.
+	// boxes are the toolboxes in use, by hash.
 	boxes *persist.Map[uint64, []boxUse]
-	// cycles are the warnings of circles of agents.
+	// cycles are the warnings about circles of agents.
 	cycles diag.List
 }
 
@@ -32,7 +31,7 @@ type (
 	counts    = persist.Map[string, int]
 )
 
-// boxUse counts the agents that have a toolbox.
+// boxUse counts the agents with a toolbox.
 type boxUse struct {
 	*toolbox
 	n int
@@ -80,7 +79,7 @@ func (r *resolvedAgents) put(id string, t *template) {
 	list(r.costly, func(t *template) bool { return t.dependsOnA(onRecord) })
 }
 
-// remove removes an agent, if it is there.
+// remove removes an agent, if present.
 func (r *resolvedAgents) remove(id string) {
 	t, ok := r.templates.Get(id)
 	if !ok {
@@ -102,13 +101,13 @@ func (r *resolvedAgents) countUses(t *template, n int) {
 		addTo(r.plugins, id, n)
 	}
 	for _, id := range t.agent.ActiveHookFilter {
-		addTo(r.plugins, id, n) // the filter's check warns about the others
+		addTo(r.plugins, id, n) // others are reported by the filter's check
 	}
 	for _, id := range t.wanted {
 		addTo(r.tools, id, n)
 	}
 	for _, key := range t.claimed {
-		if !isPipelineKey(key) { // every local agent claims those
+		if !isPipelineKey(key) { // every local agent claims them
 			addTo(r.claimed, key, n)
 		}
 	}
@@ -123,11 +122,11 @@ func (r *resolvedAgents) countUses(t *template, n int) {
 	}
 }
 
-// countBox adds n to the agents that have a toolbox. The first one uses all of its
-// tools, and so they are counted once for all.
+// countBox adds n to the agents with a toolbox. Its tools are counted once, for the first agent
+// that uses it.
 func (r *resolvedAgents) countBox(box *toolbox, n int) {
 	uses, _ := r.boxes.Get(box.sum)
-	uses = slices.Clone(uses) // another revision may have the list, too
+	uses = slices.Clone(uses) // another revision may share it
 	i := slices.IndexFunc(uses, func(u boxUse) bool { return u.toolbox == box })
 	if i < 0 {
 		uses = append(uses, boxUse{toolbox: box})

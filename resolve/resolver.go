@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// resolver runs the stages for an agent in a revision and fills its template. The template may
-// belong to later revisions, too, so it refers to neither the index nor the trace.
+// resolver runs the stages for an agent in a revision and fills its template. Later revisions may
+// share the template, so it refers to neither the index nor the trace.
 type resolver struct {
 	*template
 	index *index
@@ -22,8 +22,7 @@ func (x *index) resolveAgent(id string, trace *Trace) *template {
 	return x.runStages(&template{base: agentPath(x.set, declared)}, declared, trace)
 }
 
-// runStages runs the stages for an agent, in a template that says where it comes
-// from.
+// runStages runs the stages for an agent, in a template that records its origin.
 func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *template {
 	r := &resolver{template: t, index: x, trace: trace}
 	t.agent, t.origin = x.set.Defaults.Apply(declared)
@@ -48,7 +47,7 @@ func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *temp
 	return t
 }
 
-// validateAgent checks the agent's record by itself.
+// validateAgent checks the agent's record in isolation.
 func (r *resolver) validateAgent() {
 	for _, d := range r.agent.Validate() {
 		if d.Code == diag.InvalidEndpoint {

@@ -13,7 +13,7 @@ import (
 // RetryKey is the section that configures how model calls are retried.
 const RetryKey = "retry"
 
-// retrySchema is the JSON Schema of the section. Every field may be left out.
+// retrySchema is the JSON Schema of the section. Every field is optional.
 const retrySchema = `{
   "type": "object",
   "description": "Retries of failed model calls, and how long a model may be silent.",
@@ -31,8 +31,8 @@ const retrySchema = `{
   "additionalProperties": false
 }`
 
-// retrySettings is the section as it is written. A time may be written in two
-// ways, as a Go duration and as a number of some unit.
+// retrySettings is the section as written. A duration may be written in two ways, as a Go duration
+// and as a number of some unit.
 type retrySettings struct {
 	MaxRetries        *int    `json:"max_retries"`
 	BackoffBase       *string `json:"backoff_base"`
@@ -45,8 +45,8 @@ type retrySettings struct {
 	FirstToken        *string `json:"first_token_timeout"`
 }
 
-// Sections returns the sections that resolving itself reads. They are claimed
-// for every local agent.
+// Sections returns the sections that the resolver itself reads. They are claimed for every local
+// agent.
 func Sections() []plugins.Section {
 	return []plugins.Section{
 		plugins.NewSection(RetryKey, "How model calls are repeated.", json.RawMessage(retrySchema), decodeRetry),
@@ -55,15 +55,14 @@ func Sections() []plugins.Section {
 	}
 }
 
-// calling is how a model is called: how calls are retried, which needs the section,
-// and how long a stream may be silent.
+// calling configures model calls: their retries, which need the section, and how long a stream may
+// be silent.
 type calling struct {
 	retry model.RetryPolicy
 	silence
 }
 
-// silence is how long a stream may be silent after its first event and before it; 0 for
-// ever.
+// silence is how long a stream may be silent after its first event and before it; 0 for no limit.
 type silence struct{ idle, firstToken time.Duration }
 
 // defaultCalling returns the settings of an agent without a section.

@@ -10,22 +10,22 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// SingleCall is the one call of a turn.
+// SingleCall is the only call of a turn.
 type SingleCall struct {
 	Tool string `json:"tool"`
 	// Arguments is a JSON object.
 	Arguments json.RawMessage `json:"arguments"`
 	// Approval makes the call wait until a person approves it.
 	Approval bool `json:"approval,omitempty"`
-	// Asking names who makes the call, for the person.
+	// Asking tells the person who makes the call.
 	Asking string `json:"asking,omitempty"`
-	// Key begins the idempotency key of the call, so that turns that repeat a call have
-	// the same one; empty is the id of the turn.
+	// Key begins the call's idempotency key, so that turns that repeat a call share it; empty means
+	// the turn's id.
 	Key string `json:"key,omitempty"`
 }
 
-// onlyGuards returns an agent with what guards it alone: it asks no model, so that
-// prompts, forms of answers and the like have nothing to be about.
+// onlyGuards returns an agent with only its guards: it calls no model, so prompts, output formats
+// and the like do not apply.
 func onlyGuards(agent *spec.Agent) *spec.Agent {
 	budgets := agent.Budgets
 	if budgets != nil {
@@ -46,7 +46,7 @@ var _ model.NoModel = (*SingleCall)(nil)
 // AsksNoModel marks the call as made without a model.
 func (*SingleCall) AsksNoModel() {}
 
-// Stream answers a first request with the call, and a second one with its result.
+// Stream answers the first request with the call, and the second one with its result.
 func (c *SingleCall) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		if err := ctx.Err(); err != nil {

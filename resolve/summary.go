@@ -5,8 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Summary is how an agent resolves, in JSON: what "runtime explain --format json"
-// prints.
+// Summary describes how an agent resolves, in JSON: "runtime explain --format json" prints it.
 type Summary struct {
 	Agent    string `json:"agent"`
 	Resolves bool   `json:"resolves"`
@@ -20,23 +19,22 @@ type Summary struct {
 	Pool     []string `json:"pool,omitempty"`
 	// ModelFacts are the known properties of the model or the pool's members, with their sources.
 	ModelFacts []ModelFact `json:"model_facts,omitempty"`
-	// Endpoint is the address of the peer that an agent without a model runs at.
+	// Endpoint is the address of the peer that runs an agent without a model.
 	Endpoint  string `json:"endpoint,omitempty"`
 	Retried   bool   `json:"retried"`
 	MaxRounds int    `json:"max_rounds,omitempty"`
-	// Context is the context policy in effect.
+	// Context is the effective context policy.
 	Context *spec.ContextPolicy `json:"context_policy,omitempty"`
 	Plugins []string            `json:"plugins"`
-	// Tools are all tools that were considered, and Offered the ids of those that the
-	// model is offered.
+	// Tools are all considered tools, and Offered the ids of those offered to the model.
 	Tools       []ToolChoice `json:"tools"`
 	Offered     []string     `json:"offered_tools"`
 	Stages      []Stage      `json:"stages"`
 	Diagnostics diag.List    `json:"diagnostics"`
 }
 
-// Summarize returns the summary of an explanation, with the diagnostics that concern
-// the agent. Without an explanation the summary says that the agent does not resolve.
+// Summarize returns the summary of an explanation, with the diagnostics about the agent. Without an
+// explanation the summary states that the agent does not resolve.
 func Summarize(agent string, e *Explanation, found diag.List) *Summary {
 	s := &Summary{
 		Agent: agent, Resolves: !found.HasErrors(),

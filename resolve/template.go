@@ -24,71 +24,67 @@ type template struct {
 	// Set by the first stage.
 	remote  backend.Backend
 	calling calling
-	// cutoff is whether the model is told its knowledge cutoff.
+	// cutoff controls whether the model gets its knowledge cutoff.
 	cutoff  cutoffContext
 	wrapped bool
 	served
-	// summary asks the model that writes summaries, when it is another one.
+	// summary calls the model that writes summaries, if it is a different one.
 	summary served
-	// policyFields are the fields of the context policy that the section compaction
-	// set, with their paths below the agent.
+	// policyFields maps the context policy's fields set by the section compaction to their paths
+	// below the agent.
 	policyFields map[string]string
 
-	// provider serves the agent's model, and providers the members of its pool, by
-	// the ids of the models.
+	// provider serves the agent's model, and providers the members of its pool, by model id.
 	provider  string
 	providers map[string]string
-	// prices are what its models cost, and outputLimit how many tokens an answer
-	// may have.
+	// prices are its models' prices, and outputLimit is the maximum number of tokens in an answer.
 	prices      map[string]*spec.Pricing
 	outputLimit int
-	// form is the form of the final answer; nil for any.
+	// form is the format of the final answer; nil for any.
 	form *backend.OutputForm
-	// declares are the variables that a turn may bring; nil for none.
+	// declares are the variables that a turn may supply; nil for none.
 	declares *variables
 
 	// Set by the second stage.
 	loaded   []execution.Loaded
 	sections map[plugins.Claim]any
-	// claimed are the sections that something reads. Of the agent's others,
-	// unclaimed are those that do not guard; the rest are errors.
+	// claimed are the sections that are read. Among the agent's other sections, unclaimed are those
+	// that do not guard; the rest are errors.
 	claimed, unclaimed []string
 	env                *execution.Env
 	gaps
 	// toolless is set if the catalog leaves no tool without saying so explicitly.
 	toolless bool
 
-	// brought are the tools of an ephemeral agent, and passing is set if the
-	// template is for one turn only.
+	// brought are an ephemeral agent's tools, and passing is set if the template is for one turn
+	// only.
 	brought []EphemeralTool
-	// call is the one call of an ephemeral agent that asks no model; nil for others.
+	// call is the only call of an ephemeral agent without a model; nil for others.
 	call    *SingleCall
 	passing bool
 
-	// Set by the third stage. The agent sees some tools, and its model is offered
-	// some of those; choices are recorded for Explain only.
+	// Set by the third stage. seen are the agent's tools, offered those offered to its model;
+	// choices are recorded only for Explain.
 	seen, offered *toolbox
 	// counted is the toolbox of the global tools that the agent uses.
 	counted *toolbox
 	choices []ToolChoice
 	// calls are the agents that the offered tools call.
 	calls []string
-	// dialects are the tool dialects of the models. adapted are the tools that are converted for
-	// them.
+	// dialects are the tool dialects of the models, and adapted the tools converted for them.
 	dialects []model.ToolDialect
 	adapted  []adaptedTool
 }
 
-// gaps are what mistakes leave open about the plugins and tools of an agent.
+// gaps records what mistakes leave unknown about the plugins and tools of an agent.
 type gaps struct {
 	// meant are the plugins that misspelt plugin_ids probably mean.
 	meant []string
 	// broken is set if a plugin is missing or does not register, so that
 	// its tools are unknown.
 	broken bool
-	// unreadable is set if a pattern of the catalog does not compile, so that
-	// it is unknown which tools it matches; wanted are the tools that misspelt
-	// entries of the catalog, and rules, probably mean.
+	// unreadable is set if a catalog pattern does not compile, so that its matches are unknown;
+	// wanted are the tools that misspelled catalog entries and rules probably mean.
 	unreadable bool
 	wanted     []string
 }
@@ -97,7 +93,7 @@ type gaps struct {
 // or the defaults.
 func (t *template) pathOf(rel string) string { return t.origin.Path(t.base, rel) }
 
-// addError adds a finding. A warning keeps no agent from resolving.
+// addError adds a finding. A warning does not prevent the agent from resolving.
 func (t *template) addError(err error) {
 	if d, ok := err.(diag.Diagnostic); ok && d.Severity != diag.Error { //nolint:errorlint // findings are not wrapped
 		t.addWarning(d)
@@ -110,7 +106,7 @@ func (t *template) addWarning(d diag.Diagnostic) {
 	t.warnings = append(t.warnings, d.ForAgent(t.agent.ID))
 }
 
-// joinedError returns everything that keeps the agent from resolving, or nil.
+// joinedError returns the errors that prevent the agent from resolving, or nil.
 func (t *template) joinedError() error {
 	if len(t.errs) == 0 {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// toolbox is tools that belong together. The set of them is made when the first
-// agent that has them runs.
+// toolbox is a group of tools. Their set is created when the first agent that has them runs.
 type toolbox struct {
 	entries []*toolset.Entry
 	// sum is the hash of a shared toolbox's entries.
@@ -22,20 +21,20 @@ func newToolbox(entries []*toolset.Entry) *toolbox {
 	return &toolbox{entries: entries, set: sync.OnceValue(func() *toolset.Set { return toolset.NewSet(entries) })}
 }
 
-// toolboxes keeps the toolboxes of a revision, so that agents with the same
-// tools share one: those carried over, and its own.
+// toolboxes holds the toolboxes of a revision, both carried over and its own, so that agents with
+// the same tools share one.
 type toolboxes struct {
 	carried *persist.Map[uint64, []boxUse]
 	mu      sync.Mutex
 	own     map[uint64][]*toolbox
 }
 
-// newToolboxes returns toolboxes that start with those carried over from another revision.
+// newToolboxes returns toolboxes initialized with those carried over from another revision.
 func newToolboxes(carried *persist.Map[uint64, []boxUse]) *toolboxes {
 	return &toolboxes{carried: carried, own: make(map[uint64][]*toolbox)}
 }
 
-// keepOnly makes the toolboxes those that agents have.
+// keepOnly keeps only the toolboxes that agents have.
 func (b *toolboxes) keepOnly(used *persist.Map[uint64, []boxUse]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -44,7 +43,7 @@ func (b *toolboxes) keepOnly(used *persist.Map[uint64, []boxUse]) {
 
 var toolboxSeed = maphash.MakeSeed()
 
-// shareToolbox returns the toolbox of some entries, in their order.
+// shareToolbox returns the toolbox for some entries, in order.
 func (b *toolboxes) shareToolbox(entries []*toolset.Entry) *toolbox {
 	var h maphash.Hash
 	h.SetSeed(toolboxSeed)

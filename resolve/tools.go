@@ -23,14 +23,13 @@ type ToolChoice struct {
 	Verdict plugins.Verdict `json:"gate"`
 }
 
-// Offered reports whether the model is told of the tool.
+// Offered reports whether the tool is offered to the model.
 func (c *ToolChoice) Offered() bool {
 	return c.Rule.Visible && c.Verdict.Access != plugins.AccessDeny
 }
 
-// collectTools is the third stage. It merges the global tools, the delegates and
-// the tools of plugins, finds conflicts, and filters the whole by the agent's
-// catalog.
+// collectTools is the third stage. It merges the global tools, the delegates and the tools of
+// plugins, finds conflicts, and filters the result by the agent's catalog.
 func (r *resolver) collectTools() {
 	r.trace.beginStage(StageTools)
 	defer r.trace.endStage()
@@ -50,13 +49,13 @@ type merger struct {
 	// all are the tools of all sources, by id: the global tools, then the agent's own.
 	all []*toolset.Entry
 	own map[string]*toolset.Entry
-	// lost are the ids of tools that were left out because of a reported error, so that
-	// references to them are not reported again.
+	// lost are the ids of tools omitted because of a reported error, so that references to them are
+	// not reported again.
 	lost []string
 }
 
-// mergeTools puts the tools of all sources together. Of two tools with one id the
-// first stays, and the conflict is an error.
+// mergeTools merges the tools of all sources. Of two tools with one id the first stays, and the
+// conflict is an error.
 func (r *resolver) mergeTools() *merger {
 	m := &merger{resolver: r, all: slices.Clip(r.index.tools)}
 	if r.trace.isOn() {
@@ -105,8 +104,8 @@ func (m *merger) addDelegate(i int, id string) {
 	}
 }
 
-// addHandoff adds the tool that hands the conversation to another agent, which
-// has to run on the local loop, too.
+// addHandoff adds the tool that hands the conversation to another agent, which must also run on the
+// local loop.
 func (m *merger) addHandoff(i int, id string) {
 	path := m.pathOf(diag.Index("handoffs", i))
 	agent, ok := m.index.set.Agent(id)
@@ -138,7 +137,7 @@ func (m *merger) addPluginTool(p execution.PluginTool) {
 	}
 }
 
-// claimID reports whether no tool has an id yet; if one has, that is an error.
+// claimID reports whether an id is free; if it is taken, that is an error.
 func (m *merger) claimID(id string, source toolset.Source, path string) bool {
 	first, taken := m.own[id]
 	m.dependOn(onTool, id)
@@ -151,7 +150,7 @@ func (m *merger) claimID(id string, source toolset.Source, path string) bool {
 	return !taken
 }
 
-// addTool adds a tool that was compiled, or reports why it could not be.
+// addTool adds a compiled tool, or reports why it could not be compiled.
 func (m *merger) addTool(id string, entry *toolset.Entry, found diag.List, path string) {
 	for _, d := range found {
 		d.Path = path
@@ -177,8 +176,8 @@ type agentTool struct {
 	found diag.List
 }
 
-// delegateTool returns the tool that calls an agent, which is the same for all that
-// may call it. The agent is nil when its source was not asked yet.
+// delegateTool returns the tool that calls an agent, shared by all agents that may call it. agent
+// is nil if its source was not queried yet.
 func (x *index) delegateTool(id string, agent *spec.Agent) *agentTool {
 	source := toolset.Source{Kind: toolset.SourceDelegate, Name: id}
 	tool := func() tools.Tool { return &agenttool.Delegate{AgentID: id, Description: x.describeAgent(id, agent)} }
@@ -190,8 +189,8 @@ func (x *index) delegateTool(id string, agent *spec.Agent) *agentTool {
 	return x.agentTool(source, agenttool.DelegateID(id), tool)
 }
 
-// handOff returns the tool that hands the conversation to an agent, which is the
-// same for all that may do so.
+// handOff returns the tool that hands the conversation to an agent, shared by all agents that may
+// do so.
 func (x *index) handOff(id string, agent *spec.Agent) *agentTool {
 	source := toolset.Source{Kind: toolset.SourceHandoff, Name: id}
 	return x.agentTool(source, agenttool.HandoffID(id), func() tools.Tool {
@@ -199,7 +198,7 @@ func (x *index) handOff(id string, agent *spec.Agent) *agentTool {
 	})
 }
 
-// describeAgent returns what other agents are told of an agent.
+// describeAgent returns an agent's description for other agents.
 func (x *index) describeAgent(id string, agent *spec.Agent) string {
 	if agent == nil {
 		return "Agent " + id
@@ -246,9 +245,8 @@ func (m *merger) filterTools(catalog *toolset.Filter) {
 	}
 }
 
-// checkGates checks the settings of the gates against the arguments of the tools that
-// the agent sees. Tools of an ephemeral agent are left out: the settings were not
-// written for them.
+// checkGates checks the gates' settings against the arguments of the tools that the agent sees. It
+// ignores an ephemeral agent's tools: the settings were not written for them.
 func (m *merger) checkGates() {
 	if m.env == nil || !m.env.SchemaGates() {
 		return
@@ -274,8 +272,8 @@ func (m *merger) checkGates() {
 	}
 }
 
-// toolboxOf returns the toolbox of some tools. Tools of plugins belong to the agent and tools of
-// a turn to the turn, so such toolboxes are not shared.
+// toolboxOf returns the toolbox for some tools. Plugin tools belong to the agent and turn tools to
+// the turn, so such toolboxes are not shared.
 func (m *merger) toolboxOf(entries []*toolset.Entry) *toolbox {
 	if m.passing || m.hasPluginTools() {
 		return newToolbox(entries)
@@ -285,8 +283,7 @@ func (m *merger) toolboxOf(entries []*toolset.Entry) *toolbox {
 
 func (m *merger) hasPluginTools() bool { return m.env != nil && len(m.env.Tools()) > 0 }
 
-// countedToolbox returns the toolbox by which it is counted that the agent uses
-// global tools.
+// countedToolbox returns the toolbox that counts the agent's use of global tools.
 func (m *merger) countedToolbox(seen []*toolset.Entry) *toolbox {
 	switch {
 	case m.passing:

@@ -12,26 +12,26 @@ const (
 	StageTools   = "tools"
 )
 
-// Choice is one thing that a stage did.
+// Choice is one action of a stage.
 type Choice struct {
 	// Action is a verb such as "looked up", "wrapped", "injected", "validated", "added" or
 	// "dropped".
 	Action string `json:"action"`
 	// Subject is the object of the action, as in `model "default"`.
 	Subject string `json:"subject"`
-	// Detail says by which rule, or what came of it.
+	// Detail names the deciding rule or the result.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Stage is what one stage of resolving did, and how long it took.
+// Stage records the actions and duration of one stage of resolving.
 type Stage struct {
 	Name     string        `json:"name"`
 	Duration time.Duration `json:"duration_ns"`
 	Choices  []Choice      `json:"choices"`
 }
 
-// Trace is what resolving an agent did, stage by stage. A nil Trace records
-// nothing, so that the way turns resolve pays for none of it.
+// Trace records the actions of resolving an agent, stage by stage. A nil Trace records nothing, so
+// that resolving for a turn has no overhead.
 type Trace struct {
 	Stages []Stage `json:"stages"`
 	begun  time.Time
@@ -53,8 +53,8 @@ func (t *Trace) endStage() {
 	t.Stages[len(t.Stages)-1].Duration = time.Since(t.begun)
 }
 
-// addChoice records a choice about the thing of a kind that has an id. Callers that
-// have to compute the detail ask on first.
+// addChoice records a choice about a kind of thing with an id. Callers that have to compute the
+// detail call on first.
 func (t *Trace) addChoice(action, kind, id, detail string) {
 	if t == nil {
 		return
@@ -63,7 +63,7 @@ func (t *Trace) addChoice(action, kind, id, detail string) {
 	s.Choices = append(s.Choices, Choice{Action: action, Subject: kind + " " + strconv.Quote(id), Detail: detail})
 }
 
-// addNote records a choice about something that has no id.
+// addNote records a choice about something without an id.
 func (t *Trace) addNote(action, subject, detail string) {
 	if t == nil {
 		return

@@ -23,7 +23,7 @@ import (
 // maxVariables bounds the variables of a turn as JSON, in bytes.
 const maxVariables = 256 << 10
 
-// maxProblems is how many unknown variables are reported.
+// maxProblems is the maximum number of unknown variables reported.
 const maxProblems = 20
 
 // maxFilledPrompt bounds the total size of the values that fill a prompt, in bytes.
@@ -37,15 +37,15 @@ type Variables struct {
 	Fill bool
 	// Values is a JSON object of variables by name; empty has none.
 	Values json.RawMessage
-	// Inherited is set if the turn was asked of another agent: a variable that this one
-	// does not declare is then left out. Otherwise it is an error.
+	// Inherited is set if another agent received the turn: a variable that this one does not
+	// declare is then omitted. Otherwise it is an error.
 	Inherited bool
-	// Tenant has the variables of the tenant whose turn it is; nil for none.
+	// Tenant has the variables of the turn's tenant; nil for none.
 	Tenant tools.TenantSource
 }
 
-// TenantVariablesOf returns the variables of a tenant as a revision declares them. It returns nil
-// for a revision that has no use for them: without declarations and servers that need logins.
+// TenantVariablesOf returns the variables of a tenant as declared by a revision. It returns nil for
+// a revision that does not need them, without declarations and without servers that need logins.
 func TenantVariablesOf(rev *registry.Revision, source tools.TenantSource) *tools.TenantVariables {
 	set := rev.Set()
 	if set.Tenants == nil && set.Bundles.Len() == 0 {
@@ -54,8 +54,8 @@ func TenantVariablesOf(rev *registry.Revision, source tools.TenantSource) *tools
 	return &tools.TenantVariables{Declared: set.Tenants, Source: source}
 }
 
-// VariablesError reports that the variables of a turn are not those that its agent
-// declares, or that its tenant lacks some.
+// VariablesError reports that a turn's variables differ from its agent's declarations, or that its
+// tenant lacks some.
 type VariablesError struct {
 	Agent string
 	// Problems describe the errors, without the values.
@@ -64,7 +64,7 @@ type VariablesError struct {
 	Err error
 }
 
-// Unwrap returns why a value could not be read, or nil.
+// Unwrap returns the error of reading a value, or nil.
 func (e *VariablesError) Unwrap() error { return e.Err }
 
 // Error names the agent and the problems.
@@ -91,8 +91,8 @@ func (r *resolver) compileVariables() {
 	r.declares = &variables{r.agent.DeclaredVariables(), compiled}
 }
 
-// fillAgent returns the agent with the variables of a turn and of its tenant in their
-// places. The error is a *VariablesError.
+// fillAgent returns the agent with the variables of a turn and of its tenant filled in. The error
+// is a *VariablesError.
 func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent *spec.Agent, brought *Variables) (*spec.Agent, error) {
 	if !brought.Fill {
 		return agent, nil
@@ -145,7 +145,7 @@ func (t *template) fillAgent(ctx context.Context, rev *registry.Revision, agent 
 type tenantReader struct {
 	variables *tools.TenantVariables
 	problems  []string
-	// err is why a value could not be read; nil if that did not happen.
+	// err is the error of reading a value, or nil.
 	err error
 }
 
@@ -170,7 +170,7 @@ func (r *tenantReader) read(ctx context.Context, name string) string {
 	return value.Text
 }
 
-// readEffort returns the reasoning effort that a variable has.
+// readEffort returns the reasoning effort in a variable.
 func (r *tenantReader) readEffort(ctx context.Context, name string) *spec.Effort {
 	before := len(r.problems)
 	text := r.read(ctx, name)
@@ -194,7 +194,7 @@ func (r *resolver) checkTenantVariables(set *registry.Set) {
 	}
 }
 
-// checkTenantVariables checks the references in the settings of tools.
+// checkTenantVariables checks the references in tool settings.
 func (c *check) checkTenantVariables() {
 	c.failAll(c.set.Tenants.CheckDefaults())
 	for id, tool := range c.set.Tools.All() {
@@ -219,8 +219,7 @@ func (c *check) checkReferencesOf(tool tools.Tool, path string) {
 	}
 }
 
-// checkVariables returns the variables of a turn by name if they are those that the
-// agent declares.
+// checkVariables returns the variables of a turn by name if they match the agent's declarations.
 func (t *template) checkVariables(ctx context.Context, brought *Variables) (map[string]json.RawMessage, error) {
 	e := &VariablesError{Agent: t.agent.ID}
 	values := map[string]json.RawMessage{}

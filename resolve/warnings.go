@@ -20,8 +20,7 @@ import (
 // permissionKey is the section of permission rules, whichever plugin claims it.
 const permissionKey = spec.PermissionSection
 
-// warnAll adds the warnings, except those that only follow from an error that was
-// reported.
+// warnAll adds the warnings, except those that only follow from a reported error.
 func (m *merger) warnAll(catalog *toolset.Filter) {
 	ids := m.toolIDs()
 	explained := m.unreadable || m.broken
@@ -42,8 +41,8 @@ func (m *merger) warnAll(catalog *toolset.Filter) {
 	}
 }
 
-// isHidden reports whether the catalog filters a tool out, unless that follows from a
-// mistake in the catalog itself, which is reported.
+// isHidden reports whether the catalog filters a tool out, unless that follows from a reported
+// mistake in the catalog itself.
 func (m *merger) isHidden(catalog *toolset.Filter, id string) bool {
 	return !catalog.Decide(id).Visible && !m.unreadable && !slices.Contains(m.wanted, id)
 }
@@ -69,8 +68,8 @@ func (m *merger) toolIDs() []string {
 	return ids
 }
 
-// warnUnmatched warns of catalog entries that match none of the tools. It reports
-// whether one of them was to allow something.
+// warnUnmatched warns about catalog entries that match no tool. It reports whether one of them was
+// meant to allow something.
 func (m *merger) warnUnmatched(ids []string, catalog *toolset.Filter) (allows bool) {
 	patterns, literals := catalog.Unmatched(ids)
 	m.anyTool = m.anyTool || len(patterns)+len(literals) > 0
@@ -101,7 +100,7 @@ func (m *merger) warnUnmatched(ids []string, catalog *toolset.Filter) (allows bo
 	return allows
 }
 
-// warnToolBudgets warns of budgets of tools that do not exist.
+// warnToolBudgets warns about budgets of nonexistent tools.
 func (m *merger) warnToolBudgets(ids []string) {
 	for _, name := range slices.Sorted(maps.Keys(m.agent.ToolBudgets)) {
 		m.dependOn(onTool, name)
@@ -120,8 +119,8 @@ func (m *merger) warnToolBudgets(ids []string) {
 	}
 }
 
-// warnPermissionShaped warns of catalog entries that look like permission
-// rules. It reports whether one of them was to allow something.
+// warnPermissionShaped warns about catalog entries that look like permission rules. It reports
+// whether one of them was meant to allow something.
 func (m *merger) warnPermissionShaped() (allows bool) {
 	for _, field := range []struct {
 		name    toolset.Field
@@ -146,7 +145,7 @@ func (m *merger) warnPermissionShaped() (allows bool) {
 	return allows
 }
 
-// nearestTool looks for a near match among the tools of this agent.
+// nearestTool finds a near match among this agent's tools.
 func (m *merger) nearestTool(id string, ids []string) string {
 	if call := agenttool.DelegatePrefix + id; slices.Contains(ids, call) {
 		return call
@@ -173,8 +172,8 @@ func permissionShaped(entry string) bool {
 	return open >= 0 && strings.HasSuffix(entry, ")") && len(entry)-1 > open+1
 }
 
-// checkPermissionRules reports rules that name a tool the agent does not have: as errors
-// if nothing provides the tool and the rule was written to restrict it.
+// checkPermissionRules reports rules that name a tool the agent does not have, as errors if nothing
+// provides the tool and the rule was written to restrict it.
 func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 	raw, ok := m.agent.Sections[permissionKey]
 	if !ok {
@@ -188,7 +187,7 @@ func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 		} `json:"rules"`
 	}
 	if json.Unmarshal(raw, &section) != nil {
-		return // its schema has complained already
+		return // its schema already reported it
 	}
 	seen := make(map[string]bool)
 	for i, rule := range section.Rules {
@@ -221,12 +220,12 @@ func (m *merger) checkPermissionRules(ids []string, catalog *toolset.Filter) {
 	}
 }
 
-// toolFamilies are the beginnings of the ids of tools that configurations and turns get without
-// naming them. Rules for a whole family hold for those that come later.
+// toolFamilies are the id prefixes of tools that configurations and turns get without naming them.
+// Rules for a whole family also apply to tools added later.
 var toolFamilies = []string{"mcp__", agenttool.DelegatePrefix, agenttool.HandoffPrefix}
 
-// checkRulePattern warns of a glob with a fixed beginning that restricts no tool of the revision,
-// if all tools are known that it could match. It may be meant for tools that clients bring.
+// checkRulePattern warns about a glob with a fixed beginning that restricts no tool of the
+// revision, if all tools that it could match are known. It may be meant for clients' tools.
 func (m *merger) checkRulePattern(glob, path string, ids []string) {
 	p, err := pattern.Compile(glob)
 	fixed := glob[:max(strings.IndexAny(glob, `*?[{\`), 0)]
@@ -247,7 +246,7 @@ func (m *merger) checkRulePattern(glob, path string, ids []string) {
 	m.addWarning(d)
 }
 
-// prefixesOf returns the beginnings of texts that end in a character.
+// prefixesOf returns the prefixes of texts that end in a given character.
 func prefixesOf(texts []string, end byte) []string {
 	var list []string
 	for _, text := range texts {
@@ -261,7 +260,7 @@ func prefixesOf(texts []string, end byte) []string {
 }
 
 // isMatchedElsewhere reports whether other agents of the revision have a tool that a glob with a
-// fixed beginning matches, or may have one once their peers are asked.
+// fixed beginning matches, or may have one once their peers are queried.
 func (m *merger) isMatchedElsewhere(p pattern.Pattern, fixed string) bool {
 	m.anySource, m.anyPlugin = true, true
 	leadsToAgent := strings.HasPrefix(fixed, agenttool.DelegatePrefix) || strings.HasPrefix(fixed, agenttool.HandoffPrefix)
@@ -284,8 +283,7 @@ func restricts(behavior, byDefault string) bool {
 	return slices.Index(order, behavior) > slices.Index(order, cmp.Or(byDefault, "ask"))
 }
 
-// hintNearest suggests the tool that is meant, or a pattern for tools that only turns
-// bring.
+// hintNearest suggests the intended tool, or a pattern for tools that only turns supply.
 func (m *merger) hintNearest(d diag.Diagnostic, name string, ids []string) diag.Diagnostic {
 	if near := m.nearestTool(name, ids); near != "" {
 		return d.WithHint("did you mean %q?", near)
@@ -296,8 +294,8 @@ func (m *merger) hintNearest(d diag.Diagnostic, name string, ids []string) diag.
 	return d
 }
 
-// isProvidedElsewhere reports whether other agents of the revision have a tool that this
-// one does not have, or may have it once their peers are asked.
+// isProvidedElsewhere reports whether other agents of the revision have a tool that this one lacks,
+// or may have it once their peers are queried.
 func (m *merger) isProvidedElsewhere(name string) bool {
 	leadsToAgent := strings.HasPrefix(name, agenttool.DelegatePrefix) || strings.HasPrefix(name, agenttool.HandoffPrefix)
 	if leadsToAgent {

@@ -7,13 +7,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// policyOf returns the agent's context policy, clamped to what its model can do.
+// policyOf returns the agent's context policy, clamped to its model's limits.
 func (t *template) policyOf(agent *spec.Agent) window.Policy {
 	return window.Resolve(agent.ContextPolicy, t.capabilities.ContextWindow, t.capabilities.MaxOutput)
 }
 
-// clampPolicy gives the agent the policy that its model and the defaults make of
-// the one it declares.
+// clampPolicy replaces the agent's declared policy with the one limited by its model and completed
+// by the defaults.
 func (r *resolver) clampPolicy() {
 	if r.agent.ContextPolicy == nil || r.executor == nil {
 		return
@@ -48,9 +48,8 @@ func (t *template) newWindow(agent *spec.Agent) *window.Plugin {
 	return window.New(t.policyOf(agent), summariser)
 }
 
-// maxOutput returns how many tokens an answer of the agent may have: those that its
-// context policy keeps free, or else all that its model declares; 0 leaves it to the
-// model.
+// maxOutput returns the maximum number of tokens in an answer of the agent: those that its context
+// policy reserves, or else the model's declared maximum; 0 leaves it to the model.
 func (r *resolver) maxOutput(agent *spec.Agent) int {
 	if agent.ContextPolicy == nil {
 		return r.capabilities.DeclaredOutput

@@ -26,8 +26,8 @@ func CheckWorkflow(rev *registry.Revision, w *workflow.Workflow) diag.List {
 	return append(list, w.AsWritten((&workflowCheck{index: indexOf(rev), workflow: w}).checkCalls())...)
 }
 
-// checkWorkflows checks all workflows: each by itself, and that the ids of what starts
-// them differ.
+// checkWorkflows checks all workflows: each in isolation, and that the ids of their triggers
+// differ.
 func (c *check) checkWorkflows() {
 	taken := make(map[string]string)
 	for id, w := range c.set.Workflows.All() {
@@ -54,13 +54,13 @@ func checkWebhookSecrets(set *registry.Set, w *workflow.Workflow) diag.List {
 	return list
 }
 
-// checkStarts reports the ids of what starts a workflow that another workflow has, too.
+// checkStarts reports trigger ids that another workflow also has.
 func (c *check) checkStarts(w *workflow.Workflow, path string, taken map[string]string) {
 	claim := func(kind, id, at string) {
 		key := kind + " " + id
 		first, isTaken := taken[key]
 		if !isTaken || strings.HasPrefix(first, path+".") {
-			taken[key] = at // within one workflow the record itself is checked
+			taken[key] = at // the record itself is checked within one workflow
 			return
 		}
 		c.addError(diag.New(diag.DuplicateID, at, "another workflow has a %s with the id %q", kind, id).WithHint("the other one is %s; give this one a different id", first))
@@ -76,7 +76,7 @@ func (c *check) checkStarts(w *workflow.Workflow, path string, taken map[string]
 	}
 }
 
-// addWorkflows counts what workflows call as used.
+// addWorkflows counts the agents and tools of workflows as used.
 func (u *usage) addWorkflows(set *registry.Set) {
 	for _, w := range set.Workflows.All() {
 		steps := w.AllSteps()
@@ -201,7 +201,7 @@ func (w *workflowCheck) checkTurnTool(path, agent, tool string, t *template) {
 	w.add("", d.WithNearest(tool, ids))
 }
 
-// isDefined reports whether a global tool has an id, sound or not.
+// isDefined reports whether a global tool with the id exists, valid or not.
 func (w *workflowCheck) isDefined(id string) bool {
 	_, found := slices.BinarySearch(w.toolIDs, id)
 	return found
@@ -217,7 +217,7 @@ func (w *workflowCheck) checkToolCall(path string, s *workflow.Step, earlier []w
 	entry := w.global[name]
 	switch {
 	case name == "", entry == nil && (w.isDefined(name) || w.set.Expected(name)):
-		return // reported elsewhere, or not known yet
+		return // reported elsewhere, or still unknown
 	case entry == nil:
 		d := diag.New(diag.ToolNotFound, field, "tool %q does not exist", clip.Text(name)).WithNearest(name, w.toolIDs)
 		if _, isAgent := w.set.Agent(name); isAgent {
@@ -232,8 +232,7 @@ func (w *workflowCheck) checkToolCall(path string, s *workflow.Step, earlier []w
 	}
 }
 
-// checkRetry reports that a step is to be tried again although its tool may not be
-// called twice.
+// checkRetry reports a step that is to be retried although its tool must not be called twice.
 func (w *workflowCheck) checkRetry(path string, s *workflow.Step, entry *toolset.Entry) {
 	if s.Attempts() > 1 && entry.Descriptor.EffectClass() == tools.Once {
 		w.add(path, diag.New(diag.InvalidValue, "retry", "tool %q is not tried again: a call may have changed something although it failed", s.Tool.Name).AtKey().
@@ -241,8 +240,8 @@ func (w *workflowCheck) checkRetry(path string, s *workflow.Step, entry *toolset
 	}
 }
 
-// checkArguments checks the arguments of a call against the schema of the tool, as far
-// as they are known before a run.
+// checkArguments checks a call's arguments against the tool's schema, to the extent that they are
+// known before a run.
 func (w *workflowCheck) checkArguments(path string, s *workflow.Step, entry *toolset.Entry, earlier []workflow.Step) {
 	var declared struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -36,8 +36,8 @@ const (
 	Lost
 )
 
-// Activation works on one turn, from its start or from a state to the next outcome.
-// Run, Start and package service all use it. It is used by one goroutine.
+// Activation works on one turn, from its start or a saved state to the next outcome. Run, Start and
+// package service all use it. It is used by one goroutine.
 type Activation struct {
 	host  *host
 	span  *telemetry.TurnSpan
@@ -111,20 +111,20 @@ func (a *Activation) Execute(ctx context.Context) Disposition {
 	}
 }
 
-// Finish ends the turn with its one terminal event, and returns the result. A turn
-// that failed or was canceled also returns a *TurnError. A suspended turn may be
-// finished if nobody will answer.
+// Finish ends the turn with its only terminal event, and returns the result. A turn that failed or
+// was canceled also returns a *TurnError. A suspended turn may be finished if it will get no
+// answer.
 func (a *Activation) Finish(ctx context.Context) (*Result, error) {
 	out, err := a.host.finishTurn(ctx, a.result, a.err, a.begun)
 	endSpan(a.span, out, err)
 	return out, err
 }
 
-// Suspend emits the event that the turn waits for answers, ends the work on it, and
-// returns its progress.
+// Suspend emits the event that the turn waits for answers, ends the work on the turn, and returns
+// its progress.
 func (a *Activation) Suspend() *Result {
 	h, state := a.host, a.result.State
-	_ = h.emitLast(waitingFor(state)) // a panic of the sink must not keep the turn from waiting
+	_ = h.emitLast(waitingFor(state)) // a panic of the sink must not stop the turn from waiting
 	state.Seq = h.latestSeq()
 	return a.Leave(nil)
 }
@@ -138,8 +138,8 @@ func waitingFor(state *backend.State) *event.RunWaiting {
 	return waiting
 }
 
-// Leave ends the work on a turn that has not ended, and returns its progress.
-// cause, which may be nil, is why somebody else continues it.
+// Leave ends the work on a turn that has not ended, and returns its progress. cause, which may be
+// nil, is why another worker continues the turn.
 func (a *Activation) Leave(cause error) *Result {
 	if a.result == nil {
 		a.result = new(backend.Result)
@@ -166,8 +166,7 @@ func (a *Activation) stopWaiting(ctx context.Context) {
 	a.err = a.host.stopWaiting(ctx, a.result)
 }
 
-// Abandon ends the turn's delegates that wait at peers, after the turn was ended
-// from outside.
+// Abandon ends the turn's delegates that wait at peers, after the turn was ended externally.
 func (a *Activation) Abandon(ctx context.Context) { a.host.abandonDelegates(ctx) }
 
 // AgentUsages returns the usage of each agent in a result of the activation. It always has an

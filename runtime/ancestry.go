@@ -11,10 +11,10 @@ import (
 // ancestry describes the turns that led to a delegated turn.
 type ancestry struct {
 	turnID, callID string
-	// path lists the calls that led to the turn, the root's first.
+	// path lists the calls that led to the turn, starting with the root's.
 	path []string
-	// chain lists the agents above, the root first, and depth is the number of
-	// agents in other runtimes that led to the root.
+	// chain lists the ancestor agents, the root first, and depth is the number of agents in other
+	// runtimes that led to the root.
 	chain   []string
 	depth   int
 	ceiling []plugins.CeilingGate

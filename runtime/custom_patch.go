@@ -19,12 +19,11 @@ const (
 	opReplace = "replace"
 )
 
-// DiffCustom returns how the application's state changed, or nil if it did not: the
-// operations add, remove and replace, the members of an object in the order of their
-// names, and the elements of a list by their index. Both states are compact JSON; nothing is
-// null. Numbers are the same if they are spelled the same.
+// DiffCustom returns the changes to the application's state, or nil if absent: the operations add,
+// remove and replace, the members of an object ordered by name, and the elements of a list by
+// index. Both states are compact JSON; nothing is null. Numbers are equal if spelled the same.
 //
-// Only what differs is decoded: most of a large state is compared as bytes.
+// Only differing parts are decoded: most of a large state is compared as bytes.
 func DiffCustom(from, to json.RawMessage) []event.PatchOperation {
 	var d differ
 	d.diff(documentOf(from), documentOf(to), "")
@@ -46,7 +45,7 @@ func documentOf(custom json.RawMessage) json.RawMessage {
 // differ collects the differences of two documents.
 type differ struct{ patch []event.PatchOperation }
 
-// diff adds how a value at a path changed.
+// diff adds the changes to a value at a path.
 func (d *differ) diff(from, to json.RawMessage, path string) {
 	switch {
 	case bytes.Equal(from, to):
@@ -65,7 +64,7 @@ func (d *differ) add(op, path string, value json.RawMessage) {
 	d.patch = append(d.patch, event.PatchOperation{Op: op, Path: path, Value: bytes.Clone(value)})
 }
 
-// diffObjects adds how the members of an object changed.
+// diffObjects adds the changes to an object's members.
 func (d *differ) diffObjects(from, to json.RawMessage, path string) {
 	before, after := membersOf(from), membersOf(to)
 	for len(before) > 0 || len(after) > 0 {
@@ -95,7 +94,7 @@ func (d *differ) diffObjects(from, to json.RawMessage, path string) {
 	}
 }
 
-// diffLists adds how the elements of a list changed.
+// diffLists adds the changes to a list's elements.
 func (d *differ) diffLists(from, to json.RawMessage, path string) {
 	before, after := slices.Collect(rawjson.Elements(from)), slices.Collect(rawjson.Elements(to))
 	for i := len(before) - 1; i >= len(after); i-- {
@@ -111,8 +110,8 @@ func (d *differ) diffLists(from, to json.RawMessage, path string) {
 	}
 }
 
-// membersOf returns the members of a compact object, in the order of their names. Of two
-// with the same name the last one counts.
+// membersOf returns the members of a compact object, ordered by name. Of two members with the same
+// name the last one counts.
 func membersOf(object json.RawMessage) []rawjson.Member {
 	var list []rawjson.Member
 	for name, value := range rawjson.Entries(object) {
@@ -141,10 +140,10 @@ func textOf(quoted json.RawMessage) string {
 	return text
 }
 
-// sameText reports whether two JSON strings are the same text.
+// sameText reports whether two JSON strings have the same text.
 func sameText(a, b json.RawMessage) bool { return textOf(a) == textOf(b) }
 
-// escapePointer returns a name as a part of a JSON Pointer.
+// escapePointer escapes a name for use in a JSON Pointer.
 func escapePointer(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

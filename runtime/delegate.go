@@ -18,9 +18,9 @@ import (
 // actionDelegate is used for a delegate's interaction without an action.
 const actionDelegate = "agent_delegate:suspended"
 
-// Delegate runs a turn of another agent as part of this one: in the same revision
-// and context, within the remaining budgets of this turn, and under the gates that
-// limit its agent. A delegate that waits is resumed with the answers.
+// Delegate runs a turn of another agent as part of this one: in the same revision and context,
+// within the remaining budgets of this turn, and under the gates that limit its agent. A waiting
+// delegate is resumed with the answers.
 func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
 	next, err := h.childAncestry(&req)
 	if err != nil {
@@ -66,9 +66,8 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	return out, nil
 }
 
-// keptBy returns a checkpoint function for a turn at a peer, which passes the state
-// to keep. A local delegate is not kept in the middle: nobody could know what its
-// own calls have done since.
+// keptBy returns a checkpoint function for a turn at a peer, which passes the state to keep. A
+// local delegate is not saved midway: the progress of its own calls since then would be unknown.
 func (h *host) keptBy(keep func(context.Context, json.RawMessage) error) func(context.Context, *backend.State) error {
 	return func(ctx context.Context, state *backend.State) error {
 		h.completeState(state)
@@ -80,7 +79,7 @@ func (h *host) keptBy(keep func(context.Context, json.RawMessage) error) func(co
 	}
 }
 
-// resumeDelegate makes a request continue a turn that waited.
+// resumeDelegate makes a request continue a waiting turn.
 func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 	if resumed == nil {
 		return nil
@@ -122,8 +121,8 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 	return nil
 }
 
-// pathElement returns how the path of a delegate's events names its call. A call that
-// runs several agents has an element for each of them.
+// pathElement returns the call's name in the path of a delegate's events. A call that runs several
+// agents has an element for each of them.
 func pathElement(req *tools.DelegateRequest) string {
 	if req.Number <= 1 {
 		return req.CallID

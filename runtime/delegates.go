@@ -8,14 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 )
 
-// delegates are the delegates of a turn that wait at peers. Only their calls would
-// resume them: when the turn ends first, their tasks have to be ended.
+// delegates are a turn's delegates that wait at peers. Only their calls would resume them: if the
+// turn ends first, their tasks must be ended.
 type delegates struct {
 	mu      sync.Mutex
 	waiting map[string][]*backend.State // by call
 }
 
-// restoreFrom adds the delegates that the calls of a state wait for.
+// restoreFrom adds the delegates that a state's calls wait for.
 func (d *delegates) restoreFrom(state *backend.State) {
 	for i := range state.Calls {
 		if c := &state.Calls[i]; c.Result == nil {
@@ -39,7 +39,7 @@ func (d *delegates) setWaiting(callID string, states []*backend.State) {
 	d.waiting[callID] = states
 }
 
-// takeAll removes and returns everything that is waited for.
+// takeAll removes and returns all waiting delegates.
 func (d *delegates) takeAll() []*backend.State {
 	d.mu.Lock()
 	defer d.mu.Unlock()

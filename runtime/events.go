@@ -7,9 +7,9 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// Events runs a turn and yields its events, from run_start to exactly one run_finish, which has
-// the outcome. If Run would return an error, it is yielded last, with a zero event. Breaking
-// out of the loop cancels the turn and waits for its end. A slow loop body slows the turn down.
+// Events runs a turn and yields its events, from run_start to exactly one run_finish, which has the
+// outcome. If Run would return an error, it is yielded last, with a zero event. Breaking out of the
+// loop cancels the turn and waits for it to end. A slow loop body slows the turn down.
 func (r *AgentRuntime) Events(ctx context.Context, req Request) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

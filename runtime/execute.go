@@ -29,7 +29,7 @@ type outcome struct {
 type jobRun struct {
 	host *host
 	ctx  context.Context //nolint:containedctx // that of the job
-	// done is closed when the outcome is there.
+	// done is closed when the outcome is available.
 	done chan struct{}
 	outcome
 }
@@ -63,7 +63,7 @@ func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 func (e *jobRun) run() {
 	defer close(e.done)
 	e.err = errNoOutcome
-	pprof.SetGoroutineLabels(e.ctx) // the goroutine may have those of an earlier turn
+	pprof.SetGoroutineLabels(e.ctx) // its labels may be of an earlier turn
 	e.outcome = e.host.runJob(e.ctx)
 }
 
@@ -85,14 +85,14 @@ func (h *host) runJob(ctx context.Context) (o outcome) {
 // end with its context.
 type AbandonedError struct {
 	TurnID string
-	// Err is why the context ended.
+	// Err is the reason that the context ended.
 	Err error
 }
 
-// Error names the turn and why its context ended.
+// Error names the turn and the reason that its context ended.
 func (e *AbandonedError) Error() string {
 	return fmt.Sprintf("turn %s did not end within %s: %v", e.TurnID, patience, e.Err)
 }
 
-// Unwrap returns why the context ended.
+// Unwrap returns the reason that the context ended.
 func (e *AbandonedError) Unwrap() error { return e.Err }

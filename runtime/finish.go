@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// finishTurn emits the one terminal event and returns the result.
+// finishTurn emits the only terminal event and returns the result.
 func (h *host) finishTurn(ctx context.Context, res *backend.Result, err error, begun time.Time) (*Result, error) {
 	if res == nil {
 		res = &backend.Result{}
@@ -52,7 +52,7 @@ func (h *host) turnResult(res *backend.Result) *Result {
 	return out
 }
 
-// logOutcome logs how the turn ended, if the log takes it.
+// logOutcome logs how the turn ended, if the log level is enabled.
 func (h *host) logOutcome(ctx context.Context, res *backend.Result, status event.Status, err error, begun time.Time) {
 	for i := range res.DeadLetters {
 		h.logDeadLetter(ctx, &res.DeadLetters[i])
@@ -71,7 +71,7 @@ func (h *host) logDeadLetter(ctx context.Context, l *execution.DeadLetter) {
 		zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
 }
 
-// writeOutcome is apart from logOutcome because fields need much of a stack.
+// writeOutcome is separate from logOutcome because log fields need a large stack.
 func (h *host) writeOutcome(ctx context.Context, level zapcore.Level, res *backend.Result, status event.Status, err error, begun time.Time) {
 	entry := h.runtime.logger.Named("turn").Check(level, "turn ended")
 	if entry == nil {
@@ -92,7 +92,7 @@ func (h *host) writeOutcome(ctx context.Context, level zapcore.Level, res *backe
 // endSpan ends the turn's span.
 func endSpan(span *telemetry.TurnSpan, r *Result, err error) {
 	o := telemetry.TurnOutcome{Outcome: r.Outcome, Status: r.Status, Err: err}
-	if r.Termination.Type == "" { // it was stopped between two steps
+	if r.Termination.Type == "" { // stopped between two steps
 		o.Status = event.StatusWaiting
 	}
 	span.End(o)

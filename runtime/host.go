@@ -32,9 +32,9 @@ type host struct {
 	depth int
 	// session is the turn's view of its session.
 	session sessionState
-	// journal records calls in the middle of a step; nil if nobody keeps it.
+	// journal records calls in the middle of a step; nil if none is kept.
 	journal backend.Journaler
-	// watch receives the turn's interactions; nil if nobody answers.
+	// watch receives the turn's interactions; nil if they get no answers.
 	watch func(*event.InteractionRequest)
 	// delegates are the delegates waiting at peers.
 	delegates delegates
@@ -47,8 +47,8 @@ type host struct {
 // binding is the revision that a turn resolves in.
 type binding struct {
 	revision *registry.Revision
-	// before is the hash of the revision that the turn ran in before; empty for a turn
-	// that begins, and for a delegate.
+	// before is the hash of the revision that the turn last ran in; empty for a turn that begins,
+	// and for a delegate.
 	before string
 }
 
@@ -70,14 +70,14 @@ type speaker struct {
 	active activeAgent
 }
 
-// emission is where the events of a turn go.
+// emission emits the events of a turn.
 type emission struct {
 	sink event.Sink
-	// state is the number of the latest event, in steps of oneEvent, and below that the
-	// gate, which guards the sink: one goroutine at a time may emit, and none after the
-	// sink panicked or the turn was abandoned.
+	// state is the number of the latest event, in steps of oneEvent, with the gate in the lower
+	// bits. The gate guards the sink: one goroutine at a time may emit, and none after the sink
+	// panicked or the turn was abandoned.
 	state atomic.Uint64
-	// served is the model that answered first; nil before that.
+	// served is the first model that answered; nil before that.
 	served atomic.Pointer[string]
 	// clock is when an event of this moment was emitted.
 	clock time.Time
@@ -103,10 +103,10 @@ const (
 // latestSeq returns the number of the latest event.
 func (e *emission) latestSeq() uint64 { return e.state.Load() / oneEvent }
 
-// continueAfter makes the next event follow the one with a number.
+// continueAfter makes the next event follow the one numbered seq.
 func (e *emission) continueAfter(seq uint64) { e.state.Store(seq * oneEvent) }
 
-// shutGate lets no further events through.
+// shutGate blocks all further events.
 func (e *emission) shutGate() { e.state.Or(gateShut) }
 
 // passGate returns the number of the next event, and the state of the gate while it is
@@ -191,8 +191,8 @@ func (h *host) setJob(plan *resolve.Plan, req *Request, state *backend.State) {
 	}
 }
 
-// budgetsOf returns the budgets of an agent. A cost limit without a currency gets
-// the currency of the prices, so that a peer knows which one is meant.
+// budgetsOf returns the budgets of an agent. A cost limit without a currency gets the currency of
+// the prices, so that it is unambiguous for a peer.
 func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 	b := plan.Agent.Budgets
 	if b == nil || b.MaxCost == nil || b.Currency != "" || plan.Local == nil {
@@ -210,7 +210,7 @@ func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 	return &named
 }
 
-// completeState adds the fields of a state that the loop does not know.
+// completeState adds the state fields that the loop does not know.
 func (h *host) completeState(state *backend.State) {
 	state.Seq = h.latestSeq()
 	if h.parent == nil {
@@ -228,7 +228,7 @@ func (h *host) emitStart() {
 	h.emit(opening)
 	if h.before != "" && h.before != h.revision.Hash() {
 		h.emit(&event.RevisionChanged{From: h.before, To: h.revision.Hash()})
-		h.before = "" // a turn that is resumed here has not changed it again
+		h.before = "" // resuming here does not change it again
 	}
 }
 
@@ -242,8 +242,8 @@ func (h *host) continueFrom(state *backend.State) {
 	}
 }
 
-// Emit appends an event to the turn's log. It drops nil, and the events that open,
-// end or suspend the turn: the runtime emits those itself.
+// Emit appends an event to the turn's log. It drops nil, and the events that open, end or suspend
+// the turn, which the runtime emits itself.
 func (h *host) Emit(data event.Data) {
 	switch d := data.(type) {
 	case nil, *event.RunStart, *event.RunWaiting, *event.RunFinish:
@@ -266,7 +266,7 @@ func (h *host) agentUsages(r *Result) event.AgentUsages {
 	return event.AgentUsages{{Agent: r.Agent, ModelID: h.firstModel(), ToolCalls: len(r.Journal), Usage: r.Usage, Cost: r.Cost}}
 }
 
-// firstModel returns the model that the turn called first; empty for agents that run elsewhere.
+// firstModel returns the first model that the turn called; empty for agents that run elsewhere.
 func (h *host) firstModel() string {
 	switch served := h.served.Load(); {
 	case h.job.State != nil && h.job.State.Stats.ModelID != "":
@@ -312,8 +312,8 @@ func (e *emission) readClock() time.Time {
 	return e.clock
 }
 
-// emitLast emits the last event of an activation. A sink that panics cannot keep
-// the turn from ending.
+// emitLast emits the last event of an activation. A panicking sink cannot stop the turn from
+// ending.
 func (h *host) emitLast(data event.Data) (err error) {
 	defer panics.Recover(&err)
 	h.shutGate()
@@ -335,10 +335,10 @@ func (h *host) Handoff(ctx context.Context, agentID string) (*spec.Agent, *backe
 	return plan.Agent, plan.Local, nil
 }
 
-// Session returns the session that the turn belongs to.
+// Session returns the turn's session.
 func (h *host) Session() tools.Session { return &h.session }
 
-// FlushSession emits the changes of the session.
+// FlushSession emits the session's changes.
 func (h *host) FlushSession() {
 	changes := h.session.takeChanges()
 	for i := range changes {
@@ -364,7 +364,7 @@ func (h journalingHost) Keep(ctx context.Context, entry *backend.JournalEntry) e
 	return h.journal.Keep(ctx, entry)
 }
 
-// Settle passes on the result of a call, together with the changes of the session.
+// Settle passes on the result of a call and the session's changes.
 func (h journalingHost) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
 	if session := h.session.changedState(); session != nil {
 		after := backend.Aftermath{}

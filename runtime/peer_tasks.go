@@ -83,8 +83,7 @@ func PeerTasks(state *backend.State) []*backend.State {
 	return found
 }
 
-// delegateAtPeer does the same for the resume state of a call, if the call is a
-// delegate.
+// delegateAtPeer is PeerTasks for the resume state of a call, if the call is a delegate.
 func delegateAtPeer(resume json.RawMessage) []*backend.State {
 	var waiting suspendedDelegate
 	if len(resume) == 0 || json.Unmarshal(resume, &waiting) != nil || waiting.State == nil {
@@ -93,9 +92,9 @@ func delegateAtPeer(resume json.RawMessage) []*backend.State {
 	return PeerTasks(waiting.State)
 }
 
-// abandonDelegates ends the delegates that wait at peers for a turn that has ended.
-// It takes no longer than the rest of the turn's patience, but at least a second: a
-// peer that does answer must not be skipped because something else did not.
+// abandonDelegates ends the delegates that wait at peers for a turn that has ended. It takes no
+// longer than the rest of the turn's patience, but at least a second: a slow task must not prevent
+// a responsive peer from being notified.
 func (h *host) abandonDelegates(ctx context.Context) {
 	if states := h.delegates.takeAll(); len(states) > 0 {
 		h.abandonTasks(ctx, states)

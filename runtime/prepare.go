@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// prepareTurn resolves what a turn needs. It fails if the turn cannot start.
+// prepareTurn resolves the dependencies of a turn. It fails if the turn cannot start.
 func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
 	if len(req.Input) == 0 && !req.Idle {
 		return nil, ErrNoInput
@@ -53,8 +53,8 @@ func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, 
 	return h, nil
 }
 
-// resolveAgent resolves the agent and measures how long that takes. later is set if the agent may
-// differ from the request's.
+// resolveAgent resolves the agent and measures the duration. later is set if the agent may differ
+// from the request's.
 func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision, agentID string, req *Request, later bool) (*resolve.Plan, error) {
 	opts := resolve.Options{Overrides: req.Overrides, Variables: resolve.Variables{Fill: true, Values: req.Variables, Inherited: later, Tenant: req.TenantVariables}}
 	if agentID != req.AgentID {
@@ -116,7 +116,7 @@ func (h *host) checkResumable(state *backend.State) error {
 	return checkProfile(h.agent, h.where, need)
 }
 
-// continuationLevel returns the level of continuation that a state needs.
+// continuationLevel returns the continuation level that a state requires.
 func continuationLevel(state *backend.State) backend.Level {
 	switch {
 	case state == nil:
@@ -128,8 +128,7 @@ func continuationLevel(state *backend.State) backend.Level {
 	}
 }
 
-// checkProfile returns a *backend.MismatchError if a backend cannot do all that a
-// turn needs.
+// checkProfile returns a *backend.MismatchError if a backend does not meet a turn's requirements.
 func checkProfile(agentID string, where backend.Backend, need backend.Requirements) error {
 	profile := where.Profile()
 	if missing := profile.Check(&need); missing != nil {
@@ -145,7 +144,7 @@ func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.R
 		need.Decisions = backend.DecisionsDurable
 	}
 	limits := req.Overrides
-	limits.Budgets = nil // budgets are a dimension of their own
+	limits.Budgets = nil // budgets are a separate dimension
 	switch {
 	case !limits.Empty():
 		need.Overrides = backend.OverrideLimits
@@ -165,8 +164,8 @@ func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.R
 	return need
 }
 
-// CheckRequest reports why a turn cannot begin with a request in its revision, or in the
-// current one if it names none. It ignores the input.
+// CheckRequest reports why a request cannot begin a turn in its revision, or in the current one if
+// it names none. It ignores the input.
 func (r *AgentRuntime) CheckRequest(ctx context.Context, req *Request) error {
 	rev := req.Revision
 	if rev == nil {

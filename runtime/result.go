@@ -16,10 +16,10 @@ type Result struct {
 	TurnID    string
 	SessionID string
 	Status    event.Status
-	// Custom is the application's own state of the session: as the turn left it, or
-	// as it was before if the turn did not succeed; nil if it has none.
+	// Custom is the application's own state of the session after the turn, or before it if the turn
+	// did not succeed; nil if it has none.
 	Custom json.RawMessage
-	// Artifacts are those that the turn and its delegates made, with their data.
+	// Artifacts are the artifacts that the turn and its delegates created, with their data.
 	Artifacts []tools.Artifact
 }
 

@@ -29,19 +29,18 @@ import (
 type Settings struct {
 	// Registry holds the revisions that turns resolve in. It is required.
 	Registry *registry.Store
-	// Local runs the agents that have no endpoint. It is required.
+	// Local runs the agents without an endpoint. It is required.
 	Local backend.Backend
 	// Logger receives the runtime's log; nil drops it.
 	Logger *zap.Logger
-	// Telemetry observes the turns; nil does not.
+	// Telemetry observes the turns; nil disables it.
 	Telemetry *telemetry.Telemetry
-	// Warn receives the warnings of each new revision that the previous one did not
-	// have; nil writes them to Logger. It is called by the goroutine that
-	// publishes, and must not publish itself.
+	// Warn receives the warnings of each new revision that the previous one did not have; nil
+	// writes them to Logger. The publishing goroutine calls it, so it must not publish.
 	Warn func(diag.List)
 	// NewID returns a new turn id; nil uses UUIDs of version 7.
 	NewID func() string
-	// Depth is how deep delegates may be nested; 0 means resolve.DefaultDepth.
+	// Depth is the maximum nesting depth of delegates; 0 means resolve.DefaultDepth.
 	Depth int
 
 	_ struct{} // keyed literals only
@@ -58,14 +57,14 @@ type AgentRuntime struct {
 
 	tellWarnings func(diag.List)
 
-	// warm is set once the agent providers of each revision are to start with it.
+	// warm is set once agent providers are to start with each revision.
 	warm atomic.Bool
 	// workers are the goroutines of turns and tool calls; aside is their runAside.
 	workers workers
 	aside   func(func())
 }
 
-// New returns a runtime. Package builder is the usual way to make one.
+// New returns a runtime. Package builder is the usual way to create one.
 func New(s Settings) *AgentRuntime {
 	r := &AgentRuntime{
 		registry: s.Registry, local: s.Local, logger: s.Logger, observer: s.Telemetry, newID: s.NewID, depth: s.Depth, tellWarnings: s.Warn,
@@ -84,18 +83,17 @@ func New(s Settings) *AgentRuntime {
 	return r
 }
 
-// Telemetry returns what observes the turns; nil if nothing does.
+// Telemetry returns the telemetry of the turns; nil if absent.
 func (r *AgentRuntime) Telemetry() *telemetry.Telemetry { return r.observer }
 
 // Revision returns the current revision.
 func (r *AgentRuntime) Revision() *registry.Revision { return r.registry.Current() }
 
-// AcquireRevision returns the current revision, whose components are not closed before
-// its Release is called.
+// AcquireRevision returns the current revision, whose components stay open until its Release is
+// called.
 func (r *AgentRuntime) AcquireRevision() *registry.Revision { return r.registry.Acquire() }
 
-// ErrRevisionClosed reports that a turn was to resolve in a revision whose components
-// are closed already.
+// ErrRevisionClosed reports that the components of a turn's revision are already closed.
 var ErrRevisionClosed = errors.New("the components of the revision are closed")
 
 // Diagnostics returns the warnings and notes of the current revision's dry run.
@@ -120,8 +118,8 @@ func (r *AgentRuntime) Publish(ctx context.Context, edit func(*registry.Draft) e
 	return rev, err
 }
 
-// StartProviders starts the agent providers of the current revision and of each later one,
-// instead of on first use. Servers call it. It returns at once; errors are logged.
+// StartProviders starts the agent providers of the current revision and of each later one, instead
+// of on first use. Servers call it. It returns immediately; errors are logged.
 func (r *AgentRuntime) StartProviders() {
 	r.warm.Store(true) // first, so that a revision that is published meanwhile starts its own
 	r.registry.Current().Set().StartProviders(nil)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxArtifacts limits the artifacts of one turn, and maxCustom the
-	// application's state of a session, in bytes.
+	// maxArtifacts limits the artifacts of one turn, and maxCustom the application's session state,
+	// in bytes.
 	maxArtifacts = 64 << 20
 	maxCustom    = 4 << 20
 	// maxShown is how many changes of the application's state may wait to be shown;
@@ -26,14 +26,14 @@ const (
 )
 
 var (
-	// errNoJSON is returned for an application's state that cannot be stored.
+	// errNoJSON reports an application's state that cannot be stored.
 	errNoJSON = errors.New("the new state of the session is not JSON, or nested too deeply")
-	// errTurnOver is returned for changes of the session after the end of the turn.
+	// errTurnOver reports a session change after the end of the turn.
 	errTurnOver = errors.New("the turn has ended")
 )
 
-// sessionState is a session as one turn sees and changes it. The turn's own
-// goroutine shows the changes, in the order in which they were made.
+// sessionState is one turn's view of a session and its changes. The turn's own goroutine shows the
+// changes, in order.
 type sessionState struct {
 	snapshotID, parentID string
 	newID                func() string
@@ -45,23 +45,21 @@ type sessionState struct {
 	found json.RawMessage
 
 	mu sync.Mutex
-	// state is the session as the turn changed it. Its custom state is never
-	// modified in place.
+	// state is the session with the turn's changes. Its custom state is never modified in place.
 	state backend.SessionState
-	// handed is the version that was handed out last.
+	// handed is the last version that was handed out.
 	handed uint64
-	// made are the artifacts of this turn, and taken is how many of them were
-	// taken.
+	// made are the artifacts of this turn, and taken is the number of them already taken.
 	made  []*tools.Artifact
 	taken int
-	// changes are those that were not shown yet.
+	// changes are the changes not yet shown.
 	changes []sessionChange
 	over    bool
 
 	// view is Request.ShowCustom; nil shows everything.
 	view func(custom json.RawMessage) (json.RawMessage, error)
-	// base is the custom state that was shown last, and patched is set once it was
-	// shown as a whole. Used by the turn's goroutine.
+	// base is the last custom state that was shown, and patched is set once it was shown in full.
+	// Used by the turn's goroutine.
 	base    json.RawMessage
 	patched bool
 }
@@ -74,7 +72,7 @@ type sessionChange struct {
 
 var _ tools.Session = (*sessionState)(nil)
 
-// beginTurn makes it the session of a turn that begins or resumes.
+// beginTurn initializes the session for a turn that begins or resumes.
 func (s *sessionState) beginTurn(req *Request, state *backend.State, parent *ancestry, newID func() string) {
 	s.snapshotID, s.parentID, s.newID, s.view = req.SnapshotID, req.ParentSnapshotID, newID, req.ShowCustom
 	if parent != nil {
@@ -87,13 +85,13 @@ func (s *sessionState) beginTurn(req *Request, state *backend.State, parent *anc
 		s.state.Artifacts = slices.Clone(s.state.Artifacts)
 		s.handed = s.state.Version
 		if !bytes.Equal(s.state.Custom, s.base) {
-			// Followers of the turn may have seen more than was stored of it.
+			// Followers of the turn may have seen more of it than was stored.
 			s.changes = append(s.changes, sessionChange{custom: s.state.Custom})
 		}
 	}
 }
 
-// rootSession returns the session that artifacts are stored in.
+// rootSession returns the session that stores artifacts.
 func (s *sessionState) rootSession() *sessionState {
 	if s.root != nil {
 		return s.root
@@ -157,8 +155,7 @@ func (s *sessionState) swapCustom(seen, next json.RawMessage) (done bool, err er
 	return true, nil
 }
 
-// customOf returns a state as it is stored: a compact copy; nil if it is empty or
-// null.
+// customOf returns a state in its stored form: a compact copy; nil if it is empty or null.
 func customOf(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -235,7 +232,7 @@ func (s *sessionState) putArtifact(a *tools.Artifact) error {
 	return nil
 }
 
-// replacesArtifact reports whether an artifact takes the place of another one.
+// replacesArtifact reports whether an artifact replaces another.
 func replacesArtifact(a, other *tools.Artifact) bool {
 	return a.ID == other.ID || a.Name != "" && a.Name == other.Name
 }
@@ -259,7 +256,7 @@ func (s *sessionState) takeMade() []*tools.Artifact {
 	return made
 }
 
-// handOut returns the session as the turn changed it.
+// handOut returns the session with the turn's changes.
 func (s *sessionState) handOut() backend.SessionState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,8 +267,8 @@ func (s *sessionState) handOut() backend.SessionState {
 	return s.state
 }
 
-// changedState returns the session as the turn changed it, or nil if that state was
-// handed out before.
+// changedState returns the session with the turn's changes, or nil if that state was already handed
+// out.
 func (s *sessionState) changedState() *backend.SessionState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -282,9 +279,8 @@ func (s *sessionState) changedState() *backend.SessionState {
 	return &state
 }
 
-// close rejects further changes of the session, and returns the custom state and
-// the artifacts that the turn made. Unless changed is set, the custom state is the
-// one at the start of the turn.
+// close rejects further changes of the session, and returns the custom state and the artifacts that
+// the turn created. Unless changed is set, the custom state is the one at the start of the turn.
 func (s *sessionState) close(changed bool) (custom json.RawMessage, made []tools.Artifact) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,7 +294,7 @@ func (s *sessionState) close(changed bool) (custom json.RawMessage, made []tools
 	return s.state.Custom, made
 }
 
-// takeChanges removes and returns the changes that were not shown yet.
+// takeChanges removes and returns the changes not yet shown.
 func (s *sessionState) takeChanges() []sessionChange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -327,9 +323,8 @@ func (s *sessionState) changeEvent(c *sessionChange) event.Data {
 	return &event.CustomPatch{Patch: patch}
 }
 
-// customViews returns the custom state that was shown last, and a new one, as
-// followers of the turn see them. It returns false if the new one must not be
-// shown.
+// customViews returns the last custom state shown, and a new one, in the form that followers of the
+// turn see. It returns false if the new one must not be shown.
 func (s *sessionState) customViews(next json.RawMessage) (base, custom json.RawMessage, ok bool) {
 	if s.view == nil {
 		return s.base, next, true
@@ -347,7 +342,7 @@ func (s *sessionState) customViews(next json.RawMessage) (base, custom json.RawM
 	return base, custom, true
 }
 
-// viewOf returns a custom state as followers of the turn see it, as compact JSON.
+// viewOf returns the followers' view of a custom state, as compact JSON.
 func (s *sessionState) viewOf(custom json.RawMessage) (json.RawMessage, error) {
 	shown, err := s.view(bytes.Clone(custom))
 	if err != nil {

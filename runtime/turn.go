@@ -24,9 +24,9 @@ type Turn struct {
 	answered chan struct{}
 }
 
-// Start begins a turn and returns at once. Unlike with Run, the turn does not end
-// when it has to wait: it continues once Answer has its answers. It ends when ctx
-// does. Start fails if the request cannot begin.
+// Start begins a turn and returns immediately. Unlike with Run, the turn does not end when it has
+// to wait: it continues once Answer has its answers. It ends when ctx does. Start fails if the
+// request cannot begin.
 func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) (*Turn, error) {
 	a, err := r.Prepare(ctx, &req, sink)
 	if err != nil {
@@ -54,8 +54,8 @@ func (t *Turn) ID() string { return t.activation.host.turnID }
 // Done returns a channel that is closed when the turn ends.
 func (t *Turn) Done() <-chan struct{} { return t.done }
 
-// Wait waits for the turn and returns its result, as Run does. If ctx ends first, Wait returns
-// its cause and the turn continues.
+// Wait waits for the turn and returns its result, like Run. If ctx ends first, Wait returns its
+// cause and the turn continues.
 func (t *Turn) Wait(ctx context.Context) (*Result, error) {
 	select {
 	case <-t.done:
@@ -76,9 +76,8 @@ func (t *Turn) Interactions() []*interaction.Request {
 	return t.asked.Interactions()
 }
 
-// Answer answers something that the turn waits for, by the id of the interaction or
-// of the call. An answer may come as soon as the interaction was shown, and may be
-// repeated. It fails with a *interaction.UnknownError or a
+// Answer answers an interaction, by its id or by the id of the call. An answer may come as soon as
+// the interaction was shown, and may be repeated. It fails with a *interaction.UnknownError or a
 // *interaction.AnswerError, which change nothing.
 func (t *Turn) Answer(r interaction.Answer) error {
 	t.mu.Lock()
@@ -133,7 +132,7 @@ func (t *Turn) runUntilEnd(ctx context.Context) {
 			t.result, t.err = a.Leave(nil), backend.ErrYield
 			return
 		case Suspended:
-			if late { // its context had ended, and still it waits
+			if late { // it still waits after its context ended
 				a.stopWaiting(ctx)
 			} else if a.prepareResume() == nil {
 				t.awaitAnswer(ctx, a.result.State)
@@ -166,8 +165,7 @@ func (t *Turn) clearRequests() {
 	t.asked.Calls, t.asked.Remote = nil, nil
 }
 
-// applyAnswers adds the answers that have arrived to the state, and reports whether
-// there were any.
+// applyAnswers adds new answers to the state, and reports whether there were any.
 func (t *Turn) applyAnswers(state *backend.State) (any bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

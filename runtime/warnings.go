@@ -5,8 +5,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// LogWarnings logs each warning of a list, with its code, its place and the agent
-// concerned. A nil logger drops them.
+// LogWarnings logs each warning of a list, with its code, path and agent. A nil logger drops them.
 func LogWarnings(logger *zap.Logger, list diag.List) {
 	if logger == nil {
 		return

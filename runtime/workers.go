@@ -20,7 +20,7 @@ type workers struct {
 	mu sync.Mutex
 	// idle are the waiting goroutines, longest wait first.
 	idle []*worker
-	// unused is how many of idle were not needed since the last trim.
+	// unused is the number of idle workers not needed since the last trim.
 	unused int
 	// trimming is set while the timer runs.
 	trimming bool
@@ -65,7 +65,7 @@ func (p *workers) serve(w *worker, work func()) {
 // stackRoom is the stack space an idle goroutine occupies beyond its frames.
 type stackRoom [1 << 10]byte
 
-// keepOnStack makes the compiler give room a place on the stack.
+// keepOnStack makes the compiler allocate room on the stack.
 //
 //go:noinline
 func keepOnStack(*stackRoom) {}
@@ -90,7 +90,7 @@ func (w *worker) awaitWork() func() {
 	return work
 }
 
-// takeIdle returns the worker that was used last; nil if none is idle.
+// takeIdle returns the most recently used worker; nil if none is idle.
 func (p *workers) takeIdle() *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *workers) takeIdle() *worker {
 	return w
 }
 
-// addIdle keeps a worker, and reports false if it has to end.
+// addIdle keeps a worker, and reports false if it must end.
 func (p *workers) addIdle(w *worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +124,7 @@ func (p *workers) addIdle(w *worker) bool {
 	return true
 }
 
-// trim ends the workers that nothing needed since the last trim.
+// trim ends the workers not needed since the last trim.
 func (p *workers) trim() {
 	p.mu.Lock()
 	unused := p.unused

@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// The loop's actions. Those that shape the next request run in BeforeInference,
-// so a hook of that phase or of an earlier one may schedule them.
+// The loop's actions. Actions that shape the next request run in BeforeInference, so a hook of that
+// phase or of an earlier one may schedule them.
 const (
 	// AddContextMessage adds a message to the next request, and to all later ones if
 	// it is persistent. Its payload is a plugins.ContextMessage.
@@ -16,17 +16,16 @@ const (
 	// RemoveContextMessage removes a message from the next request and all later
 	// ones. Its payload is the message's key, a string; an unknown key changes nothing.
 	RemoveContextMessage = "remove_context_message"
-	// SetInferenceOverride overrides parameters of the next request, field by
-	// field; of several the last counts. Its payload is an Override.
+	// SetInferenceOverride overrides parameters of the next request, field by field; the last of
+	// several wins. Its payload is an Override.
 	SetInferenceOverride = "set_inference_override"
-	// ExcludeTool keeps a tool out of the next request. Its payload is the
-	// tool's id, a string.
+	// ExcludeTool excludes a tool from the next request. Its payload is the tool's id, a string.
 	ExcludeTool = "exclude_tool"
 	// IncludeOnlyTools offers only the named tools in the next request. Several actions add up,
 	// and an excluded tool stays excluded. Its payload is a []string.
 	IncludeOnlyTools = "include_only_tools"
-	// Handoff hands the conversation to another agent after the step, unless the turn ends with
-	// it; of several, the first applies. Its payload is the agent's id, a string.
+	// Handoff hands the conversation to another agent after the step, unless the turn ends with it;
+	// the first of several applies. Its payload is the agent's id, a string.
 	Handoff = "hand_off"
 )
 
@@ -38,8 +37,7 @@ type Override struct {
 	Params model.Params `json:"params,omitzero"`
 }
 
-// LoopActions is the plugin that handles the loop's actions and keeps the context
-// messages that last.
+// LoopActions is the plugin that handles the loop's actions and keeps persistent context messages.
 type LoopActions struct{}
 
 var _ plugins.Plugin = LoopActions{}
@@ -49,7 +47,7 @@ func (LoopActions) Descriptor() plugins.Descriptor {
 	return noSections("Handles the actions that shape model requests and hand over the conversation.")
 }
 
-// Register adds the handlers, and the hook that adds the messages that last.
+// Register adds the handlers, and the hook that adds persistent messages.
 func (LoopActions) Register(r *plugins.Registrar) error {
 	r.StateKey(lasting)
 	r.StateKey(sent)
@@ -60,7 +58,7 @@ func (LoopActions) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// loopActions are the handlers, made once: every turn registers them.
+// loopActions are the handlers, created once because every turn registers them.
 var loopActions = []struct {
 	key    string
 	phase  plugins.Phase

@@ -12,25 +12,25 @@ import (
 )
 
 var (
-	// lasting are the messages that later requests have, too, by key.
+	// lasting are the persistent messages by key, which later requests also contain.
 	lasting = plugins.NewKey[map[string]plugins.ContextMessage]("runtime.context_messages", plugins.ScopeRun)
-	// sent is when messages with a cooldown were sent last, by key.
+	// sent is when each message with a cooldown was last sent, by key.
 	sent = plugins.NewKey[map[string]sending]("runtime.context_throttle", plugins.ScopeRun)
 )
 
-// sending is the last time that a message with a cooldown was sent.
+// sending is the last send of a message with a cooldown.
 type sending struct {
 	Step     int    `json:"step"`
 	Cooldown int    `json:"cooldown"`
 	Digest   string `json:"digest"`
 }
 
-// coolsDown reports whether a message with the same text must wait. In the step in
-// which it was sent it need not: it takes its own place there.
+// coolsDown reports whether a message with the same text must wait. It need not in the step that
+// sent it, where it replaces itself.
 func (s *sending) coolsDown(step int) bool { return step > s.Step && step-s.Step <= s.Cooldown }
 
-// addLasting adds the messages that last. It runs before the actions, which
-// may replace or remove them.
+// addLasting adds the persistent messages. It runs before the actions, which may replace or remove
+// them.
 func addLasting(_ context.Context, p *plugins.PhaseContext) error {
 	kept := lasting.Get(p)
 	if len(kept) == 0 {
@@ -54,7 +54,7 @@ func addContext(_ context.Context, p *plugins.PhaseContext, m plugins.ContextMes
 	return nil
 }
 
-// checkContext refuses a message that could not be sent, or not be found again.
+// checkContext rejects a message that could not be sent or found again.
 func checkContext(m *plugins.ContextMessage) error {
 	switch m.Role {
 	case "", model.RoleSystem, model.RoleUser, model.RoleAssistant:
@@ -85,7 +85,7 @@ func removeMessage(p *plugins.PhaseContext, key string) {
 	}
 }
 
-// sendMessage adds a message to the next request, unless it cools down.
+// sendMessage adds a message to the next request, unless it is cooling down.
 func sendMessage(p *plugins.PhaseContext, m plugins.ContextMessage) {
 	if m.CooldownTurns > 0 && !isReady(p, &m) {
 		return
@@ -96,8 +96,7 @@ func sendMessage(p *plugins.PhaseContext, m plugins.ContextMessage) {
 	}
 }
 
-// isReady reports whether a message with a cooldown may be sent now, and notes that
-// it is.
+// isReady reports whether a message with a cooldown may be sent now, and if so records it.
 func isReady(p *plugins.PhaseContext, m *plugins.ContextMessage) bool {
 	step, now := p.Stats.Steps, digestOf(m.Text)
 	all := sent.Get(p)
@@ -114,8 +113,7 @@ func isReady(p *plugins.PhaseContext, m *plugins.ContextMessage) bool {
 	return true
 }
 
-// withEntry and without return what changes one entry of a map, which itself stays as
-// it is.
+// withEntry and without return functions that copy a map with one entry changed.
 func withEntry[V any](key string, v V) func(map[string]V) map[string]V {
 	return func(m map[string]V) map[string]V {
 		m = maps.Clone(m)

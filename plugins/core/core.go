@@ -1,11 +1,10 @@
-// Package core holds the runtime's own plugins, which every local agent has and
-// no filter leaves out.
+// Package core contains the runtime's own plugins, which every local agent has and no filter
+// excludes.
 package core
 
 import "github.com/agentruntime/agentruntime/plugins"
 
-// Prefix begins the ids of the runtime's own plugins; no other plugin may have
-// such an id.
+// Prefix begins the ids of the runtime's own plugins; no other plugin id may have it.
 const Prefix = "runtime:"
 
 // The ids of the runtime's own plugins.
@@ -22,8 +21,8 @@ const (
 // noSections describes a plugin that claims no section.
 func noSections(summary string) plugins.Descriptor { return plugins.Descriptor{Summary: summary} }
 
-// IsStateless reports whether a plugin of this package registers the same for an
-// agent at every call and keeps nothing of a turn.
+// IsStateless reports whether a plugin of this package always registers the same for an agent and
+// keeps no state of a turn.
 func IsStateless(p plugins.Plugin) bool {
 	switch p.(type) {
 	case LoopActions, MaxRounds:

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// KnowledgeCutoff is the plugin that tells a model when its knowledge ends, and
-// the date, so that it does not take the one for the other.
+// KnowledgeCutoff is the plugin that tells a model its knowledge cutoff and the date, so that it
+// does not confuse them.
 type KnowledgeCutoff struct{ cutoff string }
 
 var _ plugins.Plugin = (*KnowledgeCutoff)(nil)
@@ -27,8 +27,8 @@ func (*KnowledgeCutoff) Descriptor() plugins.Descriptor {
 const cutoffText = "Your knowledge ends at %s. Today is %s (UTC). Do not assume that nothing happened in between: " +
 	"for anything later than your knowledge, rely on this conversation and on tools."
 
-// Register adds a message after the agent's prompt. It has the date but no time:
-// it stays the same for a day, so that prompt caches keep the start of requests.
+// Register adds a message after the agent's prompt. It has a date but no time: it stays the same
+// for a day, so that prompt caches keep the start of requests.
 func (k *KnowledgeCutoff) Register(r *plugins.Registrar) error {
 	r.Hook(plugins.BeforeInference, func(_ context.Context, p *plugins.PhaseContext) error {
 		p.Request().AddContext(plugins.ContextMessage{

@@ -16,15 +16,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// LoopDetection is the plugin that stops a model which asks for the same tool
-// calls again and again: first by answering them with a hint, then by asking for
-// a final answer without tools.
+// LoopDetection is the plugin that stops a model that repeatedly requests the same tool calls:
+// first by answering them with a hint, then by asking for a final answer without tools.
 type LoopDetection struct{ consecutive, hardCutoff int }
 
 var _ plugins.Plugin = (*LoopDetection)(nil)
 
-// NewLoopDetection returns the plugin for valid settings; when they switch it off,
-// or are nil, it detects nothing.
+// NewLoopDetection returns the plugin for valid settings; if they disable it, or are nil, it
+// detects nothing.
 func NewLoopDetection(settings *spec.LoopDetection) *LoopDetection {
 	consecutive, hard := settings.Thresholds()
 	return &LoopDetection{consecutive: consecutive, hardCutoff: hard}
@@ -44,7 +43,7 @@ func (l *LoopDetection) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// streak is how often in a row the same calls came.
+// streak counts consecutive repetitions of the same calls.
 type streak struct {
 	Signature string `json:"signature"`
 	Count     int    `json:"count"`
@@ -58,8 +57,8 @@ const (
 	finalText    = "You have repeated the same tool calls too often. No further calls are possible: give your final answer from what you know."
 )
 
-// checkBatch counts the batch. The first batch above the limit is answered with a
-// hint, the following ones with results only, and the last one ends the use of tools.
+// checkBatch counts the batch. The first batch above the limit gets a hint, the following ones only
+// results, and the last one ends the use of tools.
 func (l *LoopDetection) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (plugins.BatchDecision, error) {
 	s := streakKey.Get(p)
 	if signature := signatureOf(calls); signature != s.Signature {
@@ -114,12 +113,12 @@ func canonicalJSON(raw json.RawMessage) string {
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		return string(raw) // what was decoded from JSON can be encoded
+		return string(raw) // values decoded from JSON can be encoded
 	}
 	return string(data)
 }
 
-// namesOf returns the names of the tools, sorted and without repetition.
+// namesOf returns the names of the tools, sorted and without duplicates.
 func namesOf(calls []*model.ToolCall) []string {
 	names := make([]string, len(calls))
 	for i, c := range calls {

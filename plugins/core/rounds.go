@@ -47,8 +47,8 @@ func (MaxRounds) Register(r *plugins.Registrar) error {
 // lastRoundText tells the model that it has to answer.
 const lastRoundText = "No further tool calls are possible in this turn: give your final answer from what you know."
 
-// finalizeAt lets the model answer without tools in the last round, and in any later
-// one: an agent that takes over may have fewer rounds than have passed.
+// finalizeAt makes the model answer without tools in the last round, and in any later one: an agent
+// that takes over may have fewer rounds than have passed.
 func finalizeAt(limit int) plugins.Hook {
 	return func(_ context.Context, p *plugins.PhaseContext) error {
 		if p.Stats.Steps < limit {
@@ -60,8 +60,8 @@ func finalizeAt(limit int) plugins.Hook {
 	}
 }
 
-// maxRounds holds for a turn that used up its rounds. An answer without tool
-// calls ends the turn by itself, so a text given in the last round counts.
+// maxRounds applies to a turn that used up its rounds. An answer without tool calls ends the turn
+// by itself, so a text given in the last round counts.
 func maxRounds(limit int) condition {
 	if limit == 0 {
 		return nil

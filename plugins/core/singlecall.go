@@ -11,18 +11,18 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// ApprovalAction is the action of interactions that ask whether a call may be made.
+// ApprovalAction is the action of interactions that request approval of a call.
 const ApprovalAction = "tool:PermissionConfirm"
 
 // CodeToolFailed is the code of a turn whose only call failed.
 const CodeToolFailed = "tool_failed"
 
-// SingleCall is the plugin of a turn that makes one call: it asks a person for approval first, if
+// SingleCall is the plugin of a turn that makes one call: it requests a person's approval first, if
 // required, and fails the turn if the call fails.
 type SingleCall struct {
-	// Approval makes the call wait for a person.
+	// Approval makes the call wait for a person's approval.
 	Approval bool
-	// Asking names who makes the call, for the person.
+	// Asking tells the person who makes the call.
 	Asking string
 }
 
@@ -39,7 +39,7 @@ func (s SingleCall) Register(r *plugins.Registrar) error {
 		r.ToolGate(plugins.GateFunc(s.checkApproval))
 	}
 	r.Hook(plugins.StepEnd, failWithCall)
-	r.Hook(plugins.AfterInference, failWithCall) // of a call that was refused
+	r.Hook(plugins.AfterInference, failWithCall) // for a rejected call
 	return nil
 }
 
@@ -49,7 +49,7 @@ var approvalSchema = json.RawMessage(`{"type":"object","required":["approved"],"
 	`"scope":{"enum":["once"],"default":"once","description":"What is approved: this call."},` +
 	`"reason":{"type":"string","description":"Why not."}}}`)
 
-// checkApproval lets the call wait until a person has decided about it.
+// checkApproval makes the call wait for a person's decision.
 func (s SingleCall) checkApproval(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	_, answer := p.Answered(ApprovalAction)
 	if answer == nil {
@@ -106,7 +106,7 @@ func findResult(messages []model.Message) *model.ToolResult {
 	return nil
 }
 
-// LastResult returns the result of a call that a conversation ends with, or nil.
+// LastResult returns the result at the end of a conversation, or nil.
 func LastResult(messages []model.Message) *model.ToolResult {
 	if len(messages) == 0 {
 		return nil

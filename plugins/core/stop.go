@@ -12,13 +12,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// StopConditions is the plugin that enforces an agent's stop_conditions, in
-// their order. It is made once per agent and revision.
+// StopConditions is the plugin that enforces an agent's stop_conditions, in order. It is created
+// once per agent and revision.
 type StopConditions struct {
 	conditions []condition
-	// atEnd are the conditions that look at the results of a step's calls.
+	// atEnd are the conditions that check the results of a step's calls.
 	atEnd []condition
-	// window is how many answers the conditions look back at, at most.
+	// window is the maximum number of answers that the conditions look back at.
 	window int
 }
 
@@ -119,9 +119,9 @@ func compileCondition(c *spec.StopCondition) condition {
 	}
 }
 
-// A turn whose answer is final ends by itself: limits of time, tokens and failures
-// only keep a turn from going on. What looks at the answer itself, as
-// content_match, ends the turn by its own name either way.
+// A turn with a final answer ends by itself: limits of time, tokens and failures only stop a turn
+// from continuing. Conditions on the answer itself, such as content_match, end the turn under their
+// own name either way.
 
 func workedLonger(limit *spec.Duration) condition {
 	if limit == nil || *limit == 0 {

@@ -12,13 +12,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// ToolBudgets is the plugin that bounds how often single tools are called in a
-// turn.
+// ToolBudgets is the plugin that limits the calls of individual tools in a turn.
 type ToolBudgets struct{ budgets map[string]spec.ToolBudget }
 
 var _ plugins.Plugin = (*ToolBudgets)(nil)
 
-// NewToolBudgets returns the plugin for the budgets of tools, by their ids.
+// NewToolBudgets returns the plugin for tool budgets by tool id.
 func NewToolBudgets(budgets map[string]spec.ToolBudget) *ToolBudgets {
 	return &ToolBudgets{budgets: budgets}
 }
@@ -37,12 +36,12 @@ func (b *ToolBudgets) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// attemptsKey counts the requested calls of each tool that has a budget.
+// attemptsKey counts the requested calls of each tool with a budget.
 var attemptsKey = plugins.NewKey[map[string]int]("runtime.tool_attempts", plugins.ScopeRun)
 
 const exceededText = "This call was not made: tool %s may be called %d times in a turn, and that is used up. Go on with what you know."
 
-// checkBatch counts the calls, those that are not made included.
+// checkBatch counts the calls, including those that are not made.
 func (b *ToolBudgets) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
 	var counts map[string]int
 	for _, c := range calls {

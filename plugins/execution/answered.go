@@ -6,15 +6,15 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 )
 
-// Answered is an answer that a call of the current step was given.
+// Answered is an answer to a call of the current step.
 type Answered struct {
 	Step        int                 `json:"step"`
 	Interaction interaction.Request `json:"ticket"`
 	Answer      interaction.Answer  `json:"resolution"`
 }
 
-// noteAnswer records the answer to the call in the context for the rest of the step, so that a
-// gate that was answered does not ask again when another gate makes the call wait.
+// noteAnswer records the answer to the call in the context for the rest of the step, so that a gate
+// whose question was answered does not ask again when another gate makes the call wait.
 func (e *Engine) noteAnswer() {
 	p := &e.Context
 	if p.InteractionAnswer == nil || p.Interaction == nil || p.Call == nil {
@@ -28,7 +28,7 @@ func (e *Engine) noteAnswer() {
 	e.answers = append(e.answers, a)
 }
 
-// currentStep returns the step that the context is in.
+// currentStep returns the context's step.
 func (e *Engine) currentStep() int {
 	if e.Context.Stats == nil {
 		return 0

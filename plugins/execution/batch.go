@@ -35,7 +35,7 @@ func (e *Engine) Batch(ctx context.Context, calls []*model.ToolCall) (plugins.Ba
 	return all, nil
 }
 
-// withoutResult returns the calls that have no result.
+// withoutResult returns the calls without a result.
 func withoutResult(d *plugins.BatchDecision, calls []*model.ToolCall) []*model.ToolCall {
 	left := make([]*model.ToolCall, 0, len(calls))
 	for _, c := range calls {
@@ -46,7 +46,7 @@ func withoutResult(d *plugins.BatchDecision, calls []*model.ToolCall) []*model.T
 	return left
 }
 
-// mergeDecision adds what another gate made of the calls that are left.
+// mergeDecision adds another gate's decision on the remaining calls.
 func mergeDecision(d *plugins.BatchDecision, other plugins.BatchDecision) {
 	for id, result := range other.Results {
 		if d.Results == nil {

@@ -84,8 +84,8 @@ type comparer struct {
 	compare func(was, is plugins.Gate) plugins.Widening
 }
 
-// compareOwned compares the gates of two environments, plugin by plugin. The gates
-// of a plugin that only one of them has count by their verdicts.
+// compareOwned compares the gates of two environments, plugin by plugin. The gates of a plugin that
+// only one environment has are compared by their verdicts.
 func compareOwned(old, now map[string][]plugins.Gate, by comparer) (all plugins.Widening) {
 	note := func(w plugins.Widening) {
 		if w.Reason != "" && (all.Reason == "" || w.Widened && !all.Widened) {

@@ -17,12 +17,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// maxActionRounds is how often a phase goes over the actions that its actions
-// schedule.
+// maxActionRounds is the maximum number of rounds of scheduled actions in a phase.
 const maxActionRounds = 16
 
-// maxActions is how many actions a phase carries out: rounds alone do not bound
-// actions that each schedule several.
+// maxActions is the maximum number of actions in a phase: rounds alone do not limit actions that
+// each schedule several.
 const maxActions = 4096
 
 // Action is an action requested by a hook. After a suspension, its payload is a json.RawMessage;
@@ -32,15 +31,14 @@ type Action struct {
 	Payload any
 }
 
-// pendingAction is an action that was not carried out. It has the JSON form of
-// its payload when it waits for another phase than that in which it was
-// scheduled.
+// pendingAction is an action not yet executed. Its payload is in JSON form if it waits for another
+// phase than the one that scheduled it.
 type pendingAction struct {
 	Action
 	raw json.RawMessage
 }
 
-// DeadLetter is an action or effect that could not be carried out.
+// DeadLetter is an action or effect that failed.
 type DeadLetter struct {
 	// Plugin is the plugin whose handler failed.
 	Plugin string
@@ -122,8 +120,7 @@ func (e *HookError) Error() string {
 // Unwrap returns the cause.
 func (e *HookError) Unwrap() error { return e.Err }
 
-// ErrActionLoop is returned for a phase whose actions schedule actions without
-// end.
+// ErrActionLoop is returned for a phase whose actions endlessly schedule actions.
 var ErrActionLoop = errors.New("actions of a phase keep scheduling actions")
 
 // Idle reports whether Run has nothing to do in a phase.
@@ -193,7 +190,7 @@ func (e *Engine) Run(ctx context.Context, phase plugins.Phase) error {
 	return nil
 }
 
-// askStop asks for the end of the turn, unless that was done.
+// askStop requests the end of the turn, unless already requested.
 func (e *Engine) askStop(stop *event.Termination) {
 	if e.stop == nil {
 		e.stop = stop
@@ -232,8 +229,7 @@ func (e *Engine) checkStaged() error {
 	return e.encodeStaged()
 }
 
-// carryOutActions runs the actions of the phase, round by round, until no action is
-// left.
+// carryOutActions executes the actions of the phase in rounds until none is left.
 func (e *Engine) carryOutActions(ctx context.Context, phase plugins.Phase) error {
 	count := 0
 	for range maxActionRounds {
@@ -349,5 +345,5 @@ func (e *Engine) Transform(messages []model.Message, offered []model.Tool) (out 
 	return messages, nil
 }
 
-// DeadLetters returns the actions and effects that could not be carried out.
+// DeadLetters returns the actions and effects that failed.
 func (e *Engine) DeadLetters() []DeadLetter { return e.deadLetters }

@@ -15,13 +15,12 @@ import (
 
 // Loaded is a plugin of an agent.
 type Loaded struct {
-	// ID is the id the plugin is registered under.
+	// ID is the plugin's registered id.
 	ID     string
 	Plugin plugins.Plugin
-	// Core marks the runtime's own plugins, which no filter leaves out.
+	// Core marks the runtime's own plugins, which no filter excludes.
 	Core bool
-	// Stateless marks a plugin that registers the same at every call and keeps
-	// nothing of a turn.
+	// Stateless marks a plugin that always registers the same and keeps no state of a turn.
 	Stateless bool
 }
 
@@ -81,17 +80,16 @@ type Env struct {
 	effects    []effectHandler
 	keys       []keyRegistration
 	tools      []PluginTool
-	// silenced are the plugins whose gates a filter left out.
+	// silenced are the plugins whose gates a filter excluded.
 	silenced []string
-	// phases has a bit for each phase that has a hook.
+	// phases has a bit for each phase with a hook.
 	phases uint16
 }
 
-// Build registers the plugins in order and returns their environment. The
-// sections are the decoded settings of the agent, by claim. When the
-// agent's active_hook_filter is not empty, only the plugins it names and core
-// plugins contribute hooks, gates, transforms and tools. The errors, each a
-// *RegisterError, are all that went wrong; a panic in Register is one of them.
+// Build registers the plugins in order and returns their environment. The sections are the decoded
+// settings of the agent, by claim. If the agent's active_hook_filter is not empty, only the plugins
+// it names and core plugins contribute hooks, gates, transforms and tools. Build returns all
+// errors, each a *RegisterError; a panic in Register is one of them.
 func Build(agent *spec.Agent, loaded []Loaded, sections map[plugins.Claim]any) (*Env, []error) {
 	env := &Env{
 		plugins: loaded,
@@ -140,8 +138,7 @@ func (e *Env) Gates(plugin string) bool {
 		slices.Contains(e.silenced, plugin)
 }
 
-// Hooks returns the ids of the plugins that have a hook in a phase, in the
-// order in which the hooks run.
+// Hooks returns the ids of the plugins with a hook in a phase, in the order in which the hooks run.
 func (e *Env) Hooks(phase plugins.Phase) []string {
 	var owners []string
 	for i := range e.hooks {
@@ -152,19 +149,19 @@ func (e *Env) Hooks(phase plugins.Phase) []string {
 	return owners
 }
 
-// Registration is one thing that a plugin registered.
+// Registration is one registration by a plugin.
 type Registration struct {
 	// What names the kind of registration: hook, gate, batch gate, transform, action handler, effect
 	// handler, state key or tool.
 	What string
-	// Name is the phase of a hook, the key of a handler or of state, the id of a
-	// tool; empty for gates and transforms.
+	// Name is the phase of a hook, the key of a handler or state, or the id of a tool; empty for
+	// gates and transforms.
 	Name   string
 	Plugin string
 }
 
-// Registrations returns everything that the plugins registered: the hooks phase
-// by phase, then each other kind in the order in which it was registered.
+// Registrations returns all registrations of the plugins: the hooks by phase, then each other kind
+// in the order of registration.
 func (e *Env) Registrations() []Registration {
 	var all []Registration
 	for _, phase := range plugins.Phases() {
@@ -264,7 +261,7 @@ func (e *Env) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
 	return found
 }
 
-// SchemaGates reports whether a gate looks at the arguments of tools.
+// SchemaGates reports whether a gate checks the arguments of tools.
 func (e *Env) SchemaGates() bool {
 	return slices.ContainsFunc(e.gates, func(g taggedGate) bool {
 		_, ok := g.gate.(plugins.SchemaGate)
@@ -281,8 +278,8 @@ func (e *Env) Widening(before *Env, toolID string, settingsChanged bool) plugins
 	})
 }
 
-// SampleTools returns samples of the tools that gates decide about, without those kinds that one
-// of the known tools belongs to.
+// SampleTools returns samples of the tools that gates decide on, except for kinds that one of the
+// known tools belongs to.
 func (e *Env) SampleTools(known []string) (samples []string) {
 	for i := range e.gates {
 		if gate, ok := e.gates[i].gate.(plugins.SampleGate); ok {
@@ -297,7 +294,7 @@ func askSamples(gate plugins.SampleGate, known []string) (samples []string) {
 	return gate.SampleTools(known)
 }
 
-// ownedGates returns the gates by the plugin that they belong to.
+// ownedGates returns the gates by plugin.
 func (e *Env) ownedGates() map[string][]plugins.Gate {
 	m := make(map[string][]plugins.Gate)
 	if e == nil {
@@ -337,7 +334,7 @@ func incomparableGates(p *panics.Error) plugins.Widening {
 	return plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p.Value)}
 }
 
-// askVerdict asks a gate. If the gate panics, the tool is denied.
+// askVerdict calls a gate. If the gate panics, the tool is denied.
 func askVerdict(ask func() plugins.Verdict) (v plugins.Verdict) {
 	defer panics.Handle(func(p *panics.Error) {
 		v = plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("the gate panics: %v", p.Value)}

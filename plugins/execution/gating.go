@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// Gate asks every gate about the call in the context, and the ceiling, and
-// returns the decision that counts. A gate that fails blocks the call.
+// Gate calls every gate, and the ceiling, for the call in the context, and returns the decision
+// that applies. A gate that fails blocks the call.
 func (e *Engine) Gate(ctx context.Context) plugins.Decision {
 	var strictest plugins.Decision
 	e.Context.Phase, e.Context.Now = plugins.ToolGate, time.Now()
@@ -29,7 +29,7 @@ func (e *Engine) Gate(ctx context.Context) plugins.Decision {
 	return strictest
 }
 
-// askGate asks one gate. It drops changes that the gate staged, because a gate may only decide.
+// askGate calls one gate. It drops changes that the gate staged, because a gate may only decide.
 func (e *Engine) askGate(ctx context.Context, owner string, gate plugins.GateFunc) (d plugins.Decision) {
 	defer func() {
 		err := e.staged.err

@@ -22,13 +22,13 @@ import (
 // RunEnd belong to the turn, whichever agent has the conversation: the state
 // records which plugins are between the two.
 
-// lifecycle is where the plugins of an engine are between the phases at the ends.
+// lifecycle tracks an engine's plugins between the phases at the ends.
 type lifecycle struct {
 	// active is set between Activate and Deactivate, and begun are the plugins
 	// between RunStart and RunEnd.
 	active bool
 	begun  []string
-	// only are the plugins that the phase that runs concerns; nil for all.
+	// only are the plugins that the current phase runs for; nil for all.
 	only []string
 }
 
@@ -42,7 +42,7 @@ func (e *Engine) Activate(ctx context.Context) error {
 }
 
 // Deactivate runs the Deactivate hooks, once, if Activate ran. Failures become dead letters, and
-// hooks can request nothing, because the engine no longer takes part in the turn.
+// hooks cannot make requests, because the engine no longer takes part in the turn.
 func (e *Engine) Deactivate(ctx context.Context) {
 	if !e.active {
 		return
@@ -75,13 +75,12 @@ func (e *Engine) Start(ctx context.Context) error {
 // End runs the RunEnd hooks of the plugins for which Start ran. Errors are as for Activate.
 func (e *Engine) End(ctx context.Context) error { return e.runEnd(ctx, nil) }
 
-// Leave is End for the plugins that the agent that takes over does not have.
+// Leave is End for the plugins that the next agent does not have.
 func (e *Engine) Leave(ctx context.Context, next *Env) error {
 	return e.runEnd(ctx, next.findParticipants())
 }
 
-// runEnd runs the hooks of RunEnd of the plugins that are part of the turn and
-// do not stay.
+// runEnd runs the RunEnd hooks of the plugins that have joined the turn and do not stay.
 func (e *Engine) runEnd(ctx context.Context, stay []string) error {
 	var leaving, staying []string
 	for _, id := range e.begun {
@@ -150,7 +149,7 @@ func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string
 	return stop, errs
 }
 
-// isConcerned reports whether the phase that runs is one of a plugin.
+// isConcerned reports whether the current phase runs for a plugin.
 func (e *Engine) isConcerned(plugin string) bool {
 	return e.only == nil || slices.Contains(e.only, plugin)
 }
@@ -184,7 +183,7 @@ func (e *Engine) callEach(ctx context.Context, phase plugins.Phase, hooks []tagg
 	return nil
 }
 
-// joinErrors returns errors as one, a single one as it is.
+// joinErrors joins errors; it returns a single error unchanged.
 func joinErrors(errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]

@@ -29,7 +29,7 @@ func (r *registrar) Section(key string) (any, bool) {
 	return decoded, claimed
 }
 
-// Hook adds a hook, unless a filter keeps it out.
+// Hook adds a hook, unless a filter excludes it.
 func (r *registrar) Hook(phase plugins.Phase, hook plugins.Hook) {
 	if r.checkPhase("hook", phase, hook == nil) && (r.active || phase == plugins.Activate || phase == plugins.Deactivate) {
 		r.env.hooks = append(r.env.hooks, taggedHook{phase: phase, owner: r.owner, hook: hook})
@@ -37,7 +37,7 @@ func (r *registrar) Hook(phase plugins.Phase, hook plugins.Hook) {
 	}
 }
 
-// checkPhase reports whether something may run in a phase, and keeps why it may not.
+// checkPhase reports whether something may run in a phase, and otherwise records an error.
 func (r *registrar) checkPhase(what string, phase plugins.Phase, missing bool) bool {
 	switch {
 	case !phase.Valid():
@@ -50,7 +50,7 @@ func (r *registrar) checkPhase(what string, phase plugins.Phase, missing bool) b
 	return false
 }
 
-// checkGiven reports whether something is there at all, and keeps that it is not.
+// checkGiven reports whether a value is not nil, and otherwise records an error.
 func (r *registrar) checkGiven(what string, missing bool) bool {
 	if missing {
 		r.Fail(fmt.Errorf("its %s is nil", what))
@@ -65,7 +65,7 @@ func (r *registrar) ToolGate(gate plugins.Gate) {
 	}
 }
 
-// countsGates reports whether the plugin's gates count, and notes when they do not.
+// countsGates reports whether the plugin's gates count, and otherwise records the plugin.
 func (r *registrar) countsGates() bool {
 	if !r.active && !slices.Contains(r.env.silenced, r.owner) {
 		r.env.silenced = append(r.env.silenced, r.owner)
@@ -80,7 +80,7 @@ func (r *registrar) BatchGate(gate plugins.BatchGate) {
 	}
 }
 
-// RequestTransform adds a transform of requests.
+// RequestTransform adds a request transform.
 func (r *registrar) RequestTransform(transform plugins.RequestTransform) {
 	if r.checkGiven("request transform", transform == nil) && r.active {
 		r.env.transforms = append(r.env.transforms, taggedTransform{owner: r.owner, transform: transform})
@@ -123,7 +123,7 @@ func (r *registrar) EffectHandler(key string, handler plugins.EffectHandler) {
 	}
 }
 
-// StateKey declares a key of the state.
+// StateKey declares a state key.
 func (r *registrar) StateKey(key plugins.StateKey) {
 	if !r.checkGiven("state key", key == nil) {
 		return
@@ -137,21 +137,20 @@ func (r *registrar) StateKey(key plugins.StateKey) {
 	r.env.keys = append(r.env.keys, keyRegistration{owner: r.owner, key: key})
 }
 
-// Fail keeps an error of the plugin.
+// Fail records an error of the plugin.
 func (r *registrar) Fail(err error) { r.errs = append(r.errs, err) }
 
-// DuplicateError reports that something was registered twice that may exist only
-// once.
+// DuplicateError reports a second registration of something that must be unique.
 type DuplicateError struct {
 	// What names the kind of registration, such as "action handler".
 	What string
 	// ID is its key or id.
 	ID string
-	// First and Second are the plugins that register it, possibly the same.
+	// First and Second are the plugins that registered it, possibly the same.
 	First, Second string
 }
 
-// Error names the thing and both plugins.
+// Error names the registration and both plugins.
 func (e *DuplicateError) Error() string {
 	if e.First == e.Second {
 		return fmt.Sprintf("plugin %s registers the %s %q twice", e.First, e.What, e.ID)
@@ -159,7 +158,7 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("plugins %s and %s both register the %s %q", e.First, e.Second, e.What, e.ID)
 }
 
-// RegisterError says why a plugin could not be registered.
+// RegisterError explains why a plugin could not be registered.
 type RegisterError struct {
 	Plugin string
 	Err    error

@@ -14,18 +14,18 @@ import (
 // State is the storable state of a turn's plugins. An engine that restores it behaves like the
 // original.
 type State struct {
-	// Run and Session are the values of the state's keys, by scope.
+	// Run and Session are the state values, by scope.
 	Run     map[string]json.RawMessage `json:"run,omitempty"`
 	Session map[string]json.RawMessage `json:"session,omitempty"`
-	// Written are the keys of Session that the turn wrote, sorted.
+	// Written are the Session keys that the turn wrote, sorted.
 	Written []string `json:"written,omitempty"`
-	// Actions are those that wait for their phase, in order.
+	// Actions are the actions that wait for their phase, in order.
 	Actions []ScheduledAction `json:"actions,omitempty"`
 	// Request is the plugins' plan for the next request so far.
 	Request *plugins.RequestPlan `json:"request,omitempty"`
-	// Handoff is the agent that was asked to take over.
+	// Handoff is the agent requested to take over.
 	Handoff string `json:"hand_off,omitempty"`
-	// Answers are those to interactions of the calls of the current step.
+	// Answers are the answers to interactions of the current step's calls.
 	Answers []Answered `json:"answers,omitempty"`
 	// Begun are the plugins between RunStart and RunEnd.
 	Begun []string `json:"begun,omitempty"`
@@ -37,16 +37,16 @@ type ScheduledAction struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// entry is one value of the state. Its JSON form is made when the hook that set
-// it returns, so that a value without one is found where it is set.
+// entry is one state value. It is encoded as JSON when the hook that set it returns, so that a
+// value that cannot be encoded is detected where it is set.
 type entry struct {
 	value any
 	raw   json.RawMessage
-	// written is set if this turn set it.
+	// written is set if this turn wrote the value.
 	written bool
 }
 
-// unknown is state of plugins that the agent does not have, as it was restored.
+// unknown is the restored state of plugins that the agent lacks.
 type unknown struct {
 	run, session map[string]json.RawMessage
 	written      []string
@@ -114,11 +114,9 @@ func putValue(values *map[string]json.RawMessage, id string, raw json.RawMessage
 	(*values)[id] = raw
 }
 
-// Restore restores what Export returned, before the first phase. For a new
-// turn of a session the state has nothing but Session. What belongs to plugins
-// that the agent does not have is kept and exported again. The errors, each a
-// *StateError, are all values that do not fit their key; nothing is restored
-// then.
+// Restore restores the result of Export, before the first phase. For a new turn of a session the
+// state has only Session. State of plugins that the agent lacks is kept and exported again. The
+// errors, each a *StateError, are all values that do not fit their key; nothing is restored then.
 func (e *Engine) Restore(s State) error {
 	known, err := e.decodeState(s)
 	if err != nil {
@@ -220,8 +218,8 @@ func (e *Engine) MergeSession(committed map[string]json.RawMessage) error {
 	return nil
 }
 
-// Snapshot returns the committed state as JSON, by key, or nil when nothing was
-// committed since the last snapshot.
+// Snapshot returns the committed state as JSON by key; nil if nothing was committed since the last
+// snapshot.
 func (e *Engine) Snapshot() map[string]json.RawMessage {
 	if !e.changed {
 		return nil
@@ -234,7 +232,7 @@ func (e *Engine) Snapshot() map[string]json.RawMessage {
 	return out
 }
 
-// UnknownKeyError reports that a hook wrote a key that no plugin declared.
+// UnknownKeyError reports that a hook wrote an undeclared key.
 type UnknownKeyError struct{ Key string }
 
 // Error names the key.

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// turn is the engine as hooks see it.
+// turn is the hooks' view of the engine.
 type turn struct{ engine *Engine }
 
 var _ plugins.Turn = turn{}
@@ -43,7 +43,7 @@ func (t turn) Emit(data event.Data) {
 	}
 }
 
-// AddUsage counts a model call of a plugin.
+// AddUsage counts a plugin's model call.
 func (t turn) AddUsage(usage model.Usage, modelID string) {
 	if t.engine.Context.Stats != nil {
 		t.engine.Context.Stats.Usage.Add(usage)
@@ -81,8 +81,8 @@ func (t turn) Answered(action string) (*interaction.Request, *interaction.Answer
 
 // Value returns the key's value: the one written in this phase, else the committed one.
 func (t turn) Value(key plugins.StateKey) any {
-	// An empty map would look whether the key can be hashed, which takes longer than to
-	// find it.
+	// Looking up an empty map would check whether the key is hashable, which takes longer than
+	// finding it.
 	if len(t.engine.staged.state) > 0 {
 		if v, ok := t.engine.staged.state[key]; ok {
 			return v.value
@@ -94,7 +94,7 @@ func (t turn) Value(key plugins.StateKey) any {
 	return t.engine.state[key].value
 }
 
-// SetValue stages the value of a key that a plugin declared.
+// SetValue stages the value of a declared key.
 func (t turn) SetValue(key plugins.StateKey, value any) {
 	if !t.engine.env.hasKey(key) {
 		t.engine.staged.setError(&UnknownKeyError{Key: key.ID()})

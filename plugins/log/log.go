@@ -19,7 +19,7 @@ type Config struct {
 	Level string `json:"level,omitempty" enum:"debug|info|warn|error" default:"info" doc:"The level that is written at."`
 }
 
-// Validate checks the settings by themselves.
+// Validate checks the settings in isolation.
 func (c *Config) Validate() diag.List {
 	if _, err := c.slogLevel(); err != nil {
 		return diag.List{diag.New(diag.InvalidValue, "level", "level is %q; allowed are debug, info, warn and error", c.Level)}
@@ -42,7 +42,7 @@ func (c *Config) slogLevel() (slog.Level, error) {
 	}
 }
 
-// Plugin writes what turns do to a logger.
+// Plugin logs the activity of turns.
 type Plugin struct {
 	logger *slog.Logger
 	level  slog.Level
@@ -92,7 +92,7 @@ func (l *Plugin) Register(r *plugins.Registrar) error {
 // trace.
 const maxAttrs = 7
 
-// turn writes what one turn does.
+// turn logs the activity of one turn.
 type turn struct {
 	*Plugin
 	logger *slog.Logger

@@ -15,32 +15,32 @@ import (
 type arguments struct {
 	object map[string]any
 	whole  string
-	// size is their length as JSON, in bytes.
+	// size is the arguments' length as JSON, in bytes.
 	size int
-	// commands are the texts that were split, and work is what comparing took so far.
+	// commands are the split texts, and work is the cost of comparisons so far.
 	commands map[string]splitText
 	work     int
 }
 
-// splitText is what splitCommand returned for a text.
+// splitText is splitCommand's result for a text.
 type splitText struct {
 	commands []simpleCommand
 	err      error
 }
 
-// maxWork bounds what comparing the arguments of one call with all rules takes: bytes
-// of text times the instructions that a pattern takes for each.
+// maxWork is the maximum cost of comparing the arguments of one call with all rules: bytes of text
+// times the pattern's instructions per byte.
 const maxWork = 1 << 27
 
 var errTooMuchWork = errors.New("comparing the arguments with the rules takes too long")
 
-// spend counts work. It reports whether some is left.
+// spend counts work. It reports whether any is left.
 func (a *arguments) spend(work int) bool {
 	a.work += work
 	return a.work <= maxWork
 }
 
-// spendOn counts the work of comparing a value with an operand, without the work of patterns.
+// spendOn counts the work of comparing a value with an operand, excluding patterns.
 func (a *arguments) spendOn(o *operand, v any) bool {
 	work := 1
 	switch v := v.(type) {
@@ -70,14 +70,13 @@ var (
 	errNoObject  = errors.New("the arguments are not a JSON object")
 )
 
-// decodeArguments decodes the arguments of a call. Two keys of an object that
-// are equal, or differ only in case, are an error, because the tool may read
-// another one of the two than the rules.
+// decodeArguments decodes the arguments of a call. Two keys of an object that are equal, or differ
+// only in case, are an error, because the tool may read a different one than the rules.
 func decodeArguments(raw json.RawMessage) (*arguments, error) {
 	if len(raw) == 0 {
 		return &arguments{object: map[string]any{}}, nil
 	}
-	// Valid bounds the depth of what follows, too.
+	// Valid also bounds the depth of the decoding below.
 	if !json.Valid(raw) {
 		return nil, errMalformed
 	}
@@ -97,14 +96,14 @@ func decodeArguments(raw json.RawMessage) (*arguments, error) {
 	return &arguments{object: object, size: len(raw)}, nil
 }
 
-// primaryFits reports whether the glob fits the one argument: the value of the
-// only key, else all arguments as JSON. A cautious rule looks at the value of
-// each key, too, and fits a call without any.
+// primaryFits reports whether the glob matches the one argument: the value of the only key, else
+// all arguments as JSON. A cautious rule also checks the value of each key, and matches a call
+// without any.
 func (a *arguments) primaryFits(glob *operand, cautious bool) bool {
 	single := len(a.object) == 1
 	if single || cautious {
 		for _, v := range a.object {
-			// Next to other arguments, a non-text argument need not be the intended one.
+			// Beside other arguments, a non-string argument need not be the intended one.
 			_, text := v.(string)
 			if !a.spendOn(glob, v) {
 				return cautious
@@ -141,7 +140,7 @@ func textOf(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(normalizeNumbers(v)); err != nil {
-		return "" // what was decoded from JSON can be encoded
+		return "" // values decoded from JSON can be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -44,7 +44,7 @@ func (g *gate) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
 	return found
 }
 
-// checkSchema reports the conditions of a rule that do not fit the arguments of a tool.
+// checkSchema reports a rule's conditions that do not fit a tool's arguments.
 func (e *entry) checkSchema(tool string, s shape) (found diag.List) {
 	if e.primary != nil {
 		if names := s.propertyNames(); len(names) > 1 {
@@ -62,8 +62,8 @@ func (e *entry) checkSchema(tool string, s shape) (found diag.List) {
 	return found
 }
 
-// checkPath reports a path that leads to nothing, and a value of another kind than
-// the tool takes there.
+// checkPath reports a path that leads nowhere, and a value whose kind the tool does not accept
+// there.
 func (c *condition) checkPath(tool string, s shape) *diag.Diagnostic {
 	for i, at := range c.path {
 		next, ok := s.followStep(at)
@@ -87,14 +87,14 @@ func (c *condition) checkPath(tool string, s shape) *diag.Diagnostic {
 	return c.checkKind(tool, s)
 }
 
-// asWarning returns a diagnostic as a warning: the tool may take what its schema
-// does not list, and the rule fails closed.
+// asWarning returns a diagnostic as a warning: the tool may accept more than its schema lists, and
+// the rule fails closed.
 func asWarning(d diag.Diagnostic) diag.Diagnostic {
 	d.Severity = diag.Warning
 	return d
 }
 
-// checkKind reports values that the tool never takes at the path.
+// checkKind reports values that the tool never accepts at the path.
 func (c *condition) checkKind(tool string, s shape) *diag.Diagnostic {
 	types := s.allowedTypes()
 	if types == nil {
@@ -136,8 +136,8 @@ func (c *condition) checkChoice(tool string, s shape) *diag.Diagnostic {
 	return nil
 }
 
-// comparableTypes returns, for each value that the condition compares with, the types of
-// JSON that it can be compared with; none where any can.
+// comparableTypes returns, for each operand value of the condition, the JSON types that it can be
+// compared with; empty for any type.
 func (c *condition) comparableTypes() [][]string {
 	values := []operand{c.value}
 	if c.value.kind == ofList {
@@ -160,7 +160,7 @@ func (c *condition) comparableTypes() [][]string {
 				kinds = append(kinds, "number", "integer")
 			}
 			if c.op != same && c.op != among {
-				// By their text these could always be compared.
+				// Their text could always be compared.
 				kinds = append(kinds, "array", "object")
 				if slices.Contains([]string{"true", "false", "null"}, o.text) {
 					kinds = append(kinds, "boolean", "null")

@@ -15,13 +15,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// commandPattern is a glob over the simple commands that a shell would run. The
-// text of one is its words with a blank between them, without assignments before
-// it and without redirections.
+// commandPattern is a glob over the simple commands that a shell would run. A command's text is its
+// words separated by spaces, without leading assignments and without redirections.
 type commandPattern struct {
 	glob pattern.Pattern
-	// prefix is the literal text that the glob begins with, and open is set
-	// if only a '*' follows it.
+	// prefix is the literal text that begins the glob, and open is set if only a '*' follows it.
 	prefix string
 	open   bool
 }
@@ -57,8 +55,8 @@ func compileCommand(source string) (*commandPattern, error) {
 	return p, nil
 }
 
-// matchCommands compares the commands of a split text: yes if all match, no if none does. In
-// between, or if the text is unreadable, a rule that denies or asks matches, and a rule that
+// matchCommands compares the commands of a split text: yes if all match, no if none does.
+// Otherwise, or if the text is unreadable, a rule that denies or asks matches, and a rule that
 // allows does not.
 func (p *commandPattern) matchCommands(commands []simpleCommand, err error) truth {
 	if err != nil {
@@ -89,7 +87,7 @@ func (p *commandPattern) matchOne(c *simpleCommand) truth {
 	}
 }
 
-// orNo is unknown for what may hold.
+// orNo returns unknown if a match is possible, else no.
 func orNo(possible bool) truth {
 	if possible {
 		return unknown
@@ -97,25 +95,23 @@ func orNo(possible bool) truth {
 	return no
 }
 
-// mayMatchPrefix reports whether the glob may match a text that begins with a prefix.
+// mayMatchPrefix reports whether the glob may match a text with a prefix.
 func (p *commandPattern) mayMatchPrefix(prefix string) bool {
 	return strings.HasPrefix(prefix, p.prefix) || strings.HasPrefix(p.prefix, prefix)
 }
 
 // simpleCommand is one command of a shell, with its arguments.
 type simpleCommand struct {
-	// text is the words as the command gets them; quoted has those with blanks in
-	// quotes, so that one word is not taken for several. Both are whole only when
-	// known is set: else they end where something is expanded, which prefix and
-	// quotedPrefix are.
+	// text is the words as the command gets them; quoted puts words with spaces in quotes, so that
+	// one word is not mistaken for several. Both are complete only if known is set: otherwise they
+	// end at the first expansion; prefix and quotedPrefix hold them then.
 	text, quoted         string
 	prefix, quotedPrefix string
 	known                bool
 	// plain is set if only the words determine the command's effect: no assignment, no
 	// redirection to a file.
 	plain bool
-	// runsOthers is set for a command that runs what its arguments, or its input,
-	// say.
+	// runsOthers is set for a command that runs commands from its arguments or its input.
 	runsOthers bool
 }
 
@@ -133,8 +129,8 @@ func (*simpleCommand) baseOf(text string) string {
 	return name
 }
 
-// maxCommand bounds a text that is split, in bytes, so that splitting stays
-// cheap, however deep its parts are nested.
+// maxCommand is the maximum length of a text to split, in bytes, so that splitting stays cheap at
+// any nesting depth.
 const maxCommand = 16 << 10
 
 var errUnclear = errors.New("the text cannot be read as a command with confidence")
@@ -165,8 +161,8 @@ func splitCommand(text string) (commands []simpleCommand, err error) {
 	return commands, nil
 }
 
-// commandsOf lists the commands of a parsed text. Commands that are no simple
-// ones but do something by themselves count as unknown.
+// commandsOf lists the commands of a parsed text. Commands that are not simple but have an effect
+// of their own count as unknown.
 func commandsOf(file *syntax.File) (commands []simpleCommand) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if s, ok := n.(*syntax.Stmt); ok {
@@ -193,7 +189,7 @@ func commandOf(s *syntax.Stmt) *simpleCommand {
 		c.known, c.plain = true, false // runs nothing by itself
 	case *syntax.LetClause, *syntax.CoprocClause, *syntax.TestDecl:
 		c.plain, c.runsOthers = false, true
-	default: // the statements in it count by themselves
+	default: // inner statements count separately
 		if c.plain {
 			return nil
 		}
@@ -215,7 +211,7 @@ func touchesFile(r *syntax.Redirect) bool {
 	}
 }
 
-// addWords adds the words of a command, up to the first that is not known.
+// addWords adds the words of a command, up to the first unknown one.
 func (c *simpleCommand) addWords(words []*syntax.Word) {
 	c.known = true
 	var texts, quotes strings.Builder
@@ -249,8 +245,8 @@ func programName(name string) string {
 	return cmp.Or(strings.TrimRight(base, "0123456789."), base)
 }
 
-// runners are commands that run others, named by their arguments, their input or a file. The
-// commands that they run are unknown, so runners match every rule that denies or asks.
+// runners are commands that run other commands from their arguments, their input or a file. Those
+// commands are unknown, so runners match every rule that denies or asks.
 var runners = strings.Fields(`
 	. source eval exec command builtin alias trap enable
 	sh bash dash ash ksh mksh zsh fish csh tcsh busybox toybox pwsh powershell cmd
@@ -295,7 +291,7 @@ func literalText(word *syntax.Word) (value string, known bool) {
 	return b.String(), true
 }
 
-// inQuotes removes the backslashes that count within double quotes.
+// inQuotes removes the backslashes that are special in double quotes.
 var inQuotes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "")
 
 // unescapeWord returns the value of unquoted text. It is unknown if a shell would expand a

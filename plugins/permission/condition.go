@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// operator is how a condition compares.
+// operator is the operator of a condition.
 type operator string
 
 const (
@@ -23,10 +23,10 @@ const (
 	among      operator = "in"
 )
 
-// operators are those that are signs; "in" is a word.
+// operators are the symbolic operators; "in" is a word.
 var operators = []operator{same, notEqual, greater, atLeast, less, atMost, like, notLike, equal, matches, notMatches}
 
-// isNegated reports whether the operator holds for what does not fit.
+// isNegated reports whether the operator holds for values that do not match.
 func (o operator) isNegated() bool { return o[0] == '!' }
 
 // comparesOrder reports whether the operator compares by size.
@@ -58,12 +58,11 @@ type condition struct {
 	value operand
 }
 
-// isMet reports whether the condition counts as true for a call. For a cautious rule, which
-// denies or asks, one value that satisfies it or cannot be decided is enough; for a rule that
-// allows, all values must satisfy it.
+// isMet reports whether the condition counts as true for a call. For a cautious rule, which denies
+// or asks, one value that satisfies it or is undecidable is enough; for a rule that allows, all
+// values must satisfy it.
 //
-// With the operators ~, = and =~ and a text, one value is enough for a rule that
-// allows, too.
+// With the operators ~, = and =~ and a text, one value is enough for a rule that allows, too.
 func (c *condition) isMet(args *arguments, cautious bool) bool {
 	found, all, some := false, true, false
 	c.path.visitValues(args.object, func(v any, there bool) bool {
@@ -79,7 +78,7 @@ func (c *condition) isMet(args *arguments, cautious bool) bool {
 	return found && all
 }
 
-// anyOne reports whether a rule that allows needs one value only that fits.
+// anyOne reports whether one matching value is enough for a rule that allows.
 func (c *condition) anyOne() bool {
 	return slices.Contains([]operator{like, equal, matches}, c.op) && slices.Contains([]operandKind{ofText, ofGlob, ofRegex}, c.value.kind)
 }
@@ -93,7 +92,7 @@ func (c *condition) compareArgument(args *arguments, v any, there bool) truth {
 	if c.op.isNegated() {
 		if c.value.kind == ofGlob || c.value.kind == ofRegex {
 			if _, text := v.(string); !text && t == no {
-				return unknown // not to fit a pattern says little of what is no text
+				return unknown // a mismatch says little about a non-string
 			}
 		}
 		return t.not()
@@ -116,5 +115,5 @@ func (c *condition) compareValue(args *arguments, v any) truth {
 	}
 }
 
-// String returns the condition as a rule has it.
+// String returns the condition in rule syntax.
 func (c *condition) String() string { return fmt.Sprintf("%s %s %s", c.path, c.op, &c.value) }

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// Action is the action of the interactions by which a person is asked about a call.
+// Action is the action of the interactions that ask a person about a call.
 const Action = "tool:PermissionConfirm"
 
 // Scope is how long a person's grant may last.
@@ -19,10 +19,9 @@ type Scope string
 
 // The scopes.
 const (
-	// Once grants the one call.
+	// Once grants a single call.
 	Once Scope = "once"
-	// Session grants the tool as far as the same rule asks, for the rest of the
-	// session.
+	// Session grants the tool for the rest of the session, to the extent that the same rule asks.
 	Session Scope = "session"
 )
 
@@ -41,14 +40,14 @@ func responseSchema(scopes []Scope) json.RawMessage {
 		`"reason":{"type":"string","description":"Why not, for the model."}}}`)
 }
 
-// subject is the parameters of an interaction.
+// subject holds the parameters of an interaction.
 type subject struct {
-	// Agent is the one whose rule asks.
+	// Agent is the agent whose rule asks.
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
-	// Rule is the rule that asks, as the section has it; empty for the default.
+	// Rule is the rule that asks, as written in the section; empty for the default.
 	Rule string `json:"rule,omitempty"`
-	// Scopes are those that may be granted.
+	// Scopes are the scopes that may be granted.
 	Scopes []Scope `json:"scopes"`
 }
 
@@ -68,7 +67,7 @@ func (g *gate) askPerson(call *model.ToolCall, o outcome, scopes []Scope) plugin
 	}}
 }
 
-// consent is the answer of a person.
+// consent is a person's answer.
 type consent struct {
 	Approved bool
 	Scope    Scope
@@ -110,8 +109,8 @@ func consentOf(r *interaction.Answer) (c consent, err error) {
 	return c, nil
 }
 
-// isAbout reports whether an answer is about the call in its current form: a person
-// who changed the arguments, or saw other ones, did not agree to these.
+// isAbout reports whether an answer applies to the call in its current form: a person who changed
+// the arguments, or saw different ones, did not approve these.
 func isAbout(request *interaction.Request, r *interaction.Answer, call *model.ToolCall) bool {
 	shown := request.Arguments
 	if len(r.Arguments) > 0 {

@@ -7,20 +7,18 @@ import (
 	"strings"
 )
 
-// decimal is a number of JSON, exactly: 0.digits × 10^point. It has no zeros at
-// either end of its digits, and no digits when it is zero, so that equal numbers
-// are equal decimals.
+// decimal is an exact JSON number: 0.digits × 10^point. Its digits have no zeros at either end and
+// are empty for zero, so that equal numbers are equal decimals.
 type decimal struct {
 	negative bool
 	digits   string
 	point    int
 }
 
-// maxExponentDigits bounds the exponents that are computed with, so that none
-// overflows.
+// maxExponentDigits bounds the exponents used in computations, so that none overflows.
 const maxExponentDigits = 9
 
-// parseDecimal parses a JSON number. It fails for invalid numbers and for useless exponents.
+// parseDecimal parses a JSON number. It fails for invalid numbers and for absurd exponents.
 func parseDecimal(n json.Number) (d decimal, ok bool) {
 	text := string(n)
 	if !json.Valid([]byte(text)) || strings.Trim(text, "-0123456789.eE+") != "" {
@@ -50,8 +48,8 @@ func parseDecimal(n json.Number) (d decimal, ok bool) {
 	return d, true
 }
 
-// compare returns a number below 0 when d is less than other, 0 when they are
-// equal, and one above 0 when d is greater.
+// compare returns a negative number if d is less than other, 0 if they are equal, and a positive
+// number if d is greater.
 func (d decimal) compare(other decimal) int {
 	if a, b := d.sign(), other.sign(); a != b || a == 0 {
 		return cmp.Compare(a, b)
@@ -74,8 +72,8 @@ func (d decimal) sign() int {
 	}
 }
 
-// String returns the number so that equal ones have one text: 1.0, 10e-1 and 1
-// are all 1. Numbers that would need long rows of zeros have an exponent.
+// String returns the number so that equal numbers have one text: 1.0, 10e-1 and 1 are all 1.
+// Numbers that would need many zeros have an exponent.
 func (d decimal) String() string {
 	const mostZeros, leastPoint = 20, -5
 	var b strings.Builder
@@ -109,7 +107,7 @@ func (d decimal) String() string {
 	return b.String()
 }
 
-// numberText returns a number so that equal ones have one text.
+// numberText returns a number so that equal numbers have one text.
 func numberText(n json.Number) string {
 	if d, ok := parseDecimal(n); ok {
 		return d.String()

@@ -29,8 +29,7 @@ func (r *Rule) explainPrimary(args *arguments) string {
 	return c.explainValue(args)
 }
 
-// explainValue names the deciding value: the one that satisfies the condition, or cannot be
-// decided.
+// explainValue names the deciding value: the one that satisfies the condition, or is undecidable.
 func (c *condition) explainValue(args *arguments) string {
 	best, text := no, ""
 	c.path.visitValues(args.object, func(v any, there bool) bool {
@@ -71,7 +70,7 @@ func (c *condition) describeValue(v any, there bool, t truth) string {
 	}
 }
 
-// describeMatch names the command of a text that fits, or that may.
+// describeMatch names the command of a text that matches, or that may match.
 func (p *commandPattern) describeMatch(text string) string {
 	commands, err := splitCommand(text)
 	if err != nil {

@@ -11,16 +11,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
-// pathPattern is a glob over the paths of files, which are cleaned before they
-// are compared. It compares names: links are not followed, so a tool that
-// must not leave a directory has to enforce that itself.
+// pathPattern is a glob over file paths, which are cleaned before the comparison. It compares
+// names: links are not followed, so a tool that must not leave a directory has to enforce that
+// itself.
 type pathPattern struct {
 	glob pattern.Pattern
 	// absolute marks patterns of absolute paths, anywhere patterns that start with '*' and match
 	// the end of a path.
 	absolute, anywhere bool
-	// directory is what all paths below it are meant of, "" when the pattern
-	// ends otherwise.
+	// directory is the directory whose contents the pattern matches; "" for other patterns.
 	directory string
 }
 
@@ -51,10 +50,9 @@ func compilePath(source string) (*pathPattern, error) {
 	return p, nil
 }
 
-// matchPath compares a path. It cannot be decided where a path is that leads out of
-// the directory that it begins in, that a shell or another system would read
-// differently, or that is relative when the pattern is absolute or the other way
-// round.
+// matchPath compares a path. It is undecidable for a path that leads out of the directory that it
+// begins in, that a shell or another system would read differently, or that is relative when the
+// pattern is absolute or vice versa.
 func (p *pathPattern) matchPath(text string) truth {
 	if text == "" || text[0] == '~' || !utf8.ValidString(text) || strings.ContainsFunc(text, oddInPath) {
 		return unknown
@@ -73,7 +71,7 @@ func (p *pathPattern) matchPath(text string) truth {
 	case p.glob.Match(clean):
 		return yes
 	case clean == p.directory:
-		return unknown // a tool that works on the directory works on what is in it
+		return unknown // a tool that works on the directory works on its contents
 	default:
 		return no
 	}
@@ -93,6 +91,6 @@ func (p *pathPattern) matchSuffix(clean string) truth {
 	}
 }
 
-// oddInPath reports a character that parts paths elsewhere, or that a person
-// would not see.
+// oddInPath reports a character that separates paths on other systems, or that a person would not
+// see.
 func oddInPath(r rune) bool { return r == '\\' || unicode.IsControl(r) }

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// gate enforces a policy on the calls of an agent and of its delegates.
+// gate enforces a policy on the calls of an agent and its delegates.
 type gate struct {
 	agent  string
 	policy *policy
@@ -22,8 +22,8 @@ var (
 	_ plugins.DiffGate        = (*gate)(nil)
 )
 
-// Check decides about a call of the agent. A call with a person's answer is judged again, because
-// no answer allows a call that a rule denies.
+// Check decides on a call of the agent. A call with a person's answer is judged again, because no
+// answer allows a call that a rule denies.
 func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	o := g.policy.decideCall(p.Call.Name, p.Call.Arguments)
 	if o.behavior == Ask && g.isGranted(p, o) {
@@ -32,9 +32,8 @@ func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decisi
 	return g.newDecision(p, o, o.grantableScopes()), nil
 }
 
-// Ceiling decides about a call of a delegate. The agent's default applies only when it denies; if
-// no rule matches, asking is up to the delegate. Session grants apply to the agent, not to its
-// delegates.
+// Ceiling decides on a delegate's call. The agent's default applies only if it denies; if no rule
+// matches, asking is up to the delegate. Session grants apply to the agent, not to its delegates.
 func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	o := g.policy.matchRules(p.Call.Name, p.Call.Arguments)
 	if o.entry == nil && o.fault == nil && o.behavior == Ask {
@@ -43,14 +42,14 @@ func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Deci
 	return g.newDecision(p, o.denyUnreadable(p.Call.Arguments), onlyOnce), nil
 }
 
-// Verdict returns the decision on a tool, as far as it does not depend on arguments.
+// Verdict returns the decision on a tool, to the extent that it is independent of arguments.
 func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.toolVerdict(toolID) }
 
-// CeilingVerdict returns the decision on a tool when the agent's delegates call it, as
-// far as it does not depend on arguments.
+// CeilingVerdict returns the decision on a tool called by the agent's delegates, to the extent that
+// it is independent of arguments.
 func (g *gate) CeilingVerdict(toolID string) plugins.Verdict { return g.policy.ceilingVerdict(toolID) }
 
-// Explain returns the decision on a call before anybody was asked.
+// Explain returns the decision on a call before a person decides.
 func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict {
 	o := g.policy.decideCall(toolID, arguments)
 	if o.fault != nil {
@@ -83,8 +82,8 @@ func (g *gate) newDecision(p *plugins.PhaseContext, o outcome, scopes []Scope) p
 	return d
 }
 
-// useAnswer decides about a call that needs a person's approval: it returns the person's
-// decision, or else the question.
+// useAnswer decides on a call that needs a person's approval: it returns the person's decision, or
+// else the question.
 func (g *gate) useAnswer(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
 	request, answer := p.Answered(Action)
 	if answer == nil || !isAbout(request, answer, p.Call) {

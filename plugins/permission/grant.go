@@ -11,13 +11,11 @@ import (
 type grant struct {
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
-	// Rule is the rule that asked; a grant has no effect where another one, or
-	// none, asks.
+	// Rule is the rule that asked; a grant has no effect if another rule, or none, asks.
 	Rule string `json:"rule,omitempty"`
 }
 
-// maxGrants bounds the grants of a session. The oldest give way: a person is
-// asked again.
+// maxGrants limits the grants of a session. The oldest are dropped: a person must approve again.
 const maxGrants = 64
 
 var grantsKey = plugins.NewKey("permission.grants", plugins.ScopeSession, plugins.Merge(mergeGrants))

@@ -8,21 +8,21 @@ import (
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
-// operandKind is the kind of value that a condition compares with.
+// operandKind is the kind of a condition's operand.
 type operandKind uint8
 
 const (
-	// ofText is a text in quotes.
+	// ofText is a quoted text.
 	ofText operandKind = iota
 	ofNumber
 	ofBoolean
 	ofNull
-	// ofList is what "in" looks through.
+	// ofList is the list that "in" searches.
 	ofList
 	ofGlob
 	ofRegex
-	// ofPath is a glob over cleaned paths of files, ofCommand one over the
-	// simple commands of a shell.
+	// ofPath is a glob over cleaned file paths, and ofCommand a glob over a shell's simple
+	// commands.
 	ofPath
 	ofCommand
 )
@@ -40,7 +40,7 @@ type operand struct {
 	command *commandPattern
 }
 
-// String returns the operand as a rule has it.
+// String returns the operand in rule syntax.
 func (o *operand) String() string {
 	switch o.kind {
 	case ofNumber, ofBoolean, ofNull:
@@ -88,13 +88,13 @@ func (o *operand) equalsValue(v any) truth {
 		return orUnknown(o.kind == ofNull)
 	}
 	if o.kind == ofNull {
-		return no // whatever else it is, it is not null
+		return no // any other value is not null
 	}
 	return unknown
 }
 
-// equalsText compares a value with a text in quotes as rules always could: by
-// the text of the value, a number being one text however it is written.
+// equalsText compares a value with a quoted text as rules always could: by the value's text, where
+// a number has one text however it is written.
 func (o *operand) equalsText(v any) truth {
 	switch v := v.(type) {
 	case string:
@@ -113,7 +113,7 @@ func (o *operand) equalsText(v any) truth {
 	return orUnknown(textOf(v) == o.text)
 }
 
-// orUnknown is yes for what holds; else it cannot be decided.
+// orUnknown returns yes if holds is true, else unknown.
 func orUnknown(holds bool) truth {
 	if holds {
 		return yes
@@ -139,7 +139,7 @@ func (o *operand) listContains(v any) truth {
 	return unknown
 }
 
-// compareNumber compares a number, which alone has an order.
+// compareNumber compares numbers, the only ordered values.
 func (o *operand) compareNumber(op operator, v any) truth {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -162,9 +162,9 @@ func (o *operand) compareNumber(op operator, v any) truth {
 	}
 }
 
-// matchOperand compares a value with a pattern. Patterns match the text of numbers and booleans,
-// too. A list, object or null that does not match is undecided, because a tool need not use its
-// text.
+// matchOperand compares a value with a pattern. Patterns also match the text of numbers and
+// booleans. A list, object or null that does not match is undecided, because a tool need not use
+// its text.
 func (a *arguments) matchOperand(o *operand, v any) truth {
 	if o.kind == ofPath || o.kind == ofCommand {
 		text, ok := v.(string)
@@ -197,7 +197,7 @@ func (a *arguments) matchOperand(o *operand, v any) truth {
 	}
 }
 
-// kindOf names the kind of a value for people.
+// kindOf returns the human-readable kind of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -252,9 +252,8 @@ func compileRegex(source string) (*pattern.Regexp, error) {
 	return regex, nil
 }
 
-// isWithin reports whether all that one glob matches is known to be matched by
-// another one: the other has no wildcard but '*', and matches the first when each
-// wildcard in that is a character that nothing but a '*' matches.
+// isWithin reports whether other is known to match everything that o matches: other has no wildcard
+// but '*', and matches o when each wildcard in o is a character that only a '*' matches.
 func (o *operand) isWithin(other *operand) bool {
 	const wildcard = "\U0010fffe"
 	if o.kind != other.kind || o.kind != ofGlob && o.kind != ofCommand {

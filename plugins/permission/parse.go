@@ -12,11 +12,11 @@ import (
 // maxRule bounds a rule, in bytes.
 const maxRule = 16 << 10
 
-// ParseError is the reason why a text is not a rule.
+// ParseError explains why a text is not a rule.
 type ParseError struct {
 	// Rule is the text.
 	Rule string
-	// Column is the number of the character, from 1, at which the fault is.
+	// Column is the number of the faulty character, from 1.
 	Column int
 	// Message describes the fault.
 	Message string
@@ -32,8 +32,7 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("rule %q, character %d: %s", string(rule), e.Column, e.Message)
 }
 
-// ParseRule parses a rule; the package describes how one is written. The error
-// is a *ParseError.
+// ParseRule parses a rule; the package documents the syntax. The error is a *ParseError.
 func ParseRule(text string) (Rule, error) {
 	p := parser{text: text}
 	rule, err := p.parseRule()

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// matcherAhead goes past path: or command: when one of them is next.
+// matcherAhead skips path: or command: if one of them is next.
 func (p *parser) matcherAhead() (operandKind, bool) {
 	for kind, prefix := range primaryPrefixes {
 		if strings.HasPrefix(p.text[p.pos:], prefix) {
@@ -29,7 +29,7 @@ func (p *parser) conditionAhead() bool {
 	return operatorSign(next.text[next.pos:]) != "" || operatorWord(next.text[next.pos:]) != ""
 }
 
-// operatorSign returns the signs of operators that a text begins with.
+// operatorSign returns the operator signs at the beginning of text.
 func operatorSign(text string) string {
 	if strings.HasPrefix(text, "!") && strings.Trim(text[:min(2, len(text))], "!=~<>") != "" {
 		return "" // as in echo !x
@@ -37,12 +37,12 @@ func operatorSign(text string) string {
 	return text[:len(text)-len(strings.TrimLeft(text, "=!<>~"))]
 }
 
-// operatorWords are words that other languages have for operators. One of them
-// counts as an operator when a value follows it.
+// operatorWords are other languages' operator words. Such a word counts as an operator if a value
+// follows it.
 var operatorWords = strings.Fields("not_in is eq ne neq gt gte ge lt lte le like matches contains between startswith starts_with endswith ends_with -eq -ne -gt -ge -lt -le")
 
-// operatorWord returns the operator "in", or a word that is meant for an
-// operator, when a text begins with it.
+// operatorWord returns the operator "in", or a word intended as an operator, at the beginning of
+// text.
 func operatorWord(text string) string {
 	word := text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(`()[]"`, r) }))]
 	rest := strings.TrimLeftFunc(text[len(word):], unicode.IsSpace)
@@ -61,7 +61,7 @@ func operatorWord(text string) string {
 	return ""
 }
 
-// isValue reports whether a text begins with what can only be a value.
+// isValue reports whether text begins with something that can only be a value.
 func isValue(text string) bool {
 	if text[0] == '"' || text[0] == '[' {
 		return true
@@ -71,8 +71,7 @@ func isValue(text string) bool {
 	return ok
 }
 
-// scanWord returns the letters, digits and signs of numbers that a text begins
-// with.
+// scanWord returns the letters, digits and number signs at the beginning of text.
 func scanWord(text string) (word, rest string) {
 	rest = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-._", r) })
 	return text[:len(text)-len(rest)], rest

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// parseOperand reads the value that a condition compares with.
+// parseOperand parses the operand of a condition.
 func (p *parser) parseOperand(op operator) (operand, error) {
 	from := p.pos
 	switch {
@@ -67,7 +67,7 @@ func (p *parser) parseList() (operand, error) {
 	}
 }
 
-// parseLiteral reads a text in quotes, a number, true, false or null.
+// parseLiteral reads a quoted text, a number, true, false or null.
 func (p *parser) parseLiteral(op operator) (operand, error) {
 	if p.next() == '"' {
 		text, err := p.parseQuoted(op)
@@ -95,7 +95,7 @@ func (p *parser) parseLiteral(op operator) (operand, error) {
 	return operand{kind: ofNumber, text: number.String(), number: number}, nil
 }
 
-// parseQuoted reads a text in quotes.
+// parseQuoted reads a quoted text.
 func (p *parser) parseQuoted(op operator) (string, error) {
 	from := p.pos
 	if p.next() != '"' {

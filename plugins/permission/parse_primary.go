@@ -44,8 +44,8 @@ func (p *parser) parsePrimary(open int) (*operand, error) {
 	return nil, p.errorAt(open, "the parenthesis is not closed")
 }
 
-// comparesNumber reports whether an operator is next that a number and the end of
-// a condition follow. Such a text is hardly a command.
+// comparesNumber reports whether an operator, a number and the end of a condition follow. Such a
+// text is hardly a command.
 func (p *parser) comparesNumber(sign string) bool {
 	if !slices.Contains([]string{">", ">=", "<", "<=", "==", "="}, sign) {
 		return false

@@ -26,7 +26,7 @@ const (
 )
 
 // visitValues calls visit with each value at the path until visit returns false, and reports
-// whether it did not. there is false where the path leads nowhere. An empty list or object has no
+// whether it never did. there is false where the path leads nowhere. An empty list or object has no
 // values, none of which is missing. The order is unspecified.
 func (p path) visitValues(v any, visit func(v any, there bool) bool) bool {
 	if len(p) == 0 {
@@ -65,7 +65,7 @@ func (p path) visitValues(v any, visit func(v any, there bool) bool) bool {
 	return visit(nil, false)
 }
 
-// String returns the path as a rule has it.
+// String returns the path in rule syntax.
 func (p path) String() string {
 	var b strings.Builder
 	for i, s := range p {

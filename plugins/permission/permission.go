@@ -83,12 +83,11 @@ func (*Plugin) Descriptor() plugins.Descriptor {
 	}
 }
 
-// Register adds the gate and, where a person may be asked, what keeps that
-// person's grants.
+// Register adds the gate and, if a person may be asked, the storage of grants.
 func (*Plugin) Register(r *plugins.Registrar) error {
 	policy, ok := plugins.Config[*policy](r, SectionKey)
 	if !ok || policy == nil {
-		// Without its rules the plugin must not let anything through.
+		// Without rules the plugin must not let anything through.
 		return errors.New("the settings of section permission are missing")
 	}
 	g := &gate{agent: r.Agent().ID, policy: policy}

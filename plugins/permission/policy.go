@@ -9,10 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// policy is a section made ready. It is shared by all turns of a revision and
-// never modified.
+// policy is a compiled section. It is shared by all turns of a revision and never modified.
 type policy struct {
-	// fallback is what happens to calls that no rule fits.
+	// fallback is the behavior for calls that no rule matches.
 	fallback Behavior
 	entries  []entry
 }
@@ -21,7 +20,7 @@ type policy struct {
 type entry struct {
 	Rule
 	behavior Behavior
-	// scope is the widest that a person may grant.
+	// scope is the widest scope that a person may grant.
 	scope Scope
 	rank  specificity
 	// name is the rule for display, text its spelling in the section, and path its path relative
@@ -40,7 +39,7 @@ func newEntry(i int, text string, rule Rule, behavior Behavior, scope Scope) ent
 // isDenial reports whether the rule denies matching calls.
 func (e *entry) isDenial() bool { return e.behavior == Deny || e.behavior == Terminate }
 
-// overrides reports whether the rule counts when both fit.
+// overrides reports whether the rule applies when both match.
 func (e *entry) overrides(other *entry) bool {
 	switch {
 	case other == nil:
@@ -62,13 +61,13 @@ func (e *entry) overrides(other *entry) bool {
 // outcome is a policy's decision on a call.
 type outcome struct {
 	behavior Behavior
-	// entry is the rule that counts, nil for the default.
+	// entry is the rule that applies; nil for the default.
 	entry *entry
-	// fault is set when a call cannot be judged.
+	// fault is set if the call cannot be judged.
 	fault error
 }
 
-// ruleText returns the text of the rule that counts, "" for the default.
+// ruleText returns the text of the rule that applies; "" for the default.
 func (o outcome) ruleText() string {
 	if o.entry == nil {
 		return ""
@@ -84,7 +83,7 @@ func (o outcome) grantableScopes() []Scope {
 	return anyScope
 }
 
-// mayAsk reports whether a person is asked about any call.
+// mayAsk reports whether any call requires asking a person.
 func (p *policy) mayAsk() bool {
 	return p.fallback == Ask || slices.ContainsFunc(p.entries, func(e entry) bool { return e.behavior == Ask })
 }
@@ -96,8 +95,8 @@ func (p *policy) outcomeOf(best *entry) outcome {
 	return outcome{behavior: best.behavior, entry: best}
 }
 
-// decideCall judges a call. Its arguments are looked at only when a rule for the
-// tool does, and when a person would have to.
+// decideCall judges a call. It reads the arguments only if a rule for the tool does, or a person
+// would have to.
 func (p *policy) decideCall(tool string, raw json.RawMessage) outcome {
 	return p.matchRules(tool, raw).denyUnreadable(raw)
 }
@@ -158,7 +157,7 @@ func (p *policy) matchRules(tool string, raw json.RawMessage) outcome {
 }
 
 // strictness ranks the effect of a rule or the default on a call, most permissive first. A rule
-// with approval for single calls only is stricter, because the person is asked again.
+// whose approval covers single calls only is stricter, because the person must approve again.
 func (p *policy) strictness(e *entry) int {
 	behavior, once := p.fallback, false
 	if e != nil {
@@ -178,8 +177,8 @@ func (p *policy) strictness(e *entry) int {
 	}
 }
 
-// findUnconditional returns the rule that counts among those that do not look at
-// arguments, and whether others do.
+// findUnconditional returns the rule that applies among those without conditions on arguments, and
+// whether other rules have conditions.
 func (p *policy) findUnconditional(tool string) (best *entry, conditional bool) {
 	for i := range p.entries {
 		e := &p.entries[i]
@@ -202,13 +201,12 @@ func (p *policy) denyUndecodable(best *entry, err error) outcome {
 	return outcome{behavior: Deny, fault: err}
 }
 
-// toolVerdict returns what can be told about a tool without a call.
+// toolVerdict returns the verdict on a tool without a call.
 func (p *policy) toolVerdict(tool string) plugins.Verdict {
 	return p.verdictWithDefault(tool, p.fallback.toAccess())
 }
 
-// ceilingVerdict returns what can be told about a tool of a delegate, which the
-// default does not ask about.
+// ceilingVerdict returns the verdict on a delegate's tool, for which the default does not ask.
 func (p *policy) ceilingVerdict(tool string) plugins.Verdict {
 	fallback := p.fallback
 	if fallback == Ask {
@@ -227,8 +225,7 @@ func (p *policy) verdictWithDefault(tool string, fallback plugins.Access) plugin
 	if !conditional {
 		return final
 	}
-	// Rules that look at arguments matter when they would count and change
-	// anything.
+	// Rules with conditions on arguments matter if they would apply and change the access.
 	var names []string
 	for i := range p.entries {
 		e := &p.entries[i]

@@ -10,12 +10,12 @@ import (
 // Rule matches tool calls. Create one with ParseRule; the zero Rule matches no call.
 type Rule struct {
 	tool toolPattern
-	// primary is the glob over the one argument, when there is one: of its text,
-	// or of the path or command in it.
+	// primary is the glob over the one argument, if any: over its text, or the path or command in
+	// it.
 	primary *operand
 	// conditions must all hold.
 	conditions []condition
-	// star tells a rule written tool(*) from one written tool.
+	// star distinguishes a rule written tool(*) from one written tool.
 	star bool
 }
 
@@ -81,16 +81,14 @@ func (r Rule) String() string {
 	return b.String()
 }
 
-// MatchesTool reports whether the rule speaks of a tool, with some arguments
-// at least.
+// MatchesTool reports whether the rule applies to a tool, at least with some arguments.
 func (r *Rule) MatchesTool(id string) bool { return r.tool.matches(id) }
 
-// Conditional reports whether the rule looks at arguments.
+// Conditional reports whether the rule has conditions on arguments.
 func (r *Rule) Conditional() bool { return r.primary != nil || len(r.conditions) > 0 }
 
-// matchesArguments reports whether the arguments of a call are those that the rule speaks
-// of. A cautious rule fits also when the glob over the one argument fits any
-// argument.
+// matchesArguments reports whether the rule matches a call's arguments. A cautious rule also
+// matches if the glob over the one argument matches any argument.
 func (r *Rule) matchesArguments(args *arguments, cautious bool) bool {
 	if r.primary != nil {
 		return args.primaryFits(r.primary, cautious)
@@ -122,8 +120,8 @@ func (r *Rule) specificity() specificity {
 	return s
 }
 
-// compare returns a number above 0 when s is more specific than other, and one
-// below when it is less.
+// compare returns a positive number if s is more specific than other, and a negative one if it is
+// less.
 func (s specificity) compare(other specificity) int {
 	if s.tool != other.tool {
 		return int(s.tool) - int(other.tool)

@@ -9,8 +9,8 @@ import (
 // sampleText stands for any text in a sample of the tools that a pattern matches.
 const sampleText = "zzz9"
 
-// SampleTools returns the ID of a tool that no rule names, and of one for each rule whose
-// pattern matches none of the known tools.
+// SampleTools returns a tool ID that no rule names, and one for each rule whose pattern matches
+// none of the known tools.
 func (g *gate) SampleTools(known []string) []string {
 	samples := []string{sampleText}
 	for i := range g.policy.entries {

@@ -15,11 +15,11 @@ type Behavior string
 const (
 	// Allow lets a call through.
 	Allow Behavior = "allow"
-	// Ask lets a call through when a person agrees.
+	// Ask lets a call through if a person approves.
 	Ask Behavior = "ask"
 	// Deny rejects a call; the model reads why, and the turn continues.
 	Deny Behavior = "deny"
-	// Terminate refuses a call and ends the turn.
+	// Terminate rejects a call and ends the turn.
 	Terminate Behavior = "terminate"
 )
 
@@ -64,7 +64,7 @@ var schema = json.RawMessage(`{
   }
 }`)
 
-// section is the section as it is written.
+// section is the section as written.
 type section struct {
 	DefaultBehavior Behavior `json:"default_behavior"`
 	Rules           []struct {
@@ -74,8 +74,8 @@ type section struct {
 	} `json:"rules"`
 }
 
-// decodeSection compiles the section. A rule that does not compile makes the section
-// invalid: were it left out, a mistyped denial would let everything through.
+// decodeSection compiles the section. A rule that does not compile makes the section invalid: if it
+// were omitted, a mistyped denial would let everything through.
 func decodeSection(raw json.RawMessage) (*policy, diag.List) {
 	var s section
 	if raw != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// shape is the knowledge about a value from a JSON Schema. It never assumes more than the schema
-// states: for combined schemas or unknown keywords, anything is possible.
+// shape describes a value according to a JSON Schema. It never assumes more than the schema states:
+// for combined schemas or unknown keywords, anything is possible.
 type shape struct {
 	root   map[string]any
 	schema map[string]any
@@ -63,7 +63,7 @@ func isRoot(schema, root map[string]any) bool {
 	return len(schema) == len(root) && schema["$id"] == root["$id"]
 }
 
-// resolveRef follows a reference within the document, given as a JSON Pointer.
+// resolveRef resolves a reference within the document, given as a JSON Pointer.
 func (s shape) resolveRef(ref string) (any, bool) {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok || strings.Contains(pointer, "%") || pointer != "" && pointer[0] != '/' {
@@ -82,7 +82,7 @@ func (s shape) resolveRef(ref string) (any, bool) {
 	return v, true
 }
 
-// followStep returns the shape after a step, and false when the schema knows nothing there.
+// followStep returns the shape after a step, and false if the schema expects nothing there.
 func (s shape) followStep(at step) (shape, bool) {
 	if s.open {
 		return anything, true
@@ -117,7 +117,7 @@ func (s shape) followStep(at step) (shape, bool) {
 	return anything, len(properties) == 0 || patterns
 }
 
-// isClosed reports whether the schema refuses keys that it does not list.
+// isClosed reports whether the schema rejects unlisted keys.
 func (s shape) isClosed() bool {
 	if s.open {
 		return false
@@ -129,7 +129,7 @@ func (s shape) isClosed() bool {
 	return !patterns && (s.schema["additionalProperties"] == false || s.schema["unevaluatedProperties"] == false)
 }
 
-// propertyNames returns the keys that the schema lists.
+// propertyNames returns the keys listed by the schema.
 func (s shape) propertyNames() []string {
 	properties, _ := s.schema["properties"].(map[string]any)
 	return slices.Sorted(maps.Keys(properties))
@@ -140,7 +140,7 @@ func (s shape) allowsType(kind string) bool {
 	return types == nil || slices.Contains(types, kind)
 }
 
-// allowedTypes returns the types that the value may have, nil when any.
+// allowedTypes returns the types that the value may have; nil for any.
 func (s shape) allowedTypes() []string {
 	if s.open {
 		return nil
@@ -161,7 +161,7 @@ func (s shape) allowedTypes() []string {
 	}
 }
 
-// enumTypes returns the types of the values that the schema lists.
+// enumTypes returns the types of the values listed by the schema.
 func (s shape) enumTypes() []string {
 	values, _ := s.schema["enum"].([]any)
 	if value, ok := s.schema["const"]; ok {
@@ -189,8 +189,7 @@ func (s shape) enumTypes() []string {
 	return types
 }
 
-// allowedTexts returns the texts that the value must be one of, nil when it may be
-// another one or something else.
+// allowedTexts returns the only texts allowed for the value; nil if other values are possible.
 func (s shape) allowedTexts() []string {
 	if s.open {
 		return nil

@@ -19,6 +19,6 @@ func truthOf(holds bool) truth {
 
 func (t truth) not() truth { return yes - t }
 
-// countsAsTrue reports whether a rule counts the condition as true: a cautious one,
-// which denies or asks, does unless it is false.
+// countsAsTrue reports whether a rule counts the condition as true: a cautious rule, which denies
+// or asks, does so unless it is false.
 func (t truth) countsAsTrue(cautious bool) bool { return t == yes || cautious && t == unknown }

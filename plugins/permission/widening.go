@@ -19,8 +19,8 @@ func (g *gate) CeilingWidening(before plugins.Gate, toolID string) plugins.Widen
 	return g.compareWith(before, toolID, true)
 }
 
-// compareWith compares the rules with earlier ones: those for the agent itself,
-// those for its delegates, or both.
+// compareWith compares the rules with earlier ones: for the agent itself, for its delegates, or
+// both.
 func (g *gate) compareWith(before plugins.Gate, toolID string, ceilings ...bool) (w plugins.Widening) {
 	was, ok := before.(*gate)
 	if !ok {
@@ -48,17 +48,16 @@ func (g *gate) compareWith(before plugins.Gate, toolID string, ceilings ...bool)
 	return w
 }
 
-// A set of rules is compared by the ways in which it can decide. A way is a rule,
-// or the default, and the state that each rule's arguments must be in for it to
-// decide: those that beat it must not fit. Two ways, one of each set, can come
-// together when their states can. The rules are widened when a way of the new set
-// comes together with a stricter one of the old.
+// A policy is compared by the ways in which it can decide. A way is a rule, or the default, and the
+// state that each rule's arguments must be in for it to decide: rules that beat it must not match.
+// Two ways, one of each policy, are compatible if their states are. The rules are widened if a way
+// of the new policy is compatible with a stricter one of the old.
 //
-// The arguments of two rules count as independent unless one is known to imply the other. That
-// may find an impossible call, but never misses a possible one.
+// The arguments of two rules count as independent unless one is known to imply the other. That may
+// find an impossible call, but never misses a possible one.
 
-// states is the set of states that the arguments of a rule may be in: not fitting,
-// undecided, which only a cautious rule counts as fitting, or fitting.
+// states is the set of states that a rule's arguments may be in: not matching, undecided, which
+// only a cautious rule counts as a match, or matching.
 type states uint8
 
 const (
@@ -68,12 +67,12 @@ const (
 	anyState  = not | undecided | fitting
 )
 
-// comparison is of two policies as far as one tool is concerned.
+// comparison compares two policies for one tool.
 type comparison struct {
 	before, after situation
-	// rules are those that look at arguments, one of each that fit the same.
+	// rules are the rules with conditions on arguments, without equivalent ones.
 	rules []*Rule
-	// implied are pairs of rules: what fits the first fits the second.
+	// implied are pairs of rules: arguments that match the first match the second.
 	implied [][2]int
 	ceiling bool
 }
@@ -82,19 +81,19 @@ type comparison struct {
 type situation struct {
 	policy  *policy
 	entries []*entry
-	// rule is the number of each entry's rule, -1 when it looks at no arguments.
+	// rule is the number of each entry's rule; -1 if it has no conditions on arguments.
 	rule []int
 }
 
-// way is one way in which a call can be decided: by an entry, nil for the
-// default, and with each rule in one of some states.
+// way is one way to decide a call: by an entry, nil for the default, and with each rule in one of
+// some states.
 type way struct {
 	entry *entry
 	level int
 	need  []states
 }
 
-// maxCompared bounds the work of comparing the rules for one tool, in steps.
+// maxCompared is the maximum number of steps for comparing the rules for one tool.
 const maxCompared = 4_000_000
 
 // newComparison returns the comparison of two policies; nil if it takes too many steps.
@@ -155,7 +154,7 @@ func (c *comparison) isTooLarge() bool {
 	return false
 }
 
-// dropEqual forgets the rules of both policies if they are the same.
+// dropEqual drops the rules of both policies if they are equal.
 func (c *comparison) dropEqual() bool {
 	same := func(a, b *entry) bool { return a.text == b.text && a.behavior == b.behavior && a.scope == b.scope }
 	if c.before.policy.fallback != c.after.policy.fallback || !slices.EqualFunc(c.before.entries, c.after.entries, same) {
@@ -178,13 +177,13 @@ func (c *comparison) listWays(s *situation) (all []way) {
 	return all
 }
 
-// addWay adds the situation in which one entry certainly applies, and override, which asks,
-// applies if that is undecidable; without an override they are the same. The number after the
-// last entry is the default.
+// addWay adds the situation in which entry sure certainly applies, and entry asks applies if it is
+// undecidable; without an asking override both are the same. The number after the last entry is the
+// default.
 func (c *comparison) addWay(all []way, s *situation, sure, asks int) []way {
 	w := way{need: slices.Repeat([]states{anyState}, len(c.rules))}
 	possible := true
-	// restrict keeps an entry to some of the states of its arguments.
+	// restrict limits an entry to some states of its arguments.
 	restrict := func(i int, to states) {
 		if i == len(s.entries) {
 			return
@@ -241,8 +240,8 @@ func sureStates(e *entry) states {
 	return fitting
 }
 
-// strictness orders what may become of a call, as the policy does. Delegates are not
-// asked about what only the default asks about, and are granted single calls only.
+// strictness orders the possible outcomes of a call like the policy. Delegates are not asked if
+// only the default asks, and are granted single calls only.
 func (c *comparison) strictness(s *situation, e *entry) int {
 	level := s.policy.strictness(e)
 	switch {
@@ -255,10 +254,10 @@ func (c *comparison) strictness(s *situation, e *entry) int {
 	}
 }
 
-// pair is a way of deciding, and a more open one of the other policy.
+// pair is a way of deciding, and a more permissive one of the other policy.
 type pair struct{ way, other *entry }
 
-// findStricter finds a call that one policy treats more strictly than another one.
+// findStricter finds a call that one policy treats more strictly than the other.
 func (c *comparison) findStricter(strict, open *situation) *pair {
 	others := c.listWays(open)
 	for _, w := range c.listWays(strict) {
@@ -271,7 +270,7 @@ func (c *comparison) findStricter(strict, open *situation) *pair {
 	return nil
 }
 
-// describeChange names what decides now, and what did before.
+// describeChange names the rules that decide now and decided before.
 func (c *comparison) describeChange(now, was *entry) string {
 	text := c.after.policy.entryName(now) + " instead of " + c.before.policy.entryName(was)
 	if c.ceiling {
@@ -280,7 +279,7 @@ func (c *comparison) describeChange(now, was *entry) string {
 	return text
 }
 
-// isCompatible reports whether one call can have all the states that two ways need.
+// isCompatible reports whether one call can have the states required by both ways.
 func (c *comparison) isCompatible(a, b []states) bool {
 	for i := range a {
 		if a[i]&b[i] == 0 {
@@ -296,7 +295,7 @@ func (c *comparison) isCompatible(a, b []states) bool {
 	return true
 }
 
-// upTo returns the states that are at most the greatest of some.
+// upTo returns all states up to the greatest one in a set.
 func upTo(in states) states {
 	switch {
 	case in&fitting != 0:
@@ -308,14 +307,14 @@ func upTo(in states) states {
 	}
 }
 
-// argumentsText returns the part of a rule that speaks of arguments.
+// argumentsText returns the arguments part of a rule.
 func (r *Rule) argumentsText() string {
 	bare := Rule{primary: r.primary, conditions: r.conditions}
 	return bare.String()
 }
 
-// impliesRule reports whether all arguments that a rule fits are known to be
-// fitted by another one, in either state.
+// impliesRule reports whether other is known to match all arguments that r matches, in either
+// state.
 func (r *Rule) impliesRule(other *Rule) bool {
 	if r.primary != nil && other.primary != nil {
 		return r.primary.isWithin(other.primary)
@@ -331,8 +330,7 @@ func (r *Rule) impliesRule(other *Rule) bool {
 	return true
 }
 
-// impliesCondition reports whether a condition is known to hold no more often than
-// another one.
+// impliesCondition reports whether a condition is known to hold no more often than other.
 func (c *condition) impliesCondition(other *condition) bool {
 	if c.path.String() != other.path.String() {
 		return false
@@ -354,7 +352,7 @@ func (c *condition) impliesCondition(other *condition) bool {
 	return some != nil && all != nil && isSubset(some, all)
 }
 
-// allowedValues returns the values that a value must be one of.
+// allowedValues returns the only values that can satisfy the condition.
 func (c *condition) allowedValues() []operand {
 	switch {
 	case c.op == among:
@@ -366,8 +364,8 @@ func (c *condition) allowedValues() []operand {
 	}
 }
 
-// isSubset reports whether all of some values are among others that are of the same
-// kinds, so that the same values can be compared with both.
+// isSubset reports whether some is a subset of all and both have the same kinds, so that the same
+// values can be compared with both.
 func isSubset(some, all []operand) bool {
 	has := func(list []operand, o operand) bool {
 		return slices.ContainsFunc(list, func(x operand) bool { return x.String() == o.String() })

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// The scores of a query word by place. The name of a server's tool is split into the server and
-// its operation.
+// The scores of a query word by where it matches. The name of a server's tool is split into the
+// server and its operation.
 const (
 	weightServer      = 12
 	weightOperation   = 9
@@ -23,8 +23,8 @@ const (
 	weightName = 100
 )
 
-// Rank returns the tools that fit a query, the best first, and those that fit equally
-// well in the order of their names. Every tool fits a query without words.
+// Rank returns the tools that match a query, best first, with ties ordered by name. Every tool
+// matches a query without words.
 func Rank(all []model.Tool, query string) []model.Tool {
 	words := wordsOf(query)
 	whole := strings.ToLower(strings.TrimSpace(query))
@@ -82,8 +82,8 @@ func scoreTool(tool *model.Tool, words map[string]bool) int {
 // minPrefix is the minimum length of a word to match as a prefix.
 const minPrefix = 4
 
-// hasPrefix reports whether a word is the beginning of one of some, or the other way
-// round, so that weather finds weathers and weathers finds weather.
+// hasPrefix reports whether word is a prefix of one of words or vice versa, so that weather finds
+// weathers and weathers finds weather.
 func hasPrefix(words map[string]bool, word string) bool {
 	for other := range words {
 		if min(len(other), len(word)) >= minPrefix && (strings.HasPrefix(other, word) || strings.HasPrefix(word, other)) {
@@ -123,7 +123,7 @@ func wordsOf(text string) map[string]bool {
 	return words
 }
 
-// maxShown is how much of a description a search shows, in bytes.
+// maxShown is the number of bytes of a description that a search shows.
 const maxShown = 300
 
 // clipText returns the beginning of a description.

@@ -19,24 +19,23 @@ import (
 )
 
 const (
-	// PluginID is the id that the plugin is registered under.
+	// PluginID is the registered id of the plugin.
 	PluginID = "tool_search"
-	// ToolID is the id of the tool that searches.
+	// ToolID is the id of the search tool.
 	ToolID = "tool_search"
 	// SectionKey is the section that the plugin claims.
 	SectionKey = "tool_search"
 )
 
-// DefaultMaxResults is how many tools a search finds at most when the section does not
-// say.
+// DefaultMaxResults is the maximum number of tools that a search finds by default.
 const DefaultMaxResults = 8
 
-// maxQuery is the length of the query of a search, in bytes.
+// maxQuery is the maximum length of a search query, in bytes.
 const maxQuery = 1024
 
 // Config is the section of an agent.
 type Config struct {
-	// MaxResults is how many tools one search finds at most.
+	// MaxResults is the maximum number of tools that one search finds.
 	MaxResults int `json:"max_results"`
 	// Always are the ids of tools that are offered without a search.
 	Always []string `json:"always"`
@@ -51,7 +50,7 @@ var sectionSchema = json.RawMessage(`{
 	}
 }`)
 
-// Plugin offers the tools of an agent by a search.
+// Plugin offers an agent's tools through a search.
 type Plugin struct{}
 
 var _ plugins.Plugin = Plugin{}
@@ -83,8 +82,7 @@ func decodeConfig(raw json.RawMessage) (Config, diag.List) {
 // foundKey has the ids of the tools that the turn has found, in order.
 var foundKey = plugins.NewKey[[]string]("tool_search.found", plugins.ScopeRun)
 
-// Register adds the tool, and the hooks that keep the tools out of requests that were not
-// found yet.
+// Register adds the tool, and the hooks that exclude tools not found yet from requests.
 func (Plugin) Register(r *plugins.Registrar) error {
 	c, ok := plugins.Config[Config](r, SectionKey)
 	if !ok {
@@ -104,7 +102,7 @@ type search struct {
 	Config
 
 	mu sync.Mutex
-	// tools are those that requests can offer.
+	// tools are the tools that requests can offer.
 	tools []model.Tool
 }
 
@@ -126,7 +124,7 @@ func (*search) Descriptor() tools.Descriptor {
 // result is the result of a search.
 type result struct {
 	Tools []foundTool `json:"tools"`
-	// Matches counts all that fit, and Total all that were searched.
+	// Matches counts all matching tools, and Total all searched ones.
 	Matches int `json:"matches"`
 	Total   int `json:"total"`
 }
@@ -165,7 +163,7 @@ func (s *search) Call(_ context.Context, call *tools.Call) (tools.Result, error)
 	return tools.Result{Content: []model.Part{model.Text(string(data))}, Data: data}, nil
 }
 
-// searchable returns the tools that a search looks at.
+// searchable returns the tools to search.
 func (s *search) searchable() []model.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +178,7 @@ func (s *search) noteTools(_ context.Context, p *plugins.PhaseContext) error {
 	return nil
 }
 
-// hideUnfound keeps the tools out of the next request that were not found yet.
+// hideUnfound excludes tools not found yet from the next request.
 func (s *search) hideUnfound(_ context.Context, p *plugins.PhaseContext) error {
 	found := foundKey.Get(p)
 	for i := range p.Tools {
@@ -192,8 +190,7 @@ func (s *search) hideUnfound(_ context.Context, p *plugins.PhaseContext) error {
 	return nil
 }
 
-// errResult is a result of the tool that cannot be read, which is not reached: the tool
-// wrote it.
+// errResult reports an unreadable tool result, which cannot happen: the tool wrote it.
 var errResult = errors.New("the result of a tool search cannot be read")
 
 // noteFound records the tools that a search found.

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// smallestFold is the estimate of the least that is worth a summary.
+// smallestFold is the smallest estimate worth summarising.
 const smallestFold = 1024
 
 // summary is the stored form of a session's latest summary.
@@ -17,14 +17,14 @@ type summary struct {
 	// Through marks the end of the summarised beginning of the conversation.
 	Through mark   `json:"through"`
 	Text    string `json:"text,omitempty"`
-	// RetryAt is the estimate from which on the next summary is tried.
+	// RetryAt is the estimate at which the next summary is tried.
 	RetryAt int `json:"retry_at,omitempty"`
 }
 
 // summaryKey is the session's summary.
 var summaryKey = plugins.NewKey[summary]("runtime.summary", plugins.ScopeSession)
 
-// standing is a summary as the requests of a turn have it.
+// standing is a summary in the form that a turn's requests contain.
 type standing struct {
 	summary
 	// covers is the number of summarised messages, including leading system messages, which are
@@ -57,7 +57,7 @@ func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext)
 	from := max(t.leading, t.summary.covers)
 	to := findFrontier(t.conversation, from, t.task, t.policy)
 	if before := min(to, max(from, t.task.start)); !t.policy.SafeFrontier && costs.sumOf(from, before) >= smallestFold {
-		to = before // the turn's own steps are folded when nothing else is left
+		to = before // fold the turn's own steps last
 	}
 	folded := costs.sumOf(from, to)
 	if folded < smallestFold {
@@ -92,8 +92,8 @@ func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext)
 
 // estimated is the estimated size of a request.
 type estimated struct {
-	// all is the whole request, as far as it is known in advance: the prompt, the
-	// tools, the summary, and the messages after it.
+	// all is the whole request, to the extent known in advance: the prompt, the tools, the summary,
+	// and the messages after it.
 	all int
 	// messages are the sizes of the conversation's messages. The task and already summarised
 	// messages count as 0, because another summary would not shorten them.
@@ -135,9 +135,9 @@ func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {
 	return e
 }
 
-// findFrontier returns the number of messages that a summary starting at from may cover. Tool
-// calls stay with their results, unanswered messages stay as they are, and the task is covered as
-// a whole or not at all.
+// findFrontier returns the number of messages that a summary starting at from may cover. Tool calls
+// stay with their results, unanswered messages are not covered, and the task is covered entirely or
+// not at all.
 func findFrontier(conversation []model.Message, from int, task span, policy *Policy) int {
 	to := len(conversation)
 	if !policy.SafeFrontier {
@@ -153,8 +153,8 @@ func findFrontier(conversation []model.Message, from int, task span, policy *Pol
 	return max(from, to)
 }
 
-// latestGroup returns where the latest answer begins, if it calls tools, and
-// else what follows it.
+// latestGroup returns the start of the latest answer, if it calls tools, or of the messages after
+// it.
 func latestGroup(conversation []model.Message) int {
 	at := latestStep(conversation)
 	if at > 0 && callsTools(&conversation[at-1]) {

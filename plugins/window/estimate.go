@@ -5,7 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Overheads that an estimate adds to the text, in tokens.
+// The overheads that an estimate adds to the text, in tokens.
 const (
 	// messageTokens frame a message, callTokens a tool call or result with its
 	// id, and declarationTokens the declaration of a tool.
@@ -18,15 +18,14 @@ const (
 	fileTokens  = 2500
 )
 
-// Estimate returns about how many tokens a message costs. It counts everything
-// that is sent: texts, reasoning, the names and arguments of tool calls, the
-// content of their results, and a fixed price for each image and file. A text
-// file costs what its text does.
+// Estimate estimates the tokens of a message. It counts everything that is sent: texts, reasoning,
+// the names and arguments of tool calls, the content of their results, and a fixed price for each
+// image and file. A text file costs as much as its text.
 func Estimate(m *model.Message) int {
 	return toTokens(4*messageTokens + partsWeight(m.Parts))
 }
 
-// EstimateTools returns about how many tokens the declarations of tools cost.
+// EstimateTools estimates the tokens of tool declarations.
 func EstimateTools(tools []model.Tool) int {
 	w := 0
 	for i := range tools {
@@ -36,8 +35,8 @@ func EstimateTools(tools []model.Tool) int {
 	return toTokens(w)
 }
 
-// toTokens turns a weight into tokens. A weight counts quarters of tokens, so
-// that many small pieces do not add up to many roundings.
+// toTokens converts a weight to tokens. A weight counts quarters of tokens, so that rounding errors
+// of many small pieces do not add up.
 func toTokens(weight int) int { return (weight + 3) / 4 }
 
 // textWeight returns the weight of a text: four bytes make a token, but a character from U+2E80
@@ -76,7 +75,7 @@ func partWeight(p *model.Part) int {
 	case p.ToolResult != nil:
 		return 4*callTokens + textWeight(p.ToolResult.Name) + partsWeight(p.ToolResult.Content)
 	case p.Reasoning != nil:
-		// The opaque form holds the same thoughts; vendors are sent either.
+		// The opaque form holds the same thoughts; vendors receive only one of them.
 		return max(textWeight(p.Reasoning.Text), textWeight(p.Reasoning.Encrypted))
 	case p.Blob != nil:
 		return blobWeight(p)

@@ -9,12 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// mark names a beginning of a conversation, so that a later turn finds it again.
-// The zero value names none.
+// mark identifies the beginning of a conversation, so that a later turn finds it again. The zero
+// value identifies none.
 type mark struct {
-	// Messages is how many messages it has.
+	// Messages is the number of messages in it.
 	Messages int `json:"messages"`
-	// LastID is the id of the last of them, where it has one.
+	// LastID is the id of the last message, if any.
 	LastID string `json:"last_id,omitempty"`
 	// Sum is a checksum of the messages' content.
 	Sum uint32 `json:"sum"`
@@ -28,10 +28,9 @@ func markOf(conversation []model.Message, n int) mark {
 	return mark{Messages: n, LastID: conversation[n-1].ID, Sum: checksum(conversation[:n])}
 }
 
-// findIn returns how many messages of a conversation the marked beginning has. It
-// is 0 when the conversation does not begin so: it was edited, or is another one.
-// When only its first messages were taken away, the last marked one still tells
-// where the beginning ends.
+// findIn returns the number of messages in a conversation's marked beginning. It is 0 if the
+// conversation does not start with it: the conversation was edited, or is a different one. If only
+// its first messages were removed, the last marked one still identifies the end of the beginning.
 func (m *mark) findIn(conversation []model.Message) int {
 	if m.Messages <= 0 {
 		return 0
@@ -51,9 +50,8 @@ func (m *mark) findIn(conversation []model.Message) int {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns a checksum of what messages say, which is to notice edits.
-// Ids may be given to messages when they are stored, and the arguments of calls
-// written in another way, so neither is part of it.
+// checksum returns a checksum of the content of messages, to detect edits. Messages may get ids
+// when they are stored, and the arguments of calls may be rewritten, so it includes neither.
 func checksum(messages []model.Message) uint32 {
 	hash := crc32.New(castagnoli)
 	w := checksumWriter{bufio.NewWriter(hash)}

@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// identity tells messages apart by the memory of their parts: messages are
-// never changed, and copies of one share its parts.
+// identity distinguishes messages by the memory of their parts: messages are never changed, and
+// copies of one share its parts.
 type identity struct {
 	first *model.Part
 	parts int
@@ -28,11 +28,11 @@ type measure struct {
 	preview *preview
 }
 
-// preview is a message of shortened tool results.
+// preview is a message with shortened tool results.
 type preview struct {
 	parts  []model.Part
 	tokens int
-	// results counts those that were shortened.
+	// results counts the shortened results.
 	results int
 }
 

@@ -2,8 +2,7 @@ package window
 
 import "github.com/agentruntime/agentruntime/spec"
 
-// The numbers of a policy that says nothing, as the fields of
-// spec.ContextPolicy document them.
+// The defaults of a policy, as documented by the fields of spec.ContextPolicy.
 const (
 	defaultContextTokens = 200_000
 	defaultOutputTokens  = 16_384
@@ -22,37 +21,35 @@ const (
 	rawSuffix    = "keep_recent_raw_suffix"
 )
 
-// Policy is a context policy with all its numbers known.
+// Policy is a context policy with all defaults resolved.
 type Policy struct {
-	// ContextTokens is how many tokens a request may have, answer included.
+	// ContextTokens is the maximum number of tokens in a request, including the answer.
 	ContextTokens int
-	// OutputTokens are kept free for the answer: at most three quarters of
-	// ContextTokens, so that something is left for the conversation.
+	// OutputTokens are reserved for the answer: at most three quarters of ContextTokens, to leave
+	// room for the conversation.
 	OutputTokens int
-	// MinRecentMessages is how many of the latest messages are kept whatever
-	// they cost.
+	// MinRecentMessages is the number of latest messages kept regardless of cost.
 	MinRecentMessages int
-	// CompactAt is the estimate of a request from which on the conversation is
-	// summarised; 0 never does it.
+	// CompactAt is the request estimate at which the conversation is summarised; 0 means never.
 	CompactAt int
-	// SafeFrontier makes a summary cover all but the latest step. Without, it
-	// leaves RawSuffixMessages at least, and what follows the task as long as there
-	// is something else to cover.
+	// SafeFrontier makes a summary cover all but the latest step. Otherwise it leaves at least
+	// RawSuffixMessages, and the messages after the task as long as there is something else to
+	// cover.
 	SafeFrontier bool
-	// RawSuffixMessages is how many messages after a summary stay as they are.
+	// RawSuffixMessages is the number of messages left unchanged after a summary.
 	RawSuffixMessages int
-	// SummaryTokens is how long a summary may be.
+	// SummaryTokens is the maximum length of a summary.
 	SummaryTokens int
 	// MinSavings is the share of the summarised tokens, 0 to 1, that a summary
 	// must save to be used.
 	MinSavings float64
-	// Preview is how long tool results of earlier steps are shortened.
+	// Preview describes the shortening of tool results from earlier steps.
 	Preview Preview
 }
 
-// Preview is which tool results are shortened, and to what size.
+// Preview defines which tool results are shortened, and to what size.
 type Preview struct {
-	// MinTokens is the estimate from which on a result is shortened.
+	// MinTokens is the estimate at which a result is shortened.
 	MinTokens int
 	// MaxChars and MaxLines limit the kept text, half from the beginning and half from the end,
 	// without the note about the omission.
@@ -117,7 +114,7 @@ func nilIfZero(n int) *int {
 	return &n
 }
 
-// requestLimit is how many tokens a request may have, without the answer.
+// requestLimit is the maximum number of tokens in a request, without the answer.
 func (p *Policy) requestLimit() int { return p.ContextTokens - p.OutputTokens }
 
 func valueOr[T any](set *T, absent T) T {
@@ -135,5 +132,5 @@ func atMost(n, limit int) int {
 	return n
 }
 
-// threeQuarters rounds down, and has no number that is too large.
+// threeQuarters rounds down and cannot overflow.
 func threeQuarters(n int) int { return n/4*3 + n%4*3/4 }

@@ -74,7 +74,7 @@ func shortenText(text string, maxChars, maxLines int) string {
 	return b.String()
 }
 
-// headEnd returns where the first characters and lines of a text end.
+// headEnd returns the end of a text's first characters and lines.
 func headEnd(text string, chars, lines int) int {
 	i := 0
 	for ; i < len(text) && chars > 0 && lines > 0; chars-- {
@@ -87,8 +87,8 @@ func headEnd(text string, chars, lines int) int {
 	return i
 }
 
-// tailStart returns where the last characters and lines of a text begin. The
-// line break at the very end begins no line.
+// tailStart returns the start of a text's last characters and lines. A final line break begins no
+// line.
 func tailStart(text string, chars, lines int) int {
 	i := len(text)
 	for i > 0 && chars > 0 && lines > 0 {

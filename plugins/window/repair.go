@@ -2,12 +2,11 @@ package window
 
 import "github.com/agentruntime/agentruntime/model"
 
-// interrupted is the result of a call that has none.
+// interrupted is the result for a call without one.
 const interrupted = "[Tool execution was interrupted]"
 
-// groupEnd returns where the group ends that begins at i: an answer with tool
-// calls and the messages of results right after it, or a single message. A
-// group is sent as a whole or not at all.
+// groupEnd returns the end of the group that begins at i: an answer with tool calls and the result
+// messages right after it, or a single message. A group is sent as a whole or not at all.
 func groupEnd(messages []model.Message, i int) int {
 	end := i + 1
 	if !callsTools(&messages[i]) {
@@ -22,8 +21,8 @@ func groupEnd(messages []model.Message, i int) int {
 // callsTools reports whether a message is an answer that calls tools.
 func callsTools(m *model.Message) bool { return m.Role == model.RoleAssistant && m.HasToolCalls() }
 
-// isComplete reports whether each call of a group has its result, in order, and each
-// result its call. Vendors reject a conversation in which one is missing.
+// isComplete reports whether each call of a group has its result, in order, and each result its
+// call. Vendors reject conversations with a missing one.
 func isComplete(group []model.Message) bool {
 	if group[0].Role == model.RoleTool {
 		return false // an answer would precede it
@@ -44,7 +43,7 @@ func isComplete(group []model.Message) bool {
 	return rest.next() == nil
 }
 
-// results goes through the tool results of messages.
+// results iterates over the tool results of messages.
 type results struct {
 	in   []model.Message
 	part int
@@ -95,8 +94,8 @@ func repairGroup(group []model.Message) []model.Message {
 	return []model.Message{group[0], answers}
 }
 
-// resultOf returns the first result of a call and removes it from those found, or
-// returns a note that the result is missing.
+// resultOf removes the first result of a call from found and returns it, or returns a note that the
+// result is missing.
 func resultOf(call *model.ToolCall, found []*model.Part) model.Part {
 	for i, p := range found {
 		if p != nil && p.ToolResult.CallID == call.ID {

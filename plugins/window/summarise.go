@@ -13,21 +13,20 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// summaryLimit is how long a summary may take. It is less than the loop gives
-// plugins for a phase, so that a slow summary costs no more than itself.
+// summaryLimit is the maximum duration of a summary. It is less than the loop's limit for a plugin
+// phase, so that a slow summary costs no more than itself.
 const summaryLimit = 25 * time.Second
 
 // Summariser is the model that writes summaries.
 type Summariser struct {
-	// Executor asks the model; nil never does.
+	// Executor calls the model; nil disables summaries.
 	Executor model.Executor
 	// Upstream is the vendor's name of the model; empty for a pool.
 	Upstream string
-	// ModelID is the id of the model, to which its usage is counted. Of a pool
-	// it is the member that answers.
+	// ModelID is the id of the model to which usage is counted. For a pool, it is the member that
+	// answers.
 	ModelID string
-	// ContextTokens is how many tokens the model reads; 0 takes the number of
-	// the policy.
+	// ContextTokens is the size of the model's context; 0 uses the policy's.
 	ContextTokens int
 }
 
@@ -96,7 +95,7 @@ func (t *turn) askForSummary(ctx context.Context, p *plugins.PhaseContext, messa
 			if ev.Usage != nil {
 				usage = *ev.Usage
 			}
-		default: // a summary is nothing but text
+		default: // a summary contains only text
 		}
 	}
 	if e, ok := errors.AsType[*model.Error](failure); ok && e.Usage != nil {
@@ -142,7 +141,7 @@ func (t *turn) summaryRequest(messages []model.Message) *model.Request {
 	}
 }
 
-// truncateText shortens a text that has more than a number of tokens.
+// truncateText shortens a text that exceeds limit tokens.
 func truncateText(text string, limit int) string {
 	n := toTokens(textWeight(text))
 	if n <= limit {
@@ -152,8 +151,8 @@ func truncateText(text string, limit int) string {
 	return shortenText(text, int(float64(chars)*float64(limit)/float64(n)), chars) + "\n"
 }
 
-// writeTranscript returns what can be seen of messages: texts, the calls of tools
-// and their results, the long ones shortened.
+// writeTranscript returns the visible content of messages: texts, tool calls and their results,
+// with long ones shortened.
 func (t *turn) writeTranscript(messages []model.Message) string {
 	var b strings.Builder
 	entry := func(who, text string) {

@@ -36,8 +36,8 @@ func isOfModel(m *model.Message) bool {
 	return m.Role == model.RoleAssistant || m.Role == model.RoleTool
 }
 
-// findTaskIn returns where a request has the task, if another plugin changed the messages
-// around it: the same messages, or else those that stand in its place.
+// findTaskIn returns the position of the task in a request, even if another plugin changed the
+// messages around it: the same messages, or else the messages in their place.
 func (t *turn) findTaskIn(request []model.Message, leading int) span {
 	length := t.task.end - t.task.start
 	if length == 0 {

@@ -10,8 +10,8 @@ var leftOut = model.User("[Earlier messages of this conversation were left out t
 
 var leftOutTokens = Estimate(&leftOut)
 
-// trimmer makes requests of a turn fit, one at a time. It leaves the messages as
-// they are and makes new ones.
+// trimmer makes a turn's requests fit, one at a time. It does not modify the messages but creates
+// new ones.
 type trimmer struct {
 	policy   *Policy
 	measures measures
@@ -19,51 +19,50 @@ type trimmer struct {
 	// messages are the request's messages. The first pinned ones are always sent.
 	messages []model.Message
 	pinned   int
-	// task is always sent, too. Omitted messages before and after it are not.
+	// task is also always sent. Messages before and after it may be omitted.
 	task span
-	// costs are the tokens of the messages as sent; a repaired group's tokens all count at its
+	// costs are the tokens of the messages as sent; all tokens of a repaired group count at its
 	// first message.
 	costs  []int
 	mended []mended
-	// latest is where the results of the latest step begin. They are sent whole,
-	// unless allShort is set.
+	// latest is the start of the latest step's results. They are sent in full unless allShort is
+	// set.
 	latest   int
 	allShort bool
-	// shortest is the latest step of an earlier request that shortened it. It stays short.
+	// shortest is the latest step that an earlier request shortened. It stays short.
 	shortest int
-	// short counts the messages that are shortened.
+	// short counts the shortened messages.
 	short int
 }
 
-// mended is an incomplete group, and what becomes of it.
+// mended is an incomplete group with its repaired form.
 type mended struct {
 	start, end int
 	messages   []model.Message
-	// shortened counts the results that are not whole.
+	// shortened counts the shortened results.
 	shortened int
 }
 
-// trimmed is what became of a request.
+// trimmed is a trimmed request.
 type trimmed struct {
 	messages []model.Message
-	// cut is where the messages begin that are sent after the pinned ones; the
-	// number of pinned messages if no message is left out.
+	// cut is the start of the messages sent after the pinned ones; the number of pinned messages if
+	// none is omitted.
 	cut int
-	// dropped counts the messages that are left out.
+	// dropped counts the omitted messages.
 	dropped int
-	// shortened counts the tool results that are not whole.
+	// shortened counts the shortened tool results.
 	shortened int
-	// before and after estimate the messages.
+	// before and after are estimates of the messages.
 	before, after int
 }
 
 // trimRequest returns the part of a request that fits into a budget of tokens.
 //
-// Vendors cache the beginning of a request, so it should seldom change. The cut
-// of the previous request is kept as long as the request fits with it, and a new
-// cut leaves a quarter of the budget free for the next steps. For the same
-// reason results are shortened as soon as they are not the latest, and not when
-// space runs out.
+// Vendors cache the beginning of a request, so it should seldom change. The previous request's cut
+// is kept as long as the request fits, and a new cut leaves a quarter of the budget free for the
+// next steps. For the same reason, results are shortened as soon as they are not the latest, rather
+// than when space runs out.
 func (t *trimmer) trimRequest(messages []model.Message, pinned, previous, budget int) trimmed {
 	t.messages, t.pinned = messages, pinned
 	t.task = span{max(t.task.start, pinned), max(t.task.end, pinned)}
@@ -79,7 +78,7 @@ func (t *trimmer) trimRequest(messages []model.Message, pinned, previous, budget
 	return out
 }
 
-// latestStep returns where the messages after the last answer begin.
+// latestStep returns the start of the messages after the last answer.
 func latestStep(messages []model.Message) int {
 	i := len(messages)
 	for i > 0 && messages[i-1].Role != model.RoleAssistant {
@@ -88,8 +87,8 @@ func latestStep(messages []model.Message) int {
 	return i
 }
 
-// measureAll finds out what each message costs, and returns what all would cost as
-// they are.
+// measureAll measures the cost of each message, and returns the total cost of the unchanged
+// messages.
 func (t *trimmer) measureAll() (asTheyAre int) {
 	t.costs, t.mended, t.short = t.costs[:0], t.mended[:0], 0
 	for i := range t.pinned {
@@ -118,8 +117,7 @@ func (t *trimmer) measureAll() (asTheyAre int) {
 	return asTheyAre
 }
 
-// repairRange completes a group. Its parts are made anew for each request, so they are
-// not remembered.
+// repairRange completes a group. Its parts are recreated for each request, so they are not cached.
 func (t *trimmer) repairRange(start, end int) {
 	group, cost := mended{start: start, end: end, messages: repairGroup(t.messages[start:end])}, 0
 	for i := range group.messages {
@@ -149,7 +147,7 @@ func (t *trimmer) costOf(start, end int) int {
 	return n
 }
 
-// groupStart returns where the group begins that the message i belongs to.
+// groupStart returns the start of the group that contains message i.
 func (t *trimmer) groupStart(i int) int {
 	for i > t.pinned && i < len(t.messages) && t.messages[i].Role == model.RoleTool {
 		i--
@@ -169,7 +167,7 @@ func (t *trimmer) costFrom(cut int) int {
 	return n
 }
 
-// findCut returns where the messages begin that are sent after the pinned ones.
+// findCut returns the start of the messages sent after the pinned ones.
 func (t *trimmer) findCut(previous, budget int) int {
 	n, target := len(t.messages), threeQuarters(budget)
 	all := t.costOf(0, n)
@@ -193,8 +191,8 @@ func (t *trimmer) findCut(previous, budget int) int {
 	return cut
 }
 
-// outsideTask returns a cut, or the start of the task for one inside it or right after it,
-// which leaves out as much.
+// outsideTask returns cut, or the start of the task if cut is inside the task or right after it,
+// which omits as much.
 func (t *trimmer) outsideTask(cut int) int {
 	if cut <= t.task.end {
 		return min(cut, t.task.start)

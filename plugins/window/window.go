@@ -1,7 +1,6 @@
-// Package window keeps a conversation inside the context window of a model. It
-// shortens old tool results, has the earlier part of a long conversation
-// summarised, and leaves out what does not fit. All of this concerns requests
-// alone: the conversation itself keeps everything.
+// Package window keeps a conversation inside a model's context window. It shortens old tool
+// results, has the earlier part of a long conversation summarised, and omits messages that do not
+// fit. This affects only requests: the conversation itself keeps everything.
 package window
 
 import (
@@ -18,8 +17,8 @@ import (
 // ID is the plugin's id.
 const ID = core.Prefix + "context"
 
-// Plugin keeps the requests of an agent inside a window. It is made once per
-// agent and revision with New.
+// Plugin keeps an agent's requests inside a window. It is created once per agent and revision with
+// New.
 type Plugin struct {
 	policy     Policy
 	summariser Summariser
@@ -35,15 +34,14 @@ type toolsEstimate struct {
 	tokens int
 }
 
-// New returns the plugin for a policy. Without an executor the summariser is
-// never asked, whatever the policy says.
+// New returns the plugin for a policy. Without an executor the summariser is never called, whatever
+// the policy says.
 func New(policy Policy, summariser Summariser) *Plugin {
 	return &Plugin{policy: policy, summariser: summariser}
 }
 
-// cutKey is where the messages begin that are sent. It outlives the turn, so
-// that the next one does not choose another cut, with which nothing of its
-// request would be in the vendor's cache.
+// cutKey is the start of the messages that are sent. It outlives the turn, because another cut in
+// the next turn would invalidate the vendor's cache of the request.
 var cutKey = plugins.NewKey[mark]("runtime.context_cut", plugins.ScopeSession)
 
 // Descriptor describes the plugin.
@@ -51,7 +49,7 @@ func (*Plugin) Descriptor() plugins.Descriptor {
 	return plugins.Descriptor{Summary: "Keeps requests inside the model's context window."}
 }
 
-// Register adds the plugin's hooks and the transform of requests.
+// Register adds the plugin's hooks and its request transform.
 func (p *Plugin) Register(r *plugins.Registrar) error {
 	t := &turn{plugin: p, policy: &p.policy}
 	t.trimmer = trimmer{policy: t.policy, measures: measures{policy: &p.policy.Preview}}
@@ -64,8 +62,7 @@ func (p *Plugin) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// toolTokens estimates the tools of a request. They are the same slice for most
-// requests of a revision.
+// toolTokens estimates the tools of a request. Most requests of a revision share the same slice.
 func (p *Plugin) toolTokens(offered []model.Tool) int {
 	if len(offered) == 0 {
 		return 0
@@ -88,23 +85,23 @@ type turn struct {
 	// system messages.
 	conversation []model.Message
 	leading      int
-	// task is the input that the turn works on. It is never left out.
+	// task is the turn's input. It is never omitted.
 	task span
 	// restored is set if summary and cut come from the session.
 	restored bool
 	summary  standing
-	// cut is the first message of the conversation that is sent; cutMoved tells
-	// that the session has another one.
+	// cut is the first message of the conversation that is sent; cutMoved is set if the session has
+	// another one.
 	cut      int
 	cutMoved bool
-	// short is where the latest step begins whose results were shortened, 0 for none.
+	// short is the start of the latest step whose results were shortened; 0 for none.
 	short int
 	// effect describes the trimming of the latest request, shown the last reported trimming.
 	effect, shown event.ContextTrimmed
 }
 
-// prepareRequest gets ready for a request: it looks at the conversation, and has it
-// summarised when it has become long. It fails if no request can fit.
+// prepareRequest prepares for a request: it reads the conversation, and has it summarised if it has
+// become long. It fails if no request can fit.
 func (t *turn) prepareRequest(ctx context.Context, p *plugins.PhaseContext) error {
 	t.readConversation(p)
 	t.trimmer.measures.forgetOld(len(t.conversation))
@@ -127,8 +124,8 @@ func (t *turn) readConversation(p *plugins.PhaseContext) {
 	t.task = findTask(p, t.leading)
 }
 
-// restoreState restores what earlier turns of the session stored, if it belongs to
-// this conversation.
+// restoreState restores the state stored by earlier turns of the session, if it belongs to this
+// conversation.
 func (t *turn) restoreState(p *plugins.PhaseContext) {
 	if kept := cutKey.Get(p); kept != (mark{}) {
 		t.cut = kept.findIn(t.conversation)
@@ -144,7 +141,7 @@ func (t *turn) restoreState(p *plugins.PhaseContext) {
 	}
 }
 
-// fitRequest makes a request fit.
+// fitRequest trims a request to fit.
 func (t *turn) fitRequest(messages []model.Message, offered []model.Tool) []model.Message {
 	tools := t.plugin.toolTokens(offered)
 	start, found := t.findConversation(messages)
@@ -187,8 +184,8 @@ func (t *turn) fitRequest(messages []model.Message, offered []model.Tool) []mode
 	return out.messages
 }
 
-// findConversation returns where the conversation after its leading system messages
-// begins in a request, which adds messages before and after it.
+// findConversation returns the start of the conversation, after its leading system messages, in a
+// request that adds messages before and after it.
 func (t *turn) findConversation(request []model.Message) (start int, found bool) {
 	rest := t.conversation[t.leading:]
 	if len(rest) == 0 {
