@@ -68,13 +68,13 @@ func contentOf(message *a2a.Message) messageContent {
 			continue
 		}
 		if content, ok := p.Content.(a2a.Data); ok {
-			s.data, _ = json.Marshal(content.Value) // what was decoded from JSON is JSON
+			s.data, _ = json.Marshal(content.Value) // decoded JSON can be encoded
 		}
 	}
 	return s
 }
 
-// parseAddressedAnswer returns which interaction structured data answers, and the answer.
+// parseAddressedAnswer returns the interaction that structured data answers, and the answer.
 func parseAddressedAnswer(data json.RawMessage) (id string, response json.RawMessage, ok bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil || fields[keyResponse] == nil || json.Unmarshal(fields[keyInteraction], &id) != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// responseID is the artifact that is the answer of the agent.
+	// responseID is the artifact with the agent's answer.
 	responseID = "response"
 	// maxChunk bounds the content of one event, in bytes as they are sent, so
 	// that the event stays below 1 MiB.
@@ -22,7 +22,7 @@ const (
 )
 
 // listArtifacts returns the artifacts of a task: its answer, once it has ended, and the turn's
-// artifacts, as far as there is room.
+// artifacts that fit into the room.
 func (c *call) listArtifacts(ctx context.Context, turn *service.Turn, room *int) ([]*a2a.Artifact, error) {
 	var list []*a2a.Artifact
 	if o := turn.Outcome; o != nil && o.Response != "" && len(o.Response) <= *room {
@@ -69,8 +69,8 @@ func keptArtifact(a *service.Artifact, data []byte) *a2a.Artifact {
 // maxAddress bounds the addresses that are sent as such, in bytes.
 const maxAddress = 8 << 10
 
-// addressOf returns the address in an artifact of media type text/uri-list with a single one,
-// otherwise "", and the media type of its target from the parameter type.
+// addressOf returns the only address in an artifact of media type text/uri-list, or else "", and
+// the media type of its target from the parameter type.
 func addressOf(a *service.Artifact) (found, media string) {
 	list, params, err := mime.ParseMediaType(a.MediaType)
 	if err != nil || list != "text/uri-list" || len(a.Data) > maxAddress {
@@ -105,10 +105,10 @@ func chunkEvents(info a2a.TaskInfo, a *service.Artifact) []a2a.Event {
 	}
 }
 
-// textChunk returns how many bytes of a text fit into a number of bytes of JSON.
-// At least one character does.
+// textChunk returns how many bytes of text fit into limit bytes of JSON. At least one character
+// does.
 func textChunk(text string, limit int) int {
-	if len(text) <= limit/6 { // the longest form of one byte has six
+	if len(text) <= limit/6 { // a byte takes at most six
 		return len(text)
 	}
 	size := 0

@@ -2,7 +2,7 @@ package a2a
 
 import "github.com/a2aproject/a2a-go/v2/a2a"
 
-// acceptedCredentials returns what callers may show now.
+// acceptedCredentials returns the currently accepted credentials.
 func (s *Server) acceptedCredentials() Credentials {
 	switch {
 	case s.settings.Open:
@@ -14,10 +14,9 @@ func (s *Server) acceptedCredentials() Credentials {
 	}
 }
 
-// addSecurity writes into a card which credentials are accepted. Each alone is enough. None
-// has scopes, which the card's JSON says by an empty array: the SDKs for Go,
-// JavaScript and Python read that, while the one for Go (2.4) refuses the object that
-// the JSON of protobuf has.
+// addSecurity adds the accepted credentials to a card. Each alone is enough. None has scopes, which
+// the card's JSON states as an empty array: the SDKs for Go, JavaScript and Python read that, while
+// the one for Go (2.4) rejects the object that the JSON of protobuf has.
 func (s *Server) addSecurity(card *a2a.AgentCard) {
 	if s.settings.Open {
 		return

@@ -23,7 +23,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// inputModes and outputModes are the media types that agents take and give.
+// inputModes and outputModes are the media types that agents accept and return.
 var (
 	inputModes  = []string{"text/plain", "application/json", "image/*", "application/pdf"}
 	outputModes = []string{"text/plain"}
@@ -59,7 +59,7 @@ func (s *Server) publicCard(id string, a *spec.Agent) *a2a.AgentCard {
 	return card
 }
 
-// skillsOf returns the skills that the configuration of an agent declares.
+// skillsOf returns the skills declared in an agent's configuration.
 func skillsOf(declared []spec.AgentSkill) []a2a.AgentSkill {
 	skills := make([]a2a.AgentSkill, len(declared))
 	for i, d := range declared {
@@ -79,7 +79,7 @@ func versionOf(a *spec.Agent) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// cardInterfaces returns where and how an agent is reached, the preferred way first.
+// cardInterfaces returns the interfaces of an agent, the preferred one first.
 func (s *Server) cardInterfaces(agent string) []*a2a.AgentInterface {
 	at := s.agentURL(agent)
 	list := []*a2a.AgentInterface{
@@ -116,8 +116,8 @@ func (s *Server) grpcURL() string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// extendedCard returns the card that a caller is shown, unsigned: what its agent is held
-// to, and the agents that work for it and that the caller may use, too.
+// extendedCard returns the card for a caller, unsigned: with its agent's limits, and also the
+// delegates that the caller may use.
 func (s *Server) extendedCard(ctx context.Context, c *call) (*a2a.AgentCard, error) {
 	usable := s.settings.Service.Catalog(ctx, c.caller)
 	a, err := usable.Agent(c.agent)
@@ -146,11 +146,11 @@ func (s *Server) extendedCard(ctx context.Context, c *call) (*a2a.AgentCard, err
 	return card, nil
 }
 
-// published is a card as it is sent.
+// published is a card in the form sent.
 type published struct {
 	json []byte
 	etag string
-	// made is when it was, to the second: as exact as HTTP is.
+	// made is the creation time, to the second: as exact as HTTP.
 	made time.Time
 	err  error
 }
@@ -163,7 +163,7 @@ type publishedKey struct {
 	accepted Credentials
 }
 
-// publishedCard returns the card of an agent, which is made once for each revision.
+// publishedCard returns an agent's card, which is created once per revision.
 func (s *Server) publishedCard(agent string) (*published, bool) {
 	rev := s.settings.Service.Revision()
 	a, ok := rev.Set().Agent(agent)
@@ -183,7 +183,7 @@ func (s *Server) publishCard(agent string, a *spec.Agent) *published {
 	return s.newPublished(data)
 }
 
-// newPublished returns data published as of now.
+// newPublished returns data published now.
 func (s *Server) newPublished(data []byte) *published {
 	return &published{json: data, etag: etagOf(data), made: time.Now().UTC().Truncate(time.Second)}
 }
@@ -278,7 +278,7 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string)
 	s.writePublished(w, r, p)
 }
 
-// listPath is where the cards of all agents are listed.
+// listPath is the path of the list of all agents' cards.
 const listPath = "/.well-known/agents.json"
 
 // listKey is the key of the list of cards in a revision's cache.
@@ -288,7 +288,7 @@ type listKey struct {
 	accepted Credentials
 }
 
-// serveList answers with the cards of all agents, as each is served by itself.
+// serveList responds with the cards of all agents, each as served separately.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 	rev := s.settings.Service.Revision()
 	p, _ := rev.Derive(listKey{s, s.grpcURL(), s.acceptedCredentials()}, func() any { return s.publishList() }).(*published)
@@ -320,7 +320,7 @@ func etagOf(data []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// writePublished answers with a card or a list of them.
+// writePublished responds with a card or a list of cards.
 func (s *Server) writePublished(w http.ResponseWriter, r *http.Request, p *published) {
 	if p.err != nil {
 		s.settings.Logger.Error("a card cannot be shown", zap.Error(p.err))
@@ -337,7 +337,7 @@ func (s *Server) writePublished(w http.ResponseWriter, r *http.Request, p *publi
 		return
 	}
 	h.Set("Content-Type", "application/json")
-	_, _ = w.Write(p.json) // a client that is gone misses nothing
+	_, _ = w.Write(p.json) // a disconnected client misses nothing
 }
 
 // knownTo reports whether a client already has the published data. If both headers are present,
@@ -350,7 +350,7 @@ func (p *published) knownTo(h http.Header) bool {
 	return err == nil && !p.made.After(since)
 }
 
-// matchesETag reports whether an ETag is among those that a client has.
+// matchesETag reports whether an ETag is among the client's.
 func matchesETag(known []string, etag string) bool {
 	for _, line := range known {
 		for tag := range strings.SplitSeq(line, ",") {

@@ -6,16 +6,14 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// clock waits for news of a turn and for the times that are set, in the one goroutine
-// that follows.
+// clock waits for news of a turn and for alarms, in the follower's only goroutine.
 type clock struct {
 	service.Waiter
-	// flush rings when text is to be sent, and alive when an idle stream is to show that
-	// it is there.
+	// flush rings when text is to be sent, and alive when an idle stream must send a keep-alive.
 	flush, alive alarm
 }
 
-// newClock returns a clock with what waits for news; nil is the usual way.
+// newClock returns a clock with a waiter for news; nil uses the default.
 func newClock(w service.Waiter) *clock {
 	if w == nil {
 		w = newNews()
@@ -23,7 +21,7 @@ func newClock(w service.Waiter) *clock {
 	return &clock{Waiter: w}
 }
 
-// Wait waits for a Wake, or for an alarm. Nobody asks it for idle times.
+// Wait waits for a Wake, or for an alarm. It ignores the idle time.
 func (c *clock) Wait(time.Duration) (rang bool, err error) {
 	left := c.flush.remaining()
 	if alive := c.alive.remaining(); left == 0 || alive > 0 && alive < left {
@@ -32,7 +30,7 @@ func (c *clock) Wait(time.Duration) (rang bool, err error) {
 	return c.Waiter.Wait(left)
 }
 
-// alarm rings once for each time that it is set. The zero value is not.
+// alarm rings once each time it is set. The zero value is not set.
 type alarm struct{ at time.Time }
 
 // setOnce sets the alarm, unless it is set.
@@ -42,8 +40,7 @@ func (a *alarm) setOnce(d time.Duration) {
 	}
 }
 
-// remaining returns how long it is until the alarm rings: 0 when it is not set, and
-// otherwise more.
+// remaining returns the time until the alarm rings: 0 if it is not set, otherwise more.
 func (a *alarm) remaining() time.Duration {
 	if a.at.IsZero() {
 		return 0

@@ -17,8 +17,7 @@ func Component() component.Surface {
 	}
 }
 
-// newSender makes what sends the notifications of tasks; nil where the configuration
-// switches them off.
+// newSender creates the sender of task notifications; nil if the configuration disables them.
 func newSender(f *config.File) (component.WebhookSender, error) {
 	c := &f.Server.A2A
 	if !c.On() || !c.Push.On() {
@@ -27,7 +26,7 @@ func newSender(f *config.File) (component.WebhookSender, error) {
 	return NewPushSender(PushSettings{AllowPrivate: c.Push.AllowPrivate, Key: f.Server.EncryptionBytes()})
 }
 
-// newComponent returns nil where the configuration switches the protocol off.
+// newComponent returns nil if the configuration disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	c := &s.File.Server.A2A
 	if !c.On() {

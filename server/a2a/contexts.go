@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// labelContext is the label of a session that has the id which a client gave to
-// the context, where that is not the id of the session.
+// labelContext is the session label for a client's context id, if that differs from the session's
+// id.
 const labelContext = "a2a_context"
 
 // sessionFor returns the session of a message. It creates one if the contextId is missing, or not
@@ -35,7 +35,7 @@ func (c *call) newThreads() *surfacekit.Threads {
 	return &surfacekit.Threads{Service: c.service, Caller: c.caller, Agent: c.agent, Key: "a2a-context", Label: labelContext}
 }
 
-// contextError returns an error of an id of a context as one of the protocol.
+// contextError converts an error about a context id to a protocol error.
 func contextError(err error) error {
 	if errors.Is(err, surfacekit.ErrThread) {
 		return newInvalidParams("contextId is text of at most %d bytes", service.MaxLabel)
@@ -49,7 +49,7 @@ func (c *call) contextOf(ctx context.Context, sessionID string) (string, error) 
 		return known, nil
 	}
 	session, err := c.service.GetSession(ctx, c.caller, sessionID)
-	if err != nil && !errors.Is(err, service.ErrNotFound) { // it was deleted since, or belongs to another agent as well
+	if err != nil && !errors.Is(err, service.ErrNotFound) { // deleted since, or belongs also to another agent
 		return "", fmt.Errorf("read the context of a task: %w", err)
 	}
 	name := event.ShownID(sessionID)

@@ -14,13 +14,13 @@ import (
 // envelope is a request's information from the transport.
 type envelope struct {
 	agent string
-	// spoken is the protocol version of the endpoint, and asked the one in the request.
+	// spoken is the endpoint's protocol version, and asked the one in the request.
 	spoken, asked version
 	// extended is set when the caller activated the extension.
 	extended bool
-	// query is the query of a request over HTTP+JSON.
+	// query is the query of an HTTP+JSON request.
 	query url.Values
-	// outage is set when the request fails for now.
+	// outage is set if the request fails temporarily.
 	outage atomic.Bool
 	// card is the extended card as clients of version 0.3 read it, in JSON. The SDK would
 	// return one without security schemes.
@@ -36,8 +36,8 @@ func withEnvelope(ctx context.Context, e *envelope) context.Context {
 	return context.WithValue(ctx, envelopeKey{}, e)
 }
 
-// splitExtensions splits the header that names extensions into one value for each, and
-// reports whether ours is among them.
+// splitExtensions splits the header that names extensions into separate values, and reports whether
+// ours is among them.
 func splitExtensions(h http.Header) (ours bool) {
 	for _, key := range []string{a2a.SvcParamExtensions, "X-" + a2a.SvcParamExtensions} {
 		var list []string

@@ -20,13 +20,13 @@ var (
 	errNotAvailable = a2a.NewError(a2a.ErrServerError, "the agent cannot be run now")
 )
 
-// newInvalidParams is the answer to a request that cannot be carried out as it is.
+// newInvalidParams returns the error for an invalid request.
 func newInvalidParams(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidParams, clip.At(server.MaxMessage, fmt.Sprintf(format, args...)))
 }
 
-// checkTenant rejects a request whose tenant is neither its agent, as cards name it for
-// gRPC, nor the tenant of its caller.
+// checkTenant rejects a request whose tenant is neither its agent, as cards name it for gRPC, nor
+// its caller's tenant.
 func checkTenant(tenant, agent string, caller service.Caller) error {
 	if tenant == "" || tenant == agent || tenant == caller.Tenant {
 		return nil
@@ -34,24 +34,24 @@ func checkTenant(tenant, agent string, caller service.Caller) error {
 	return newInvalidParams("tenant %q is neither the agent nor the tenant of the credential", clip.Text(tenant))
 }
 
-// newUnsupported is the answer to a request that the state of a task rules out.
+// newUnsupported returns the error for a request that a task's state does not allow.
 func newUnsupported(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrUnsupportedOperation, clip.At(server.MaxMessage, fmt.Sprintf(format, args...)))
 }
 
-// unknownTask is the answer for a task that does not exist or belongs to another
-// caller: the two must look alike.
+// unknownTask returns the error for a task that does not exist or belongs to another caller: the
+// two must look alike.
 func unknownTask(id a2a.TaskID) error {
 	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("task %q not found", clip.Text(string(id))))
 }
 
-// unknownAgent is the answer for an agent that does not exist, or that the
-// principal may not use.
+// unknownAgent returns the error for an agent that does not exist, or that the principal may not
+// use.
 func unknownAgent(id string) error {
 	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("agent %q not found", clip.Text(id)))
 }
 
-// fixedErrors are the errors of the protocol for failures that are always told alike.
+// fixedErrors are the protocol errors for failures that always have the same message.
 var fixedErrors = map[server.Class]error{
 	server.ClassInternal:     errInternal,
 	server.ClassUnresolvable: errNotAvailable,

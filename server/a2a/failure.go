@@ -18,8 +18,8 @@ func (s *Server) guardMethod(ctx context.Context, method string, err *error) {
 	s.endMethod(ctx, method, panics.Caught(recover()), err)
 }
 
-// endMethod is guardMethod for a function that recovers by itself; p is nil if there was no
-// panic.
+// endMethod is guardMethod for a function that recovers from panics itself; p is nil if there was
+// no panic.
 func (s *Server) endMethod(ctx context.Context, method string, p *panics.Error, err *error) {
 	if p != nil {
 		s.settings.Logger.Error("an A2A request panicked", zap.String("method", method), zap.Error(p), zap.ByteString("stack", p.Stack))
@@ -31,8 +31,8 @@ func (s *Server) endMethod(ctx context.Context, method string, p *panics.Error, 
 	}
 }
 
-// toProtocolError returns an error as callers see it. An error that it does not know is
-// logged and becomes an internal error, because its text may reveal internals.
+// toProtocolError converts an error for callers. An unknown error is logged and becomes an internal
+// error, because its text may reveal internals.
 func (s *Server) toProtocolError(ctx context.Context, method string, err error) error {
 	if known := protocolError(err); known != nil {
 		return known
@@ -51,8 +51,7 @@ func (s *Server) toProtocolError(ctx context.Context, method string, err error) 
 	return errorForFailure(f)
 }
 
-// errorForFailure returns the error of the protocol for a failure of a request that cannot be
-// carried out.
+// errorForFailure returns the protocol error for a request that failed.
 func errorForFailure(f *server.Failure) error {
 	d := &f.Details
 	switch f.Class {
@@ -74,7 +73,7 @@ func errorForFailure(f *server.Failure) error {
 	}
 }
 
-// protocolError returns an error that the protocol knows itself; nil for others.
+// protocolError returns an error that the protocol defines; nil for others.
 func protocolError(err error) error {
 	if known, ok := errors.AsType[*a2a.Error](err); ok {
 		return known

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// firstFrame holds back the header of a stream until its first frame is there.
-// The SDK begins a stream before it knows whether there is one; when the first
-// frame is an error, that becomes the response.
+// firstFrame holds back the header of a stream until its first frame is available. The SDK begins a
+// stream before it knows whether there is one; if the first frame is an error, that becomes the
+// response.
 type firstFrame struct {
 	http.ResponseWriter
 	phase framePhase
@@ -20,11 +20,11 @@ type firstFrame struct {
 	// 200. eventsOnly is set when the client accepts only a stream, so that errors are
 	// events, too.
 	rpc, eventsOnly bool
-	// old writes errors as readers of version 0.3 know them, too.
+	// old also writes errors for readers of version 0.3.
 	old bool
-	// outage is set when the request fails only for now.
+	// outage is set if the request fails only temporarily.
 	outage *atomic.Bool
-	// failed is the status of an error whose body is put right at the end.
+	// failed is the status of an error whose body is corrected at the end.
 	failed int
 }
 
@@ -42,7 +42,7 @@ type framePhase uint8
 const (
 	// frameFresh: nothing was written.
 	frameFresh framePhase = iota
-	// frameHolding: it is a stream whose header was not sent.
+	// frameHolding: a stream whose header was not sent.
 	frameHolding
 	// framePassing: written data is sent directly.
 	framePassing
@@ -50,7 +50,7 @@ const (
 	frameRefused
 )
 
-// beginPhase notes that the response has begun, if it did only now.
+// beginPhase marks the response as begun, unless it already is.
 func (f *firstFrame) beginPhase(as framePhase) {
 	if f.phase == frameFresh {
 		f.phase = as
@@ -125,7 +125,7 @@ func (f *firstFrame) refuseIfError(data []byte) bool {
 
 // writeFailure writes an error.
 func (f *firstFrame) writeFailure(status int, body []byte) {
-	if !json.Valid(body) { // not a path of the protocol
+	if !json.Valid(body) { // not a protocol path
 		f.ResponseWriter.Header().Del("Content-Length")
 		writeProblem(f.ResponseWriter, status, "METHOD_NOT_FOUND", "unknown method")
 		return
@@ -139,11 +139,11 @@ func (f *firstFrame) writeFailure(status int, body []byte) {
 	f.writeBody(status, body)
 }
 
-// writeBody writes an error as it is.
+// writeBody writes an error unchanged.
 func (f *firstFrame) writeBody(status int, body []byte) {
-	f.Header().Set("Content-Type", "application/json") // the only type that the SDK's own clients take
+	f.Header().Set("Content-Type", "application/json") // the only type that the SDK's clients accept
 	f.ResponseWriter.WriteHeader(status)
-	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a client that is gone misses nothing
+	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a disconnected client misses nothing
 }
 
 // markUnavailable returns an error with the code and status of a temporary failure.
@@ -210,7 +210,7 @@ func (f *firstFrame) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 // with an empty object.
 func (f *firstFrame) finishResponse(method string) {
 	if f.phase == frameHolding {
-		_ = f.releaseHeld() // the stream had no frame
+		_ = f.releaseHeld() // it had no frame
 		return
 	}
 	if f.failed != 0 {
@@ -222,8 +222,7 @@ func (f *firstFrame) finishResponse(method string) {
 	}
 }
 
-// keptResponse keeps a response of JSON-RPC, which is short, until it is put
-// right.
+// keptResponse buffers a JSON-RPC response, which is short, until it is corrected.
 type keptResponse struct {
 	http.ResponseWriter
 	status int
@@ -233,7 +232,7 @@ type keptResponse struct {
 // WriteHeader keeps the status.
 func (k *keptResponse) WriteHeader(status int) { k.status = status }
 
-// Write keeps a part of the body.
+// Write buffers a part of the body.
 func (k *keptResponse) Write(p []byte) (int, error) { return k.body.Write(p) }
 
 // writeResult writes the response. If it has neither result nor error, empty is the result.
@@ -263,5 +262,5 @@ func (k *keptResponse) writeBody() {
 	if k.status != 0 {
 		k.ResponseWriter.WriteHeader(k.status)
 	}
-	_, _ = k.ResponseWriter.Write(k.body.Bytes()) // a client that is gone misses nothing
+	_, _ = k.ResponseWriter.Write(k.body.Bytes()) // a disconnected client misses nothing
 }

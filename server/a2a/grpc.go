@@ -31,8 +31,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What gRPC does for connections on which nothing happens, and how many requests
-// one connection may have under way.
+// The gRPC limits for idle connections, and for concurrent requests on one connection.
 const (
 	grpcPing      = 30 * time.Second
 	grpcPingWait  = 20 * time.Second
@@ -45,7 +44,7 @@ type grpcServer struct {
 	server   *Server
 	grpc     *grpc.Server
 	listener net.Listener
-	// streams ends when streams are to end.
+	// streams is canceled to end all streams.
 	streams context.Context
 	end     context.CancelCauseFunc
 }
@@ -74,8 +73,8 @@ func newGRPCServer(s *Server) *grpcServer {
 // grpcHandler is the handler over gRPC.
 type grpcHandler struct{ *handler }
 
-// GetExtendedAgentCard returns the card in the form that the SDK turns into protobuf,
-// which has the flows of OAuth as pointers; its JSON takes them as values.
+// GetExtendedAgentCard returns the card in the form that the SDK converts to protobuf, which has
+// the OAuth flows as pointers; its JSON requires values.
 func (h grpcHandler) GetExtendedAgentCard(ctx context.Context, req *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
 	card, err := h.handler.GetExtendedAgentCard(ctx, req)
 	if err != nil {
@@ -116,7 +115,7 @@ func (r streamRegistrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	r.grpc.RegisterService(&streams, impl)
 }
 
-// Listen opens the address of gRPC, if there is one.
+// Listen opens the gRPC address, if there is one.
 func (s *Server) Listen(ctx context.Context) error {
 	if s.grpc == nil {
 		return nil
@@ -129,7 +128,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// Serve answers requests over gRPC until ctx ends, and then takes no more.
+// Serve answers gRPC requests until ctx ends, and then accepts no more.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.grpc == nil {
 		<-ctx.Done()
@@ -147,8 +146,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown ends the streams over gRPC and waits for the requests that are under
-// way until ctx ends, and then cuts them short.
+// Shutdown ends the gRPC streams, waits for active requests until ctx ends, and then aborts them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	if s.grpc == nil {
 		return nil
@@ -156,7 +154,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	g := s.grpc
 	g.end(server.ErrDraining)
 	if g.listener != nil {
-		_ = g.listener.Close() // closed already when there was a Serve
+		_ = g.listener.Close() // already closed if Serve ran
 	}
 	done := make(chan struct{})
 	go func() {
@@ -173,7 +171,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return server.ErrCutShort
 }
 
-// GRPCAddr returns the address at which gRPC is spoken; empty before Listen.
+// GRPCAddr returns the gRPC address; empty before Listen.
 func (s *Server) GRPCAddr() string {
 	if s.grpc == nil || s.grpc.listener == nil {
 		return ""
@@ -195,7 +193,7 @@ func (g *grpcServer) listenerPort() string {
 // tenanted is a request that names the tenant, which is the agent.
 type tenanted interface{ GetTenant() string }
 
-// serveStream lets in a request, before its message is received.
+// serveStream admits a request before its message is received.
 func (g *grpcServer) serveStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	x := &grpcExchange{method: info.FullMethod, began: time.Now()}
 	defer func() { x.logRequest(g.server.settings.Logger, err) }()
@@ -208,7 +206,7 @@ func (g *grpcServer) serveStream(srv any, ss grpc.ServerStream, info *grpc.Strea
 	return grpcOutage(ctx, handle(srv, &boundedStream{ServerStream: ss, ctx: ctx, server: g.server}))
 }
 
-// recoverPanic makes a panic an internal error.
+// recoverPanic converts a panic to an internal error.
 func (g *grpcServer) recoverPanic(method string, err *error) {
 	if p := panics.Caught(recover()); p != nil {
 		g.server.settings.Logger.Error("a gRPC request panicked", zap.String("method", method), zap.Error(p), zap.ByteString("stack", p.Stack))
@@ -231,11 +229,11 @@ func (g *grpcServer) beginRequest(ctx context.Context, x *grpcExchange) (_ conte
 		return nil, nil, err
 	}
 	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion)), extended: splitExtensions(header)}
-	if strings.HasPrefix(x.method, "/a2a.v1.") { // the package of version 0.3
+	if strings.HasPrefix(x.method, "/a2a.v1.") { // the version 0.3 package
 		e.spoken = v03
 	}
 	if e.asked == "" {
-		e.asked = e.spoken // the name of the service tells
+		e.asked = e.spoken // from the service's name
 	}
 	ctx = a2alog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
 	ctx = server.WithPrincipal(telemetry.Extract(ctx, header), principal)
@@ -244,8 +242,7 @@ func (g *grpcServer) beginRequest(ctx context.Context, x *grpcExchange) (_ conte
 	return ctx, func() { unlink(); cancel(nil); leave() }, nil
 }
 
-// authenticateRequest finds out who asks, and whether that one may. The error is one of
-// gRPC.
+// authenticateRequest identifies the caller and checks its access. The error is a gRPC error.
 func (g *grpcServer) authenticateRequest(r *http.Request, x *grpcExchange) (*server.Principal, error) {
 	principal, err := g.server.settings.Authenticator.Authenticate(r)
 	if err != nil {
@@ -269,7 +266,7 @@ func (g *grpcServer) authenticateRequest(r *http.Request, x *grpcExchange) (*ser
 	return principal, nil
 }
 
-// countRequest counts the request of a principal, or refuses one too many.
+// countRequest counts the request of a principal, or rejects it if over the limit.
 func (g *grpcServer) countRequest(principal *server.Principal) (leave func(), err error) {
 	if g.server.settings.Enter == nil {
 		return func() {}, nil
@@ -284,8 +281,8 @@ func (g *grpcServer) countRequest(principal *server.Principal) (leave func(), er
 	return nil, status.Error(codes.ResourceExhausted, err.Error())
 }
 
-// noteTenant notes which agent a request is for. The SDK passes the tenant on with
-// some of the methods only.
+// noteTenant records the agent that a request is for. The SDK passes the tenant on only for some
+// methods.
 func noteTenant(ctx context.Context, s *Server, req any) {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok {
@@ -310,7 +307,7 @@ func headerOf(md metadata.MD) http.Header {
 	return h
 }
 
-// requestOf returns the request that an authenticator is asked about.
+// requestOf returns the request to pass to an authenticator.
 func requestOf(ctx context.Context, method string, md metadata.MD, header http.Header) *http.Request {
 	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: method}, Header: header, Body: http.NoBody}
 	if authority := md.Get(":authority"); len(authority) > 0 {
@@ -322,10 +319,10 @@ func requestOf(ctx context.Context, method string, md metadata.MD, header http.H
 	return r.WithContext(ctx)
 }
 
-// errStalled ends a stream whose client takes nothing in.
+// errStalled ends a stream whose client does not read.
 var errStalled = status.Error(codes.DeadlineExceeded, "the client did not take the message in time")
 
-// boundedStream is a stream whose every message must be taken in time.
+// boundedStream is a stream whose client must receive each message in time.
 type boundedStream struct {
 	grpc.ServerStream
 	ctx    context.Context
@@ -335,7 +332,7 @@ type boundedStream struct {
 // Context returns the context of the request.
 func (b *boundedStream) Context() context.Context { return b.ctx }
 
-// RecvMsg receives the request and notes which agent it is for.
+// RecvMsg receives the request and records its agent.
 func (b *boundedStream) RecvMsg(m any) error {
 	err := b.ServerStream.RecvMsg(m)
 	if err == nil {
@@ -361,8 +358,7 @@ func (b *boundedStream) SendMsg(m any) error {
 	}
 }
 
-// markFinal marks the last status of a stream of version 0.3, as the SDK does for
-// JSON-RPC only.
+// markFinal marks the last status of a stream of version 0.3, which the SDK does only for JSON-RPC.
 func markFinal(m any) {
 	r, ok := m.(*a2apb.StreamResponse)
 	if update := r.GetStatusUpdate(); ok && update != nil {

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// steadyCodec encodes the maps of a message in the order of their keys, so that all
-// who are sent a message get the same bytes. Otherwise it is the codec of gRPC.
+// steadyCodec encodes the maps of a message in key order, so that all receivers of a message get
+// the same bytes. Otherwise it is gRPC's codec.
 type steadyCodec struct{ encoding.CodecV2 }
 
 func newSteadyCodec() steadyCodec { return steadyCodec{encoding.GetCodecV2(grpcproto.Name)} }

@@ -7,16 +7,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// grpcExchange is what becomes known of a request over gRPC while it is answered.
+// grpcExchange collects what is known about a gRPC request while it is answered.
 type grpcExchange struct {
 	method, client string
 	began          time.Time
-	// keyID is the credential, when it is known, and problem why it does not do.
+	// keyID is the credential, if known, and problem why it is not accepted.
 	keyID, problem string
 }
 
-// logRequest writes the line of a request, as the server does of those over HTTP.
-// Metadata may hold secrets, so it is left out.
+// logRequest logs a request, like the server's log of HTTP requests. Metadata may contain secrets,
+// so it is omitted.
 func (x *grpcExchange) logRequest(logger *zap.Logger, err error) {
 	entry := logger.Check(zap.InfoLevel, "request")
 	if entry == nil {

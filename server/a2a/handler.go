@@ -20,8 +20,8 @@ type handler struct {
 
 var _ a2asrv.RequestHandler = (*handler)(nil)
 
-// call is a request that was let in: it sees what belongs to its caller and was
-// made for its agent, and nothing else.
+// call is an admitted request: it sees only records that belong to its caller and were created for
+// its agent.
 type call struct {
 	*handler
 	agent  string
@@ -81,19 +81,19 @@ func checkHistory(n *int) error {
 	return nil
 }
 
-// stateOf returns the state of a live task, as far as the turn alone tells.
+// stateOf returns the state of a live task, as far as the turn alone determines it.
 func stateOf(turn *service.Turn) a2a.TaskState {
 	switch {
 	case turn.Status == service.Waiting:
 		return a2a.TaskStateInputRequired
 	case turn.Status == service.Pending && turn.StartedAt.IsZero():
 		return a2a.TaskStateSubmitted
-	default: // it is worked on, or goes on as soon as somebody is free
+	default: // running, or continues once a worker is free
 		return a2a.TaskStateWorking
 	}
 }
 
-// endState returns the state of a task that ended so.
+// endState returns the final state of a task.
 func endState(why *event.Termination) a2a.TaskState {
 	switch {
 	case why.Status() == event.StatusSucceeded:

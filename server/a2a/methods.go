@@ -27,7 +27,7 @@ func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.
 	return c.toTask(ctx, turn, fullView(req.HistoryLength))
 }
 
-// CancelTask cancels a task at once, wherever it runs. A canceled task is returned as it is.
+// CancelTask cancels a task immediately, wherever it runs. A canceled task is returned unchanged.
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_ *a2a.Task, err error) {
 	defer h.server.guardMethod(ctx, "CancelTask", &err)
 	c, err := h.admitRequest(ctx, req.Tenant)
@@ -79,8 +79,8 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 	return c.toTask(context.WithoutCancel(ctx), turn, fullView(config.HistoryLength))
 }
 
-// SendStreamingMessage does what SendMessage does, and shows what happens. The
-// stream ends when the task has ended or asks its caller for something.
+// SendStreamingMessage is SendMessage with a stream of events. The stream ends when the task has
+// ended or asks its caller for something.
 func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
 	return h.streamEvents(ctx, "SendStreamingMessage", req.Tenant, func(c *call) iter.Seq2[a2a.Event, error] {
 		return func(yield func(a2a.Event, error) bool) {
@@ -98,8 +98,7 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 	})
 }
 
-// SubscribeToTask shows a live task as it is, and then what happens, up to its
-// end.
+// SubscribeToTask sends a live task's current state, and then its events, up to its end.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return h.streamEvents(ctx, "SubscribeToTask", req.Tenant, func(c *call) iter.Seq2[a2a.Event, error] {
 		return func(yield func(a2a.Event, error) bool) {
@@ -116,8 +115,7 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 	})
 }
 
-// streamEvents lets a request in and shows its events, and its errors as callers see
-// them.
+// streamEvents admits a request and yields its events, and its errors as callers see them.
 func (h *handler) streamEvents(ctx context.Context, method, tenant string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
 	if one, ok := ctx.Value(oneEventKey{}).(*oneEvent); ok {
 		return one.yieldEvent
@@ -175,7 +173,7 @@ func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPush
 	return list, err
 }
 
-// CreateTaskPushConfig makes a task tell somebody what becomes of it.
+// CreateTaskPushConfig subscribes a receiver to a task's updates.
 func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (_ *a2a.PushConfig, err error) {
 	defer h.server.guardMethod(ctx, "CreateTaskPushConfig", &err)
 	c, turn, err := h.admitPushRequest(ctx, req.Tenant, req.TaskID)
@@ -199,7 +197,7 @@ func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskP
 	return h.push.deleteConfig(ctx, c.caller, turn.ID, req.ID)
 }
 
-// GetExtendedAgentCard returns the card that is made for the principal.
+// GetExtendedAgentCard returns the card for the principal.
 func (h *handler) GetExtendedAgentCard(ctx context.Context, req *a2a.GetExtendedAgentCardRequest) (_ *a2a.AgentCard, err error) {
 	defer h.server.guardMethod(ctx, "GetExtendedAgentCard", &err)
 	c, err := h.admitRequest(ctx, req.Tenant)
@@ -219,8 +217,8 @@ func (h *handler) GetExtendedAgentCard(ctx context.Context, req *a2a.GetExtended
 	return card, err
 }
 
-// admitPushRequest lets in a request that is about the push configurations of a task. A server
-// without push notifications refuses it whether or not the task exists.
+// admitPushRequest admits a request about a task's push configurations. A server without push
+// notifications rejects it whether or not the task exists.
 func (h *handler) admitPushRequest(ctx context.Context, tenant string, id a2a.TaskID) (*call, *service.Turn, error) {
 	c, err := h.admitRequest(ctx, tenant)
 	if err != nil {

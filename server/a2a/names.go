@@ -15,7 +15,7 @@ import (
 // The protocol's JSON follows its protobuf messages, whose readers accept two forms of field
 // names: contextId and context_id. The SDK knows only the first.
 
-// requestMessages are the messages of the methods of JSON-RPC.
+// requestMessages are the messages of the JSON-RPC methods.
 var requestMessages = map[string]protoreflect.MessageDescriptor{
 	"SendMessage":                      (*apb.SendMessageRequest)(nil).ProtoReflect().Descriptor(),
 	"SendStreamingMessage":             (*apb.SendMessageRequest)(nil).ProtoReflect().Descriptor(),
@@ -30,8 +30,7 @@ var requestMessages = map[string]protoreflect.MessageDescriptor{
 	"GetExtendedAgentCard":             (*apb.GetExtendedAgentCardRequest)(nil).ProtoReflect().Descriptor(),
 }
 
-// restMessage returns the message that the body of a request of HTTP+JSON is; nil for
-// none.
+// restMessage returns the message type of an HTTP+JSON request body; nil for none.
 func restMessage(path string) protoreflect.MessageDescriptor {
 	switch path = strings.TrimSuffix(path, "/"); {
 	case strings.HasSuffix(path, "/message:send"), strings.HasSuffix(path, "/message:stream"):
@@ -68,8 +67,8 @@ func (e *endpoint) jsonNames(r *http.Request, body []byte) []byte {
 	return reencode(fields, body)
 }
 
-// hasSnakeCase reports whether a name such as context_id may be in a body. Values of
-// enums, such as ROLE_USER, are in capitals.
+// hasSnakeCase reports whether a body may contain a name such as context_id. Enum values, such as
+// ROLE_USER, are in capitals.
 func hasSnakeCase(body []byte) bool {
 	for i, c := range body {
 		if c == '_' && i+1 < len(body) && (body[i+1] < 'A' || body[i+1] > 'Z') {
@@ -139,7 +138,7 @@ func jsonValue(value json.RawMessage, field protoreflect.FieldDescriptor) json.R
 	return reencode(list, value)
 }
 
-// reencode returns the JSON of a value that was decoded from it.
+// reencode returns the JSON of a value decoded from JSON.
 func reencode(value any, otherwise []byte) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -148,10 +147,10 @@ func reencode(value any, otherwise []byte) []byte {
 	return data
 }
 
-// queryMessages are the messages that the queries of HTTP+JSON are.
+// queryMessages are the message types of HTTP+JSON queries.
 var queryMessages = []string{"ListTasks", "GetTask", "ListTaskPushNotificationConfigs"}
 
-// jsonQuery gives the parameters of a query their JSON names.
+// jsonQuery converts query parameters to their JSON names.
 func jsonQuery(q url.Values) (changed bool) {
 	for _, method := range queryMessages {
 		fields := requestMessages[method].Fields()

@@ -11,7 +11,7 @@ import (
 //go:embed openapi.yaml
 var description []byte
 
-// latestDescription returns the description without version 0.3 of the protocol.
+// latestDescription returns the description without protocol version 0.3.
 var latestDescription = sync.OnceValue(func() []byte { return openapi.OmitPaths(description, "/a2a/{agent}/v0.3") })
 
 var _ server.DeferredDescriber = (*Server)(nil)
@@ -24,5 +24,5 @@ func (s *Server) OpenAPI() []byte {
 	return latestDescription()
 }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Server) DeferDescription() {}

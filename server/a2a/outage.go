@@ -15,11 +15,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// outageRetry is how long a client is told to wait.
+// outageRetry is the retry delay sent to clients.
 const outageRetry = time.Second
 
-// retryLater returns an error of gRPC for a request that may be made again after a
-// while.
+// retryLater returns a gRPC error for a request that may be retried after a while.
 func retryLater(code codes.Code, message string, after time.Duration) error {
 	refused := status.New(code, message)
 	if more, err := refused.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)}); err == nil {
@@ -28,9 +27,9 @@ func retryLater(code codes.Code, message string, after time.Duration) error {
 	return refused.Err()
 }
 
-// noteOutage notes that a request fails for now, because the server ends or the store
-// cannot be used. The SDK knows only errors for good: its transports answer with the
-// status 500, or INTERNAL.
+// noteOutage records that a request fails temporarily, because the server is shutting down or the
+// store is unavailable. The SDK knows only permanent errors: its transports answer with the status
+// 500, or INTERNAL.
 func noteOutage(ctx context.Context) {
 	if e, ok := ctx.Value(envelopeKey{}).(*envelope); ok {
 		e.outage.Store(true)
@@ -46,7 +45,7 @@ func grpcOutage(ctx context.Context, err error) error {
 	case err != nil && ok && e.outage.Load():
 		return retryLater(codes.Unavailable, status.Convert(err).Message(), outageRetry)
 	case wrongVersionOver(err):
-		return withCode(err, codes.Unimplemented) // as the protocol maps it, but not the SDK
+		return withCode(err, codes.Unimplemented) // the protocol's mapping, unlike the SDK's
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), server.ErrDraining):
 		return status.FromContextError(ctx.Err()).Err()
 	default:
@@ -54,8 +53,8 @@ func grpcOutage(ctx context.Context, err error) error {
 	}
 }
 
-// wrongVersionOver reports whether an error of gRPC means that the server does not
-// speak the version of the protocol.
+// wrongVersionOver reports whether a gRPC error means that the server does not support the protocol
+// version.
 func wrongVersionOver(err error) bool {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetReason() == a2a.ErrorReason(a2a.ErrVersionNotSupported) {
@@ -65,7 +64,7 @@ func wrongVersionOver(err error) bool {
 	return false
 }
 
-// withCode returns an error of gRPC with another code.
+// withCode returns a gRPC error with another code.
 func withCode(err error, code codes.Code) error {
 	changed := status.Convert(err).Proto()
 	changed.Code = int32(code) //nolint:gosec // there are 17 codes
@@ -80,8 +79,8 @@ type outageWriter struct {
 	begun    bool
 }
 
-// WriteHeader begins the response, but not with 200: a stream writes that before it
-// knows whether it begins at all. The first bytes do.
+// WriteHeader begins the response, but not for 200: a stream writes that before it knows whether it
+// begins at all. The first bytes begin it.
 func (o *outageWriter) WriteHeader(status int) {
 	if status != http.StatusOK {
 		o.writeHeaderOnce(status)

@@ -8,15 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// problem is why a request does not get to the protocol.
+// problem is the reason that a request does not reach the protocol.
 type problem struct {
 	status int
-	// kind is the error of the protocol that says so.
+	// kind is the corresponding protocol error.
 	kind    error
 	message string
 }
 
-// writeError answers with the problem as an error of JSON-RPC or of HTTP+JSON.
+// writeError responds with the problem as a JSON-RPC or HTTP+JSON error.
 func (p *problem) writeError(w http.ResponseWriter, rpc bool) {
 	if rpc {
 		writeRPCProblem(w, p.status, codeOf[a2a.ErrorReason(p.kind)], p.message)
@@ -25,7 +25,7 @@ func (p *problem) writeError(w http.ResponseWriter, rpc bool) {
 	writeProblem(w, p.status, a2a.ErrorReason(p.kind), p.message)
 }
 
-// The codes that JSON-RPC has for what does not get to the protocol.
+// The JSON-RPC codes for requests that do not reach the protocol.
 const (
 	codeInvalidRequest  = -32600
 	codeInternal        = -32603
@@ -34,7 +34,7 @@ const (
 	codeForbidden       = -31403
 )
 
-// codeOf has the codes of JSON-RPC for the reasons of errors.
+// codeOf maps error reasons to JSON-RPC codes.
 var codeOf = map[string]int{
 	"PARSE_ERROR": -32700, "INVALID_REQUEST": codeInvalidRequest, "METHOD_NOT_FOUND": -32601, "INVALID_PARAMS": -32602,
 	"SERVER_ERROR": codeServer, "TASK_NOT_FOUND": -32001, "TASK_NOT_CANCELABLE": -32002, "PUSH_NOTIFICATION_NOT_SUPPORTED": -32003,
@@ -43,12 +43,12 @@ var codeOf = map[string]int{
 	"UNAUTHENTICATED": codeUnauthenticated, "UNAUTHORIZED": codeForbidden,
 }
 
-// writeRPCProblem writes an error of JSON-RPC to a request whose id is not known.
+// writeRPCProblem writes a JSON-RPC error for a request whose id is unknown.
 func writeRPCProblem(w http.ResponseWriter, status, code int, message string) {
 	writeJSON(w, status, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}})
 }
 
-// writeProblem writes an error of HTTP+JSON.
+// writeProblem writes an HTTP+JSON error.
 func writeProblem(w http.ResponseWriter, status int, reason, message string) {
 	writeJSON(w, status, map[string]any{"error": map[string]any{
 		"code": status, "status": statusName(status), "message": message,
@@ -56,7 +56,7 @@ func writeProblem(w http.ResponseWriter, status int, reason, message string) {
 	}})
 }
 
-// statusName returns the name that google.rpc has for an HTTP status.
+// statusName returns google.rpc's name for an HTTP status.
 func statusName(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -78,7 +78,7 @@ func statusName(status int) string {
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	if err := server.WriteJSON(w, status, value); err != nil {
-		w.WriteHeader(status) // not reached: these are texts and numbers
+		w.WriteHeader(status) // not reached: strings and numbers
 	}
 }
 
@@ -102,7 +102,7 @@ func (s *Server) WriteError(w http.ResponseWriter, r *http.Request, e *server.Er
 	writeRPCProblem(w, e.Status, code, e.Message)
 }
 
-// isRPC reports whether a request is one of JSON-RPC.
+// isRPC reports whether a request is a JSON-RPC request.
 func isRPC(r *http.Request) bool {
 	path, below := strings.CutSuffix(r.Pattern, "/{path...}")
 	if below && r.PathValue("path") != "" || r.Method != http.MethodPost {

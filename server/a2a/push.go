@@ -12,11 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// pushConfigs are the webhooks of tasks as the protocol has them. What somebody
-// may see is checked before: the turn is one of the caller's.
+// pushConfigs are the webhooks of tasks in the protocol's form. Access is checked before: the turn
+// belongs to the caller.
 type pushConfigs struct {
 	service *service.Service
-	// sender is nil when nobody can be told.
+	// sender is nil if notifications are disabled.
 	sender *PushSender
 }
 
@@ -25,8 +25,8 @@ var (
 	errUnknownPush = a2a.NewError(a2a.ErrTaskNotFound, "the task has no such push configuration")
 )
 
-// newPushConfigs returns the push configurations of a service; it has none when
-// they are switched off, or the service has no PushSender.
+// newPushConfigs returns the push configurations of a service; it has none if they are disabled, or
+// the service has no PushSender.
 func newPushConfigs(service *service.Service, off bool) *pushConfigs {
 	p := &pushConfigs{service: service}
 	if !off {
@@ -35,14 +35,14 @@ func newPushConfigs(service *service.Service, off bool) *pushConfigs {
 	return p
 }
 
-// attachHandler lets the sender show whole tasks, as version 0.3 wants them.
+// attachHandler lets the sender show whole tasks, as version 0.3 requires.
 func (p *pushConfigs) attachHandler(h *handler) {
 	if p.sender != nil {
 		p.sender.tasks.Store(h)
 	}
 }
 
-// pushSenderOf returns the sender that a service has for this surface, or nil.
+// pushSenderOf returns a service's sender for this surface, or nil.
 func pushSenderOf(s *service.Service) *PushSender {
 	sender, _ := s.WebhookSender(PushSurface).(*PushSender)
 	return sender
@@ -134,8 +134,8 @@ func (p *pushConfigs) deleteConfig(ctx context.Context, caller service.Caller, t
 	return err
 }
 
-// fromWebhook returns a configuration for its owner, without the credentials for the receiver
-// and the parameters of its URL.
+// fromWebhook returns a configuration for its owner, without the receiver's credentials and the
+// parameters of its URL.
 func (p *pushConfigs) fromWebhook(h *service.Webhook) (*a2a.PushConfig, error) {
 	target, err := p.sender.openTarget(h)
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *pushConfigs) checkConfig(config *a2a.PushConfig) error {
 	return p.sender.checkURL(config.URL)
 }
 
-// isHeader reports whether a text can be the value of a header, within a bound.
+// isHeader reports whether text is a valid header value within a limit.
 func isHeader(text string, most int) bool {
 	return len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f }) && strings.TrimSpace(text) == text
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/netguard"
 )
 
-// public allows public addresses alone.
+// public allows only public addresses.
 var public netguard.Guard
 
 // The bounds of a push configuration, in bytes.
@@ -20,9 +20,8 @@ const (
 	maxPushScheme     = 64
 )
 
-// checkURL reports a URL that notifications are not sent to: those go by https,
-// and by http only to hosts that are allowed by name or address, and never to
-// other private addresses.
+// checkURL reports a URL that must not receive notifications: they are sent by https, by http only
+// to hosts allowed by name or address, and never to other private addresses.
 func (s *PushSender) checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -54,7 +53,7 @@ func (s *PushSender) checkURL(text string) error {
 func (s *PushSender) allowsHost(host string, port uint16) bool {
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
-		// A private address that no entry has: what allows it is the name.
+		// A private address that no entry has: only the name can allow it.
 		addr = netip.AddrFrom4([4]byte{0, 0, 0, 1})
 	}
 	to := netip.AddrPortFrom(addr, port)
@@ -71,8 +70,8 @@ func (s *PushSender) refusesHost(host string, port uint16) bool {
 	return err == nil && s.guard.Check(host, netip.AddrPortFrom(addr, port)) != nil
 }
 
-// isUnusualAddress reports whether resolvers may take a host for an address that is not written
-// in the usual form: 127.1, 0x7f000001 and 2130706433 are 127.0.0.1 to them.
+// isUnusualAddress reports whether resolvers may treat a host as an address in an unusual form:
+// 127.1, 0x7f000001 and 2130706433 are 127.0.0.1 to them.
 func isUnusualAddress(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

@@ -25,7 +25,7 @@ import (
 	"github.com/agentruntime/agentruntime/service/webhook"
 )
 
-// PushSurface is the key of the PushSender among the webhooks of a service.
+// PushSurface is the key of the PushSender in a service's webhooks.
 const PushSurface = "a2a"
 
 // DefaultPushTimeout is how long a receiver may take to answer.
@@ -34,23 +34,21 @@ const DefaultPushTimeout = 10 * time.Second
 // The headers of a notification.
 const (
 	headerPushToken = "X-A2A-Notification-Token"
-	// headerPushID is the same each time that a notification is sent.
+	// headerPushID is the same for each attempt to send a notification.
 	headerPushID  = "X-A2A-Notification-Id"
 	headerVersion = "A2A-Version"
 )
 
-// maxPushAnswer is how much of an answer is read, in bytes, so that its
-// connection can be used again.
+// maxPushAnswer is how much of a response is read, in bytes, so that its connection can be reused.
 const maxPushAnswer = 4 << 10
 
 // PushSettings configures a PushSender.
 type PushSettings struct {
-	// AllowPrivate are the hosts that notifications may go to although they are
-	// on a private network, as netguard.New takes them. They may be http; all
-	// others must be https and public.
+	// AllowPrivate are the hosts that may receive notifications on a private network, in
+	// netguard.New's format. They may use http; all others must use https and be public.
 	AllowPrivate []string
-	// Key has 32 bytes, with which the store keeps the configurations. Without
-	// one, tokens and credentials are kept as they are.
+	// Key is the 32-byte key that encrypts stored configurations. Without one, tokens and
+	// credentials are stored in plain text.
 	Key []byte
 	// Timeout is how long a receiver may take; 0 is DefaultPushTimeout.
 	Timeout time.Duration
@@ -60,9 +58,8 @@ type PushSettings struct {
 	_ struct{} // keyed literals only
 }
 
-// PushSender sends push notifications: whenever a task begins to be worked on,
-// asks for something, or ends. It is the service's sender for PushSurface, and
-// safe for concurrent use.
+// PushSender sends push notifications: whenever work on a task begins, it asks for something, or it
+// ends. It is the service's sender for PushSurface, and safe for concurrent use.
 type PushSender struct {
 	guard   *netguard.Guard
 	box     *sealed.Box
@@ -73,7 +70,7 @@ type PushSender struct {
 
 var _ webhook.Sender = (*PushSender)(nil)
 
-// NewPushSender returns a sender. The error is one of the settings.
+// NewPushSender returns a sender. It fails if the settings are invalid.
 func NewPushSender(s PushSettings) (*PushSender, error) {
 	guard, err := netguard.New(s.AllowPrivate...)
 	if err != nil {
@@ -89,13 +86,13 @@ func NewPushSender(s PushSettings) (*PushSender, error) {
 		guard: guard, box: box, timeout: cmp.Or(s.Timeout, DefaultPushTimeout),
 		client: &http.Client{
 			Transport: transport,
-			// Where a redirect leads to, nobody has agreed to.
+			// The target of a redirect was never approved.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
 
-// Close closes the connections that lie idle.
+// Close closes idle connections.
 func (s *PushSender) Close() { s.client.CloseIdleConnections() }
 
 // Tells reports whether an event changes the status of a task.
@@ -103,7 +100,7 @@ func (s *PushSender) Tells(r *event.Record) bool {
 	return r.Type == event.TypeRunStart || r.Type == event.TypeInteractionRequest || r.Type == event.TypeRunFinish
 }
 
-// Send sends a notification. Receivers may take as long as the settings say.
+// Send sends a notification. The settings limit how long receivers may take.
 func (s *PushSender) Send(ctx context.Context, d *webhook.Delivery) error {
 	target, err := s.openTarget(d.Hook)
 	if err != nil {
@@ -123,7 +120,7 @@ func (s *PushSender) Send(ctx context.Context, d *webhook.Delivery) error {
 	return s.postNotification(ctx, d, target, body, kind)
 }
 
-// statusAt returns the status that a task has by an event.
+// statusAt returns the status of a task at an event.
 func statusAt(r *event.Record, info a2a.TaskInfo) (*a2a.TaskStatus, error) {
 	ev, err := r.Event()
 	if err != nil {
@@ -166,7 +163,7 @@ func (s *PushSender) encodeNotification(ctx context.Context, d *webhook.Delivery
 	return data, "application/json", err
 }
 
-// postNotification sends a notification and returns once the receiver has taken it in.
+// postNotification sends a notification and returns once the receiver has accepted it.
 func (s *PushSender) postNotification(ctx context.Context, d *webhook.Delivery, target *pushTarget, body []byte, kind string) error {
 	if s.checkURL(target.URL) != nil { // it was allowed once
 		return &webhook.DeliveryError{Cause: errors.New("notifications are not sent to that URL any more"), Final: true}
@@ -189,13 +186,13 @@ func (s *PushSender) postNotification(ctx context.Context, d *webhook.Delivery, 
 	if err != nil {
 		return errorForTransport(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // the answer was read, or does not matter
+	defer func() { _ = resp.Body.Close() }() // already read, or irrelevant
 	_, _ = io.CopyN(io.Discard, resp.Body, maxPushAnswer)
 	return errorForStatus(resp)
 }
 
-// errorForTransport returns why a receiver was not reached, without its URL, in which
-// there may be a secret.
+// errorForTransport returns why a receiver was not reached, without its URL, which may contain a
+// secret.
 func errorForTransport(err error) error {
 	if blocked := new(netguard.BlockedError); errors.As(err, &blocked) {
 		return &webhook.DeliveryError{Cause: errors.New("the URL leads to a private network"), Final: true}
@@ -203,7 +200,7 @@ func errorForTransport(err error) error {
 	return &webhook.DeliveryError{Cause: fmt.Errorf("reach the receiver: %w", redact.WithoutURL(err))}
 }
 
-// errorForStatus returns the error of an answer other than a success.
+// errorForStatus returns the error for an unsuccessful response.
 func errorForStatus(resp *http.Response) error {
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return nil

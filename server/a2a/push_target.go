@@ -25,7 +25,7 @@ type pushTarget struct {
 	Context string  `json:"context,omitempty"`
 }
 
-// sealTarget returns a target as it is kept with a webhook.
+// sealTarget returns a target in the form stored with a webhook.
 func (s *PushSender) sealTarget(turnID, id string, t *pushTarget) (json.RawMessage, error) {
 	plain, err := json.Marshal(t)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// maxReplyWait bounds how long a stream is silent for an answer that may be a
-// message. What takes longer is a task.
+// maxReplyWait is how long a stream waits silently for an answer that may be a message. A longer
+// one is a task.
 const maxReplyWait = 15 * time.Second
 
-// wantsMessage reports whether a request may be answered with a message: it
-// begins a turn of an agent that is set to do so, and waits for it.
+// wantsMessage reports whether a message may answer a request: it begins a turn of an agent
+// configured for that, and waits for it.
 func (c *call) wantsMessage(ctx context.Context, req *a2a.SendMessageRequest) bool {
 	config := configOf(req)
 	if req.Message == nil || req.Message.TaskID != "" || config.ReturnImmediately || config.PushConfig != nil {
@@ -54,7 +54,7 @@ func (c *call) replyMessage(ctx context.Context, turn *service.Turn) (*a2a.Messa
 	return m, nil
 }
 
-// streamReply shows the answer as a message, or the task and what becomes of it.
+// streamReply sends the answer as a message, or else the task and its updates.
 func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		wait, cancel := context.WithTimeout(ctx, maxReplyWait)
@@ -65,7 +65,7 @@ func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int
 			return
 		}
 		if ctx.Err() != nil {
-			return // the client, or the server, has had enough
+			return // the client or the server ended it
 		}
 		m, err := c.replyMessage(ctx, settled)
 		if err != nil {

@@ -13,16 +13,15 @@ const flushSize = 4 << 10
 // answer is the model's last message: when a new message starts, its text replaces the sent text.
 type response struct {
 	text []byte
-	// sent is how much of the text was sent, and mark how much is certain: the text
-	// after it may be taken back.
+	// sent is how much of the text was sent, and mark how much is certain: the text after it may be
+	// retracted.
 	sent, mark int
 	// stale is set when the next text begins a new answer.
 	stale bool
-	// replace is set when the next piece replaces those before, and shown when there
-	// was one.
+	// replace is set if the next piece replaces the previous ones, and shown if there were any.
 	replace, shown bool
-	// data makes one part of the whole answer, which is sent when it is complete;
-	// nil for answers in words, which are sent as they come.
+	// data converts the whole answer to one part, which is sent when complete; nil for text
+	// answers, which are sent as they arrive.
 	data func(answer string) *a2a.Part
 	// media is the media type of the text, if it is not plain text.
 	media string
@@ -40,10 +39,10 @@ func (r *response) appendText(delta string) {
 	r.text = append(r.text, delta...)
 }
 
-// keepText notes that what there is will not be taken back.
+// keepText records that the current text will not be retracted.
 func (r *response) keepText() { r.mark = len(r.text) }
 
-// dropUnsettled drops text that may be withdrawn.
+// dropUnsettled drops text that may be retracted.
 func (r *response) dropUnsettled() {
 	if r.stale {
 		return
@@ -54,7 +53,7 @@ func (r *response) dropUnsettled() {
 	}
 }
 
-// unsentBytes returns how many bytes were not sent yet.
+// unsentBytes returns the number of unsent bytes.
 func (r *response) unsentBytes() int {
 	if r.data != nil {
 		return 0
@@ -74,7 +73,7 @@ func (r *response) flushText(info a2a.TaskInfo) []a2a.Event {
 	return events
 }
 
-// pieceEvent returns the event that sends a piece.
+// pieceEvent returns the event for a piece.
 func (r *response) pieceEvent(info a2a.TaskInfo, text string) *a2a.TaskArtifactUpdateEvent {
 	part := a2a.NewTextPart(text)
 	part.MediaType = r.media
@@ -85,8 +84,8 @@ func (r *response) pieceEvent(info a2a.TaskInfo, text string) *a2a.TaskArtifactU
 	return ev
 }
 
-// finishAnswer returns the events that end the answer, which is the text given. Data that
-// does not fit into one event is sent as its JSON, in pieces of text.
+// finishAnswer returns the events that end the given answer. Data that does not fit into one event
+// is sent as its JSON, in pieces of text.
 func (r *response) finishAnswer(info a2a.TaskInfo, answer string) []a2a.Event {
 	if answer != "" && answer != string(r.text) {
 		r.text, r.sent, r.replace = []byte(answer), 0, true
@@ -115,7 +114,7 @@ func (r *response) finishAnswer(info a2a.TaskInfo, answer string) []a2a.Event {
 	return events
 }
 
-// encodedData returns the JSON of a part with data; nil for no part.
+// encodedData returns the JSON of a data part; nil for no part.
 func encodedData(part *a2a.Part) []byte {
 	if part == nil {
 		return nil
@@ -127,8 +126,8 @@ func encodedData(part *a2a.Part) []byte {
 	return encoded
 }
 
-// takeArtifact returns what there is as one artifact, and takes it for sent; nil when
-// there is nothing, or more than a number of bytes.
+// takeArtifact returns the current text as one artifact, and marks it as sent; nil if absent, or it
+// exceeds limit bytes.
 func (r *response) takeArtifact(limit int) *a2a.Artifact {
 	text := string(r.text)
 	if r.data != nil || text == "" || limit <= 0 || textChunk(text, limit) < len(text) {

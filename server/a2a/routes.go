@@ -6,20 +6,19 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// endpoint prepares requests for a handler of the SDK, and puts right what that
-// answers.
+// endpoint prepares requests for an SDK handler, and corrects its responses.
 type endpoint struct {
 	server  *Server
 	handler http.Handler
 	spoken  version
-	// rpc tells JSON-RPC from HTTP+JSON.
+	// rpc selects JSON-RPC instead of HTTP+JSON.
 	rpc bool
 	// old receives requests without a version, which means 0.3; nil if 0.3 is off.
 	old http.Handler
 }
 
-// Routes returns the routes of the surface: the cards, which everybody may see,
-// and for each agent the endpoints of the protocol.
+// Routes returns the routes of the surface: the cards, which are public, and for each agent the
+// protocol endpoints.
 func (s *Server) Routes() []server.Route {
 	const at = "/a2a/{agent}"
 	routes := []server.Route{
@@ -36,8 +35,8 @@ func (s *Server) Routes() []server.Route {
 	return routes
 }
 
-// bindingRoutes returns the routes of JSON-RPC at an address and of HTTP+JSON below it.
-// Clients that join addresses may add a slash to the first, which means the same.
+// bindingRoutes returns the routes of JSON-RPC at an address and of HTTP+JSON below it. Clients
+// that join addresses may add a slash to the former, which is equivalent.
 func (s *Server) bindingRoutes(at string, rpc, rest *endpoint) []server.Route {
 	post, below := s.newRoute("POST "+at, rpc), s.newRoute(at+"/{path...}", rest)
 	only := s.postOnly(at) // else the router would redirect
@@ -54,12 +53,12 @@ func (s *Server) bindingRoutes(at string, rpc, rest *endpoint) []server.Route {
 	return []server.Route{post, below, only}
 }
 
-// newRoute returns a route that may be a stream: in JSON-RPC the body tells.
+// newRoute returns a route that may be a stream: in JSON-RPC the body decides.
 func (s *Server) newRoute(pattern string, e *endpoint) server.Route {
 	return server.Route{Pattern: pattern, Handler: e, Scope: s.settings.Scope, Stream: true}
 }
 
-// postOnly answers requests to an address of JSON-RPC that use another method.
+// postOnly rejects requests to a JSON-RPC address that use another method.
 func (s *Server) postOnly(pattern string) server.Route {
 	return server.Route{Pattern: pattern, Scope: s.settings.Scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)

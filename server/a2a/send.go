@@ -23,10 +23,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// maxMessageID bounds the ids that clients give their messages, in bytes.
+// maxMessageID limits the message ids from clients, in bytes.
 const maxMessageID = 255
 
-// sendMessage carries out a message: it begins a task, or answers what one asks.
+// sendMessage processes a message: it begins a task, or answers a task's question.
 func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*service.Turn, error) {
 	message := req.Message
 	if err := checkMessage(message); err != nil {
@@ -59,13 +59,13 @@ func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*s
 	}
 	turn, err := c.newTask(ctx, message)
 	if err == nil && config.PushConfig != nil {
-		// It may have begun to ask by now: the receiver is told of all of it.
+		// The task may have asked by now, so the receiver gets everything.
 		err = c.registerPush(ctx, turn, config.PushConfig, true)
 	}
 	return turn, err
 }
 
-// registerPush makes a task tell a receiver what becomes of it.
+// registerPush subscribes a receiver to a task's updates.
 func (c *call) registerPush(ctx context.Context, turn *service.Turn, config *a2a.PushConfig, fromStart bool) error {
 	info, err := c.infoOf(ctx, turn)
 	if err == nil {
@@ -109,9 +109,8 @@ func checkMessage(m *a2a.Message) error {
 	}
 }
 
-// newTask makes a turn of the session that the message names, or of a new one.
-// The same message again makes nothing new; another one with its id does, unless
-// that is refused.
+// newTask creates a turn in the session that the message names, or in a new one. Repeating the
+// message creates nothing new; a different message with its id does, unless that is rejected.
 func (c *call) newTask(ctx context.Context, message *a2a.Message) (*service.Turn, error) {
 	create, err := c.turnFor(message)
 	if err != nil {
@@ -132,7 +131,7 @@ func (c *call) newTask(ctx context.Context, message *a2a.Message) (*service.Turn
 	return turn, err
 }
 
-// turnFor returns the turn that a message asks for, without its session.
+// turnFor returns the turn for a message, without its session.
 func (c *call) turnFor(message *a2a.Message) (*service.CreateTurn, error) {
 	parts, err := a2awire.ModelParts(message.Parts, int(c.server.settings.MaxBody))
 	if err != nil {
@@ -166,7 +165,7 @@ func (c *call) idempotencyKey(message *a2a.Message, create *service.CreateTurn) 
 	parts := []byte(c.agent + "\x00" + message.ID)
 	if !c.server.settings.UniqueMessageIDs {
 		same := *create
-		same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
+		same.Limits, same.Deadline = nil, time.Time{} // less is left for a later repetition
 		content, err := json.Marshal(same)
 		if err != nil {
 			return "", fmt.Errorf("encode the request of a message: %w", err)
@@ -178,7 +177,7 @@ func (c *call) idempotencyKey(message *a2a.Message, create *service.CreateTurn) 
 }
 
 // answerTask passes a message to the task that it names, which must have an open question. A
-// receiver of notifications is told the result.
+// receiver of notifications gets the result.
 func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.PushConfig) (*service.Turn, error) {
 	turn, err := c.getTurn(ctx, message.TaskID)
 	if err != nil {
@@ -219,8 +218,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 	return c.getTurn(ctx, message.TaskID)
 }
 
-// checkTaskContext reports that a task is not part of the context that a message
-// names.
+// checkTaskContext rejects a task outside the context that a message names.
 func (c *call) checkTaskContext(ctx context.Context, turn *service.Turn, contextID string) error {
 	if contextID == "" || contextID == turn.SessionID {
 		return nil
@@ -231,7 +229,7 @@ func (c *call) checkTaskContext(ctx context.Context, turn *service.Turn, context
 	return newInvalidParams("task %q is not part of context %q", turn.ID, clip.Text(contextID))
 }
 
-// answeredBy returns the interactions that a message with the id has answered.
+// answeredBy returns the interactions answered by a message with the id.
 func answeredBy(asked []*service.Interaction, message *a2a.Message) []*service.Interaction {
 	var list []*service.Interaction
 	for _, i := range asked {
@@ -253,12 +251,12 @@ func sameAnswer(ctx context.Context, i *service.Interaction, message *a2a.Messag
 	return err == nil && bytes.Equal(data, i.Answer)
 }
 
-// usedID returns the error for an id that another message had.
+// usedID returns the error for an id that another message used.
 func usedID(message *a2a.Message) error {
 	return newInvalidParams("messageId %q was used for another message", message.ID)
 }
 
-// pendingInteractions returns the interactions that nobody has answered, the oldest first.
+// pendingInteractions returns the unanswered interactions, oldest first.
 func pendingInteractions(all []*service.Interaction) []*service.Interaction {
 	var open []*service.Interaction
 	for _, i := range all {

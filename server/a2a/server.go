@@ -1,8 +1,8 @@
-// Package a2a lets other runtimes and programs reach the local agents as
-// A2A peers. A task is a turn and a context is a session, so that whatever
-// process works on a turn, every replica can show, follow and cancel it.
+// Package a2a lets other runtimes and programs reach the local agents as A2A peers. A task is a
+// turn and a context is a session, so every replica can show, follow and cancel a turn, whatever
+// process works on it.
 //
-// The SDK decodes and encodes the protocol. This package gives requests their meaning, on top of
+// The SDK decodes and encodes the protocol. This package implements the requests on top of
 // service.Service.
 package a2a
 
@@ -35,7 +35,7 @@ const (
 
 // Settings configures the surface. Service and PublicURL are required.
 type Settings struct {
-	// Service runs the turns, and knows the agents.
+	// Service runs the turns and provides the agents.
 	Service *service.Service
 	// PublicURL is the server's URL for clients and the prefix of addresses in cards. It is never
 	// derived from a request.
@@ -43,25 +43,23 @@ type Settings struct {
 	// DefaultAgent is the agent whose card is at the root. Empty means the only local agent, if
 	// there is exactly one.
 	DefaultAgent string
-	// V03 speaks version 0.3 of the protocol, too.
+	// V03 also enables version 0.3 of the protocol.
 	V03 bool
 	// UniqueMessageIDs rejects a message with the id of an earlier, different one. Otherwise it
 	// is accepted as a new message.
 	UniqueMessageIDs bool
 	// Scope is the scope that requests require; empty requires none.
 	Scope string
-	// Open leaves the security schemes out of the cards: nobody needs a
-	// credential.
+	// Open omits the security schemes from the cards: no credential is required.
 	Open bool
-	// Credentials returns those that cards name, which may change; nil means keys.
-	// It is called from many goroutines at once.
+	// Credentials returns the credentials that cards name, which may change; nil means keys. It is
+	// called concurrently.
 	Credentials func() Credentials
-	// Organization and its URL are the provider that cards name; empty names none.
+	// Organization and OrganizationURL are the provider that cards name; empty names none.
 	Organization, OrganizationURL string
-	// Signer signs the cards; nil does not.
+	// Signer signs the cards; nil disables signing.
 	Signer *Signer
-	// NoPush refuses push notifications. So does a service without a PushSender
-	// for PushSurface.
+	// NoPush disables push notifications. So does a service without a PushSender for PushSurface.
 	NoPush bool
 	// MaxWait is how long a request waits for its task to settle; 0 means
 	// settings.DefaultMaxWait. MaxBody and CardAge have the defaults above, and KeepAlive the
@@ -70,20 +68,20 @@ type Settings struct {
 	MaxBody   int64
 	KeepAlive time.Duration
 	CardAge   time.Duration
-	// GRPC is the address where gRPC is spoken, as host:port; empty does not. It
-	// needs the Authenticator, and speaks TLS if there is a GRPCTLS. GRPCURL is
-	// what cards call it; empty is the host of PublicURL with the port.
+	// GRPC is the address for gRPC, as host:port; empty disables it. It requires the Authenticator,
+	// and uses TLS if GRPCTLS is set. GRPCURL is its address in cards; empty means the host of
+	// PublicURL with the port.
 	GRPC          string
 	GRPCURL       string
 	GRPCTLS       *tls.Config
 	Authenticator server.Authenticator
-	// WriteTimeout is how long a client of gRPC may take to take in one message; 0
-	// is settings.DefaultWriteTimeout. For the rest the server has a limit.
+	// WriteTimeout is how long a gRPC client may take to receive one message; 0 means
+	// settings.DefaultWriteTimeout. The server limits everything else.
 	WriteTimeout time.Duration
-	// Enter starts a gRPC request, like server.Server.Enter; nil does not limit requests.
+	// Enter starts a gRPC request, like server.Server.Enter; nil means no limit.
 	Enter func(p *server.Principal) (leave func(), err error)
-	// Draining reports that the server ends: messages that begin a task are refused,
-	// and all else is answered. Nil is never.
+	// Draining reports whether the server is shutting down: it then rejects messages that begin a
+	// task, and answers everything else. Nil means never.
 	Draining func() bool
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
@@ -97,7 +95,7 @@ type Server struct {
 
 	base    string
 	handler *handler
-	// rpc and rest speak version 1.0, and the others 0.3.
+	// rpc and rest implement version 1.0, and the others 0.3.
 	rpc, rest, oldRPC, oldREST http.Handler
 	grpc                       *grpcServer
 }
@@ -112,14 +110,13 @@ var (
 	errNoAuth = errors.New("gRPC requires a separate authenticator")
 )
 
-// Credentials are what callers may show, as cards say it.
+// Credentials are the accepted credentials, as stated in cards.
 type Credentials struct {
 	// Keys is set when API keys are accepted.
 	Keys bool
-	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
+	// Issuer is the issuer of accepted JSON Web Tokens; empty for none.
 	Issuer string
-	// TokenURL is where a client gets an access token for its id and secret; empty
-	// is nowhere.
+	// TokenURL is where a client gets an access token for its id and secret; empty for none.
 	TokenURL string
 }
 
@@ -178,7 +175,7 @@ func publicBase(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// agentURL returns where an agent is found.
+// agentURL returns the URL of an agent.
 func (s *Server) agentURL(agent string) string { return s.base + "/a2a/" + url.PathEscape(agent) }
 
 // defaultAgent returns the agent at the root; empty if the root has no agent. It is the only

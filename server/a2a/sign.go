@@ -20,8 +20,8 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// Signer signs cards as A2A has it: a JSON Web Signature over the canonical form
-// of the card without its signatures. It is safe for concurrent use.
+// Signer signs cards as defined by A2A: a JSON Web Signature over the canonical form of the card
+// without its signatures. It is safe for concurrent use.
 type Signer struct {
 	signer jose.Signer
 	public jose.JSONWebKey
@@ -42,9 +42,8 @@ func LoadSigner(path string) (*Signer, error) {
 	return s, nil
 }
 
-// NewSigner returns a signer with a private key in PEM: ECDSA on P-256, which
-// signs with ES256, or Ed25519, which signs with EdDSA. The id of the key is its
-// thumbprint by RFC 7638.
+// NewSigner returns a signer with a private key in PEM: ECDSA on P-256, which signs with ES256, or
+// Ed25519, which signs with EdDSA. The key's id is its thumbprint by RFC 7638.
 func NewSigner(key []byte) (*Signer, error) {
 	block, _ := pem.Decode(key)
 	if block == nil {
@@ -88,8 +87,8 @@ func (s *Signer) PublicKeys() ([]byte, error) {
 	return json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{s.public}})
 }
 
-// signCard adds the signature to a card: of what there is of it without empty values,
-// which other SDKs leave out before they look. A nil signer adds none.
+// signCard adds a signature to a card, over its content without empty values, which other SDKs
+// remove before verification. A nil signer adds none.
 func (s *Signer) signCard(card *a2a.AgentCard) error {
 	if s == nil {
 		return nil
@@ -109,7 +108,7 @@ func (s *Signer) signCard(card *a2a.AgentCard) error {
 	return err
 }
 
-// signJSON signs the JSON of a card that has no signatures.
+// signJSON signs the JSON of a card without signatures.
 func (s *Signer) signJSON(card []byte) (*a2a.AgentCardSignature, error) {
 	payload, err := jcs.Transform(card)
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// continueStream sends the frames after the first one, which the SDK has sent. The SDK
-// needs three goroutines for a stream, and net/http keeps the request; here one
-// goroutine is left.
+// continueStream sends the frames after the first one, which the SDK has sent. The SDK needs three
+// goroutines for a stream, and net/http keeps the request; this uses one goroutine.
 func (e *endpoint) continueStream(w http.ResponseWriter, r *http.Request, f *follower, in *frames) {
 	every := e.server.settings.KeepAlive
 	server.ContinueEvents(w, r, func(ctx context.Context, out *server.EventStream) {
@@ -30,7 +29,7 @@ func (e *endpoint) continueStream(w http.ResponseWriter, r *http.Request, f *fol
 	})
 }
 
-// showOn has a stream show what happens.
+// showOn makes a stream show the turn's events.
 func (f *follower) showOn(ctx context.Context, s *sse) {
 	s.resetKeepAlive()
 	f.clock, f.keepAlive = s.clock, s.sendKeepAlive
@@ -38,7 +37,7 @@ func (f *follower) showOn(ctx context.Context, s *sse) {
 	f.fail = func(err error) { s.writeEvent(ctx, nil, err) }
 }
 
-// finishStream sends the end of a task whose log does not show it, or an error.
+// finishStream sends the end of a task whose log does not contain it, or an error.
 func (f *follower) finishStream(ctx context.Context, err error) {
 	if err == nil {
 		err = f.sendEnd(ctx)
@@ -48,19 +47,19 @@ func (f *follower) finishStream(ctx context.Context, err error) {
 	}
 }
 
-// sendLog is showLog with an error as callers see it.
+// sendLog is showLog with errors as callers see them.
 func (f *follower) sendLog(ctx context.Context) (more bool, err error) {
 	defer f.guardStream(ctx, &err)
 	return f.showLog(ctx)
 }
 
-// sendEnd is showEnd with an error as callers see it.
+// sendEnd is showEnd with errors as callers see them.
 func (f *follower) sendEnd(ctx context.Context) (err error) {
 	defer f.guardStream(ctx, &err)
 	return f.showEnd(ctx)
 }
 
-// guardStream is guardMethod for the method that the stream answers.
+// guardStream is guardMethod for the stream's method.
 func (f *follower) guardStream(ctx context.Context, err *error) {
 	method := "SubscribeToTask"
 	if f.interrupt {
@@ -74,7 +73,7 @@ type sse struct {
 	out   *server.EventStream
 	in    *frames
 	clock *clock
-	// every is how often an idle stream shows that it is there; 0 is never.
+	// every is the keep-alive interval of an idle stream; 0 for none.
 	every time.Duration
 }
 
@@ -88,7 +87,7 @@ func (s *sse) writeEvent(ctx context.Context, ev a2a.Event, err error) (more boo
 	return more && gone == nil
 }
 
-// sendKeepAlive shows that the stream is there. The error is server.ErrClientGone.
+// sendKeepAlive sends a keep-alive. The error is server.ErrClientGone.
 func (s *sse) sendKeepAlive() error {
 	s.resetKeepAlive()
 	return s.out.KeepAlive()
@@ -101,8 +100,8 @@ func (s *sse) resetKeepAlive() {
 	}
 }
 
-// frames are the frames of one stream. A handler of the SDK creates them, as the response to a
-// request for a single event.
+// frames are the frames of one stream. An SDK handler creates them, as the response to a request
+// for a single event.
 type frames struct {
 	handler http.Handler
 	spoken  version
@@ -119,7 +118,7 @@ func (f *frames) writeFrame(ctx context.Context, b *bytes.Buffer, ev a2a.Event, 
 	return one.taken && err == nil
 }
 
-// discarded is the log of requests that nobody sent.
+// discarded is the logger of internally created requests.
 var discarded = slog.New(slog.DiscardHandler)
 
 // The requests with a streamed response, except for the body of JSON-RPC requests.
@@ -130,8 +129,7 @@ var (
 
 const streamPath = "/tasks/any:subscribe"
 
-// newStreamRequest returns a request that is answered with a stream. It is not to be
-// changed.
+// newStreamRequest returns a request with a streamed response. It must not be modified.
 func (f *frames) newStreamRequest() *http.Request {
 	r := restStream
 	if f.spoken == v03 {
@@ -152,8 +150,8 @@ func (f *frames) newStreamRequest() *http.Request {
 	return &http.Request{Method: http.MethodPost, URL: r.URL, Body: io.NopCloser(bytes.NewReader(append(body, '}')))}
 }
 
-// oneEvent is a stream of one event, or of one error: the context of the request for it,
-// in which the handler finds it, and the response, whose body it collects.
+// oneEvent is a stream of one event or error: it is the context of its request, in which the
+// handler finds the event, and the response writer, which collects the body.
 type oneEvent struct {
 	context.Context
 	event a2a.Event
@@ -176,7 +174,7 @@ type oneEventKey struct{}
 
 func (o *oneEvent) yieldEvent(yield func(a2a.Event, error) bool) { o.taken = yield(o.event, o.err) }
 
-// Header returns the header, which nobody reads.
+// Header returns the header, which is never read.
 func (o *oneEvent) Header() http.Header {
 	if o.header == nil {
 		o.header = http.Header{}

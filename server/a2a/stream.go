@@ -16,36 +16,36 @@ import (
 const (
 	// flushDelay is how long text is gathered before it is sent.
 	flushDelay = 100 * time.Millisecond
-	// readPage is how many events of the past are read at once.
+	// readPage is the number of past events read at once.
 	readPage = 1000
 )
 
-// follower shows one client what happens to one turn. It reads the log at the
-// client's pace: nobody waits for it.
+// follower shows one client the events of one turn. It reads the log at the client's pace, so it
+// blocks nothing else.
 type follower struct {
 	*call
-	// turn is the turn as it was when the log ended.
+	// turn is the turn at the end of the log.
 	turn *service.Turn
 	log  *service.Follower
 	info a2a.TaskInfo
-	// interrupt ends at a question, as a client expects that sent a message.
+	// interrupt ends at a question, as expected by a client that sent a message.
 	interrupt bool
-	// quiet shows nothing, and only waits.
+	// quiet sends nothing, and only waits.
 	quiet bool
 
-	// clock waits, show sends an event and is false when no more may follow, fail sends
-	// an error, and keepAlive is called when its alarm rings.
+	// clock waits, show sends an event and returns false if no more may follow, fail sends an
+	// error, and keepAlive is called when its alarm rings.
 	clock     *clock
 	show      func(a2a.Event) bool
 	fail      func(error)
 	keepAlive func() error
 
-	// agent is the one whose form the answer has.
+	// agent is the agent whose output format the answer has.
 	agent string
-	// state is the state shown last.
+	// state is the last state shown.
 	state  a2a.TaskState
 	answer response
-	// due are the artifacts that were announced and not sent yet.
+	// due are the announced artifacts not yet sent.
 	due  []string
 	done bool
 }
@@ -57,7 +57,7 @@ func (c *call) newFollower(ctx context.Context, turn *service.Turn) (*follower, 
 	return f, err
 }
 
-// chooseForm makes the answer data if the agent that works on the turn answers in a form.
+// chooseForm makes the answer data if the agent has an output format.
 func (f *follower) chooseForm(ctx context.Context, agent string) {
 	if f.agent == agent {
 		return
@@ -121,8 +121,8 @@ func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int,
 	}
 }
 
-// takeSnapshot returns the task as it is and moves the follower to that point of the
-// log. A task that has ended and does not fit into one event is nil.
+// takeSnapshot returns the current task and moves the follower to that point of the log. It returns
+// nil for a finished task that does not fit into one event.
 func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, error) {
 	v := fullView(history)
 	if v.artifacts = !f.turn.Status.Live(); v.artifacts {
@@ -146,7 +146,7 @@ func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, e
 		if err != nil {
 			return nil, err
 		}
-		if len(records) == 0 { // a transform may leave out the events that follow
+		if len(records) == 0 { // a transform may drop later events
 			break
 		}
 		for i := range records {
@@ -165,8 +165,8 @@ func (f *follower) takeSnapshot(ctx context.Context, history *int) (*a2a.Task, e
 	return task, nil
 }
 
-// openLog prepares to run. What else is known of the turn is not kept: it may be large,
-// and there may be many followers with nothing to do.
+// openLog prepares to run. It drops other data about the turn: it may be large, and there may be
+// many idle followers.
 func (f *follower) openLog(ctx context.Context) error {
 	turn, err := f.service.GetTurn(ctx, f.caller, f.turn.ID)
 	if err != nil {
@@ -177,7 +177,7 @@ func (f *follower) openLog(ctx context.Context) error {
 	return nil
 }
 
-// followLog shows what happens from where the turn was, until it has ended, show is
+// followLog shows the events after the turn's position, until the turn has ended, show returns
 // false, or ctx ends.
 func (f *follower) followLog(ctx context.Context, show func(a2a.Event) bool) error {
 	f.clock, f.show = newClock(nil), show
@@ -203,7 +203,7 @@ func (f *follower) showLog(ctx context.Context) (more bool, err error) {
 	return more, ignoreDisconnect(ctx, err)
 }
 
-// showEnd shows the end of a turn whose log does not show it.
+// showEnd shows the end of a turn whose log does not contain it.
 func (f *follower) showEnd(ctx context.Context) error {
 	events, err := f.eventsForEndedTurn(ctx)
 	if err == nil && ctx.Err() == nil {
@@ -212,7 +212,7 @@ func (f *follower) showEnd(ctx context.Context) error {
 	return ignoreDisconnect(ctx, err)
 }
 
-// ignoreDisconnect returns an error, but none once the client, or the server, has had enough.
+// ignoreDisconnect returns err, or nil once the client has disconnected or the server ends.
 func ignoreDisconnect(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, server.ErrClientGone) {
 		return nil
@@ -220,8 +220,8 @@ func ignoreDisconnect(ctx context.Context, err error) error {
 	return err
 }
 
-// showAll shows the updates for events of the log, and those due by the clock. It returns false
-// at the end.
+// showAll shows the updates for log events, and those due by the clock. It returns false at the
+// end.
 func (f *follower) showAll(ctx context.Context, records []event.Record) (more bool, err error) {
 	for i := range records {
 		events, err := f.eventsFor(ctx, &records[i])
@@ -258,8 +258,7 @@ func (f *follower) showEach(events []a2a.Event) bool {
 	return !f.done
 }
 
-// eventsFor applies an event of the log and returns the events of the task that it
-// gives.
+// eventsFor applies a log event and returns the resulting events of the task.
 func (f *follower) eventsFor(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
 	before := f.state
 	if err := f.applyEvent(ctx, r); err != nil || f.quiet && r.Type != event.TypeRunWaiting && r.Type != event.TypeRunFinish {
@@ -274,7 +273,7 @@ func (f *follower) eventsFor(ctx context.Context, r *event.Record) ([]a2a.Event,
 		if f.state != before {
 			return f.statusEvent(&a2a.TaskStatus{State: f.state, Timestamp: &r.Time}, nil), nil
 		}
-	case event.TypeStepEnd: // what is left of the answer goes with the end of the turn, if that is next
+	case event.TypeStepEnd: // if the turn ends next, the rest of the answer goes with its end
 		return f.artifactEvents(ctx)
 	case event.TypeStepStart, event.TypeToolCallDone, event.TypeArtifact:
 		made, err := f.artifactEvents(ctx)
@@ -321,8 +320,8 @@ func (f *follower) applyEvent(ctx context.Context, r *event.Record) error {
 	return nil
 }
 
-// artifactEvents returns the events that send artifacts that are due. An artifact that does not
-// exist yet comes with a later step.
+// artifactEvents returns the events that send due artifacts. An artifact that does not exist yet
+// comes with a later step.
 func (f *follower) artifactEvents(ctx context.Context) ([]a2a.Event, error) {
 	var events []a2a.Event
 	var later []string
@@ -341,8 +340,8 @@ func (f *follower) artifactEvents(ctx context.Context) ([]a2a.Event, error) {
 	return events, nil
 }
 
-// waitingEvent returns the event with the interaction that the turn waits for, unless
-// it has been answered since.
+// waitingEvent returns the event with the turn's open interaction, unless it has been answered
+// since.
 func (f *follower) waitingEvent(ctx context.Context) ([]a2a.Event, error) {
 	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)
 	if err != nil || turn.Status != service.Waiting {
@@ -408,13 +407,14 @@ func (f *follower) statusEvent(s *a2a.TaskStatus, report *a2awire.Report) []a2a.
 	return []a2a.Event{ev}
 }
 
-// handOverStream leaves the rest of a stream to the endpoint, and reports whether it takes it.
+// handOverStream leaves the rest of a stream to the endpoint, and reports whether the endpoint
+// takes it.
 func handOverStream(ctx context.Context, f *follower) bool {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok || e.rest == nil {
 		return false
 	}
-	f.contexts = nil // it has the one that it needs
+	f.contexts = nil // no others are needed
 	e.rest.Store(f)
 	return true
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 )
 
-// answerPart returns the answer of an agent as a part: as data if the agent
-// answers in a form, and the answer has it, otherwise as text.
+// answerPart returns an agent's answer as a part: as data if the agent has an output format and the
+// answer fits it, otherwise as text.
 func (c *call) answerPart(ctx context.Context, agent, answer string) *a2a.Part {
 	if part := c.dataPart(ctx, agent, answer); part != nil {
 		return part
@@ -19,13 +19,13 @@ func (c *call) answerPart(ctx context.Context, agent, answer string) *a2a.Part {
 	return a2a.NewTextPart(answer)
 }
 
-// hasOutputSchema reports whether an agent answers in a form.
+// hasOutputSchema reports whether an agent has an output format.
 func (c *call) hasOutputSchema(ctx context.Context, agent string) bool {
 	a, ok := c.server.settings.Service.SetFor(ctx, c.caller.Tenant).Agent(agent)
 	return ok && a.OutputSchema != nil
 }
 
-// dataPart returns an answer as data; nil when it is text.
+// dataPart returns an answer as data; nil for text.
 func (c *call) dataPart(ctx context.Context, agent, answer string) *a2a.Part {
 	a, ok := c.server.settings.Service.SetFor(ctx, c.caller.Tenant).Agent(agent)
 	if !ok || a.OutputSchema == nil {
@@ -48,9 +48,9 @@ func (c *call) dataPart(ctx context.Context, agent, answer string) *a2a.Part {
 	return part
 }
 
-// exactValue decodes a JSON value, unless a number in it would become another
-// one: over gRPC, and in many clients, numbers are of 64 bits with a fraction.
-// It fails for null, too, which some take for no content.
+// exactValue decodes a JSON value, unless a number in it would change: over gRPC, and in many
+// clients, numbers are 64-bit floats. It also fails for null, which some readers treat as no
+// content.
 func exactValue(raw []byte) (value any, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -78,8 +78,7 @@ func exactValue(raw []byte) (value any, ok bool) {
 	return value, true
 }
 
-// sameNumber reports whether a number is written again with as many digits as
-// it had.
+// sameNumber reports whether a number survives a round trip through a float with as many digits.
 func sameNumber(text string, f float64) bool {
 	again, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', -1, 64), 64)
 	digits := 0

@@ -15,21 +15,19 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// view is how much of a task is shown.
+// view defines how much of a task is shown.
 type view struct {
-	// history is how many of the latest messages there are; all of them when it
-	// is negative.
+	// history is the number of latest messages to include; negative for all.
 	history int
-	// artifacts shows the task's artifacts, as far as there is room in bytes.
+	// artifacts includes the task's artifacts, as long as there is room in bytes.
 	artifacts bool
 	room      *int
 }
 
-// maxInline bounds the content of the artifacts of one response, in bytes. A
-// stream has no such bound.
+// maxInline limits the artifact content of one response, in bytes. A stream has no such limit.
 const maxInline = 16 << 20
 
-// fullView shows a task with its artifacts and the latest messages; nil is all.
+// fullView shows a task with its artifacts and the latest messages; nil for all.
 func fullView(history *int) view {
 	room := maxInline
 	v := view{history: -1, artifacts: true, room: &room}
@@ -99,7 +97,7 @@ func askState(t *interaction.Request) a2a.TaskState {
 const maxAsked = 128 << 10
 
 // askMessage is the question of a task: its text, and its data for programs. Oversized parts are
-// cut or left out, as noted in the data.
+// truncated or omitted, as noted in the data.
 func askMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 	data := map[string]any{keyInteraction: i.ID, "tool": i.Request.Tool}
 	for name, value := range map[string]json.RawMessage{
@@ -125,7 +123,7 @@ func askMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 	return agentSays(info, i.ID, a2a.NewTextPart(text), a2a.NewDataPart(data))
 }
 
-// agentSays is a message of the agent. Its id is the same whenever it is shown.
+// agentSays is a message of the agent. Its id is always the same.
 func agentSays(info a2a.TaskInfo, id string, parts ...*a2a.Part) *a2a.Message {
 	return &a2a.Message{ID: string(info.TaskID) + "." + id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: parts}
 }
@@ -158,8 +156,7 @@ func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
 	return agentSays(info, "end", a2a.NewTextPart(text))
 }
 
-// plainWord returns a code if it is a plain word: the class of an error, and nothing
-// that somebody wrote.
+// plainWord returns a code if it is a plain word: an error class rather than free text.
 func plainWord(code string) string {
 	for _, r := range code {
 		if r != '_' && (r < 'a' || r > 'z') {
@@ -214,10 +211,9 @@ func answerMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 	return m
 }
 
-// ListTasks returns a page of the caller's tasks of the agent, the one whose
-// state changed last first. Where turns do not tell two states of tasks apart,
-// such as failed and rejected, a page may have fewer tasks than there is room for,
-// and the total counts both.
+// ListTasks returns a page of the caller's tasks of the agent, the most recently changed first.
+// Where turns do not distinguish two task states, such as failed and rejected, a page may be
+// incomplete, and the total counts both.
 func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *a2a.ListTasksResponse, err error) {
 	defer h.server.guardMethod(ctx, "ListTasks", &err)
 	c, err := h.admitRequest(ctx, req.Tenant)
@@ -257,7 +253,7 @@ func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *
 	return out, nil
 }
 
-// The sizes of the pages of a list.
+// The page sizes of a list.
 const (
 	defaultPage = 50
 	maxPage     = 100
@@ -310,7 +306,7 @@ func trimHistory(task *a2a.Task) int {
 	}
 }
 
-// wireSize returns how large the JSON of a value is, in bytes.
+// wireSize returns the size of a value's JSON, in bytes.
 func wireSize(value any) int {
 	data, err := json.Marshal(value)
 	if err != nil {

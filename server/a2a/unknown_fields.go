@@ -14,10 +14,10 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// The protocol wants fields that a server does not know to be ignored. They are named
-// in the answer. The fields of a body stand in a type, its shape.
+// The protocol requires servers to ignore unknown fields. The response names them. A type, the
+// shape, holds the fields of a body.
 
-// warnUnknownFields names the fields of a body that are not known.
+// warnUnknownFields names the unknown fields of a body.
 func (e *endpoint) warnUnknownFields(w http.ResponseWriter, r *http.Request, spoken version, body []byte) {
 	if shape := e.shapeOf(r, spoken, body); shape != nil {
 		server.WarnUnknownFields(w, r, e.server.settings.Logger, server.UnknownFields(body, shape))
@@ -48,7 +48,7 @@ func (e *endpoint) shapeOf(r *http.Request, spoken version, body []byte) any {
 	return restShapes[restMethod(r)]
 }
 
-// warnUnknownParameters names the parameters of a query that are not known.
+// warnUnknownParameters names the unknown parameters of a query.
 func (e *endpoint) warnUnknownParameters(w http.ResponseWriter, r *http.Request, q url.Values) {
 	method := restMethod(r)
 	known, ok := queryNames[method]
@@ -70,8 +70,8 @@ func (e *endpoint) warnUnknownParameters(w http.ResponseWriter, r *http.Request,
 	server.WarnUnknownFields(w, r, e.server.settings.Logger, unknown)
 }
 
-// restMethod returns the method that a request of HTTP+JSON calls, by its name in
-// version 1.0; empty for none.
+// restMethod returns the method that an HTTP+JSON request calls, by its name in version 1.0; empty
+// for none.
 func restMethod(r *http.Request) string {
 	path := strings.TrimPrefix(strings.TrimSuffix(r.PathValue("path"), "/"), "v1/")
 	post := r.Method == http.MethodPost
@@ -107,7 +107,7 @@ func restMethod(r *http.Request) string {
 	}
 }
 
-// queryNames are the parameters that the query of a method may have over HTTP+JSON.
+// queryNames are the query parameters that a method may have over HTTP+JSON.
 var queryNames = map[string][]string{
 	"SendMessage":          nil,
 	"SendStreamingMessage": nil,
@@ -125,8 +125,8 @@ var queryNames = map[string][]string{
 	"GetExtendedAgentCard":             {"tenant"},
 }
 
-// oldQueryNames are the names in version 0.3 that differ: its lists of push configurations have
-// one page.
+// oldQueryNames are the names that differ in version 0.3: its lists of push configurations have one
+// page.
 var oldQueryNames = map[string][]string{
 	"GetTask":                          {"historyLength"},
 	"ListTasks":                        {"contextId", "historyLength", "includeArtifacts", "lastUpdatedAfter", "pageSize", "pageToken", "status"},
@@ -155,18 +155,18 @@ var oldRESTShapes = map[string]any{
 	"CreateTaskPushNotificationConfig": new(oldPushBodyShape),
 }
 
-// oldPushBodyShape is a request with a configuration, or that as it is.
+// oldPushBodyShape is a request with a wrapped or unwrapped configuration.
 type oldPushBodyShape struct {
 	pbjson.CreateTaskPushNotificationConfigRequest
 	pbjson.TaskPushNotificationConfig
 }
 
-// oldNameShape is a request for a task, which its path names.
+// oldNameShape is a request for the task in its path.
 type oldNameShape struct {
 	Name json.RawMessage `json:"name"`
 }
 
-// rpcShape is a request of JSON-RPC.
+// rpcShape is a JSON-RPC request.
 type rpcShape[Params any] struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -210,7 +210,7 @@ type partShape struct {
 	Metadata  json.RawMessage `json:"metadata"`
 }
 
-// oldRPCShapes are the requests of JSON-RPC in version 0.3.
+// oldRPCShapes are the JSON-RPC requests of version 0.3.
 var oldRPCShapes = map[string]any{
 	"message/send":                        new(rpcShape[oldSendShape]),
 	"message/stream":                      new(rpcShape[oldSendShape]),

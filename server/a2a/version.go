@@ -18,7 +18,7 @@ const (
 	v03 = a2av0.Version
 )
 
-// majorMinor drops the patch level of a version, which does not matter.
+// majorMinor drops the patch level of a version, which is irrelevant.
 func majorMinor(text string) version {
 	text = strings.TrimSpace(text)
 	major, rest, ok := strings.Cut(text, ".")
@@ -29,7 +29,7 @@ func majorMinor(text string) version {
 	return version(major + "." + minor)
 }
 
-// askedVersion returns the version that a request names, as major and minor.
+// askedVersion returns the version in a request, as major and minor.
 func askedVersion(r *http.Request) version {
 	text := r.Header.Get(a2a.SvcParamVersion)
 	if text == "" {
@@ -46,7 +46,7 @@ func wrongVersion(asked, spoken version) error {
 	return a2a.NewError(a2a.ErrVersionNotSupported, text)
 }
 
-// queryValue returns a value of a query, whose keys are not told apart by case.
+// queryValue returns a query value, ignoring the case of keys.
 func queryValue(raw, key string) string {
 	values, err := url.ParseQuery(raw)
 	if err != nil {

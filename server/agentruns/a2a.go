@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The errors of JSON-RPC, and the one of a run that failed.
+// The JSON-RPC errors, including the one for a failed run.
 const (
 	rpcParse         = -32700
 	rpcRequest       = -32600
@@ -33,7 +33,7 @@ const (
 	a2aAgentRevision = "1.0.0"
 )
 
-// rpcError is an error of JSON-RPC.
+// rpcError is a JSON-RPC error.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -43,7 +43,7 @@ type rpcError struct {
 // Error returns the message.
 func (e *rpcError) Error() string { return e.Message }
 
-// rpcRequestBody is a request of JSON-RPC.
+// rpcRequestBody is a JSON-RPC request.
 type rpcRequestBody struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -137,7 +137,7 @@ func (c *call) a2aAgent(id string) (*spec.Agent, error) {
 	return c.settings.Service.Catalog(c.r.Context(), c.caller).Agent(id)
 }
 
-// a2aCall carries out a request of JSON-RPC, which it reads into req.
+// a2aCall handles a JSON-RPC request, which it reads into req.
 func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMessage, error) {
 	if !json.Valid(data) {
 		return nil, &rpcError{Code: rpcParse, Message: "the body is not JSON"}
@@ -181,7 +181,7 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 	return c.a2aAnswer(turn)
 }
 
-// messageText checks a request and returns what its message says.
+// messageText checks a request and returns its message's text.
 func (r *rpcRequestBody) messageText() (string, error) {
 	switch m := r.Params.Message; {
 	case r.Version != rpcVersion:
@@ -222,7 +222,7 @@ func (c *call) a2aAnswer(turn *service.Turn) (*a2aMessage, error) {
 	}
 	found := &run{Turn: ended}
 	if !own.Decode(ended.Metadata, &found.record) {
-		return nil, errors.New("the turn keeps no run") // not reached: it was made with it
+		return nil, errors.New("the turn keeps no run") // not reached: created with one
 	}
 	last, used, err := c.terminalPayload(ctx, found)
 	if err != nil {
@@ -244,8 +244,7 @@ func (c *call) a2aAnswer(turn *service.Turn) (*a2aMessage, error) {
 	}
 }
 
-// rpcErrorOf returns an error as JSON-RPC has it, and says when to ask again where it
-// may pass.
+// rpcErrorOf converts an error to JSON-RPC, with the delay before a retry if it may be temporary.
 func (c *call) rpcErrorOf(err error) *rpcError {
 	if known, ok := errors.AsType[*rpcError](err); ok {
 		return known
@@ -277,7 +276,7 @@ func (c *call) a2aCard() error {
 	})
 }
 
-// a2aURL returns where an agent is found.
+// a2aURL returns the URL of an agent.
 func (c *call) a2aURL(agent string) string {
 	return strings.TrimRight(c.settings.PublicURL, "/") + "/api/a2a/" + url.PathEscape(c.caller.Tenant) + "/agents/" + url.PathEscape(agent)
 }

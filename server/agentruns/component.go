@@ -14,7 +14,7 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceAgentRuns, Roots: []string{"/api/v1/workspaces/", "/api/a2a/"}, Errors: (*Surface)(nil), New: newComponent, Scopes: []string{ScopeIdentity}}
 }
 
-// newComponent returns nil where the configuration switches the protocol off.
+// newComponent returns nil if the configuration disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	c := &s.File.Server.AgentRuns
 	if !c.On() {

@@ -28,21 +28,20 @@ type composer struct {
 	// current is the agent that has the conversation of the session; empty for a run
 	// without a session.
 	current string
-	// defaultModel is the model of specs that name none.
+	// defaultModel is the model for specs without one.
 	defaultModel string
 	// localToolTimeout is how long a run waits for its client.
 	localToolTimeout time.Duration
 	// tools are patterns of declared tools that requests may name; see Settings.
 	tools spec.Names
-	// budgets are how often tools may be called in runs that do not say so.
+	// budgets are the tool call limits of runs that do not set their own.
 	budgets map[string]int
 	// guarded returns the tools that agents guard.
 	guarded func() (map[string]string, error)
 }
 
-// composeTurn returns the turn that a request asks for, without its session and its
-// id. For a session, which has no input, it finds out whether there can be runs.
-// The error is a *requestError.
+// composeTurn returns the turn for a request, without its session and id. For a session, which has
+// no input, it checks whether runs are possible. The error is a *requestError.
 func (c *composer) composeTurn(caller service.Caller, r *request) (*service.CreateTurn, error) {
 	turn := &service.CreateTurn{
 		Background: true, TextHistory: true, InteractionTimeout: c.localToolTimeout, OnTimeout: service.TimeoutFails,
@@ -97,8 +96,8 @@ func (c *composer) composeAgent(usable *service.Catalog, r *request) (*spec.Agen
 	return agent, nil
 }
 
-// handOver returns the agent to which the conversation was handed over, which callers need
-// not be allowed to use. The model and the prompt of the session are for its first agent.
+// handOver returns the agent to which the conversation was handed over, which callers need not be
+// allowed to use. The session's model and prompt are for its first agent.
 func (c *composer) handOver(first *spec.Agent, r *request) *spec.Agent {
 	current, ok := c.set.Agent(c.current)
 	if !ok {
@@ -108,7 +107,7 @@ func (c *composer) handOver(first *spec.Agent, r *request) *spec.Agent {
 	return current
 }
 
-// limitNames names the limits and parameters that the request asks for.
+// limitNames names the limits and parameters in the request.
 func (r *request) limitNames() []string {
 	var asked []string
 	for _, f := range []struct {
@@ -129,8 +128,8 @@ func (r *request) limitNames() []string {
 	return asked
 }
 
-// needsEphemeral reports whether a declared agent does not do as it is. A prompt is used
-// only where the agent has none; that cannot be told here, so it counts.
+// needsEphemeral reports whether a declared agent must be changed for the request. A prompt is used
+// only if the agent has none; that is unknown here, so it counts.
 func (r *request) needsEphemeral() bool {
 	return len(r.tools) > 0 || r.modelID != "" || r.systemPrompt != ""
 }
@@ -151,9 +150,8 @@ func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosen
 	return &service.Ephemeral{Agent: *agent, Tools: chosen.brought}, nil
 }
 
-// baseAgent returns a copy of the agent that the request adds to. Without a declared one
-// its model calls are repeated as the defaults of agents say, or as an empty section
-// retry does.
+// baseAgent returns a copy of the agent that the request adds to. Without a declared agent, retries
+// of model calls follow the defaults of agents, or an empty section retry.
 func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	if declared != nil {
 		agent := declared.Clone()
@@ -163,8 +161,8 @@ func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	off := spec.EffortPercent(0)
 	agent, _ := c.set.Defaults.Apply(&spec.Agent{
 		ID: ephemeralAgent, Description: r.name, SystemPrompt: spec.QuotePrompt(r.systemPrompt), ReasoningEffort: &off,
-		MaxContinuationRetries: new(int),     // clients are told of an answer that was cut off
-		AllowedTools:           spec.Names{}, // of the registry's tools it has those that it names
+		MaxContinuationRetries: new(int),     // clients learn of truncated answers
+		AllowedTools:           spec.Names{}, // it has only the registry tools that it names
 	})
 	agent = agent.Clone()
 	if _, has := agent.Sections[resolve.RetryKey]; !has {
@@ -177,10 +175,9 @@ func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	return agent
 }
 
-// turnOverrides returns the limits of the turn, and the form of its answer, which a
-// vendor that knows of none need not heed. A run that was cut off, or used up its
-// tool turns, has failed: nothing of it becomes part of the session. An agent that
-// runs at a peer takes none of it.
+// turnOverrides returns the limits of the turn, and its output format, which a vendor without
+// support for one may ignore. A run that was truncated, or used up its tool turns, has failed: none
+// of it becomes part of the session. None of this applies to an agent that runs at a peer.
 func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTools) resolve.Overrides {
 	if agent != nil && !agent.UsesTools() {
 		return resolve.Overrides{}
@@ -190,7 +187,7 @@ func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTo
 		o.OnMaxRounds = spec.MaxRoundsFinalizes
 	}
 	if r.maxToolTurns > 0 || agent == nil {
-		// The answer after the last turn with tools is a step, too.
+		// The answer after the last turn with tools is also a step.
 		rounds := cmp.Or(r.maxToolTurns, defaultMaxToolTurns) + 1
 		o.MaxRounds = &rounds
 	}
@@ -235,7 +232,7 @@ func (c *composer) toolBudgets(agent *spec.Agent, r *request, chosen *chosenTool
 	return budgets
 }
 
-// standardBudgets returns the budgets of the settings for the tools there are.
+// standardBudgets returns the settings' budgets for the available tools.
 func (c *composer) standardBudgets(chosen *chosenTools) map[string]spec.ToolBudget {
 	budgets := make(map[string]spec.ToolBudget)
 	for name, calls := range c.budgets {
@@ -265,15 +262,14 @@ func splitConversation(messages []inputMessage) (before, input []model.Message) 
 
 // chosenTools are the tools that a request names.
 type chosenTools struct {
-	// ids are the known ids, and prefixes the prefixes of other ids.
+	// ids are the known ids, and prefixes are prefixes of other ids.
 	ids, prefixes []string
-	// reserved are tools of the registry which only look like one of the others.
+	// reserved are registry tools that only look like one of the others.
 	reserved []string
 	brought  []service.EphemeralTool
 }
 
-// chooseTools finds the tools of a request for an agent, which is nil when the request
-// brings it along.
+// chooseTools finds a request's tools for an agent, which is nil if the request defines it.
 func (c *composer) chooseTools(usable *service.Catalog, agent *spec.Agent, r *request) (*chosenTools, error) {
 	chosen := new(chosenTools)
 	offered := sync.OnceValue(usable.Tools)
@@ -326,8 +322,8 @@ func (c *composer) withheldTools(agent *spec.Agent) (map[string]string, error) {
 	return withheld, nil
 }
 
-// declaredTool returns the id of a tool of the registry. A plugin is a server of
-// tools, and its tools are found by the names that it gives them.
+// declaredTool returns the id of a registry tool. A plugin is a tool server, and its tools are
+// found by the names that it gives them.
 func (c *composer) declaredTool(ref *toolRef, offered []string) (string, error) {
 	if ref.Kind == kindMantyx {
 		if slices.Contains(offered, ref.ID) {

@@ -11,10 +11,10 @@ import (
 
 var _ server.Drainer = (*Surface)(nil)
 
-// drainLook is how often it is looked whether a run still waits for its client.
+// drainLook is the interval of checks whether a run still waits for its client.
 const drainLook = time.Second / 4
 
-// followedRuns are the runs that clients follow here.
+// followedRuns are the runs that clients follow in this process.
 type followedRuns struct {
 	mu      sync.Mutex
 	senders map[*sender]struct{}
@@ -35,8 +35,7 @@ func (f *followedRuns) addFollower(s *sender) (remove func()) {
 	}
 }
 
-// updateWaits forgets the streams that have ended, and adds those that have begun as ones
-// of runs that wait.
+// updateWaits removes the streams that have ended, and adds new ones as waiting runs.
 func (f *followedRuns) updateWaits(waits map[*sender]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -52,8 +51,8 @@ func (f *followedRuns) updateWaits(waits map[*sender]bool) {
 	}
 }
 
-// DrainClients waits until no run waits for a client that follows it here, or ctx
-// ends: a client that works on a call may bring what came of it.
+// DrainClients waits until no run waits for a client that follows it here, or ctx ends: a client
+// that works on a call may still return its result.
 func (s *Surface) DrainClients(ctx context.Context) {
 	ticker := time.NewTicker(drainLook)
 	defer ticker.Stop()

@@ -13,7 +13,7 @@ const (
 	classUnknown          = "unknown"
 )
 
-// classes are the classes of errors by the code of the termination.
+// classes maps termination codes to error classes.
 var classes = map[string]string{
 	"rate_limited": "rate_limit", "overloaded": "overloaded", "provider": "server", "stream_interrupted": "server", "empty_answer": "server",
 	"all_models_unavailable": "server", "context_overflow": "context_window", "truncation": classTruncation,
@@ -24,7 +24,7 @@ var classes = map[string]string{
 
 var retryable = map[string]bool{"rate_limit": true, "overloaded": true, "server": true, "timeout": true, classUpstreamDeadline: true}
 
-// errorClass returns the class of the error that a turn ended by.
+// errorClass returns the class of the error that ended a turn.
 func errorClass(why event.Termination) string {
 	if why.Type == event.BudgetExceeded && why.Code == "duration" {
 		return classUpstreamDeadline
@@ -35,7 +35,7 @@ func errorClass(why event.Termination) string {
 	return classUnknown
 }
 
-// errorText describes a failure. Internal causes are not for clients.
+// errorText describes a failure. Internal causes are hidden from clients.
 func errorText(class string, why *event.Termination) string {
 	switch {
 	case class == classUnknown && why.Type == event.BudgetExceeded:

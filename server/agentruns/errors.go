@@ -39,9 +39,9 @@ var statuses = map[string]int{
 	codeTooLarge:     http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
 }
 
-// errorBody is the body of a refusal. Some clients take Error for the code and
-// Message for the text, others Error for the text and Code for the code. The SDKs
-// show Error, Code and Hint and drop Message, so Hint repeats the reason.
+// errorBody is the body of a refusal. Some clients treat Error as the code and Message as the text,
+// others Error as the text and Code as the code. The SDKs show Error, Code and Hint and drop
+// Message, so Hint repeats the reason.
 type errorBody struct {
 	Error      string   `json:"error"`
 	Code       string   `json:"code"`
@@ -55,7 +55,7 @@ type errorBody struct {
 type requestError struct {
 	// Code is one of the codes above.
 	Code string
-	// Message is a sentence for people, which repeats no secrets.
+	// Message is a sentence for people, without secrets.
 	Message string
 	// Hint is the remedy; it may be empty.
 	Hint string
@@ -63,7 +63,7 @@ type requestError struct {
 	Candidates []string
 }
 
-// The codes of a request that is refused before there is a run.
+// The codes of a request that is rejected before a run exists.
 const (
 	codeInvalidRequest = "invalid_request"
 	codeInvalidModel   = "invalid_model"

@@ -9,14 +9,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// retryUnavailable is after how many seconds a client is told to ask again.
+// retryUnavailable is the number of seconds after which a client may retry.
 const retryUnavailable = "1"
 
-// writeError answers with an error. What happened inside is only logged.
+// writeError responds with an error. Internal causes are only logged.
 func (c *call) writeError(err error) {
 	e := c.requestErrorOf(err)
 	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: withReason(e.Message, e.Hint), Candidates: e.Candidates}
-	if e.Code == codeWorkspace { // whose reason is the error, and whose hint clients use as it is
+	if e.Code == codeWorkspace { // the reason is the error, and clients use the hint as it is
 		body.Error, body.Code, body.Message, body.Hint = e.Message, codeNotFound, "", e.Hint
 	}
 	if e.Code == codeUnavailable {
@@ -26,8 +26,7 @@ func (c *call) writeError(err error) {
 	writeError(c.w, statuses[e.Code], &body)
 }
 
-// withReason returns the hint of a refusal: the reason, followed by what to do about
-// it where that is known.
+// withReason returns the hint of a refusal: the reason, followed by the remedy if known.
 func withReason(reason, hint string) string {
 	if hint == "" {
 		return reason
@@ -44,7 +43,7 @@ func (c *call) requestErrorOf(err error) *requestError {
 	f := server.Classify(ctx, err)
 	f.Log(ctx, c.settings.Logger, err)
 	switch f.Class {
-	case server.ClassNoAgent: // and what is near to it may be none of the credential's
+	case server.ClassNoAgent: // similar ids may be hidden from the credential
 		return noAgent(f.Details.ID)
 	case server.ClassKeyConflict:
 		return usedKey(c.r.Header.Get(surfacekit.IdempotencyHeader))
@@ -76,13 +75,13 @@ func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Err
 	writeError(w, e.Status, &body)
 }
 
-// WriteFailure answers with an error of a handler, as clients of the protocol know it.
+// WriteFailure responds with a handler's error in the protocol's form.
 func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
 	(&call{Surface: s, w: w, r: r}).writeError(err)
 }
 
 func writeError(w http.ResponseWriter, status int, body *errorBody) {
 	if err := server.WriteJSON(w, status, body); err != nil {
-		w.WriteHeader(status) // not reached: these are texts
+		w.WriteHeader(status) // not reached: strings
 	}
 }

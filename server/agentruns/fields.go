@@ -16,11 +16,10 @@ import (
 // are ignored, and null counts as absent.
 type fields map[string]json.RawMessage
 
-// warning describes the fields of a request that have no effect. The protocol lets
-// clients send fields that the server does not know, and some do; the answer names
-// them.
+// warning describes ineffective fields of a request. The protocol lets clients send unknown fields,
+// and some do; the response names them.
 type warning struct {
-	// Field is the path of what has no effect.
+	// Field is the path of the ineffective field.
 	Field   string `json:"field"`
 	Message string `json:"message"`
 }
@@ -61,8 +60,8 @@ func (f fields) readObject(name string) (fields, error) {
 	return inner, nil
 }
 
-// readInteger reads a field that is a whole number from low to high; ok is false when
-// it is absent. The path is what errors call the field.
+// readInteger reads a field that is a whole number from low to high; ok is false if it is absent.
+// path is the field's name in errors.
 func (f fields) readInteger(name, path string, low, high int) (n int, ok bool, err error) {
 	raw, has := f[name]
 	if !has {
@@ -75,7 +74,7 @@ func (f fields) readInteger(name, path string, low, high int) (n int, ok bool, e
 	return n, true, nil
 }
 
-// integerOf returns a JSON number that is whole; 3.0 and 3e0 are.
+// integerOf returns a whole JSON number, including 3.0 and 3e0.
 func integerOf(raw json.RawMessage) (int, bool) {
 	text := string(bytes.TrimSpace(raw))
 	if n, err := strconv.Atoi(text); err == nil {
@@ -106,8 +105,8 @@ func (f fields) warnUnknown(path string, known ...string) ([]warning, error) {
 	return list, nil
 }
 
-// warnIdle returns a warning for each of the fields that a request has although they
-// have no effect in it.
+// warnIdle returns a warning for each of the given fields that a request has, because they have no
+// effect in it.
 func (f fields) warnIdle(why string, names ...string) []warning {
 	var list []warning
 	for _, name := range names {

@@ -60,7 +60,7 @@ type modelUsed struct {
 	ReasoningEffort string `json:"reasoningEffort,omitempty"`
 }
 
-// isTerminal reports whether a run ends with the event.
+// isTerminal reports whether the event ends a run.
 func (f *frame) isTerminal() bool {
 	switch f.Type {
 	case typeResult, typeError, typeCanceled:
@@ -76,8 +76,8 @@ type payload interface {
 	eventKind() string
 }
 
-// writeTo writes the event as a server-sent event, in both forms at once: clients of
-// some kinds read its fields from the top, and others below data.
+// writeTo writes the event as a server-sent event, in both forms: some clients read its fields from
+// the top level, and others below data.
 func (f *frame) writeTo(b *bytes.Buffer) error {
 	body, err := json.Marshal(f.Payload)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *frame) payloadRoom() int {
 	return (size - frameOverhead - 2*len(f.Type)) / 2
 }
 
-// The payloads, as the protocol has them.
+// The payloads, in the protocol's form.
 type (
 	started        struct{}
 	assistantDelta struct {
@@ -153,7 +153,7 @@ type (
 		ToolUseID string          `json:"toolUseId"`
 		Name      string          `json:"name"`
 		Args      json.RawMessage `json:"args"`
-		// echo has the kind, and what goes with it.
+		// echo has the kind and its details.
 		echo localEcho
 	}
 	localToolResultIn struct {
@@ -263,7 +263,7 @@ func (runResult) eventKind() string           { return typeResult }
 func (runError) eventKind() string            { return typeError }
 func (canceled) eventKind() string            { return typeCanceled }
 
-// echoText returns a text as events repeat it.
+// echoText returns a text in the form that events repeat.
 func echoText(text string) string {
 	size := 0
 	for i, r := range text {
@@ -274,7 +274,7 @@ func echoText(text string) string {
 	return text
 }
 
-// encodedSize returns how many bytes of JSON a character may need.
+// encodedSize returns the maximum number of JSON bytes of a character.
 func encodedSize(r rune) int {
 	switch {
 	case r < ' ', r == '<', r == '>', r == '&', r == utf8.RuneError, r == '\u2028', r == '\u2029':

@@ -32,11 +32,11 @@ type interactionView struct {
 	Message string `json:"message"`
 	// Parameters are the data that programs need to answer.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// ResponseSchema is the JSON Schema of an answer; without one it is any.
+	// ResponseSchema is the JSON Schema of an answer; empty allows any answer.
 	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
 }
 
-// interactionOf shows a request whose tool has the name that the client knows.
+// interactionOf shows a request with the client's name for the tool.
 func interactionOf(request *interaction.Request, tool string) interactionView {
 	v := interactionView{
 		InteractionID: request.ID, Action: request.Action, Message: request.Message, Parameters: request.Parameters, ResponseSchema: request.ResponseSchema,
@@ -72,7 +72,7 @@ func (c *call) pendingInteractions(ctx context.Context, found *run) ([]pendingIn
 	return list, nil
 }
 
-// readResolution reads the body of the answer to an interaction.
+// readResolution reads an interaction's answer from the request body.
 func readResolution(f fields, target string) (interaction.Answer, error) {
 	r := interaction.Answer{Target: target, Result: f["result"], Arguments: f["arguments"]}
 	for _, err := range []error{
@@ -111,7 +111,7 @@ func (c *call) resolveInteraction() error {
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 }
 
-// resolutionError returns why an answer is refused, as callers see it.
+// resolutionError returns why an answer is rejected, as callers see it.
 func resolutionError(err error, found *run, target string) error {
 	if wrong, ok := errors.AsType[*interaction.AnswerError](err); ok {
 		return newInvalid("the answer to interaction %q cannot be used: %s", clip.Text(target), wrong.Problem)
@@ -128,8 +128,8 @@ func resolutionError(err error, found *run, target string) error {
 	}
 }
 
-// callOf returns the id of the call that waits; empty where none does, as with the
-// question of an agent elsewhere.
+// callOf returns the id of the waiting call; empty if none waits, as with the question of an agent
+// elsewhere.
 func callOf(tool, callID string) string {
 	if tool == "" {
 		return ""

@@ -19,7 +19,7 @@ const (
 	providerPrefix = "provider:"
 	// sourcePlatform is the source of declared models.
 	sourcePlatform = "platform_offering"
-	// maxCandidates is how many models an error names.
+	// maxCandidates limits the models that an error names.
 	maxCandidates = 20
 )
 
@@ -56,8 +56,7 @@ type modelPricing struct {
 // models are the models of a revision.
 type models struct {
 	list []modelInfo
-	// standard is the declared id of the model of specs that name none; empty when
-	// they have to.
+	// standard is the declared id of the model for specs without one; empty if they must name one.
 	standard string
 }
 
@@ -98,7 +97,7 @@ func infoOf(set *registry.Set, m *spec.Model) modelInfo {
 	return info
 }
 
-// vendorNames are what people call the vendors.
+// vendorNames are the common names of the vendors.
 var vendorNames = map[string]string{
 	"openai": "OpenAI", "azure-openai": "Azure OpenAI", "anthropic": "Anthropic", "google": "Google", "bedrock": "Amazon Bedrock", "vertex": "Vertex AI",
 }
@@ -108,7 +107,7 @@ func labelOf(vendor, name string) string {
 	return cmp.Or(vendorNames[vendor], vendor) + " " + name + " (platform)"
 }
 
-// tellApart adds their ids to labels that several models have.
+// tellApart adds ids to labels shared by several models.
 func tellApart(list []modelInfo) {
 	shared := make(map[string]int, len(list))
 	for i := range list {
@@ -121,8 +120,8 @@ func tellApart(list []modelInfo) {
 	}
 }
 
-// poolInfo describes a pool as its first member, with the smallest window of all
-// and no prices: which model answers is not known before.
+// poolInfo describes a pool as its first member, with the smallest window of all and no prices:
+// which model answers is unknown in advance.
 func poolInfo(set *registry.Set, pool *spec.Pool) modelInfo {
 	info := modelInfo{ID: platformPrefix + pool.ID, Label: labelOf("Pool", pool.ID), VendorModelID: pool.ID, Source: sourcePlatform, declared: pool.ID}
 	for i := range pool.Members {
@@ -152,7 +151,7 @@ func vendorOf(set *registry.Set, providerID string) string {
 	return providerID
 }
 
-// listBody returns the list as clients read it.
+// listBody returns the list in the clients' form.
 func (m *models) listBody() modelList {
 	list := modelList{Models: m.list}
 	if m.standard != "" {
@@ -162,8 +161,8 @@ func (m *models) listBody() modelList {
 	return list
 }
 
-// findModel returns the declared id of the model that a spec names; empty names the
-// standard one. A declared id wins over what else the text may mean.
+// findModel returns the declared id of the model that a spec names; empty names the standard one. A
+// declared id wins over other meanings of the text.
 func (m *models) findModel(id string) (string, error) {
 	if id == "" {
 		if m.standard == "" {

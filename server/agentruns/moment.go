@@ -6,7 +6,7 @@ import "time"
 // texts, and some cannot read a number of digits that varies.
 const momentLayout = "2006-01-02T15:04:05.000000Z"
 
-// moment is a time as clients read it, in UTC.
+// moment is a time in the clients' form, in UTC.
 type moment time.Time
 
 // MarshalText writes the time.
@@ -14,7 +14,7 @@ func (m moment) MarshalText() ([]byte, error) {
 	return time.Time(m).UTC().AppendFormat(nil, momentLayout), nil
 }
 
-// momentOf returns a time that is one; nil for the zero time.
+// momentOf returns a time as a moment; nil for the zero time.
 func momentOf(t time.Time) *moment {
 	if t.IsZero() {
 		return nil

@@ -45,7 +45,7 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 		name  string
 		known []string
 	}{{fieldBudgets, budgetFields}, {fieldOutputSchema, outputSchemaFields}, {fieldLoopDetection, loopFields}} {
-		if object, err := f.readObject(field.name); err == nil { // what is not an object is refused where it is read
+		if object, err := f.readObject(field.name); err == nil { // non-objects are rejected where they are read
 			if err := inner(field.name, object, field.known); err != nil {
 				return nil, err
 			}

@@ -14,5 +14,5 @@ var _ server.DeferredDescriber = (*Surface)(nil)
 // OpenAPI describes the routes.
 func (*Surface) OpenAPI() []byte { return description }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}

@@ -19,14 +19,14 @@ type toolAnswer struct {
 // actionClientCall is the action of a client tool's call.
 const actionClientCall = clienttool.Action
 
-// forClient reports whether an interaction is for the client of a run: a call
-// that it makes itself, or a question that it puts to a person.
+// forClient reports whether an interaction is for the client of a run: a call that the client makes
+// itself, or a question for a person.
 func forClient(action string) bool {
 	return action == clienttool.Action || action == tools.ActionAsk || action == tools.ActionAuthorize
 }
 
-// questionArgs returns a question as the arguments of a call: its text, the form of its answer,
-// and its details.
+// questionArgs returns a question as call arguments: its text, the format of its answer, and its
+// details.
 func questionArgs(d *event.InteractionRequest) json.RawMessage {
 	args := make(map[string]json.RawMessage)
 	_ = json.Unmarshal(d.Parameters, &args) // they are the tool's own
@@ -51,8 +51,7 @@ func answerText(result json.RawMessage) string {
 	return string(result)
 }
 
-// resolutionOf returns the answer of a client as that to an interaction. An
-// error refuses a question.
+// resolutionOf converts a client's answer to an interaction answer. An error rejects a question.
 func resolutionOf(ctx context.Context, request *interaction.Request, answer *toolAnswer) (interaction.Answer, error) {
 	r := interaction.Answer{Target: request.ID, Action: interaction.Resume}
 	var err error

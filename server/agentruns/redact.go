@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// redactSpec returns a spec for display: without the values of headers, and without the users
-// and parameters of URLs.
+// redactSpec returns a spec for display: without header values, and without the users and
+// parameters of URLs.
 func redactSpec(spec fields) fields {
 	list := toolsOf(spec)
 	if list == nil {
@@ -37,20 +37,20 @@ func toolsOf(spec fields) []json.RawMessage {
 	return list
 }
 
-// isHeaders and isAddress report whether a field of a tool has its headers, or a URL. Names are
-// compared as decoders do: without regard to case.
+// isHeaders and isAddress report whether a tool's field has its headers, or a URL. Names are
+// compared like in decoders: ignoring case.
 func isHeaders(name string) bool { return strings.EqualFold(name, "headers") }
 
 func isAddress(name string) bool {
 	return strings.EqualFold(name, "url") || strings.EqualFold(name, "agentCardUrl")
 }
 
-// isSecret reports whether a field of a tool is not shown as it is.
+// isSecret reports whether a tool's field must be redacted.
 func isSecret(name string, value json.RawMessage) bool {
 	return isHeaders(name) || isAddress(name) && redact.URL(textOf(value)) != textOf(value)
 }
 
-// textOf returns a text; empty for another value.
+// textOf returns a string value; empty for any other value.
 func textOf(value json.RawMessage) (text string) {
 	if json.Unmarshal(value, &text) != nil {
 		return ""
@@ -110,7 +110,7 @@ func redactHeaders(value json.RawMessage) json.RawMessage {
 	return encodeJSON(headers)
 }
 
-// encodeJSON returns a text, or what was decoded from JSON, as JSON.
+// encodeJSON encodes a string, or a value decoded from JSON.
 func encodeJSON(value any) json.RawMessage {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -34,10 +34,10 @@ var (
 	inputFields    = []string{fieldPrompt, fieldMessages}
 )
 
-// ephemeralAgent is the id of the agents that specs bring along.
+// ephemeralAgent is the id of the agents that specs define.
 const ephemeralAgent = spec.EphemeralAgent
 
-// selectFields returns the fields with some names.
+// selectFields returns the fields with the given names.
 func (f fields) selectFields(lists ...[]string) fields {
 	kept := make(fields)
 	for _, names := range lists {
@@ -95,22 +95,22 @@ type request struct {
 	name         string
 	systemPrompt string
 	modelID      string
-	// messages are the input, with those before it.
+	// messages are the input and the messages before it.
 	messages []inputMessage
-	// effort is from 0 to 100; nil when it is not given.
+	// effort is from 0 to 100; nil if absent.
 	effort *int
 	tools  []toolRef
-	// maxToolTurns is 0 when it is not given.
+	// maxToolTurns is 0 if absent.
 	maxToolTurns int
-	// finalize is whether the model gives a final answer when these are used up; nil if
-	// the request does not set it.
+	// finalize controls whether the model gives a final answer when the tool turns are used up; nil
+	// if the request does not set it.
 	finalize *bool
 	output   *outputSchema
 	loop     *loopDetection
-	// toolBudgets is nil when it is not given, and empty for none at all.
+	// toolBudgets is nil if absent, and empty for no budgets.
 	toolBudgets map[string]int
 	metadata    map[string]string
-	// warnings are for what has no effect.
+	// warnings are about ineffective fields.
 	warnings []warning
 }
 
@@ -118,14 +118,14 @@ type request struct {
 type inputMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
-	// Attachments are the files of a message of the user.
+	// Attachments are the files of a user message.
 	Attachments []attachment `json:"attachments,omitempty"`
 
-	// files are the attachments as parts, once they were checked.
+	// files are the checked attachments as parts.
 	files []model.Part
 }
 
-// outputSchema is the form of the answer that a request wants.
+// outputSchema is the output format that a request wants.
 type outputSchema struct {
 	name   string
 	schema json.RawMessage

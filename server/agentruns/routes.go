@@ -17,7 +17,7 @@ const (
 func (s *Surface) Routes() []server.Route {
 	stream := s.newRoute("GET "+workspacePath+"/agent-runs/{id}/stream", settings.ScopeRunsRead, (*call).streamRun)
 	stream.Stream = true
-	// Its answer takes as long as the run.
+	// The response takes as long as the run.
 	send := s.newRoute("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, (*call).a2aSend)
 	send.Stream = true
 	create := s.newRoute("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun)
@@ -72,7 +72,7 @@ func rejectUnsupported(find func(*call) error, text string) func(*call) error {
 	}
 }
 
-// newRoute returns a route whose handler answers by itself, or returns why not.
+// newRoute returns a route whose handler writes the response, or returns an error.
 func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		c := &call{Surface: s, w: w, r: r, caller: caller}

@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// own is the member of the metadata of turns and sessions that belongs to this protocol,
-// and ownKey the label of its sessions.
+// own is this protocol's member of the metadata of turns and sessions, and ownKey the label of its
+// sessions.
 const (
 	own    surfacekit.Own = "agent_runs"
 	ownKey                = string(own)
@@ -25,8 +25,8 @@ const (
 // have none.
 const runPrefix = "run_"
 
-// Values of the label: a client's session, and one created for a single run or for a conversation
-// over A2A.
+// Values of the label: a client's session, and one created for a single run or for an A2A
+// conversation.
 const (
 	labelSession = "session"
 	labelRun     = "run"
@@ -77,11 +77,11 @@ func (c *call) getRun(ctx context.Context) (*run, error) {
 	return found, err
 }
 
-// runRef is where a run is found.
+// runRef locates a run.
 type runRef struct {
 	RunID     string `json:"runId"`
 	StreamURL string `json:"streamUrl"`
-	// Warnings are for what of the request has no effect.
+	// Warnings lists the parts of the request that have no effect.
 	Warnings []warning `json:"warnings,omitempty"`
 }
 
@@ -103,7 +103,7 @@ func (c *call) refTo(turn *service.Turn, warnings []warning) runRef {
 }
 
 // beginTurn creates the turn for a body, in the given session or in a new one with a label. The
-// warnings list parts of the body without an effect.
+// warnings list the parts of the body that have no effect.
 func (c *call) beginTurn(f fields, session *service.Session, label string, again repetition) (*service.Turn, []warning, error) {
 	asked, err := readRequest(f, forRun)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *composer) modelOf(turn *service.CreateTurn) modelUsed {
 	} else if declared, ok := c.set.Agent(cmp.Or(c.current, turn.AgentID)); ok {
 		agent, _ = c.set.Defaults.Apply(declared)
 	}
-	// Clients take an empty provider for no usage at all.
+	// Clients read an empty provider as no usage at all.
 	used := modelUsed{ID: "unknown", Provider: "unknown", VendorModelID: "unknown"}
 	if agent == nil || !agent.UsesTools() {
 		return used
@@ -194,7 +194,7 @@ func (c *composer) modelOf(turn *service.CreateTurn) modelUsed {
 	return used
 }
 
-// Up to these an effort is called low and medium.
+// The percentages up to which an effort is called low and medium.
 const (
 	lowEffort    = 35
 	mediumEffort = 65
@@ -214,7 +214,7 @@ func (c *call) cancelRun() error {
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Status: found.runStatus()})
 }
 
-// runStatus returns the state of the run, as far as the turn says it.
+// runStatus returns the run's state according to its turn.
 func (r *run) runStatus() string {
 	switch r.Status {
 	case service.Pending:

@@ -8,14 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/sealed"
 )
 
-// secrets are the headers of the tools of a spec, and the URLs with parameters: by the number of
-// the tool, and by the name of the field that has them.
+// secrets are the headers of a spec's tools and their URLs with parameters, by tool index and field
+// name.
 type secrets map[int]fields
 
-// placeHeaders is where the secrets of a session are kept.
+// placeHeaders returns the place of a session's sealed secrets.
 func placeHeaders(sessionID string) string { return sealed.Place(ownKey, sessionID) }
 
-// secretsOf returns the secrets in a spec that was checked.
+// secretsOf returns the secrets in a validated spec.
 func secretsOf(spec fields) secrets {
 	found := make(secrets)
 	for i, raw := range toolsOf(spec) {
@@ -31,7 +31,7 @@ func secretsOf(spec fields) secrets {
 	return found
 }
 
-// mergeInto returns a spec with the secrets in their places.
+// mergeInto returns a copy of the spec with its secrets restored.
 func (s secrets) mergeInto(spec fields) (fields, error) {
 	list := toolsOf(spec)
 	for i := range list {

@@ -22,8 +22,8 @@ const labelEnded = "agent_runs_ended"
 
 // sessionRecord is stored with a session when it is created.
 type sessionRecord struct {
-	// Spec is as it was given, without the values of headers: those are among the
-	// secrets of the metadata.
+	// Spec is the spec as received, without header values: those are among the secrets in the
+	// metadata.
 	Spec fields `json:"spec"`
 }
 
@@ -78,7 +78,7 @@ func (c *call) getSession(ctx context.Context) (*session, error) {
 	return found, err
 }
 
-// sendMessage begins a run in a session. It waits for those before it.
+// sendMessage begins a run in a session, after the session's earlier runs.
 func (c *call) sendMessage() error {
 	message, warnings, again, err := c.readSpec("message")
 	if err != nil {
@@ -109,8 +109,8 @@ func (c *call) sendMessage() error {
 	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made, append(warnings, more...)))
 }
 
-// endSession ends a session: it takes no more messages, and those under way are
-// canceled. It can still be read.
+// endSession ends a session: it accepts no more messages, and its active runs are canceled. It can
+// still be read.
 func (c *call) endSession() error {
 	ctx := c.r.Context()
 	found, err := c.getSession(ctx)
@@ -130,7 +130,7 @@ func (c *call) endSession() error {
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true})
 }
 
-// cancelAll cancels the runs of a session that has ended, so that none is added.
+// cancelAll cancels the runs of an ended session, so that none is added.
 func (c *call) cancelAll(ctx context.Context, sessionID string) error {
 	live := service.TurnQuery{SessionID: sessionID, Statuses: []service.Status{service.Pending, service.Running, service.Waiting}, Page: service.Page{Limit: service.MaxPage}}
 	for {
@@ -146,7 +146,7 @@ func (c *call) cancelAll(ctx context.Context, sessionID string) error {
 	}
 }
 
-// sessionView is a session as it is read back.
+// sessionView is a session as clients read it.
 type sessionView struct {
 	ID         string                     `json:"id"`
 	Name       string                     `json:"name"`
@@ -180,7 +180,7 @@ func (c *call) readSession() error {
 	if found.State == service.SessionArchived {
 		ended, err := time.Parse(time.RFC3339Nano, found.Labels[labelEnded])
 		if err != nil {
-			ended = found.UpdatedAt // it was archived by other means
+			ended = found.UpdatedAt // it was archived in another way
 		}
 		view.Status, view.EndedAt = "ended", momentOf(ended)
 	}
@@ -196,7 +196,7 @@ func (c *call) readSession() error {
 	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
-// nameOf returns the name in a spec that was checked.
+// nameOf returns the name in a validated spec.
 func nameOf(spec fields) string {
 	var name string
 	if err := spec.readField(fieldName, &name, "a string"); err != nil {
@@ -205,8 +205,8 @@ func nameOf(spec fields) string {
 	return cmp.Or(name, ephemeralAgent)
 }
 
-// spokenTexts returns the texts of a conversation: the inputs, and the last answer to each,
-// without intermediate steps.
+// spokenTexts returns the texts of a conversation: the inputs and the final answer to each, without
+// intermediate steps.
 func spokenTexts(messages []model.Message) []inputMessage {
 	list := []inputMessage{}
 	spoken := model.Spoken(messages)
@@ -219,8 +219,8 @@ func spokenTexts(messages []model.Message) []inputMessage {
 	return list
 }
 
-// hideSecrets returns the metadata of a session with a spec: what may be read back of the
-// spec, and apart from it what may not, encrypted where there is a key.
+// hideSecrets returns the metadata of a session with a spec. It holds the readable part of the spec
+// and, separately, its secrets, encrypted if there is a key.
 func (s *Surface) hideSecrets(sessionID string, spec fields) (json.RawMessage, error) {
 	all := map[string]any{ownKey: sessionRecord{Spec: redactSpec(spec)}}
 	if found := secretsOf(spec); len(found) > 0 {
@@ -235,8 +235,8 @@ func (s *Surface) hideSecrets(sessionID string, spec fields) (json.RawMessage, e
 	return surfacekit.EncodeMetadata(all)
 }
 
-// revealSpec returns the spec of a session with the headers of its tools. A session
-// that was kept before they were kept apart has them in its spec.
+// revealSpec returns the spec of a session with the headers of its tools. Sessions stored before
+// secrets were kept separately have them in the spec.
 func (s *Surface) revealSpec(found *session) (fields, error) {
 	var metadata fields
 	if err := json.Unmarshal(found.Metadata, &metadata); err != nil {
@@ -244,7 +244,7 @@ func (s *Surface) revealSpec(found *session) (fields, error) {
 	}
 	kept, has := metadata[service.SecretMetadata]
 	if !has {
-		if slices.ContainsFunc(toolsOf(found.record.Spec), isRedacted) { // it was made of an export
+		if slices.ContainsFunc(toolsOf(found.record.Spec), isRedacted) { // it came from an export
 			return nil, newInvalid("the session does not have the headers and parameters of its tools any more; give tools with the message")
 		}
 		return found.record.Spec, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// runView is a run as it is read back.
+// runView is a run as clients read it.
 type runView struct {
 	ID            string                     `json:"id"`
 	RunID         string                     `json:"runId"`
@@ -36,7 +36,7 @@ type failureReason struct {
 	FinishReason *string `json:"finishReason,omitempty"`
 }
 
-// readRun answers with a run as it is.
+// readRun responds with the current state of a run.
 func (c *call) readRun() error {
 	ctx := c.r.Context()
 	found, err := c.getRun(ctx)
@@ -67,7 +67,7 @@ func (c *call) readRun() error {
 	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
-// terminalPayload returns the content of the last event of a finished run, and its usage.
+// terminalPayload returns the payload of a finished run's last event and the run's usage.
 func (c *call) terminalPayload(ctx context.Context, found *run) (payload, usage, error) {
 	t := newTranslator(found.record.runFacts())
 	for record, err := range c.settings.Service.Events(ctx, c.caller, found.ID, 0) {

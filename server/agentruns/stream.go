@@ -14,8 +14,8 @@ import (
 )
 
 // streamRun responds with the events of a run: those after the last one that the client saw, then
-// new ones up to the terminal event. A stream that ends earlier is cut off, because after a clean
-// end clients would reconnect at once.
+// new ones through the terminal event. A stream that ends earlier is cut off, because clients would
+// reconnect immediately after a clean end.
 func (c *call) streamRun() error {
 	s, err := c.openSender()
 	if err != nil {
@@ -30,8 +30,8 @@ func (c *call) streamRun() error {
 	return nil
 }
 
-// openSender returns what tells the client of the run that the path names. What else is
-// known of the run and of the request is not kept while it is followed.
+// openSender returns the sender for the run in the path. It keeps nothing else of the run and the
+// request while the client follows the run.
 func (c *call) openSender() (*sender, error) {
 	found, err := c.getRun(c.r.Context())
 	if err != nil {
@@ -43,8 +43,8 @@ func (c *call) openSender() (*sender, error) {
 	}, nil
 }
 
-// resumeFrom returns the number of the event that the client has seen last; 0 when
-// it has seen none, or says something else.
+// resumeFrom returns the number of the last event that the client saw; 0 if it saw none or the
+// number is invalid.
 func resumeFrom(r *http.Request) uint64 {
 	text := r.Header.Get("Last-Event-ID")
 	switch q := r.URL.Query(); {
@@ -67,11 +67,11 @@ type sender struct {
 	caller service.Caller
 	log    *service.Follower
 	id     string
-	// after is the event that the client has seen last, or so it says.
+	// after is the last event that the client claims to have seen.
 	after uint64
-	// stored is the last record of the log that was there when the client came.
+	// stored is the last record in the log when the client connected.
 	stored uint64
-	// over is set when the terminal event was reached.
+	// over is set once the terminal event has been reached.
 	over bool
 }
 
@@ -82,16 +82,16 @@ func (s *sender) writeRecord(b *bytes.Buffer, r *event.Record) error {
 		return err
 	}
 	if r.Seq > s.stored && len(frames) > 0 {
-		// It was stored after the client had come: nobody can have seen it.
+		// It was stored after the client connected, so no client can have seen it.
 		s.after = min(s.after, frames[0].Seq-1)
 	}
 	s.over = s.over || r.Terminal()
 	return s.addFrames(b, frames)
 }
 
-// addFrames writes events. The terminal one is left out only when the client has seen
-// exactly that one: a client that claims to have seen more would otherwise get an empty
-// stream in good order, and reconnect.
+// addFrames writes events. The terminal one is left out only if the client has seen exactly that
+// one: a client that claims to have seen more would otherwise get an empty stream with a clean end,
+// and reconnect.
 func (s *sender) addFrames(b *bytes.Buffer, frames []frame) error {
 	for i := range frames {
 		if seq := frames[i].Seq; seq == s.after || seq < s.after && !frames[i].isTerminal() {
@@ -104,8 +104,7 @@ func (s *sender) addFrames(b *bytes.Buffer, frames []frame) error {
 	return nil
 }
 
-// followRun sends the events of a run until the terminal one. The error says why
-// there are no more.
+// followRun sends the events of a run through the terminal one. The error explains an early end.
 func (s *sender) followRun(ctx context.Context, out *server.EventStream) error {
 	err := out.Follow(s.log.Batches(ctx, out.Waiter()), s.writeRecord)
 	if err != nil || s.over {
@@ -114,7 +113,7 @@ func (s *sender) followRun(ctx context.Context, out *server.EventStream) error {
 	return s.sendOutcome(ctx, out)
 }
 
-// sendOutcome sends the terminal event from the stored outcome, for a run whose log was partly
+// sendOutcome sends the terminal event from the stored outcome of a run whose log was partly
 // deleted.
 func (s *sender) sendOutcome(ctx context.Context, out *server.EventStream) error {
 	turn, err := s.settings.Service.GetTurn(ctx, s.caller, s.id)

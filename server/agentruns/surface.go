@@ -1,8 +1,7 @@
-// Package agentruns speaks the agent-runs protocol: clients ask for runs of
-// declared agents, or of agents that they describe themselves, with tools that the
-// server runs and tools that the client answers for, and follow them as
-// server-sent events. A run is a turn and a session is a session, so that every
-// replica can show, follow and cancel what any of them works on.
+// Package agentruns serves the agent-runs protocol: clients run declared agents, or agents that
+// they describe themselves, with tools that the server runs and tools that the client answers, and
+// follow the runs as server-sent events. A run is a turn and a session is a session, so every
+// replica can show, follow and cancel runs of any other.
 package agentruns
 
 import (
@@ -25,30 +24,29 @@ import (
 
 // Settings configures the surface. The Service is required.
 type Settings struct {
-	// Service runs the turns, and knows the agents and models.
+	// Service runs the turns and provides the agents and models.
 	Service *service.Service
 	// PublicURL is the prefix of addresses in cards; if empty, they are paths.
 	PublicURL string
 	// DefaultModel is the declared id of the model for specs without one; empty means the agent
 	// defaults' model, or the only one.
 	DefaultModel string
-	// ToolBudgets are how often tools may be called in a run whose agent and request do not
-	// say so, by their ids.
+	// ToolBudgets limit the calls of a tool in a run, by tool id, if neither the agent nor the
+	// request sets a limit.
 	ToolBudgets map[string]int
-	// LocalToolTimeout is how long a run waits for its client to answer a call; 0
-	// is settings.DefaultLocalToolTimeout.
+	// LocalToolTimeout is how long a run waits for its client to answer a call; 0 means
+	// settings.DefaultLocalToolTimeout.
 	LocalToolTimeout time.Duration
-	// Tools are patterns of declared tools that requests may name although their agent does
-	// not have them; nil are those that only read and that no agent guards.
+	// Tools are patterns of declared tools that requests may name although their agent does not
+	// have them; nil allows read-only tools that no agent guards.
 	Tools spec.Names
-	// StrictToolResults refuses the answer to a call that has neither a result nor
-	// an error. Some clients send such for a result that is empty.
+	// StrictToolResults rejects an answer with neither a result nor an error. Some clients send
+	// that for an empty result.
 	StrictToolResults bool
-	// EncryptionKey has 32 bytes, with which the store keeps the headers of the tools
-	// of sessions. Without one they are kept as they are.
+	// EncryptionKey is the 32-byte key that encrypts the headers of session tools in the store.
+	// Without it they are stored in plain text.
 	EncryptionKey []byte
-	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
-	// server.DefaultKeepAlive.
+	// KeepAlive is the interval of comments on an idle stream; 0 means server.DefaultKeepAlive.
 	KeepAlive time.Duration
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
@@ -61,7 +59,7 @@ type Surface struct {
 	settings Settings
 	// box seals secrets; nil without a key.
 	box *sealed.Box
-	// followed are the runs that clients follow.
+	// followed tracks the runs that clients follow.
 	followed followedRuns
 }
 
@@ -90,13 +88,13 @@ func New(s Settings) (*Surface, error) {
 }
 
 const (
-	// ScopeIdentity is the scope that lets ask who one is.
+	// ScopeIdentity allows callers to read their own identity.
 	ScopeIdentity = "mantyx.identity:read"
-	// TokenPrefix is what clients expect access tokens to begin with.
+	// TokenPrefix is the prefix that clients expect of access tokens.
 	TokenPrefix = "mantyx_"
 )
 
-// call is a request that is answered.
+// call is a request being handled.
 type call struct {
 	*Surface
 	w      http.ResponseWriter
@@ -104,8 +102,7 @@ type call struct {
 	caller service.Caller
 }
 
-// checkWorkspace reports a workspace in the path that is not the caller's: it is the
-// tenant.
+// checkWorkspace returns an error if the workspace in the path is not the caller's tenant.
 func (c *call) checkWorkspace() error {
 	if slug := c.r.PathValue("workspace"); slug != "" && slug != c.caller.Tenant {
 		return &requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: c.caller.Tenant}
@@ -113,7 +110,7 @@ func (c *call) checkWorkspace() error {
 	return nil
 }
 
-// newComposer returns what composes turns in the revision of a caller as it is now.
+// newComposer returns a composer of turns in the caller's current revision.
 func (s *Surface) newComposer(ctx context.Context, caller service.Caller) *composer {
 	return &composer{
 		set: s.settings.Service.SetFor(ctx, caller.Tenant), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout, budgets: s.settings.ToolBudgets,
@@ -141,16 +138,16 @@ func (c *call) readBody() (fields, error) {
 type done struct {
 	OK     bool   `json:"ok"`
 	Status string `json:"status,omitempty"`
-	// Warnings are for what of the request had no effect.
+	// Warnings lists the parts of the request that had no effect.
 	Warnings []warning `json:"warnings,omitempty"`
 }
 
-// listModels answers with the models there are.
+// listModels responds with the available models.
 func (c *call) listModels() error {
 	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.settings.Service.Revision().Set(), c.settings.DefaultModel).listBody())
 }
 
-// userInfo answers with who asks.
+// userInfo responds with the caller's identity.
 func (c *call) userInfo() error {
 	type workspace struct {
 		ID   string `json:"id"`
@@ -160,7 +157,7 @@ func (c *call) userInfo() error {
 	tenant := c.caller.Tenant
 	return server.WriteJSON(c.w, http.StatusOK, struct {
 		Subject   string    `json:"sub"`
-		Email     *string   `json:"email"` // which is not known of anybody here
+		Email     *string   `json:"email"` // always null: not known here
 		Workspace workspace `json:"workspace"`
 	}{Subject: c.caller.Subject, Workspace: workspace{tenant, tenant, tenant}})
 }

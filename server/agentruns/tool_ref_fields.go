@@ -26,9 +26,9 @@ var clientToolFields = []string{
 	"title", "annotations", "icons", "execution", "_meta",
 }
 
-// unknownRefFields returns a warning for each field of a tool reference without an effect. A
-// field that looks like one of its kind is an error. Case is ignored, as in reading. Cards and
-// serverInfo are passed on unchecked.
+// unknownRefFields returns a warning for each field of a tool reference that has no effect. A field
+// that resembles one of its kind is an error. Case is ignored, as in decoding. Cards and serverInfo
+// are passed on unchecked.
 func unknownRefFields(path string, raw json.RawMessage) ([]warning, error) {
 	var read toolRef
 	var known []string

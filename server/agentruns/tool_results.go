@@ -17,8 +17,8 @@ const (
 	maxToolError  = 8 << 10
 )
 
-// readToolAnswer reads the body of a tool's result. Unless it is strict, one with
-// neither a result nor an error is a result that is empty.
+// readToolAnswer reads the body of a tool's result. Unless strict is set, a body with neither a
+// result nor an error is an empty result.
 func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	a := new(toolAnswer)
 	for _, read := range []error{
@@ -45,8 +45,8 @@ func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	return a, nil
 }
 
-// readAnswer reads what somebody answers to a run: the run, the fields of the body, and
-// what to say of those that have no effect.
+// readAnswer reads an answer to a run. It returns the run, the fields of the body, and warnings
+// about fields that have no effect.
 func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fields, warnings []warning, err error) {
 	if found, err = c.getRun(ctx); err != nil {
 		return nil, nil, nil, err
@@ -60,7 +60,7 @@ func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fi
 	return found, f, warnings, nil
 }
 
-// toolResult is the result of a call of a client's tool.
+// toolResult accepts the result of a client tool call.
 func (c *call) toolResult() error {
 	ctx := c.r.Context()
 	found, f, warnings, err := c.readAnswer(ctx, toolResultFields)
@@ -76,7 +76,7 @@ func (c *call) toolResult() error {
 		return err
 	}
 	if !found.Status.Live() {
-		// The client could not know yet that somebody canceled the run.
+		// The client may not know yet that the run was canceled.
 		if found.Status == service.Canceled && wasAsked && asked.State == service.InteractionCanceled {
 			return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 		}
@@ -91,7 +91,7 @@ func (c *call) toolResult() error {
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 }
 
-// askedOf returns a run's request to its client for a call; false if there is none.
+// askedOf returns a run's request to its client for a call; false if absent.
 func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *service.Interaction, ok bool, err error) {
 	list, err := c.settings.Service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: found.ID})
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *s
 	return nil, false, nil
 }
 
-// resolveToolCall hands the answer to the run, unless somebody was faster.
+// resolveToolCall passes the answer to the run, unless another answer came first.
 func (c *call) resolveToolCall(ctx context.Context, found *run, asked *service.Interaction, answer *toolAnswer) error {
 	resolution, err := resolutionOf(ctx, &asked.Request, answer)
 	if err != nil {

@@ -42,7 +42,7 @@ type translator struct {
 	answered map[string]bool
 }
 
-// runFacts is information about a run that its log lacks.
+// runFacts is information about a run that is not in its log.
 type runFacts struct {
 	// model is the requested model. For a pool it is the first member, because the answering one
 	// is not known beforehand.
@@ -56,16 +56,15 @@ type runFacts struct {
 // kindLocal is the kind of a tool that the client runs itself.
 const kindLocal = "local"
 
-// subtypeLocalTimeout is what clients know the end of a run by that waited too
-// long for one of them.
+// subtypeLocalTimeout marks the end of a run that waited too long for a client tool.
 const subtypeLocalTimeout = "error_local_tool_timeout"
 
 func newTranslator(facts runFacts) *translator {
 	return &translator{facts: facts, model: facts.model}
 }
 
-// translateRecord returns the events that a record of the log becomes. Records that clients
-// know nothing of become none.
+// translateRecord returns the events for a record of the log. Records that clients do not see
+// produce none.
 func (t *translator) translateRecord(r *event.Record) ([]frame, error) {
 	data, known := translated[r.Type]
 	if !known {
@@ -182,7 +181,7 @@ func (t *translator) messagePayloads(d *event.InferenceComplete) []payload {
 	m := assistantMessage{Text: t.last, Turn: t.turns, FinishReason: finishReason(d.FinishReason)}
 	list := make([]payload, 1, 1+len(t.calls))
 	for _, c := range t.calls {
-		delete(t.answered, c.ID) // some models use their ids again
+		delete(t.answered, c.ID) // some models reuse their ids
 		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.clientToolName(c.Name), Input: rawjson.Object(c.Arguments)})
 		if _, local := t.facts.local[c.Name]; !local {
 			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: rawjson.Object(c.Arguments)})
@@ -208,7 +207,7 @@ func (t *translator) noteServedModel(d *event.InferenceComplete) {
 	t.model.ID, t.model.Provider, t.model.VendorModelID = platformPrefix+d.ModelID, d.Provider, d.Model
 }
 
-// clientToolName returns what clients call a tool that the model knows by a name.
+// clientToolName returns the client's name of a tool, given the model's name.
 func (t *translator) clientToolName(tool string) string {
 	if name, local := t.facts.local[tool]; local {
 		return name
@@ -216,7 +215,7 @@ func (t *translator) clientToolName(tool string) string {
 	return tool
 }
 
-// finishReason is the name of a reason in the protocol; nil without a reason.
+// finishReason returns the protocol's name of a reason; nil without a reason.
 func finishReason(reason event.FinishReason) *string {
 	name := string(reason)
 	switch reason {
@@ -276,7 +275,7 @@ func (t *translator) finishPayload(d *event.RunFinish) payload {
 	}
 }
 
-// outcomeFrame returns the terminal event of a run whose log is not kept to its end.
+// outcomeFrame returns the terminal event of a run whose log lacks its end.
 func (t *translator) outcomeFrame(o *event.Outcome) frame {
 	t.turns = max(t.turns, o.Steps)
 	p := t.finishPayload(o.RunFinish())
@@ -284,7 +283,7 @@ func (t *translator) outcomeFrame(o *event.Outcome) frame {
 	return frame{Seq: t.seq, Type: p.eventKind(), Payload: p}
 }
 
-// maxTokens is the reason of an answer that the output limit cut off.
+// maxTokens is the finish reason of an answer cut off by the output limit.
 const maxTokens = model.FinishMaxTokens
 
 // failurePayload returns the terminal event of a run that failed.
@@ -312,7 +311,7 @@ func (t *translator) failurePayload(d *event.RunFinish, used usage) payload {
 }
 
 // askPayloads returns the event for an open interaction: the client returns a call's result, and
-// anyone with permission answers approvals and the like.
+// any permitted caller answers approvals and the like.
 func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 	if t.asked[d.ID] != nil {
 		return nil
@@ -325,7 +324,7 @@ func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}
 	}
 	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
-	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
+	_ = json.Unmarshal(d.Parameters, &call.echo) // the tool's own; without them the call is a local one
 	call.echo.clipFields()
 	return []payload{call}
 }
@@ -367,8 +366,8 @@ func (t *translator) answerPayloads(d *event.ToolCallResumed) []payload {
 	return []payload{in}
 }
 
-// timedOut describes the interaction that timed out: unless all were approvals and the like, the
-// client is at fault.
+// timedOut describes the interaction that timed out. The client is at fault unless only approvals
+// and the like were open.
 func (t *translator) timedOut() (text, subtype string) {
 	others := 0
 	for id, asked := range t.asked {
@@ -386,8 +385,8 @@ func (t *translator) timedOut() (text, subtype string) {
 	return "Timed out waiting for local tool result", subtypeLocalTimeout
 }
 
-// setEntry sets an entry of a map, which is made with the first one: most streams need none
-// of a translator's maps.
+// setEntry sets an entry of a map and creates the map if needed: most streams need none of a
+// translator's maps.
 func setEntry[V any](m *map[string]V, key string, value V) {
 	if *m == nil {
 		*m = make(map[string]V)

@@ -21,64 +21,62 @@ import (
 const (
 	// DefaultConnectTimeout bounds connecting to an MCP server and listing its tools.
 	DefaultConnectTimeout = 15 * time.Second
-	// DefaultPeerTimeout is how long an agent that is called may take to reply.
+	// DefaultPeerTimeout is how long a called agent may take to reply.
 	DefaultPeerTimeout = 5 * time.Minute
 )
 
 // PeerCall is a message to an agent that a spec names by the address of its card.
 type PeerCall struct {
-	// CardURL is the address of the card. The caller must not reach private addresses
-	// for it, unless it is configured to.
+	// CardURL is the address of the card. The caller must not reach private addresses for it unless
+	// configured to.
 	CardURL string
-	// Headers go with every request.
+	// Headers are sent with every request.
 	Headers map[string]string
 	// ContextID is the conversation that the message belongs to; empty begins one.
 	ContextID string
 	// Message is the message to the agent.
 	Message string
-	// MessageID is the same whenever the same call is repeated.
+	// MessageID is the same for every repetition of a call.
 	MessageID string
 }
 
-// MCPServer is a server of tools that a spec names.
+// MCPServer is an MCP server that a spec names.
 type MCPServer struct {
-	// Name is the prefix of the tools' ids, before an underscore. An id that is too
-	// long for models is shortened after its first 40 characters.
+	// Name prefixes the tools' ids, followed by an underscore. An id that is too long for models is
+	// shortened after its first 40 characters.
 	Name string
-	// URL is the address of the server, over streamable HTTP. The caller must not reach
-	// private addresses for it, unless it is configured to.
+	// URL is the address of the server, over streamable HTTP. The caller must not reach private
+	// addresses for it unless configured to.
 	URL string
-	// Headers go with every request.
+	// Headers are sent with every request.
 	Headers map[string]string
-	// Tools are the names of those that are wanted; empty is all.
+	// Tools are the names of the tools to use; empty means all.
 	Tools []string
 }
 
 // TurnToolsSettings configures the tools of turns.
 type TurnToolsSettings struct {
-	// CallPeer sends a message to an agent and returns the text of its reply; nil
-	// answers every call with an error. It is called from many goroutines at once.
+	// CallPeer sends a message to an agent and returns the text of its reply; nil answers every
+	// call with an error. It must be safe for concurrent use.
 	CallPeer func(ctx context.Context, call PeerCall) (string, error)
-	// ConnectMCP returns the tools that a server has, which work until release is
-	// called, also when ctx has ended by then; nil reaches none. It is called from
-	// many goroutines at once.
+	// ConnectMCP returns the tools of a server. They work until release is called, even if ctx has
+	// ended; nil reaches no servers. It must be safe for concurrent use.
 	ConnectMCP func(ctx context.Context, server MCPServer) (members []tools.Member, release func(), err error)
-	// ConnectTimeout and PeerTimeout have the defaults above.
+	// ConnectTimeout and PeerTimeout default to the constants above.
 	ConnectTimeout time.Duration
 	PeerTimeout    time.Duration
-	// Logger logs servers that cannot be reached; nil drops them.
+	// Logger logs unreachable servers; nil drops them.
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only
 }
 
-// TurnTools makes the tools that the runs of this protocol bring along. It is safe
-// for concurrent use.
+// TurnTools makes the tools that runs of this protocol bring along. It is safe for concurrent use.
 type TurnTools struct{ settings TurnToolsSettings }
 
 var _ service.TurnTools = (*TurnTools)(nil)
 
-// NewTurnTools returns what ServiceSettings.TurnTools is to be.
+// NewTurnTools returns the value for ServiceSettings.TurnTools.
 func NewTurnTools(s TurnToolsSettings) *TurnTools {
 	s.ConnectTimeout = cmp.Or(s.ConnectTimeout, DefaultConnectTimeout)
 	s.PeerTimeout = cmp.Or(s.PeerTimeout, DefaultPeerTimeout)
@@ -94,7 +92,7 @@ func (t *TurnTools) Check(list []service.EphemeralTool) error {
 	return err
 }
 
-// refsOf reads the descriptions that a turn was stored with.
+// refsOf reads the tool descriptions stored with a turn.
 func refsOf(list []service.EphemeralTool) ([]toolRef, error) {
 	raw := make([]json.RawMessage, len(list))
 	for i := range list {
@@ -168,7 +166,7 @@ type mcpServer struct {
 	release func()
 }
 
-// connectAll asks all servers of a spec at once, by their names.
+// connectAll connects to all servers of a spec concurrently and returns them by name.
 func (t *TurnTools) connectAll(ctx context.Context, refs []toolRef) map[string]*mcpServer {
 	servers := make(map[string]*mcpServer)
 	var wait sync.WaitGroup
@@ -206,7 +204,7 @@ var (
 	errNoPeers = errors.New("this server calls no agents elsewhere")
 )
 
-// askServer asks one server, within the time that it has.
+// askServer lists the tools of one server within its timeout.
 func (t *TurnTools) askServer(ctx context.Context, ref *toolRef, server *mcpServer) {
 	ctx, cancel := context.WithTimeout(ctx, t.settings.ConnectTimeout)
 	defer cancel()
@@ -224,8 +222,8 @@ func (t *TurnTools) askServer(ctx context.Context, ref *toolRef, server *mcpServ
 	}
 }
 
-// refusedAddress returns the address that a guard refused, for the log: the error, which
-// clients and models see, does not tell it.
+// refusedAddress returns the address that a guard refused, for the log: the error, which clients
+// and models see, does not contain it.
 func refusedAddress(err error) zap.Field {
 	if blocked, ok := errors.AsType[*netguard.BlockedError](err); ok {
 		return zap.Stringer("address", blocked.Addr)
@@ -241,14 +239,14 @@ func (t *TurnTools) reachPeer(ctx context.Context, ref *toolRef) (members []tool
 	return t.settings.ConnectMCP(ctx, MCPServer{Name: ref.Name, URL: ref.URL, Headers: ref.Headers, Tools: ref.ToolFilter})
 }
 
-// unavailableTool returns the one tool of a server that cannot be reached: the model
-// can say why something is missing.
+// unavailableTool returns the only tool of an unreachable server: it lets the model explain that
+// something is missing.
 func unavailableTool(name string, err error) resolve.EphemeralTool {
 	const suffix = "_unavailable"
 	return resolve.EphemeralTool{ID: name[:min(len(name), maxToolID-len(suffix))] + suffix, Tool: &stub{server: name, err: err}}
 }
 
-// stub is the tool of a server that cannot be reached.
+// stub is the tool of an unreachable server.
 type stub struct {
 	server string
 	err    error
@@ -264,7 +262,7 @@ func (s *stub) Call(context.Context, *tools.Call) (tools.Result, error) {
 	return tools.Result{}, fmt.Errorf("the MCP server %s cannot be reached: %w", s.server, s.err)
 }
 
-// peer is a tool that says something to an agent elsewhere.
+// peer is a tool that sends a message to a remote agent.
 type peer struct {
 	settings *TurnToolsSettings
 	ref      *toolRef

@@ -37,7 +37,7 @@ var (
 	outputSchemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// purpose is the use of a body, which decides which fields are required.
+// purpose is the use of a body. It decides which fields are required.
 type purpose int
 
 const (

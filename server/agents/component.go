@@ -13,8 +13,8 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceAgents, Roots: []string{"/agents/"}, Errors: (*Surface)(nil), New: newComponent}
 }
 
-// newComponent binds the agents written in Go to the service. It returns nil where the
-// configuration switches the protocol off.
+// newComponent binds the agents written in Go to the service. It returns nil if the configuration
+// disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	set, err := agents.NewSet(agents.Settings{Service: s.Service, Agents: s.Agents, Key: s.File.Server.EncryptionBytes()})
 	if err != nil {

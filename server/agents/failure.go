@@ -29,8 +29,8 @@ func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error
 	writeError(w, f.Status, wire.StatusOfHTTP(f.Status), f.Message)
 }
 
-// writeError answers with an error as text. It begins with the status by name: clients of
-// the API show the text, and the names are more precise than the codes of HTTP.
+// writeError responds with an error as text. The text begins with the status name: API clients show
+// it, and the names are more precise than HTTP status codes.
 func writeError(w http.ResponseWriter, code int, status wire.Status, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")

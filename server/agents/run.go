@@ -21,8 +21,8 @@ type turnBody struct {
 	Init *wire.Init  `json:"init"`
 }
 
-// readRequest reads the envelope of a request, whose body has the shape of a type: its names
-// are as they are written there, at every depth, and its values fit.
+// readRequest reads the envelope of a request. The body must match the type of shape: the same
+// names at every depth, and values that fit.
 func (c *call) readRequest(shape any) (*wire.Request, error) {
 	body, err := io.ReadAll(c.r.Body)
 	if err != nil {
@@ -38,8 +38,8 @@ func (c *call) readRequest(shape any) (*wire.Request, error) {
 	return request, json.Unmarshal(body, request)
 }
 
-// wantsStream reports whether a request asks for a stream: by its query, or by
-// text/event-stream in a list of its Accept header.
+// wantsStream reports whether a request asks for a stream, by its query or by text/event-stream in
+// its Accept header.
 func wantsStream(r *http.Request) (bool, error) {
 	if text := r.URL.Query().Get("stream"); text != "" {
 		stream, err := strconv.ParseBool(text)
@@ -62,12 +62,12 @@ func wantsStream(r *http.Request) (bool, error) {
 	return false, nil
 }
 
-// isDraining reports whether a request ends because the server shuts down.
+// isDraining reports whether a request ends because the server is shutting down.
 func isDraining(ctx context.Context) bool { return errors.Is(context.Cause(ctx), server.ErrDraining) }
 
-// runTurn runs one turn of a conversation. Errors of the request and of its init have
-// an HTTP status; errors of the turn are part of its output. A turn that outlasts the
-// server is answered as if it had been detached.
+// runTurn runs one turn of a conversation. Errors of the request and its init have an HTTP status;
+// errors of the turn are part of its output. If the server shuts down first, the turn is answered
+// as if it had been detached.
 func (c *call) runTurn() error {
 	stream, err := wantsStream(c.r)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// companionBody is the body of a request to a companion route. Its init is refused.
+// companionBody is the body of a request to a companion route. An init is rejected.
 type companionBody[T any] struct {
 	Data *T              `json:"data"`
 	Init json.RawMessage `json:"init"`
@@ -30,8 +30,8 @@ func readCompanion[T any](c *call) ([]byte, error) {
 // getSnapshot answers with a snapshot.
 func (c *call) getSnapshot() error { return c.answerSnapshot(c.agent.GetSnapshot) }
 
-// waitForSnapshot answers with a snapshot once it is not pending any more, or as it is when
-// the server shuts down, or after MaxWait.
+// waitForSnapshot responds with a snapshot once it is no longer pending, or with its current state
+// when the server shuts down or MaxWait has passed.
 func (c *call) waitForSnapshot() error {
 	return c.answerSnapshot(func(ctx context.Context, request *wire.GetSnapshotRequest) (*wire.Snapshot, error) {
 		waiting, end := server.UntilDrain(ctx)
@@ -66,7 +66,7 @@ func (c *call) answerSnapshot(read func(context.Context, *wire.GetSnapshotReques
 	return server.WriteJSON(c.w, http.StatusOK, wire.Reply[*wire.Snapshot]{Result: snapshot})
 }
 
-// abortTurn ends a turn, unless it has ended.
+// abortTurn ends a turn unless it has already ended.
 func (c *call) abortTurn() error {
 	data, err := readCompanion[wire.AbortRequest](c)
 	if err != nil {

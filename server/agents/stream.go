@@ -14,8 +14,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// sendFrame sends a frame. Clients cut the first six characters of what lies between
-// two empty lines, so a frame is its data alone: without an id, a name or comments.
+// sendFrame sends a frame. Clients cut the first six characters of the text between two empty
+// lines, so a frame consists of its data: no id, name or comments.
 func sendFrame(out *server.EventStream, frame *wire.Frame) error {
 	encoded, err := json.Marshal(frame)
 	if err != nil {
@@ -29,12 +29,12 @@ func sendFrame(out *server.EventStream, frame *wire.Frame) error {
 	})
 }
 
-// streamIDHeader is the header by which a response names its stream, and a request the
-// stream that it continues to read.
+// streamIDHeader is the header by which a response names its stream, and a request the stream that
+// it resumes.
 const streamIDHeader = "X-Genkit-Stream-Id"
 
 // followStream replays a stream from its beginning, or returns 204 if the caller has no such
-// stream. It ignores the input of the request, which the turn already has.
+// stream. It ignores the request's input, which the turn already has.
 func (c *call) followStream(id string) error {
 	run, err := c.agent.Follow(c.r.Context(), id)
 	if unknown := (*wire.Error)(nil); errors.Is(err, service.ErrNotFound) || errors.As(err, &unknown) {
@@ -48,7 +48,7 @@ func (c *call) followStream(id string) error {
 	return nil
 }
 
-// streamRun answers with the chunks of a run, and its output at the end.
+// streamRun responds with the chunks of a run, followed by its output.
 func (c *call) streamRun(run agents.Run) {
 	if id := run.StreamID(); id != "" {
 		c.w.Header().Set(streamIDHeader, id)
@@ -68,7 +68,7 @@ func (c *call) streamRun(run agents.Run) {
 	})
 }
 
-// sendRun sends the chunks of a run, and its output at the end.
+// sendRun sends the chunks of a run, followed by its output.
 func sendRun(ctx context.Context, out *server.EventStream, run agents.Run) error {
 	for chunk, err := range run.Chunks(ctx, out.Waiter()) {
 		if err == nil {

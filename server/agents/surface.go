@@ -16,14 +16,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings configure the surface. Agents, or the Service with a runtime, is required.
+// Settings configures the surface. Agents, or a Service with a runtime, is required.
 type Settings struct {
 	Service *service.Service
-	// Agents are those that are served; nil is those that the service declares.
+	// Agents are the agents to serve; nil means those that the service declares.
 	Agents *agents.Set
-	// Exposed restricts them; nil is all. Others look as if they did not exist.
+	// Exposed restricts the agents; nil means all. The others appear not to exist.
 	Exposed *service.AgentSet
-	// MaxWait is how long a request waits for a snapshot; 0 is until its turn has ended.
+	// MaxWait is how long a request waits for a snapshot; 0 means until its turn has ended.
 	MaxWait time.Duration
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
@@ -62,7 +62,7 @@ var description []byte
 // OpenAPI describes the protocol.
 func (*Surface) OpenAPI() []byte { return description }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}
 
 // Routes returns the routes of the protocol.
@@ -87,7 +87,7 @@ func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) serv
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		name := r.PathValue("name")
 		if !s.settings.Exposed.Has(name) {
-			caller.Agents = service.NewAgentSet([]string{}) // which looks like any agent that the caller may not use
+			caller.Agents = service.NewAgentSet([]string{}) // to look like an agent the caller may not use
 		}
 		agent, err := s.settings.Agents.Find(caller, name)
 		if err != nil {
@@ -97,7 +97,7 @@ func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) serv
 	})
 }
 
-// call is a request and the agent that it names, as its caller may use it.
+// call is a request and the agent that it names, limited to what its caller may use.
 type call struct {
 	*Surface
 	w     http.ResponseWriter

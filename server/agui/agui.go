@@ -28,8 +28,8 @@ func New(s server.SurfaceSettings) (*Surface, error) {
 	return &Surface{base}, err
 }
 
-// Component returns the protocol as a component of a program. The tools of its clients need the turn tools of
-// package shipped or server/agentruns.
+// Component returns the protocol as a component of a program. Its clients' tools need the turn
+// tools of package shipped or server/agentruns.
 func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceAGUI, Roots: []string{"/agui/"}, Errors: (*Surface)(nil), New: newComponent}
 }
@@ -42,7 +42,7 @@ func newComponent(s component.Settings) (server.Surface, error) {
 	return New(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
 }
 
-// own is the member of the metadata of turns that belongs to the surface.
+// own is the surface's member in the metadata of turns.
 const own surfacekit.Own = "agui"
 
 // call is a request and its caller.

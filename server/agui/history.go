@@ -13,9 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// readHistory returns the messages of the thread, and the input of the turn that is under
-// way; nil for a thread without any. The oldest are left out of a history that is too
-// large for one event.
+// readHistory returns the messages of the thread and the input of its current turn; nil for a
+// thread without any. If the history is too large for one event, the oldest messages are left out.
 func (x *exchange) readHistory(turn *service.Turn) ([]json.RawMessage, error) {
 	if x.session == nil {
 		return nil, nil
@@ -51,7 +50,7 @@ func (x *exchange) readHistory(turn *service.Turn) ([]json.RawMessage, error) {
 	return shown, nil
 }
 
-// viewMessage returns a message as clients know it: several if it has thoughts or results.
+// viewMessage returns a message in the client's form: several if it has thoughts or results.
 func viewMessage(m *model.Message, index int) []object {
 	id := m.ID
 	if id == "" {

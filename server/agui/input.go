@@ -78,7 +78,7 @@ type contentPart struct {
 		MimeType string `json:"mimeType,omitempty"`
 	} `json:"source,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// The other fields belong to the type binary, before 1.0.
+	// The other fields belong to the type binary, from before 1.0.
 	MimeType string `json:"mimeType,omitempty"`
 	URL      string `json:"url,omitempty"`
 	Data     string `json:"data,omitempty"`
@@ -134,7 +134,7 @@ func (in *runInput) functions() []surfacekit.Function {
 	return list
 }
 
-// instructions returns the context of the application as the model reads it.
+// instructions returns the application's context as text for the model.
 func (in *runInput) instructions() string {
 	if len(in.Context) == 0 {
 		return ""
@@ -147,18 +147,18 @@ func (in *runInput) instructions() string {
 	return b.String()
 }
 
-// appState returns the state of the application; nil for null and the empty object, which
-// clients send without a state.
+// appState returns the state of the application; nil for null and the empty object, which clients
+// without a state send.
 func (in *runInput) appState() json.RawMessage {
-	state, _ := rawjson.Compact(in.State) // it is part of a body that is JSON
+	state, _ := rawjson.Compact(in.State) // it is part of a valid JSON body
 	if text := string(state); text == "" || text == "null" || text == "{}" {
 		return nil
 	}
 	return state
 }
 
-// history returns the messages as the model reads them, without reasoning and activities.
-// Results of tools have the ids of their calls.
+// history returns the messages for the model, without reasoning and activities. Tool results carry
+// the ids of their calls.
 func (in *runInput) history() ([]model.Message, error) {
 	list := make([]model.Message, 0, len(in.Messages))
 	for i := range in.Messages {
@@ -183,14 +183,14 @@ func (in *runInput) history() ([]model.Message, error) {
 		}
 		if len(parts) > 0 {
 			list = append(list, model.Message{ID: id, Role: role, Parts: parts})
-		} else if m.Role == surfacekit.RoleUser && i == len(in.Messages)-1 { // clients keep earlier ones that were rejected
+		} else if m.Role == surfacekit.RoleUser && i == len(in.Messages)-1 { // clients keep earlier rejected ones
 			return nil, badField(path+".content", "has neither text nor files")
 		}
 	}
 	return list, nil
 }
 
-// spoken returns the text of a message of the assistant, and its calls as text.
+// spoken returns the text of an assistant message, and its calls as text.
 func (m *message) spoken(parts []model.Part) (texts []model.Part) {
 	if text := model.PartsText(parts); text != "" {
 		texts = append(texts, model.Text(text))
@@ -201,7 +201,7 @@ func (m *message) spoken(parts []model.Part) (texts []model.Part) {
 	return texts
 }
 
-// result returns the text of the result of a tool.
+// result returns the text of a tool result.
 func (m *message) result(parts []model.Part) string {
 	if m.Error != nil && *m.Error != "" {
 		return *m.Error
@@ -241,7 +241,7 @@ func readContent(raw json.RawMessage, path string) ([]model.Part, error) {
 	return parts, nil
 }
 
-// toModel returns the part as the model reads it; the zero part for one of an unknown type.
+// toModel returns the part in the model's form; the zero part for an unknown type.
 func (p *contentPart) toModel(path string) (model.Part, error) {
 	kind := model.PartFile
 	switch p.Type {
@@ -262,7 +262,7 @@ func (p *contentPart) toModel(path string) (model.Part, error) {
 	var named struct {
 		Filename string `json:"filename"`
 	}
-	_ = json.Unmarshal(p.Metadata, &named) // it need not have a name
+	_ = json.Unmarshal(p.Metadata, &named) // the name is optional
 	switch {
 	case p.Source == nil:
 		return model.Part{}, badField(path+".source", "is required")

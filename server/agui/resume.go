@@ -16,14 +16,14 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// runError is why a run cannot begin. It is told in the stream, after which clients keep
-// the interrupts that they have.
+// runError is the reason a run cannot begin. It is sent in the stream, and clients then keep their
+// interrupts.
 type runError struct{ code, message string }
 
 // Error returns the message.
 func (e *runError) Error() string { return e.message }
 
-// The codes of errors of a resumption.
+// The error codes of resumptions.
 const (
 	codeUnknownInterrupt = "unknown_interrupt"
 	codeUnanswered       = "interrupts_unanswered"
@@ -35,7 +35,7 @@ func unknownInterrupt(id string) *runError {
 	return &runError{codeUnknownInterrupt, fmt.Sprintf("the thread has no open interrupt %q", clip.Text(id))}
 }
 
-// answerTurn answers a turn and streams the rest. The same answers again give the same stream;
+// answerTurn answers a turn and streams the rest. Repeating the same answers gives the same stream;
 // without answers the interrupts are announced again.
 func (x *exchange) answerTurn(turn *service.Turn) error {
 	n, err := x.ReadTurn(turn.ID)
@@ -122,8 +122,8 @@ func (x *exchange) answers(ctx context.Context, n *surfacekit.Narrator, segment 
 	return answers, nil
 }
 
-// callAnswer returns the answer to a call of the client: the result in the messages, or a
-// refusal. It is empty if the call was answered before and the messages lack the result.
+// callAnswer returns the answer to a client call: the result in the messages, or a refusal. It is
+// empty if the call was answered before and the messages lack the result.
 func (x *exchange) callAnswer(q *surfacekit.Question) (interaction.Answer, error) {
 	for i := range x.in.Messages {
 		m := &x.in.Messages[i]
@@ -146,8 +146,8 @@ func (x *exchange) callAnswer(q *surfacekit.Question) (interaction.Answer, error
 	return surfacekit.AnswerApproval(x.Context(), q.InteractionRequest, false, "the client did not answer the call")
 }
 
-// readMessage returns the message that the user sends with the answers, without those that the turn
-// began with.
+// readMessage returns the user's message that accompanies the answers, without the messages that
+// began the turn.
 func (x *exchange) readMessage(turnID string) (model.Message, error) {
 	said := model.Message{Role: model.RoleUser}
 	input, _ := x.newInput()
@@ -176,8 +176,8 @@ type decision struct {
 	Reason   string          `json:"reason"`
 }
 
-// toAnswer returns the answer to a question: a payload of the announced form, or whether a
-// call may be made, perhaps with other arguments.
+// toAnswer returns the answer to a question: a payload of the announced form, or the decision about
+// a call, possibly with other arguments.
 func (r *resumption) toAnswer(ctx context.Context, q *surfacekit.Question) (interaction.Answer, error) {
 	var given decision
 	if json.Unmarshal(r.Payload, &given) != nil {
@@ -207,8 +207,8 @@ func (r *resumption) toAnswer(ctx context.Context, q *surfacekit.Question) (inte
 	}
 }
 
-// toApproval returns the answer that approves a call, perhaps with other arguments. Members of the
-// payload that have no meaning here are those of the announced form.
+// toApproval returns the answer that approves a call, possibly with other arguments. Other members
+// of the payload belong to the announced form.
 func (r *resumption) toApproval(ctx context.Context, q *surfacekit.Question, edited json.RawMessage) (interaction.Answer, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(r.Payload, &members); err != nil {
@@ -232,7 +232,7 @@ func (r *resumption) toApproval(ctx context.Context, q *surfacekit.Question, edi
 	return a, err
 }
 
-// asRunError returns an error of an answer as one of a run; nil for other errors.
+// asRunError converts an error of an answer to a run error; nil for other errors.
 func asRunError(err error) *runError {
 	if known, ok := errors.AsType[*runError](err); ok {
 		return known
@@ -249,7 +249,7 @@ func asRunError(err error) *runError {
 	}
 }
 
-// interrupt is a question as clients know it.
+// interrupt is a question in the client's form.
 type interrupt struct {
 	ID             string          `json:"id"`
 	Reason         string          `json:"reason"`

@@ -49,7 +49,7 @@ func (c *call) startRun() (any, error) {
 	}
 }
 
-// exchange is a run that a client asks for.
+// exchange is a run that a client requests.
 type exchange struct {
 	*call
 	in      *runInput
@@ -64,8 +64,7 @@ func (x *exchange) newInput() ([]model.Message, bool) {
 	return input, ok
 }
 
-// joinRun answers with a run that has begun, if the request repeats, continues or follows
-// one.
+// joinRun responds with an existing run if the request repeats, continues or follows one.
 func (x *exchange) joinRun() (done bool, err error) {
 	if turn, err := x.FindTurn(x.session, x.in.RunID); turn != nil || err != nil {
 		if err == nil {
@@ -138,7 +137,7 @@ func (x *exchange) beginTurn() error {
 		return err
 	}
 	made, err := x.Service.CreateTurn(x.Context(), x.Caller, *turn)
-	if errors.As(err, new(*service.ExistsError)) { // perhaps the same request, sent at the same time
+	if errors.As(err, new(*service.ExistsError)) { // possibly the same request, sent concurrently
 		begun, err := x.FindTurn(x.session, x.in.RunID)
 		if begun == nil && err == nil {
 			err = badField("runId", "is used by another run")
@@ -175,8 +174,7 @@ func (x *exchange) changedState(snapshotID string) (json.RawMessage, error) {
 	return state, nil
 }
 
-// keptState returns the state of the session in a snapshot, or in the latest; nil if it
-// has none.
+// keptState returns the session's state in a snapshot, or in the latest one; nil if it has none.
 func (x *exchange) keptState(snapshotID string) (json.RawMessage, error) {
 	if x.session == nil {
 		return nil, nil

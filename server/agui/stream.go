@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// stream is a run as a client is sent it.
+// stream is a run as sent to a client.
 type stream struct {
 	*exchange
 	surfacekit.Narrated
@@ -33,8 +33,8 @@ func (x *exchange) streamTurn(turn *service.Turn, answer int) error {
 	return s.serveStream(turn)
 }
 
-// serveStream answers with the stream, which begins with the state of the thread if the client
-// has none.
+// serveStream responds with the stream. It begins with the state of the thread if the client has
+// none.
 func (s *stream) serveStream(turn *service.Turn) error {
 	if s.in.appState() == nil {
 		var err error
@@ -46,7 +46,7 @@ func (s *stream) serveStream(turn *service.Turn) error {
 	return nil
 }
 
-// streamRefusal streams why a run does not begin.
+// streamRefusal streams the reason a run does not begin.
 func (x *exchange) streamRefusal(err error) error {
 	failed := asRunError(err)
 	if failed == nil {
@@ -62,8 +62,7 @@ func (x *exchange) streamQuestions(n *surfacekit.Narrator) error {
 	return s.serveStream(nil)
 }
 
-// streamThread streams the history of the thread, and what its turn does now; nil if it has
-// none under way.
+// streamThread streams the history of the thread and its current turn; nil if none is running.
 func (x *exchange) streamThread(turn *service.Turn) error {
 	s := &stream{exchange: x, whole: true, end: func(s *stream) { s.writeFinish(&outcome{Type: "success"}) }}
 	history, err := x.readHistory(turn)
@@ -108,7 +107,7 @@ func (s *stream) Begin() {
 	}
 }
 
-// Fail ends the stream early. Clients take a stream that is cut for the end of their process.
+// Fail ends the stream early. Clients would take a cut connection for the end of their process.
 func (s *stream) Fail(err error) bool {
 	if errors.Is(err, server.ErrDraining) {
 		s.writeError("server_shutdown", "the server shuts down; send the request again to follow the run")
@@ -214,7 +213,7 @@ func (s *stream) EndCall(c *surfacekit.Call) {
 	s.WriteEvent("TOOL_CALL_END", object{"toolCallId": c.ID})
 }
 
-// DropCall takes back a call. Clients must not make it.
+// DropCall retracts a call. Clients must not make it.
 func (s *stream) DropCall(c *surfacekit.Call) {
 	s.result(c, "the call is not made: the answer of the model broke off")
 }
@@ -231,7 +230,7 @@ func (s *stream) CallOutput(c *surfacekit.Call, delta string) {
 	s.WriteEvent("CUSTOM", object{"name": "tool_output", "value": object{"toolCallId": c.ID, "delta": delta}})
 }
 
-// CallResult shows the result of a call, unless the client gave it.
+// CallResult shows the result of a call unless the client provided it.
 func (s *stream) CallResult(c *surfacekit.Call, d *event.ToolCallDone) {
 	if q := s.AsksClient(c.ID); q != nil && q.Answered && !q.Canceled && !s.whole {
 		return

@@ -1,6 +1,5 @@
-// Package aisdk serves agents to chats of the AI SDK, such as useChat of React. A chat is a
-// session, and an answer of the assistant is a turn. The surface keeps no state: it reads the log
-// of the turn.
+// Package aisdk serves agents to AI SDK chats, such as React's useChat. A chat is a session, and an
+// answer of the assistant is a turn. The surface keeps no state: it reads the log of the turn.
 package aisdk
 
 import (
@@ -29,8 +28,8 @@ func New(s server.SurfaceSettings) (*Surface, error) {
 	return &Surface{base}, err
 }
 
-// Component returns the protocol as a component of a program. The tools of its pages need the turn tools of
-// package shipped or server/agentruns.
+// Component returns the protocol as a component of a program. Its pages' tools need the turn tools
+// of package shipped or server/agentruns.
 func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceAISDK, Roots: []string{"/aisdk/"}, Errors: (*Surface)(nil), New: newComponent}
 }
@@ -43,7 +42,7 @@ func newComponent(s component.Settings) (server.Surface, error) {
 	return New(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
 }
 
-// own is the member of the metadata of turns that belongs to the surface.
+// own is the surface's member in the metadata of turns.
 const own surfacekit.Own = "aisdk"
 
 // call is a request and its caller.

@@ -13,7 +13,7 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// chatView is a chat with its history, as pages begin with it.
+// chatView is a chat with its history, for a page that loads.
 type chatView struct {
 	ID       string      `json:"id"`
 	Messages []uiMessage `json:"messages"`
@@ -63,7 +63,7 @@ func (c *call) addLatest(view *chatView, turn *service.Turn) error {
 	return nil
 }
 
-// showQuestion shows a question in the call that waits.
+// showQuestion shows a question in the waiting call.
 func showQuestion(list []uiMessage, prefix string, i *service.Interaction) {
 	for m := range list {
 		for p := range list[m].Parts {
@@ -81,7 +81,7 @@ func showQuestion(list []uiMessage, prefix string, i *service.Interaction) {
 	}
 }
 
-// viewMessages returns messages as pages know them: all that a turn says is one message.
+// viewMessages returns messages in the page's form: the whole output of a turn is one message.
 func viewMessages(list []model.Message) []uiMessage {
 	views := []uiMessage{}
 	for i := range list {
@@ -106,7 +106,7 @@ func viewMessages(list []model.Message) []uiMessage {
 	return views
 }
 
-// viewSaid returns the parts of a message of the user.
+// viewSaid returns the parts of a user message.
 func viewSaid(m *model.Message) []part {
 	parts := []part{}
 	for i := range m.Parts {
@@ -120,7 +120,7 @@ func viewSaid(m *model.Message) []part {
 	return parts
 }
 
-// viewParts returns the parts of an answer of the model.
+// viewParts returns the parts of a model answer.
 func viewParts(m *model.Message) []part {
 	parts := []part{{Type: "step-start"}}
 	for i := range m.Parts {

@@ -15,7 +15,7 @@ import (
 // chatRequest is the body of a request to answer.
 type chatRequest struct {
 	ID string `json:"id"`
-	// Messages is the history, and Message its last message alone.
+	// Messages is the history; Message is only its last message.
 	Messages []uiMessage `json:"messages,omitempty"`
 	Message  *uiMessage  `json:"message,omitempty"`
 	// Trigger is submit-message or regenerate-message.
@@ -73,7 +73,7 @@ const (
 	stateRequested = "approval-requested"
 )
 
-// typeTool begins the types of calls of tools that a configuration has.
+// typeTool prefixes the types of calls of configured tools.
 const typeTool = "tool-"
 
 func badField(field, format string, args ...any) error {
@@ -109,7 +109,7 @@ func (in *chatRequest) check() error {
 
 func (in *chatRequest) last() *uiMessage { return &in.Messages[len(in.Messages)-1] }
 
-// history returns the messages as the model reads them.
+// history returns the messages for the model.
 func (in *chatRequest) history() ([]model.Message, error) {
 	list := make([]model.Message, 0, len(in.Messages))
 	for i := range in.Messages {
@@ -128,14 +128,14 @@ func (in *chatRequest) history() ([]model.Message, error) {
 		}
 		if len(parts) > 0 {
 			list = append(list, model.Message{ID: m.ID, Role: role, Parts: parts})
-		} else if role == model.RoleUser && i == len(in.Messages)-1 { // pages keep earlier ones that were rejected
+		} else if role == model.RoleUser && i == len(in.Messages)-1 { // pages keep earlier rejected ones
 			return nil, badField(path+".parts", "has neither text nor files")
 		}
 	}
 	return list, nil
 }
 
-// toModel returns a part as the model reads it; none for parts that it does not read.
+// toModel returns a part in the model's form; none for parts that it does not read.
 func (p *part) toModel(role model.Role, path string) ([]model.Part, error) {
 	switch {
 	case p.Type == "text" && p.Text != "":
@@ -163,7 +163,7 @@ func (p *part) toolName() string {
 	return p.ToolName
 }
 
-// outputText returns the output of a call as text: a text as it is, or else JSON.
+// outputText returns the output of a call: a string unchanged, anything else as JSON.
 func (p *part) outputText() string {
 	var text string
 	switch {

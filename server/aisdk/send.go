@@ -20,8 +20,8 @@ type turnRecord struct {
 	Functions []string `json:"functions,omitempty"`
 }
 
-// answerMessage answers the last message, or continues the turn that the last message of the
-// assistant answers.
+// answerMessage answers the last message, or continues the turn that the assistant's last message
+// answers.
 func (c *call) answerMessage() (any, error) {
 	in, err := c.readRequest()
 	if err != nil {
@@ -57,8 +57,8 @@ func (c *call) answerMessage() (any, error) {
 	return nil, c.streamTurn(made, 0, 0, false)
 }
 
-// endWaiting cancels a turn that waits for answers when the user says something else; false for a
-// turn that does not wait.
+// endWaiting cancels a turn that waits for answers if the user says something else; false if the
+// turn is not waiting.
 func (c *call) endWaiting(id string) (bool, error) {
 	turn, err := c.Service.GetTurn(c.Context(), c.Caller, id)
 	if err != nil || turn.Status != service.Waiting {
@@ -69,7 +69,7 @@ func (c *call) endWaiting(id string) (bool, error) {
 }
 
 // beginTurn begins a turn; a repeated message returns its first turn. The error is a
-// *service.BusyError if the chat has another turn under way.
+// *service.BusyError if another turn of the chat is running.
 func (c *call) beginTurn(in *chatRequest, history []model.Message) (*service.Turn, error) {
 	session, err := c.newChats().Open(c.Context(), in.ID)
 	if err != nil {
@@ -104,8 +104,8 @@ func (c *call) beginTurn(in *chatRequest, history []model.Message) (*service.Tur
 	return c.Service.CreateTurn(c.Context(), c.Caller, *turn)
 }
 
-// continueTurn gives a turn the outputs and decisions in its message, and streams what
-// follows. Decisions that were made before stand.
+// continueTurn passes the outputs and decisions in the message to a turn and streams the rest.
+// Earlier decisions stand.
 func (c *call) continueTurn(in *chatRequest, session *service.Session) error {
 	ctx, s := c.Context(), c.Service
 	message := in.last()
@@ -148,7 +148,7 @@ func (c *call) continueTurn(in *chatRequest, session *service.Session) error {
 	return c.streamTurn(again, asked+1, asked+1, false)
 }
 
-// answersIn returns the answers of a message to the open questions of an answer.
+// answersIn returns the answers in a message to the open questions of an answer.
 func answersIn(ctx context.Context, message *uiMessage, n *surfacekit.Narrator, asked int) ([]interaction.Answer, error) {
 	given := map[string]*part{}
 	for i := range message.Parts {
@@ -193,7 +193,7 @@ func answersIn(ctx context.Context, message *uiMessage, n *surfacekit.Narrator, 
 	return answers, nil
 }
 
-// resumeStream streams the answer that a chat is given now, from its beginning; 204 for none.
+// resumeStream streams the chat's current answer from its beginning; 204 if absent.
 func (c *call) resumeStream() (any, error) {
 	session, err := c.newChats().Find(c.Context(), c.R.PathValue("chat"))
 	var latest *service.Turn

@@ -15,7 +15,7 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// stream is an answer as a page is sent it.
+// stream is an answer as sent to a page.
 type stream struct {
 	*call
 	surfacekit.Narrated
@@ -47,8 +47,7 @@ func (s *stream) Begin() {
 	s.WriteEvent("start", object{"messageId": id, "messageMetadata": object{"agent": s.turn.AgentID, "turn": id}})
 }
 
-// Fail writes an error. A page whose server shuts down resumes after a connection that is
-// cut.
+// Fail writes an error. When the server shuts down, the connection is cut and the page resumes.
 func (s *stream) Fail(err error) bool {
 	if errors.Is(err, server.ErrDraining) {
 		return false
@@ -67,7 +66,7 @@ func (s *stream) writeDone() {
 	s.SetEnded()
 }
 
-// writeFinish ends the answer for a reason.
+// writeFinish ends the answer with a reason.
 func (s *stream) writeFinish(reason string) {
 	f := object{"finishReason": reason}
 	var used event.Usage
@@ -149,7 +148,7 @@ func (s *stream) EndCall(c *surfacekit.Call) {
 	}
 }
 
-// DropCall takes back a call.
+// DropCall retracts a call.
 func (s *stream) DropCall(c *surfacekit.Call) {
 	s.writeCall(c, "tool-output-error", object{"errorText": "the call is not made: the answer of the model broke off"})
 }
@@ -159,7 +158,7 @@ func (s *stream) CallOutput(c *surfacekit.Call, delta string) {
 	s.WriteEvent("data-tool-output", object{"data": object{"toolCallId": c.ID, "delta": delta}, "transient": true})
 }
 
-// CallResult shows the result of a call, unless the page gave it.
+// CallResult shows the result of a call unless the page provided it.
 func (s *stream) CallResult(c *surfacekit.Call, d *event.ToolCallDone) {
 	text := strings.ToValidUTF8(d.Result.Text(), "\uFFFD")
 	atClient, refused := false, false
@@ -180,7 +179,7 @@ func (s *stream) CallResult(c *surfacekit.Call, d *event.ToolCallDone) {
 	}
 }
 
-// outputOf returns the output of a call: JSON if it is an object or a list, or else text.
+// outputOf returns the output of a call: JSON if it is an object or a list, otherwise text.
 func outputOf(text string) any {
 	if trimmed := strings.TrimSpace(text); (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Valid([]byte(trimmed)) {
 		return json.RawMessage(trimmed)
@@ -199,7 +198,7 @@ func (s *stream) showFiles(d *event.ToolCallDone) {
 	}
 }
 
-// Note shows activities, the state, artifacts and handoffs as data of the application.
+// Note shows activities, the state, artifacts and handoffs as application data.
 func (s *stream) Note(ev *event.Event) {
 	id := event.ShownID(ev.TurnID) + "/"
 	switch d := ev.Data.(type) {
@@ -216,7 +215,7 @@ func (s *stream) Note(ev *event.Event) {
 	}
 }
 
-// patchState applies a change of the state, the first of which has the whole state.
+// patchState applies a change of the state. The first change has the whole state.
 func (s *stream) patchState(patch []event.PatchOperation) bool {
 	for i := range patch {
 		if patch[i].Path == "" && patch[i].Value != nil {
@@ -242,7 +241,7 @@ func (s *stream) patchState(patch []event.PatchOperation) bool {
 	return err == nil
 }
 
-// Ask asks for an approval, or for an answer in words.
+// Ask requests an approval or a text answer.
 func (s *stream) Ask(q *surfacekit.Question) {
 	switch {
 	case q.RunsAtClient():

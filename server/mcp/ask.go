@@ -17,15 +17,15 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxAsked is how often a question is asked whose answer does not fit.
+// maxAsked limits how often a question is repeated if its answers do not fit.
 const maxAsked = 3
 
-// questions are asked of the client while its call is followed. The goroutine that follows the
-// call uses them; each question has its own goroutine.
+// questions asks the client while its call is followed. The goroutine that follows the call uses
+// it; each question has its own goroutine.
 type questions struct {
 	call *call
 	ctx  context.Context
-	// open ends the questions that are being asked.
+	// open cancels the questions being asked.
 	open    map[string]context.CancelFunc
 	running sync.WaitGroup
 }
@@ -34,8 +34,8 @@ func newQuestions(ctx context.Context, c *call) *questions {
 	return &questions{call: c, ctx: ctx, open: map[string]context.CancelFunc{}}
 }
 
-// ask asks the turn's open questions. Clients without sessions answer with another call, so they
-// get a result.
+// ask asks the turn's open questions. It returns a result for clients without sessions, which
+// answer with another call.
 func (q *questions) ask() (*mcp.CallToolResult, error) {
 	c := q.call
 	pending, err := c.settings.Service.ListInteractions(q.ctx, c.view.caller, service.InteractionQuery{TurnID: c.turn.ID, State: service.InteractionPending})
@@ -64,7 +64,7 @@ func (q *questions) ask() (*mcp.CallToolResult, error) {
 	return c.addMeta(&mcp.CallToolResult{InputRequests: required, RequestState: c.turn.ID}), nil
 }
 
-// elicit asks a question until the answer fits, and ends with ctx.
+// elicit asks a question until the answer fits or ctx ends.
 func (q *questions) elicit(ctx context.Context, p *service.Interaction, asked *mcp.ElicitParams) {
 	c := q.call
 	if c.isTask {
@@ -74,7 +74,7 @@ func (q *questions) elicit(ctx context.Context, p *service.Interaction, asked *m
 	for range maxAsked {
 		result, err := c.req.Session.Elicit(ctx, asked)
 		if ctx.Err() != nil {
-			return // it was answered elsewhere, or the call has ended
+			return // answered elsewhere, or the call has ended
 		}
 		if err != nil {
 			refusal = "the client could not ask: " + err.Error()
@@ -97,7 +97,7 @@ func (q *questions) elicit(ctx context.Context, p *service.Interaction, asked *m
 	}
 }
 
-// drop ends a question that has an answer.
+// drop ends an answered question.
 func (q *questions) drop(id string) {
 	if cancel := q.open[id]; cancel != nil {
 		cancel()
@@ -136,7 +136,7 @@ func (c *call) readResponses(ctx context.Context) error {
 	return err
 }
 
-// answer answers an interaction, unless it has an answer.
+// answer answers an interaction unless it already has an answer.
 func (c *call) answer(ctx context.Context, a interaction.Answer) error {
 	_, err := c.settings.Service.AnswerInteraction(ctx, c.view.caller, c.turn.ID, a)
 	if errors.As(err, new(*service.ConflictError)) || errors.As(err, new(*service.StateError)) {
@@ -145,10 +145,10 @@ func (c *call) answer(ctx context.Context, a interaction.Answer) error {
 	return err
 }
 
-// isStateless reports whether the client speaks a version without requests of the server.
+// isStateless reports whether the client uses a protocol version without server requests.
 func (c *call) isStateless() bool { return c.req.ProtocolVersion() >= firstStateless }
 
-// elicitation returns a question as the client asks it, or why it cannot.
+// elicitation returns a question in the client's form, or the reason it cannot be asked.
 func (c *call) elicitation(p *service.Interaction) (*mcp.ElicitParams, string) {
 	const none = "nobody can be asked: this MCP client does not support elicitation. Use an agent that needs no approval, or another client"
 	can := c.req.ClientCapabilities()
@@ -178,7 +178,7 @@ func (c *call) elicitation(p *service.Interaction) (*mcp.ElicitParams, string) {
 	return &mcp.ElicitParams{Mode: "form", Message: text, RequestedSchema: formSchema(p.Request.ResponseSchema)}, ""
 }
 
-// authorizeURL returns where somebody authorizes an agent; empty if it is not known.
+// authorizeURL returns the address for authorizing an agent; empty if unknown.
 func authorizeURL(parameters json.RawMessage) string {
 	var p struct {
 		URL string `json:"url"`
@@ -192,7 +192,7 @@ func authorizeURL(parameters json.RawMessage) string {
 	return p.URL
 }
 
-// textForm asks for an answer in words, if the schema of the answer is not a form.
+// textForm asks for a text answer if the answer schema is not a form.
 var textForm = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string","title":"Answer"}},"required":["answer"]}`)
 
 // property is a field of a form.

@@ -20,15 +20,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The members of _meta. A call may have the session and the key, its result has the session
-// and the turn.
+// Members of _meta. A call may have the session and the key; its result has the session and the
+// turn.
 const (
 	sessionMeta = "agentruntime/session_id"
 	turnMeta    = "agentruntime/turn_id"
 	keyMeta     = "agentruntime/idempotency_key"
 )
 
-// own is the member of the metadata of turns that belongs to the surface.
+// own is the surface's member in the metadata of turns.
 const own surfacekit.Own = "mcp"
 
 // record is stored with a turn for the surface.
@@ -66,12 +66,12 @@ type call struct {
 	turn  *service.Turn
 	// isTask is set for a request about a task.
 	isTask bool
-	// questions are asked while the turn is followed.
+	// questions asks the client while the turn is followed.
 	questions *questions
 	reported  time.Time
 }
 
-// callAgent runs a turn. Errors that the model of the client may correct are results.
+// callAgent runs a turn. Errors that the client's model may correct are returned as results.
 func (s *Surface) callAgent(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	to, ok := ctx.Value(calledKey{}).(*called)
 	if !ok {
@@ -118,7 +118,7 @@ func failedResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: true}
 }
 
-// describeError returns an error as clients see it. Internal causes are only logged.
+// describeError returns an error in the client's form. Internal causes are only logged.
 func (c *call) describeError(ctx context.Context, err error) (*mcp.CallToolResult, error) {
 	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return nil, refused
@@ -171,7 +171,7 @@ func (c *call) beginTurn(ctx context.Context) error {
 	return err
 }
 
-// setKey makes a call repeatable that has an idempotency key.
+// setKey makes a call with an idempotency key repeatable.
 func (c *call) setKey(turn *service.CreateTurn) error {
 	key, err := c.metaText(keyMeta)
 	if err != nil || key == "" {
@@ -287,16 +287,16 @@ func (c *call) convertOutcome(o *event.Outcome) *mcp.CallToolResult {
 	return result
 }
 
-// cancelTime bounds how long it takes to cancel an abandoned turn.
+// cancelTime is the timeout for canceling an abandoned turn.
 const cancelTime = 10 * time.Second
 
-// cancelAbandoned cancels the turn of a call that its client canceled. A server that shuts down
-// leaves the turn to the next one.
+// cancelAbandoned cancels the turn of a call that its client canceled. If the server is shutting
+// down, the turn is left to the next one.
 func (c *call) cancelAbandoned(ctx context.Context) {
 	if ctx.Err() == nil || c.isClosed() || c.settings.Draining() || errors.Is(context.Cause(ctx), server.ErrDraining) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
-	_, _ = c.settings.Service.CancelTurn(ctx, c.view.caller, c.turn.ID, "the client canceled the call") // it ends by itself otherwise
+	_, _ = c.settings.Service.CancelTurn(ctx, c.view.caller, c.turn.ID, "the client canceled the call") // otherwise it ends by itself
 }

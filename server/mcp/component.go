@@ -15,7 +15,7 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceMCP, Roots: []string{"/mcp/"}, Errors: (*Surface)(nil), New: newComponent, ServeLines: serveClient}
 }
 
-// newComponent returns nil where the configuration switches the protocol off.
+// newComponent returns nil if the configuration disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	if !s.File.Server.ServesMCP() {
 		return nil, nil //nolint:nilnil // it is switched off

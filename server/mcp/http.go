@@ -26,8 +26,8 @@ import (
 const (
 	sessionHeader = "Mcp-Session-Id"
 	versionHeader = "Mcp-Protocol-Version"
-	// versionMeta is the version in the _meta of requests without a handshake, which
-	// firstStateless and later versions have.
+	// versionMeta is the version in the _meta of requests without a handshake, from firstStateless
+	// on.
 	versionMeta    = "io.modelcontextprotocol/protocolVersion"
 	firstStateless = "2026-07-28"
 )
@@ -39,7 +39,7 @@ const (
 	methodList       = "tools/list"
 )
 
-// legacyMethods are the requests of sessions. The SDK answers others with a status that
+// legacyMethods are the methods allowed in sessions. For others the SDK returns a status that
 // clients take for a broken connection.
 var legacyMethods = []string{
 	methodInitialize, methodList, methodCall, "ping", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
@@ -47,7 +47,7 @@ var legacyMethods = []string{
 	methodGetTask, methodListTasks, methodTaskResult, methodCancelTask,
 }
 
-// message has the fields of a JSON-RPC message that decide who handles it.
+// message has the fields of a JSON-RPC message that determine its handler.
 type message struct {
 	id     json.RawMessage
 	method string
@@ -56,8 +56,8 @@ type message struct {
 	state, task json.RawMessage
 }
 
-// readMessage reads a message. Names of fields are case-sensitive as in the SDK, so that both
-// see the same method.
+// readMessage reads a message. Field names are case-sensitive as in the SDK, so that both see the
+// same method.
 func readMessage(body []byte) (m message, err error) {
 	var fields, params map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
@@ -79,8 +79,8 @@ func readField(fields map[string]json.RawMessage, name string, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// auditOperation returns the operation of a message for the audit log; empty for messages that
-// change nothing. A response of the client answers a question.
+// auditOperation returns a message's operation for the audit log; empty for messages that change
+// nothing. A client response answers a question.
 func (m *message) auditOperation() string {
 	switch {
 	case m.method == "", m.method == methodUpdateTask, m.method == methodCall && len(m.state) > 0:
@@ -138,7 +138,7 @@ func (s *Surface) serveMessage(w http.ResponseWriter, r *http.Request, caller se
 	return out.end()
 }
 
-// refuseLegacy answers requests of a session that the SDK would answer wrongly.
+// refuseLegacy responds to session requests that the SDK would handle wrongly.
 func (s *Surface) refuseLegacy(w http.ResponseWriter, r *http.Request, m *message) (done bool, err error) {
 	principal, _ := server.PrincipalFrom(r.Context())
 	id := r.Header.Get(sessionHeader)
@@ -159,7 +159,7 @@ func (s *Surface) refuseLegacy(w http.ResponseWriter, r *http.Request, m *messag
 // user is the sender of an HTTP request.
 type user struct {
 	caller service.Caller
-	// only is the one agent that the path names; empty for all of them.
+	// only is the only agent, named by the path; empty means all.
 	only string
 	// owner identifies the key.
 	owner string
@@ -169,7 +169,7 @@ type user struct {
 
 type userKey struct{}
 
-// ownerOf returns what identifies the key of a request.
+// ownerOf returns the identity of a request's key.
 func ownerOf(p *server.Principal) string {
 	sum := sha256.New()
 	for _, part := range []string{p.Caller.Tenant, p.Caller.Subject, p.KeyID} {
@@ -178,8 +178,8 @@ func ownerOf(p *server.Principal) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// asUser hands the user of a request to the handlers of the SDK, which see only what its
-// token middleware sets.
+// asUser passes the user of a request to the SDK's handlers, which see only the values set by its
+// token middleware.
 func asUser(next http.Handler) http.Handler {
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 		u, ok := ctx.Value(userKey{}).(*user)
@@ -206,8 +206,8 @@ func userOf(extra *mcp.RequestExtra) *user {
 	return u
 }
 
-// allowsOrigin reports whether a request may come from the page that it comes from, if
-// any. A page that rebinds its name to a loopback address has a foreign Host.
+// allowsOrigin reports whether a request's page, if any, may send it. A page that rebinds its name
+// to a loopback address has a foreign Host.
 func (s *Surface) allowsOrigin(r *http.Request) bool {
 	public := &url.URL{}
 	if s.settings.PublicURL != nil {
@@ -256,20 +256,20 @@ func (s *Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.E
 	_ = writeRPCError(w, e.Status, nil, jsonrpc.CodeInvalidRequest, e.Message) // a client that is gone needs no answer
 }
 
-// stream is the response of a request. A tool call keeps it open with comments. Errors
-// that the SDK writes as text become JSON-RPC errors.
+// stream is the response to a request. Comments keep it open during a tool call. Errors that the
+// SDK writes as text become JSON-RPC errors.
 type stream struct {
 	http.ResponseWriter
 	id json.RawMessage
 
 	mu    sync.Mutex
 	ended bool
-	// status is set for an error, whose text is problem.
+	// status is set for an error; problem is its text.
 	status  int
 	problem []byte
 }
 
-// WriteHeader sends the header, except for an error's.
+// WriteHeader sends the header, except for an error.
 func (s *stream) WriteHeader(status int) {
 	if status >= http.StatusBadRequest && strings.HasPrefix(s.Header().Get("Content-Type"), "text/plain") {
 		s.status = status
@@ -278,7 +278,7 @@ func (s *stream) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes an event, which the SDK writes at once.
+// Write writes an event, which the SDK writes in one call.
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +292,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // Unwrap returns the writer that can be flushed.
 func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// keepAlive sends a comment, until the response has ended. The header must be set.
+// keepAlive sends comments until the response has ended. The header must be set.
 func (s *stream) keepAlive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,7 +304,7 @@ func (s *stream) keepAlive() {
 	}
 }
 
-// end forbids further comments, and writes an error.
+// end stops the comments and writes an error.
 func (s *stream) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,24 +21,23 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings configures the surface. The Service is required, and must have a runtime.
+// Settings configures the surface. Service is required and must have a runtime.
 type Settings struct {
 	Service *service.Service
-	// PublicURL returns the URL of the server as clients see it; nil over stdio.
+	// PublicURL returns the server's public URL; nil over stdio.
 	PublicURL func() string
 	// Origins are other sites whose pages may use the server; * allows all.
 	Origins []string
-	// Issuer returns the authorization server of OAuth clients; nil or empty for none.
+	// Issuer returns the authorization server of OAuth clients; nil or empty if absent.
 	Issuer func() string
 	// Draining reports whether the server is shutting down; nil means never.
 	Draining func() bool
 	// Prompts and Resources are offered to all clients.
 	Prompts   []settings.MCPPrompt
 	Resources []settings.MCPResource
-	// Version is the version of the program that clients see.
+	// Version is the program version shown to clients.
 	Version string
-	// KeepAlive is how often an idle stream sends a comment; the default is
-	// server.DefaultKeepAlive.
+	// KeepAlive is the interval of comments on an idle stream; 0 means server.DefaultKeepAlive.
 	KeepAlive time.Duration
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
@@ -51,7 +50,7 @@ const (
 	sessionIdle = 30 * time.Minute
 	// maxSessions bounds the MCP sessions of one key.
 	maxSessions = 256
-	// replayBytes bounds the messages that are kept for resumed streams.
+	// replayBytes limits the messages kept for resumed streams.
 	replayBytes = 10 << 20
 )
 
@@ -59,7 +58,7 @@ const (
 type Surface struct {
 	settings Settings
 	server   *mcp.Server
-	// stateful speaks the versions with a handshake, stateless the later ones.
+	// stateful serves the protocol versions with a handshake, stateless the later ones.
 	stateful, stateless http.Handler
 	// taskAfter is how long a call takes before it becomes a task.
 	taskAfter time.Duration
@@ -97,7 +96,7 @@ func New(s Settings) (*Surface, error) {
 	store := mcp.NewMemoryEventStore(nil)
 	store.SetMaxBytes(replayBytes)
 	serverFor := func(*http.Request) *mcp.Server { return made.server }
-	// allowsOrigin replaces the SDK's check of the Host, and the router limits bodies.
+	// allowsOrigin replaces the SDK's Host check, and the router limits bodies.
 	made.stateful = asUser(mcp.NewStreamableHTTPHandler(serverFor, &mcp.StreamableHTTPOptions{
 		EventStore: store, SessionTimeout: sessionIdle, DisableLocalhostProtection: true, MaxRequestBodyBytes: -1,
 	}))
@@ -107,7 +106,7 @@ func New(s Settings) (*Surface, error) {
 	return made, nil
 }
 
-// newServer returns the SDK's server with what all clients share. The tools depend on the
+// newServer returns the SDK server with everything that clients share. The tools depend on the
 // caller of each request.
 func (s *Surface) newServer() *mcp.Server {
 	made := mcp.NewServer(
@@ -166,5 +165,5 @@ func (s *Surface) Routes() []server.Route {
 // OpenAPI describes the routes.
 func (s *Surface) OpenAPI() []byte { return server.DescribeErrors[rpcError]("MCP", s.Routes()) }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}

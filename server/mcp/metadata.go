@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// metadataPath precedes the path of a resource in the address of its metadata, by RFC 9728.
+// metadataPath precedes a resource's path in the address of its metadata, by RFC 9728.
 const metadataPath = "/.well-known/oauth-protected-resource"
 
 func (s *Surface) issuer() string {
@@ -19,7 +19,7 @@ func (s *Surface) issuer() string {
 	return s.settings.Issuer()
 }
 
-// publicURL returns the address of the server without a slash at its end.
+// publicURL returns the server's address without a trailing slash.
 func (s *Surface) publicURL() string {
 	if s.settings.PublicURL == nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// reportInterval is the least time between two reports of progress.
+// reportInterval is the minimum time between two progress reports.
 const reportInterval = 100 * time.Millisecond
 
 // loggerName is the logger that clients see.
@@ -36,7 +36,7 @@ func (c *call) report(ctx context.Context, records []event.Record) {
 	})
 }
 
-// describeRecord returns an event as a log line; empty for an event that is not logged.
+// describeRecord returns an event as a log line; empty for events that are not logged.
 func describeRecord(r *event.Record) (level mcp.LoggingLevel, text string) { //nolint:staticcheck // versions up to 2025-11-25 have it
 	switch r.Type {
 	case event.TypeToolCallReady, event.TypeToolCallDone, event.TypeModelRetry, event.TypeHandoff:

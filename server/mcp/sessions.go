@@ -10,10 +10,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// errInternal is what clients see of an internal error, whose cause is logged.
+// errInternal replaces internal errors for clients. The cause is logged.
 var errInternal = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 
-// recoverPanics turns a panic of a handler into an error: the SDK would end the process.
+// recoverPanics turns a handler's panic into an error: the SDK would crash the process.
 func (s *Surface) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer panics.Handle(func(p *panics.Error) {
@@ -24,7 +24,7 @@ func (s *Surface) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// trackSessions records who opens a session, which is then answered for the same key only.
+// trackSessions records the key that opens a session. Only that key may use the session.
 func (s *Surface) trackSessions(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		session, ok := req.GetSession().(*mcp.ServerSession)

@@ -16,8 +16,8 @@ type localKey struct{}
 // maxLine bounds a message on a stream of lines, in bytes.
 const maxLine = 16 << 20
 
-// ServeLines speaks with one client over a stream of lines, such as the standard input and output
-// of the process, until the client closes it or ctx ends. All calls belong to the caller.
+// ServeLines serves one client over a stream of lines, such as the process's standard input and
+// output, until the client closes it or ctx ends. All calls belong to the caller.
 func (s *Surface) ServeLines(ctx context.Context, caller service.Caller, in io.ReadCloser, out io.WriteCloser) error {
 	ctx = context.WithValue(ctx, localKey{}, caller)
 	lines := jsonlines.NewReader(in, maxLine, func(line string) {

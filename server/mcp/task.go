@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The methods of tasks. A task is a turn, and has its ID.
+// Methods of tasks. A task is a turn and has its ID.
 const (
 	methodGetTask    = "tasks/get"
 	methodListTasks  = "tasks/list"
@@ -37,16 +37,16 @@ const (
 	tasksExtension = "io.modelcontextprotocol/tasks"
 	// relatedMeta names the task that a message belongs to.
 	relatedMeta = "io.modelcontextprotocol/related-task"
-	// taskMeta has the parameter task of a call, which the SDK drops.
+	// taskMeta holds the task parameter of a call, which the SDK drops.
 	taskMeta = "agentruntime/task"
-	// pollInterval is how often clients should ask for a task.
+	// pollInterval is how often clients should poll a task.
 	pollInterval = time.Second
 	// defaultTaskAfter is how long a call of a version without a handshake may take before it
 	// becomes a task.
 	defaultTaskAfter = 10 * time.Second
 )
 
-// taskParams are the parameters of all methods of tasks.
+// taskParams are the parameters of all task methods.
 type taskParams struct {
 	mcp.ParamsBase
 	TaskID         string               `json:"taskId"`
@@ -54,7 +54,7 @@ type taskParams struct {
 	InputResponses mcp.InputResponseMap `json:"inputResponses,omitempty"`
 }
 
-// addTaskMethods makes the SDK accept the methods of tasks, which replaceTools handles.
+// addTaskMethods makes the SDK accept the task methods, which replaceTools handles.
 func addTaskMethods(to *mcp.Server) error {
 	var errs []error
 	for _, method := range append([]string{methodUpdateTask}, legacyTaskMethods...) {
@@ -66,7 +66,7 @@ func addTaskMethods(to *mcp.Server) error {
 	return errors.Join(errs...)
 }
 
-// wantsTask reports whether a call of the version 2025-11-25 asks for a task.
+// wantsTask reports whether a call of version 2025-11-25 requests a task.
 func wantsTask(r *mcp.CallToolRequest) bool {
 	_, ok := r.Params.Meta[taskMeta].(map[string]any)
 	return ok && r.ProtocolVersion() == legacyTaskVersion
@@ -82,7 +82,7 @@ func canBecomeTask(r *mcp.CallToolRequest) bool {
 	return ok
 }
 
-// createTask returns the task that a call has become.
+// createTask returns the task for a call.
 func (c *call) createTask(ctx context.Context) (mcp.Result, error) {
 	if c.isStateless() {
 		made, err := c.describeTask(ctx)
@@ -134,7 +134,7 @@ func (s *Surface) serveTask(ctx context.Context, method string, r *mcp.ServerReq
 	return result, nil
 }
 
-// returnError returns an error as an error of the protocol.
+// returnError converts an error to a protocol error.
 func (c *call) returnError(ctx context.Context, err error) (mcp.Result, error) {
 	failed, err := c.describeError(ctx, err)
 	if err == nil {
@@ -143,12 +143,12 @@ func (c *call) returnError(ctx context.Context, err error) (mcp.Result, error) {
 	return nil, err
 }
 
-// taskError returns a failed result as an error of the protocol.
+// taskError converts a failed result to a protocol error.
 func taskError(failed *mcp.CallToolResult) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: resultText(failed)}
 }
 
-// resultText returns the text with which a result begins.
+// resultText returns the text at the beginning of a result.
 func resultText(r *mcp.CallToolResult) string {
 	if len(r.Content) > 0 {
 		if t, ok := r.Content[0].(*mcp.TextContent); ok {
@@ -176,8 +176,8 @@ func (c *call) checkTaskMethod(method string, r *mcp.ServerRequest[*taskParams])
 	return nil
 }
 
-// findTask reads the turn of a task, and its agent. A turn of another agent than the path
-// names, or that was not created by a call, is unknown.
+// findTask reads the turn of a task and its agent. A turn is unknown if it has another agent than
+// the one in the path or was not created by a call.
 func (c *call) findTask(ctx context.Context, id string) error {
 	turn, err := c.settings.Service.GetTurn(ctx, c.view.caller, id)
 	if errors.Is(err, service.ErrNotFound) || err == nil && !c.isOwnTurn(turn) {
@@ -190,7 +190,7 @@ func (c *call) findTask(ctx context.Context, id string) error {
 	return nil
 }
 
-// setTurn sets the turn of the task, and its agent.
+// setTurn sets the task's turn and agent.
 func (c *call) setTurn(turn *service.Turn) {
 	c.turn, c.id, c.agent = turn, turn.AgentID, &spec.Agent{}
 	if agent, ok := c.view.set.Agent(turn.AgentID); ok {
@@ -246,7 +246,7 @@ func (c *call) describeTask(ctx context.Context) (*extensionTask, error) {
 		}
 		t.InputRequests = required.InputRequests
 	case taskCompleted, taskFailed:
-		t.Status = taskCompleted // failed is an error of the protocol
+		t.Status = taskCompleted // failed means a protocol error
 		if c.turn.Outcome != nil {
 			t.Result = c.addMeta(c.convertOutcome(c.turn.Outcome))
 		}
@@ -284,7 +284,7 @@ func (c *call) cancelTask(ctx context.Context) (mcp.Result, error) {
 	return c.describeLegacyTask(), nil
 }
 
-// listTasks returns a page of the caller's tasks, the newest first.
+// listTasks returns a page of the caller's tasks, newest first.
 func (c *call) listTasks(ctx context.Context, cursor string) (mcp.Result, error) {
 	query := service.TurnQuery{AgentID: c.view.only, Page: service.Page{After: cursor}}
 	page, err := c.settings.Service.FindTurns(ctx, c.view.caller, query, func(t *service.Turn) (bool, error) {

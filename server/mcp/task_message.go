@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The states of a task.
+// States of a task.
 const (
 	taskWorking       = "working"
 	taskInputRequired = "input_required"
@@ -20,7 +20,7 @@ const (
 	taskCancelled     = "cancelled"
 )
 
-// taskState has what all versions tell of a task.
+// taskState has the task fields common to all versions.
 type taskState struct {
 	TaskID        string    `json:"taskId"`
 	Status        string    `json:"status"`
@@ -29,7 +29,7 @@ type taskState struct {
 	LastUpdatedAt time.Time `json:"lastUpdatedAt"`
 }
 
-// legacyTask is a task of the version 2025-11-25.
+// legacyTask is a task in version 2025-11-25.
 type legacyTask struct {
 	mcp.ResultBase
 	taskState
@@ -69,7 +69,7 @@ type acknowledgement struct {
 	ResultType string `json:"resultType"`
 }
 
-// moveTask moves the parameter task of a call to where the SDK keeps it.
+// moveTask moves the task parameter of a call to the place where the SDK keeps it.
 func moveTask(params json.RawMessage) json.RawMessage {
 	members, ok := rawjson.Members(params)
 	task := rawjson.Find(members, "task")
@@ -82,7 +82,7 @@ func moveTask(params json.RawMessage) json.RawMessage {
 	return rawjson.EncodeMembers(append(members, rawjson.Member{Name: "_meta", Value: rawjson.EncodeMembers(meta)}))
 }
 
-// moveTaskOf does the same in the message of a call.
+// moveTaskOf does the same in a call's message.
 func moveTaskOf(message []byte) []byte {
 	members, ok := rawjson.Members(message)
 	if !ok {
@@ -96,7 +96,7 @@ func moveTaskOf(message []byte) []byte {
 	return rawjson.EncodeMembers(members)
 }
 
-// taskTransport is a transport that keeps the parameter task of calls.
+// taskTransport is a transport that keeps the task parameter of calls.
 type taskTransport struct{ mcp.Transport }
 
 // Connect connects the transport.
@@ -116,7 +116,7 @@ func (c taskConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-// initializeResult and toolList have the fields of tasks that the SDK's types lack.
+// initializeResult and toolList have the task fields that the SDK's types lack.
 type initializeResult struct {
 	*mcp.InitializeResult
 	Capabilities struct {
@@ -135,7 +135,7 @@ type listedTool struct {
 	Execution json.RawMessage `json:"execution"`
 }
 
-// offerTasks adds tasks to the answer to a handshake of the version 2025-11-25.
+// offerTasks adds tasks to the handshake response of version 2025-11-25.
 func offerTasks(r mcp.Result) mcp.Result {
 	handshake, ok := r.(*mcp.InitializeResult)
 	if !ok || handshake.ProtocolVersion != legacyTaskVersion {
@@ -147,7 +147,7 @@ func offerTasks(r mcp.Result) mcp.Result {
 	return offered
 }
 
-// allowTasks tells clients of the version 2025-11-25 that tools can run as tasks.
+// allowTasks marks tools as able to run as tasks, for clients of version 2025-11-25.
 func allowTasks(r *mcp.ListToolsResult, version string) mcp.Result {
 	if version != legacyTaskVersion {
 		return r

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// agentTool is the one tool that the SDK knows. replaceTools directs the calls of all
+	// agentTool is the only tool registered with the SDK. replaceTools directs the calls of all
 	// agents to it, and clients never see it.
 	agentTool = "agent"
-	// toolPage is how many tools a page of the list has.
+	// toolPage is the number of tools on a page of the list.
 	toolPage = 200
-	// maxToolName bounds the name of a tool, in bytes.
+	// maxToolName limits a tool name, in bytes.
 	maxToolName = 128
 )
 
@@ -37,12 +37,12 @@ const messageProperties = `"message":{"type":"string","minLength":1,"description
 // view is the part of the configuration that a caller may see.
 type view struct {
 	caller service.Caller
-	// only is the one agent that the path names; empty for all of them.
+	// only is the only agent, named by the path; empty means all.
 	only string
 	set  *registry.Set
 }
 
-// newView returns the view of the sender of a request. Over stdio the context decides.
+// newView returns the view of a request's sender. Over stdio it depends on the context.
 func (s *Surface) newView(ctx context.Context, extra *mcp.RequestExtra) (*view, error) {
 	v := &view{}
 	if u := userOf(extra); u != nil {
@@ -56,7 +56,7 @@ func (s *Surface) newView(ctx context.Context, extra *mcp.RequestExtra) (*view, 
 	return v, nil
 }
 
-// replaceTools answers requests about tools with the agents of the caller.
+// replaceTools handles tool requests with the caller's agents.
 func (s *Surface) replaceTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch r := req.(type) {
@@ -114,7 +114,7 @@ func (s *Surface) callTool(ctx context.Context, to *called, r *mcp.CallToolReque
 	return result, nil
 }
 
-// listTools sets a page of the tools, which begins after the tool that the cursor names.
+// listTools sets a page of the tools, beginning after the tool that the cursor names.
 func (v *view) listTools(into *mcp.ListToolsResult, cursor string) error {
 	into.Tools, into.NextCursor = []*mcp.Tool{}, ""
 	skip := cursor != ""
@@ -137,7 +137,7 @@ func (v *view) listTools(into *mcp.ListToolsResult, cursor string) error {
 	return nil
 }
 
-// findTool returns the agent of a tool, if the caller may use it.
+// findTool returns a tool's agent if the caller may use it.
 func (v *view) findTool(name string) (id string, ok bool) {
 	catalog := service.NewCatalog(v.set, v.caller)
 	if _, err := catalog.Agent(name); err == nil && toolName(name) == name {
@@ -191,7 +191,7 @@ func inputSchema(agent *spec.Agent) json.RawMessage {
 		return messageSchema
 	}
 	variables := agent.Variables
-	if hasReferences(variables) { // which would point elsewhere inside of another schema
+	if hasReferences(variables) { // they would point elsewhere inside another schema
 		variables = json.RawMessage(`{"type":"object"}`)
 	}
 	return json.RawMessage(`{"type":"object","properties":{` + messageProperties + `,"variables":` + string(variables) + `},"required":["message"],"additionalProperties":false}`)
@@ -201,8 +201,8 @@ func hasReferences(schema json.RawMessage) bool {
 	return strings.Contains(string(schema), `"$ref"`) || strings.Contains(string(schema), `"$dynamicRef"`)
 }
 
-// outputSchema returns the form of structured results, which are objects; nil if results
-// may have no form: clients reject a result that does not fit.
+// outputSchema returns the schema of structured results, which are objects. It returns nil if a
+// result may not fit, because clients reject such a result.
 func outputSchema(agent *spec.Agent) json.RawMessage {
 	if !hasForm(agent) {
 		return nil
@@ -222,7 +222,7 @@ func hasForm(agent *spec.Agent) bool {
 	return agent.OutputSchema != nil && agent.OutputSchema.OnMismatch != spec.MismatchAccepted && len(agent.Handoffs) == 0
 }
 
-// isObjectSchema reports whether a schema allows objects only.
+// isObjectSchema reports whether a schema allows only objects.
 func isObjectSchema(schema json.RawMessage) bool {
 	var root struct {
 		Type string `json:"type"`
@@ -230,7 +230,7 @@ func isObjectSchema(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &root) == nil && root.Type == "object"
 }
 
-// cachePrivately tells clients that answers depend on the caller.
+// cachePrivately tells clients that responses depend on the caller.
 func cachePrivately(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" }
 
 // addPrompts adds the prompts of the configuration.

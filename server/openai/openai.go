@@ -36,13 +36,13 @@ func New(s server.SurfaceSettings) (*Surface, error) {
 	return &Surface{base}, err
 }
 
-// Component returns the protocol as a component of a program. The functions of its clients need the turn tools of
-// package shipped or server/agentruns.
+// Component returns the protocol as a component of a program. Its clients' functions need the turn
+// tools of package shipped or server/agentruns.
 func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceOpenAI, Roots: []string{"/v1/"}, Errors: (*Surface)(nil), New: newComponent}
 }
 
-// newComponent returns nil where the configuration switches the protocol off.
+// newComponent returns nil if the configuration disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	if !s.File.Server.ServesOpenAI() {
 		return nil, nil //nolint:nilnil // it is switched off
@@ -89,7 +89,7 @@ func ChatParameters() []Parameter { return slices.Clone(chat.Parameters) }
 // ResponseParameters returns the parameters of POST /v1/responses, like ChatParameters.
 func ResponseParameters() []Parameter { return slices.Clone(responses.Parameters) }
 
-// modelList is the body of the list of models.
+// modelList is the body of a model list.
 type modelList struct {
 	Object string      `json:"object"`
 	Data   []modelView `json:"data"`
@@ -104,7 +104,7 @@ type modelView struct {
 	Name    string `json:"name,omitempty"`
 }
 
-// started is when the program started, which models show as the time of their creation: agents
+// started is the start time of the program. Models show it as their creation time, because agents
 // have none.
 var started = time.Now().Unix()
 
@@ -112,7 +112,7 @@ func viewModel(id string, agent *spec.Agent) modelView {
 	return modelView{ID: id, Object: "model", Created: started, OwnedBy: "agentruntime", Name: agent.Description}
 }
 
-// listModels answers with the agents that the key may use.
+// listModels responds with the agents that the key may use.
 func listModels(c *run.Call) (any, error) {
 	list := modelList{Object: "list", Data: []modelView{}}
 	for id, agent := range c.Service.Catalog(c.Context(), c.Caller).Agents() {

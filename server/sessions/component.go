@@ -11,7 +11,7 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceSessions, Roots: []string{"/api/v1/agent/", "/api/v1/auth/"}, Errors: (*Surface)(nil), New: newComponent}
 }
 
-// newComponent returns nil where the configuration switches the protocol off.
+// newComponent returns nil if the configuration disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	c := &s.File.Server.Sessions
 	if !c.On() {

@@ -16,8 +16,8 @@ import (
 
 // composer creates turns from requests.
 type composer struct {
-	// agent is the agent that has the conversation: the provider's own, unless that handed
-	// over; empty for a provider without one.
+	// agent is the agent that has the conversation: the provider's own, unless it has handed over;
+	// empty for a provider without one.
 	agent     string
 	set       *registry.Set
 	usable    *service.Catalog
@@ -76,7 +76,7 @@ func (c *composer) composeHosted(agent *spec.Agent, asked *toolgrant.Request, fo
 		if asked.Source != "" || len(asked.Refs) > 0 {
 			return nil, c.refuse(backend.ToolCalls, "a turn that asks for tools")
 		}
-		if asked.Empty() { // the safe tools are of no use there
+		if asked.Empty() { // the safe tools are useless there
 			return &service.Ephemeral{Agent: *agent}, nil
 		}
 	}
@@ -91,7 +91,7 @@ func (c *composer) refuse(lacks backend.Capability, need string) error {
 	return failedPrecondition("%s", (&backend.CapabilityError{Provider: c.provider.name, Capability: string(lacks), Need: need}).Error())
 }
 
-// baseAgent returns a copy of the provider's agent with the defaults merged under it.
+// baseAgent returns a copy of the provider's agent with the defaults applied.
 func (c *composer) baseAgent() (*spec.Agent, error) {
 	declared := &spec.Agent{ID: spec.EphemeralAgent}
 	if c.provider.Agent != "" {
@@ -100,7 +100,7 @@ func (c *composer) baseAgent() (*spec.Agent, error) {
 			return nil, noProvider(c.provider.name)
 		}
 	}
-	if c.agent != c.provider.Agent { // which callers need not be allowed to use
+	if c.agent != c.provider.Agent { // callers need not be allowed to use it
 		if current, ok := c.set.Agent(c.agent); ok {
 			declared = current
 		}
@@ -109,7 +109,7 @@ func (c *composer) baseAgent() (*spec.Agent, error) {
 	return agent.Clone(), nil
 }
 
-// limitTools lets the agent have the tools of the turn, of those that it may have anyway.
+// limitTools restricts the agent to the turn's tools, among those that it may use.
 func (c *composer) limitTools(agent *spec.Agent, asked *toolgrant.Request, input []model.Message) error {
 	scope := toolgrant.Scope{Set: c.set, Usable: c.usable.Tools(), Agent: agent, Threshold: c.threshold}
 	if c.provider.Agent == "" {
@@ -129,7 +129,7 @@ func (c *composer) limitTools(agent *spec.Agent, asked *toolgrant.Request, input
 	return nil
 }
 
-// latestUserText returns the text of the last message of the user.
+// latestUserText returns the text of the last user message.
 func latestUserText(input []model.Message) string {
 	for i := len(input) - 1; i >= 0; i-- {
 		if input[i].Role == model.RoleUser {
@@ -139,7 +139,7 @@ func latestUserText(input []model.Message) string {
 	return ""
 }
 
-// turnOverrides returns the form of the answer.
+// turnOverrides returns the overrides for the output schema.
 func turnOverrides(form json.RawMessage) (resolve.Overrides, error) {
 	if len(form) == 0 || string(form) == "null" {
 		return resolve.Overrides{}, nil

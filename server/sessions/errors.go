@@ -12,17 +12,17 @@ func newRefusal(status int, code, message string) *server.Refusal {
 	return &server.Refusal{Status: status, Code: code, Message: message}
 }
 
-// badRequest returns an error for a request that is invalid.
+// badRequest returns an error for an invalid request.
 func badRequest(format string, args ...any) *server.Refusal {
 	return newRefusal(http.StatusBadRequest, "invalid_request", fmt.Sprintf(format, args...))
 }
 
-// notFound returns an error for what does not exist, or belongs to somebody else.
+// notFound returns an error for a record that does not exist or belongs to another caller.
 func notFound(kind, id string) *server.Refusal {
 	return newRefusal(http.StatusNotFound, "not_found", fmt.Sprintf("%s %q not found", kind, clip.Text(id)))
 }
 
-// failedPrecondition returns an error for what this server is not set up for.
+// failedPrecondition returns an error for a request that this server is not configured for.
 func failedPrecondition(format string, args ...any) *server.Refusal {
 	return newRefusal(http.StatusPreconditionFailed, "failed_precondition", fmt.Sprintf(format, args...))
 }
@@ -33,5 +33,5 @@ type errorBody struct {
 	Code  string `json:"code,omitempty"`
 }
 
-// errNoInteraction has the text that clients look for.
+// errNoInteraction has the text that clients match.
 var errNoInteraction = newRefusal(http.StatusNotFound, "not_found", "agent interaction not found")

@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// eventView is an event as it is shown.
+// eventView is an event in the protocol's form.
 type eventView struct {
 	ID         string           `json:"id"`
 	TurnID     string           `json:"turnId"`
@@ -30,14 +30,14 @@ type eventView struct {
 	Display    *display.Display `json:"display,omitempty"`
 }
 
-// eventReader turns the log of a turn into the events of the protocol. It reads the log
-// from its beginning, so that the numbers are the same wherever it is read.
+// eventReader turns the log of a turn into the events of the protocol. It reads the log from its
+// beginning, so that the numbers are always the same.
 type eventReader struct {
 	display.Reader
 	turnID, source string
-	// after is the event that the client has seen last.
+	// after is the last event that the client has seen.
 	after uint64
-	// over is set when the event that ends the turn was reached.
+	// over is set once the turn's last event has been reached.
 	over bool
 }
 
@@ -45,7 +45,7 @@ func newEventReader(t *turn, after uint64) *eventReader {
 	return &eventReader{Reader: display.Reader{Model: t.record.Model}, turnID: t.ID, source: t.record.Provider, after: after}
 }
 
-// read returns the events that a record becomes and that the client has not seen.
+// read returns the events for a record that the client has not seen.
 func (r *eventReader) read(record *event.Record) ([]eventView, error) {
 	events, err := r.Read(record)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *eventReader) show(events []display.Event) []eventView {
 	return list
 }
 
-// readOutcome returns the last event of a turn whose log is not kept to its end.
+// readOutcome returns the last event of a turn whose log lacks its end.
 func (r *eventReader) readOutcome(t *service.Turn) ([]eventView, error) {
 	if r.over || t.Outcome == nil {
 		return nil, nil
@@ -79,14 +79,14 @@ func (r *eventReader) readOutcome(t *service.Turn) ([]eventView, error) {
 	return r.show(events), err
 }
 
-// maxEvents is how many events a list has at most when the request asks for a number, and
-// defaultEvents how many it has when it does not.
+// maxEvents limits the number of events that a request may ask for; defaultEvents is used if it
+// does not specify one.
 const (
 	maxEvents     = 1000
 	defaultEvents = 100
 )
 
-// readAfter reads which event the client has seen last.
+// readAfter reads the last event that the client has seen.
 func readAfter(q url.Values) (uint64, error) {
 	text := q.Get("after")
 	if text == "" {
@@ -111,7 +111,7 @@ func readEventLimit(q url.Values) (int, error) {
 	return limit, nil
 }
 
-// listEvents answers with the events of a turn after one.
+// listEvents responds with the events of a turn after a given one.
 func (c *call) listEvents() error {
 	q := c.readQuery()
 	after, err := readAfter(q)
@@ -136,7 +136,7 @@ func (c *call) listEvents() error {
 	return server.WriteJSON(c.w, http.StatusOK, list)
 }
 
-// readEvents returns up to limit of the events there are.
+// readEvents returns up to limit of the stored events.
 func (c *call) readEvents(t *turn, reader *eventReader, limit int) ([]eventView, error) {
 	list, seen := []eventView{}, uint64(0)
 	for len(list) < limit {
@@ -168,8 +168,8 @@ func (c *call) readEvents(t *turn, reader *eventReader, limit int) ([]eventView,
 // frameOverhead is the maximum size of an event without its data and display.
 const frameOverhead = 4 << 10
 
-// writeTo writes a server-sent event. It shortens an event that is too large, and marks its data
-// as shortened.
+// writeTo writes a server-sent event. If the event is too large, its data is shortened and marked
+// as such.
 func (v *eventView) writeTo(b *bytes.Buffer) error {
 	size := server.MaxFrame
 	if v.Type == display.TypeTurnCompleted || v.Type == display.TypeTurnFailed || v.Type == display.TypeTurnCanceled {

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// WriteError answers with an error of the router. A request without a credential gets
-// the words that clients look for.
+// WriteError writes an error of the router. For a missing credential it uses the text that clients
+// match.
 func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
 	message := e.Message
 	if e.Status == http.StatusUnauthorized && !strings.Contains(w.Header().Get("WWW-Authenticate"), "error=") {
@@ -38,7 +38,7 @@ func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error
 	_ = server.WriteJSON(w, f.Status, errorBody{f.Message, f.Code}) // as above
 }
 
-// nameError returns a failure of a record under the name that the path gave it.
+// nameError converts a not-found error to one with the kind and id of the path.
 func nameError(err error, kind, id string) error {
 	if errors.Is(err, service.ErrNotFound) {
 		return notFound(kind, id)
@@ -46,7 +46,7 @@ func nameError(err error, kind, id string) error {
 	return err
 }
 
-// answerError returns why an answer is refused, as callers see it.
+// answerError returns the rejection of an answer in the caller's form.
 func answerError(err error) error {
 	var wrong *interaction.AnswerError
 	switch {
@@ -61,7 +61,7 @@ func answerError(err error) error {
 	}
 }
 
-// toolError returns why tools are refused, as callers see it.
+// toolError returns the rejection of tools in the caller's form.
 func toolError(err error) error {
 	refused, ok := errors.AsType[*toolgrant.RefusedError](err)
 	if !ok {

@@ -74,8 +74,8 @@ type refusal struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
-// resolutionOf returns the answer of an interaction as an object; nil without one. A value that
-// is not an object is its response, as clients send it.
+// resolutionOf returns the answer of an interaction as an object; nil if absent. Other values
+// become the object's response field, as clients send them.
 func resolutionOf(i *service.Interaction) json.RawMessage {
 	var answer interaction.Answer
 	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &answer) != nil {
@@ -92,7 +92,7 @@ func resolutionOf(i *service.Interaction) json.RawMessage {
 	return refused
 }
 
-// listInteractions answers with the pending and past interactions of a turn, oldest first.
+// listInteractions responds with the pending and past interactions of a turn, oldest first.
 func (c *call) listInteractions() error {
 	t, err := c.getTurn()
 	if err != nil {
@@ -167,12 +167,11 @@ func (c *call) findInteraction(turnID, id string) (*service.Interaction, error) 
 	return nil, errNoInteraction
 }
 
-// valueNames are the fields of a resolution that may carry an answer which is not an
-// object.
+// valueNames are the fields of a resolution that may carry a non-object answer.
 var valueNames = []string{"answer", "value", "text", "response"}
 
-// answerOf returns the answer that a resolution gives. A request that does not ask for an
-// object gets the one value of the resolution.
+// answerOf returns the answer in a resolution. If the request does not expect an object, the answer
+// is the only value of the resolution.
 func answerOf(ctx context.Context, request *interaction.Request, resolution map[string]json.RawMessage) (interaction.Answer, error) {
 	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume}
 	whole, err := json.Marshal(resolution)

@@ -10,8 +10,8 @@ import (
 )
 
 // auditManaged writes the audit record of a hosted provider's request: which provider sent it
-// during which turn, for whom, and whether it was allowed. Requests that only read have no
-// operation and no record, as over HTTP.
+// during which turn, for whom, and whether it was allowed. Read-only requests have no operation and
+// no record, as over HTTP.
 func (s *Surface) auditManaged(c *call, from pb.Invocation, operation string, began time.Time, err error) {
 	if operation == "" {
 		return
@@ -32,8 +32,8 @@ func (s *Surface) auditManaged(c *call, from pb.Invocation, operation string, be
 	s.settings.Logger.Named("audit").Info("audit", fields...)
 }
 
-// isAllowed reports whether a request with a status passed all checks of the caller's rights.
-// Resources of others look unknown.
+// isAllowed reports whether a request with this status passed all checks of the caller's rights.
+// Records of other callers look unknown.
 func isAllowed(code codes.Code) bool {
 	switch code {
 	case codes.PermissionDenied, codes.Unauthenticated, codes.NotFound, codes.ResourceExhausted:

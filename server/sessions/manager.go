@@ -24,7 +24,7 @@ import (
 
 var _ pb.Manager = (*Surface)(nil)
 
-// managed is a request of a hosted provider as a request of this protocol.
+// managed is a hosted provider's request, converted to this protocol.
 type managed struct {
 	scope  string
 	answer func(*call) error
@@ -33,14 +33,14 @@ type managed struct {
 	body   proto.Message
 	// names are the fields of the record whose values have names.
 	names map[string]string
-	// list is the field of the answer that has the list; empty for a single record.
+	// list is the response field with the list; empty for a single record.
 	list string
-	// audit is the operation in the audit log; empty for requests that only read.
+	// audit is the operation in the audit log; empty for read-only requests.
 	audit string
 }
 
-// Manage answers a request of a hosted provider like the same request over HTTP, with the rights
-// of the caller of its turn, and audits it alike.
+// Manage handles a request of a hosted provider like the same request over HTTP, with the rights of
+// its turn's caller and the same audit record.
 func (s *Surface) Manage(ctx context.Context, from pb.Invocation, in, out proto.Message) error {
 	m := managedRequest(in)
 	if m == nil {
@@ -53,7 +53,7 @@ func (s *Surface) Manage(ctx context.Context, from pb.Invocation, in, out proto.
 	return err
 }
 
-// answerForTurn sets the caller of a call to the caller of the turn, and answers a request with it.
+// answerForTurn handles a request with the caller of the turn as its caller.
 func (s *Surface) answerForTurn(ctx context.Context, c *call, turnID string, m *managed, out proto.Message) error {
 	caller, depth, err := s.settings.Service.TurnCaller(ctx, turnID)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Surface) answerForTurn(ctx context.Context, c *call, turnID string, m *
 	return nil
 }
 
-// managedRequest returns the request that a message stands for; nil for an unknown one.
+// managedRequest returns the request for a message; nil if it is unknown.
 func managedRequest(in proto.Message) *managed {
 	session := func(id string) map[string]string { return map[string]string{"session": id} }
 	turn := func(id string) map[string]string { return map[string]string{"turn": id} }
@@ -140,7 +140,7 @@ type kept struct {
 	body   bytes.Buffer
 }
 
-// Header returns the header, which nobody reads.
+// Header returns the header, which is never read.
 func (k *kept) Header() http.Header { return k.header }
 
 // WriteHeader does nothing: errors are returned.
@@ -149,7 +149,7 @@ func (*kept) WriteHeader(int) {}
 // Write keeps the body.
 func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }
 
-// answerManaged returns the body of the answer.
+// answerManaged returns the body of the response.
 func answerManaged(ctx context.Context, c *call, m *managed) ([]byte, error) {
 	var body []byte
 	if m.body != nil {
@@ -176,7 +176,7 @@ func answerManaged(ctx context.Context, c *call, m *managed) ([]byte, error) {
 	return w.body.Bytes(), nil
 }
 
-// managedCodes are the gRPC codes of statuses.
+// managedCodes maps HTTP statuses to gRPC codes.
 var managedCodes = map[int]codes.Code{
 	http.StatusBadRequest: codes.InvalidArgument, http.StatusNotFound: codes.NotFound, http.StatusConflict: codes.AlreadyExists,
 	http.StatusForbidden: codes.PermissionDenied, http.StatusPreconditionFailed: codes.FailedPrecondition, http.StatusTooManyRequests: codes.ResourceExhausted,
@@ -195,7 +195,7 @@ func (s *Surface) managedError(ctx context.Context, err error) error {
 	return status.Error(code, f.Message)
 }
 
-// The prefixes of the names of values in the protocol of providers, by field.
+// Prefixes of value names in the provider protocol, by field.
 var (
 	partNames        = map[string]string{"type": "AGENT_MESSAGE_PART_TYPE_"}
 	sessionNames     = map[string]string{"state": "AGENT_SESSION_STATE_"}
@@ -203,7 +203,7 @@ var (
 	interactionNames = map[string]string{"type": "AGENT_INTERACTION_TYPE_", "state": "AGENT_INTERACTION_STATE_"}
 )
 
-// shortName returns the name of a value as this protocol has it; empty for no value.
+// shortName returns this protocol's name of a value; empty if there is no value.
 func shortName(prefix, name string) string {
 	rest := strings.TrimPrefix(name, prefix)
 	if rest == "UNSPECIFIED" {
@@ -212,7 +212,7 @@ func shortName(prefix, name string) string {
 	return strings.ToLower(rest)
 }
 
-// eachPart calls yield for the parts of the messages of a record.
+// eachPart calls yield for each part of a record's messages.
 func eachPart(record map[string]any, yield func(map[string]any)) {
 	messages, _ := record["messages"].([]any)
 	for _, m := range messages {
@@ -226,7 +226,7 @@ func eachPart(record map[string]any, yield func(map[string]any)) {
 	}
 }
 
-// renameValues renames the values of fields that have names.
+// renameValues renames the values of fields with named values.
 func renameValues(record map[string]any, prefixes map[string]string, rename func(prefix, name string) string) {
 	for field, prefix := range prefixes {
 		if name, ok := record[field].(string); ok {
@@ -235,7 +235,7 @@ func renameValues(record map[string]any, prefixes map[string]string, rename func
 	}
 }
 
-// toRequest returns the JSON of a provider's message as the body of a request.
+// toRequest converts the JSON of a provider's message to the body of a request.
 func (m *managed) toRequest(data []byte) ([]byte, error) {
 	var record map[string]any
 	if err := json.Unmarshal(data, &record); err != nil {
@@ -252,7 +252,7 @@ func (m *managed) toRequest(data []byte) ([]byte, error) {
 	return json.Marshal(record)
 }
 
-// toMessage returns the answer as the JSON of a provider's message.
+// toMessage converts the response to the JSON of a provider's message.
 func (m *managed) toMessage(answered []byte) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(answered))
 	decoder.UseNumber()

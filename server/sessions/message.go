@@ -12,7 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The types of the parts of messages.
+// Types of message parts.
 const (
 	partText       = "text"
 	partJSON       = "json"
@@ -21,7 +21,7 @@ const (
 	partImageRef   = "image_ref"
 )
 
-// message is one of a turn.
+// message is a message of a turn.
 type message struct {
 	Role     string          `json:"role"`
 	Text     string          `json:"text,omitempty"`
@@ -77,7 +77,7 @@ func (c *call) splitMessages(given []message) (before, input []model.Message, er
 	return before, input, nil
 }
 
-// trimSpaces removes the spaces around names and IDs.
+// trimSpaces trims the spaces around names and IDs.
 func (m *message) trimSpaces() {
 	m.Role = strings.TrimSpace(m.Role)
 	for i := range m.Parts {
@@ -99,8 +99,8 @@ func (c *call) findArtifact(id string) (*service.Artifact, error) {
 	return c.settings.Service.GetArtifact(c.r.Context(), c.caller, id)
 }
 
-// toModel returns the message for the model. Data, and calls and results of tools that
-// this turn did not make, are shown to it as text.
+// toModel returns the message for the model. Data, and tool calls and results that this turn did
+// not make, become text.
 func (m *message) toModel(path string, find surfacekit.ArtifactFinder) (model.Message, error) {
 	role, ok := surfacekit.Role(m.Role)
 	out := model.Message{Role: role}
@@ -126,7 +126,7 @@ func (m *message) toModel(path string, find surfacekit.ArtifactFinder) (model.Me
 	return out, nil
 }
 
-// checkFields rejects a part with the content of another type.
+// checkFields rejects a part with content of another type.
 func (p *part) checkFields(path string) error {
 	for _, content := range []struct {
 		partType, field string
@@ -166,7 +166,7 @@ func (p *part) toModel(path string, find surfacekit.ArtifactFinder) (model.Part,
 	}
 }
 
-// toModel returns the result as the model reads it.
+// toModel returns the result in the model's form.
 func (r *toolResult) toModel() model.Part {
 	content := r.Content
 	if content == "" {
@@ -175,7 +175,7 @@ func (r *toolResult) toModel() model.Part {
 	return surfacekit.ResultText(r.ToolCallID, r.Status, content)
 }
 
-// messagesFrom shows the messages of a turn that did not keep them as they were given.
+// messagesFrom returns the messages of a turn that did not store the original ones.
 func messagesFrom(kept []model.Message) []message {
 	list := make([]message, len(kept))
 	for i := range kept {

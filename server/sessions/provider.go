@@ -20,13 +20,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// provider is what sessions belong to.
+// provider is a provider of sessions.
 type provider struct {
 	name string
 	settings.SessionProvider
 }
 
-// newProviders returns the providers in the order of their names, at least one.
+// newProviders returns the providers sorted by name, at least one.
 func newProviders(configured map[string]settings.SessionProvider) []provider {
 	if len(configured) == 0 {
 		return []provider{{name: settings.DefaultSessionProvider}}
@@ -38,8 +38,8 @@ func newProviders(configured map[string]settings.SessionProvider) []provider {
 	return list
 }
 
-// isFor reports whether a caller may use the provider: its agent is there, and for the
-// caller.
+// isFor reports whether a caller may use the provider: its agent exists and the caller may use the
+// agent.
 func (p *provider) isFor(usable *service.Catalog) bool {
 	if p.Agent == "" {
 		return true
@@ -52,7 +52,7 @@ func (p *provider) isFor(usable *service.Catalog) bool {
 func (c *call) usable() *service.Catalog { return c.settings.Service.Catalog(c.r.Context(), c.caller) }
 
 // chooseProvider returns the provider named by a request, or the default one. A provider that the
-// caller may not use looks as if it did not exist.
+// caller may not use appears not to exist.
 func (c *call) chooseProvider(name string) (*provider, error) {
 	usable := c.usable()
 	var visible []*provider
@@ -81,8 +81,8 @@ func noProvider(name string) *server.Refusal {
 	return newRefusal(http.StatusServiceUnavailable, "provider_unavailable", fmt.Sprintf("agent provider %q is not available", clip.Text(name)))
 }
 
-// findModel returns the id of the model or pool with a name; empty for the empty name, which
-// leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
+// findModel returns the id of the model or pool with a name. The empty name returns an empty id,
+// which leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
 func (p *provider) findModel(set *registry.Set, name string) (string, error) {
 	id, err := surfacekit.FindModel(set, p.Agent, name, p.Aliases)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *provider) findModel(set *registry.Set, name string) (string, error) {
 	return id, nil
 }
 
-// modelFor returns the model name of a turn or session: the first given name, or else the
+// modelFor returns the model name of a turn or session: the first non-empty name, or else the
 // provider's model.
 func (p *provider) modelFor(names ...string) string {
 	return cmp.Or(append(names, p.DefaultModel)...)
@@ -109,7 +109,7 @@ func onlyModel(set *registry.Set) (string, error) {
 	return "", badRequest("model is required: the provider has no default model")
 }
 
-// capabilityTime bounds how long a hosted provider is waited for that does not run.
+// capabilityTime is the timeout for starting a hosted provider to read its capabilities.
 const capabilityTime = 5 * time.Second
 
 // hostedCapabilities returns the capabilities of a hosted agent's provider; nil if the agent is
@@ -184,7 +184,7 @@ func (c *call) toolSources() []string {
 	return list
 }
 
-// listProviders answers with the providers that the caller may use.
+// listProviders responds with the providers that the caller may use.
 func (c *call) listProviders() error {
 	type view struct {
 		Name         string        `json:"name"`

@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
-// readBody reads the body of a request. Fields that the protocol does not have are
-// ignored, which the response says in its header; an empty body is an empty object.
+// readBody reads the body of a request. Unknown fields are ignored and listed in a response header;
+// an empty body is an empty object.
 func (c *call) readBody(into any) error {
 	data, err := io.ReadAll(c.r.Body)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *call) readKey(inBody string) (string, error) {
 	return key, nil
 }
 
-// readQuery returns the query without spaces around its values.
+// readQuery returns the query with spaces trimmed from its values.
 func (c *call) readQuery() url.Values {
 	values := c.r.URL.Query()
 	for _, list := range values {
@@ -67,15 +67,14 @@ type listQuery struct {
 	limit   int
 }
 
-// maxList is how many sessions or turns a list has at most, and summaryLimit how many it
-// has in the short form when the request does not say.
+// maxList is the maximum number of sessions or turns in a list, and summaryLimit the default number
+// in the short form.
 const (
 	maxList      = 500
 	summaryLimit = 100
 )
 
-// readListQuery reads the query of a list. The texts of the errors are those that clients
-// look for.
+// readListQuery reads the query of a list. The errors have the texts that clients match.
 func (c *call) readListQuery() (*listQuery, error) {
 	q := &listQuery{values: c.readQuery(), limit: maxList}
 	if text := q.values.Get("summary"); text != "" {
@@ -109,7 +108,7 @@ func (c *call) readListQuery() (*listQuery, error) {
 	return q, nil
 }
 
-// readWord reads a parameter with one of some values; empty when it is absent.
+// readWord reads a parameter with one of several values; empty if it is missing.
 func (q *listQuery) readWord(name, what string, words ...string) (string, error) {
 	text := q.values.Get(name)
 	if text != "" && !slices.Contains(words, text) {

@@ -50,8 +50,8 @@ func (s *Surface) Routes() []server.Route {
 	return server.AuditRoutes(audited, routes)
 }
 
-// newRoute returns a route whose handler answers by itself, or returns why not. The
-// operation is what metrics call it.
+// newRoute returns a route whose handler writes the response or returns an error. The operation is
+// its name in metrics.
 func (s *Surface) newRoute(pattern, scope, operation string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		ctx, observed := s.operations.Start(r.Context(), operation)

@@ -20,9 +20,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The labels of the sessions of this protocol: labelKind has one value, and
-// labelProvider the name of the provider. own is the member of the metadata of sessions
-// and turns that belongs to the protocol.
+// Labels of the sessions of this protocol: labelKind has one value, and labelProvider the name of
+// the provider. own is the protocol's member in the metadata of sessions and turns.
 const (
 	labelKind     = "agent_sessions"
 	labelProvider = "agent_sessions_provider"
@@ -36,7 +35,7 @@ type sessionRecord struct {
 	Model     string                     `json:"model,omitempty"`
 	ClientRef string                     `json:"client_ref,omitempty"`
 	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
-	// ModelOptions are for turns that have none.
+	// ModelOptions are for turns without options.
 	ModelOptions json.RawMessage `json:"model_options,omitempty"`
 }
 
@@ -47,8 +46,8 @@ type sessionSummary struct {
 	ClientRef string `json:"client_ref"`
 }
 
-// summaryOf returns a kept session as one of this protocol, without the client's metadata;
-// false when it is not. It decodes less than sessionFrom does.
+// summaryOf returns a stored session as one of this protocol, without the client's metadata; false
+// if it belongs to another protocol. It decodes less than sessionFrom.
 func summaryOf(kept *service.Session) (*session, bool) {
 	var all struct {
 		Own *sessionSummary `json:"agent_sessions"`
@@ -65,7 +64,8 @@ type session struct {
 	record sessionRecord
 }
 
-// sessionFrom returns a kept session as one of this protocol; false when it is not.
+// sessionFrom returns a stored session as one of this protocol; false if it belongs to another
+// protocol.
 func sessionFrom(kept *service.Session) (*session, bool) {
 	s := &session{Session: kept}
 	return s, kept.Labels[labelKind] != "" && own.Decode(kept.Metadata, &s.record)
@@ -99,7 +99,7 @@ func (c *call) getSession() (*session, error) {
 	})
 }
 
-// actor is who made something.
+// actor is the creator of a record.
 type actor struct {
 	SubjectID   string `json:"subjectId"`
 	SubjectKind string `json:"subjectKind"`
@@ -107,7 +107,7 @@ type actor struct {
 
 func actorOf(owner service.Owner) actor { return actor{owner.Subject, "user"} }
 
-// sessionView is a session as it is shown.
+// sessionView is a session in the protocol's form.
 type sessionView struct {
 	ID         string                     `json:"id"`
 	Provider   string                     `json:"provider"`
@@ -135,8 +135,7 @@ func (s *session) summary() sessionView {
 	}
 }
 
-// viewOf returns a kept session as it is shown in a list; false when it is not one of this
-// protocol.
+// viewOf returns a stored session in the form of a list; false if it belongs to another protocol.
 func viewOf(kept *service.Session, summary bool) (sessionView, bool) {
 	if summary {
 		s, own := summaryOf(kept)
@@ -152,7 +151,7 @@ func viewOf(kept *service.Session, summary bool) (sessionView, bool) {
 	return s.view(), true
 }
 
-// createSession asks for a session.
+// createSession is a request to create a session.
 type createSession struct {
 	Provider       string                     `json:"provider"`
 	Model          string                     `json:"model"`
@@ -222,7 +221,7 @@ func (c *call) createSession() error {
 	return server.WriteJSON(c.w, http.StatusCreated, s.view())
 }
 
-// checkWorkspace reports why a session of a provider cannot have a workspace.
+// checkWorkspace returns an error if a provider's session cannot have a workspace.
 func (c *call) checkWorkspace(p *provider, asked *workspace.Request) error {
 	if err := c.settings.Service.CheckWorkspace(p.Agent, asked); err != nil {
 		return err
@@ -234,8 +233,8 @@ func (c *call) checkWorkspace(p *provider, asked *workspace.Request) error {
 }
 
 // workspaceSession returns the id of a session with a workspace and an idempotency key; empty
-// otherwise. It is derived from the key, so that the prepared workspace never belongs to another
-// session, even after the key expired.
+// otherwise. The id is derived from the key, so that the prepared workspace never belongs to
+// another session, even after the key has expired.
 func (c *call) workspaceSession(p *provider, in *createSession, key string) string {
 	if in.Workspace == nil || key == "" {
 		return ""
@@ -252,14 +251,14 @@ func prefixKey(kind, key string) string {
 	return "agent-sessions:" + kind + ":" + key
 }
 
-// reservedMetadata are keys that belong to the host, and reservedPrefixes what such keys
-// begin with.
+// reservedMetadata are keys that belong to the host, and reservedPrefixes the prefixes of such
+// keys.
 var (
 	reservedMetadata = []string{"__gestalt.lifecycle", "__gestalt.workspace", "cwd", "workspacePath", "worktreePath"}
 	reservedPrefixes = []string{"__gestalt.lifecycle.", "__gestalt.workspace."}
 )
 
-// checkMetadata refuses metadata with keys that belong to the host.
+// checkMetadata rejects metadata with keys that belong to the host.
 func checkMetadata(metadata map[string]json.RawMessage) error {
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		reserved := slices.Contains(reservedMetadata, key) ||
@@ -271,7 +270,7 @@ func checkMetadata(metadata map[string]json.RawMessage) error {
 	return nil
 }
 
-// readSession answers with a session.
+// readSession responds with a session.
 func (c *call) readSession() error {
 	s, err := c.getSession()
 	if err != nil {
@@ -324,7 +323,7 @@ func (c *call) updateSession() error {
 	return server.WriteJSON(c.w, http.StatusOK, changed.view())
 }
 
-// listSessions answers with the caller's sessions, the one with the latest activity first.
+// listSessions responds with the caller's sessions, most recently active first.
 func (c *call) listSessions() error {
 	q, err := c.readListQuery()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// The values of until: when a stream ends.
+// Values of until, which say when a stream ends.
 const (
 	untilTerminal = "terminal"
 	untilBlocked  = "blocked_or_terminal"
@@ -29,12 +29,12 @@ type sender struct {
 	caller  service.Caller
 	logger  *zap.Logger
 	log     *service.Follower
-	// untilBlocked ends the stream where the turn waits, too. waitsAt is the record of
-	// the log at which it did when the client came; 0 if it did not. stored is the last
-	// record that was there then.
+	// untilBlocked also ends the stream where the turn waits. waitsAt is the log record of that
+	// wait when the client connected; 0 if the turn was not waiting. stored is the last record at
+	// that time.
 	untilBlocked    bool
 	waitsAt, stored uint64
-	// blocked is set when the turn waits, and the client wants to know of no more.
+	// blocked is set when the turn waits and the client wants no more events.
 	blocked bool
 }
 
@@ -53,7 +53,7 @@ func (c *call) streamEvents() error {
 	return nil
 }
 
-// newSender returns what sends the turn that the path names.
+// newSender returns a sender for the turn in the path.
 func (c *call) newSender() (*sender, error) {
 	q := c.readQuery()
 	after, err := readAfter(q)
@@ -61,7 +61,7 @@ func (c *call) newSender() (*sender, error) {
 		return nil, err
 	}
 	if seen, err := strconv.ParseUint(c.r.Header.Get("Last-Event-ID"), 10, 63); err == nil {
-		after = seen // a client that comes back knows better than the query it began with
+		after = seen // the header is newer than the original query
 	}
 	if _, err := readEventLimit(q); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (c *call) newSender() (*sender, error) {
 	return s, nil
 }
 
-// send sends the events until the stream is to end.
+// send sends the events until the stream ends.
 func (s *sender) send(ctx context.Context, out *server.EventStream) error {
 	if err := out.Write(func(b *bytes.Buffer) error { b.WriteString(": stream-open\n\n"); return nil }); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *sender) send(ctx context.Context, out *server.EventStream) error {
 	return out.Write(func(b *bytes.Buffer) error { return writeEvents(b, last) })
 }
 
-// writeRecords writes what records of the log become.
+// writeRecords writes the events for records of the log.
 func (s *sender) writeRecords(b *bytes.Buffer, records []event.Record) error {
 	for i := range records {
 		views, err := s.read(&records[i])
@@ -133,8 +133,8 @@ func (s *sender) writeRecords(b *bytes.Buffer, records []event.Record) error {
 	return nil
 }
 
-// endsAt reports whether the stream ends with a record because the turn waits from there on. It
-// does not end at an earlier wait from which the turn has continued.
+// endsAt reports whether the stream ends with a record because the turn waits after it. It does not
+// end at an earlier wait from which the turn has continued.
 func (s *sender) endsAt(record *event.Record) bool {
 	if !s.untilBlocked {
 		return false
@@ -154,11 +154,11 @@ func writeEvents(b *bytes.Buffer, views []eventView) error {
 	return nil
 }
 
-// streamFailed is the client's message when its stream is interrupted.
+// streamFailed is the message to the client of an interrupted stream.
 const streamFailed = "agent event stream failed"
 
-// breakOff tells the client that the stream ends before the turn, and ends the response
-// so that it is not whole.
+// breakOff tells the client that the stream ends before the turn, and ends the response visibly
+// incomplete.
 func (s *sender) breakOff(ctx context.Context, out *server.EventStream, cause error) {
 	data, _ := json.Marshal(map[string]string{"message": streamFailed}) // strings
 	last := eventView{

@@ -18,19 +18,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings configures the surface. The Service is required, and must have a runtime.
+// Settings configures the surface. Service is required and must have a runtime.
 type Settings struct {
 	Service *service.Service
-	// Providers are what clients name as the provider of a session. Without any there
-	// is one, settings.DefaultSessionProvider, without an agent.
+	// Providers are the providers that clients may name for a session. If empty, there is one,
+	// settings.DefaultSessionProvider, without an agent.
 	Providers map[string]settings.SessionProvider
-	// NarrowingThreshold is how many tools a turn that names none may be given; 0 is
+	// NarrowingThreshold limits the tools given to a turn that names none; 0 means
 	// settings.DefaultNarrowingThreshold.
 	NarrowingThreshold int
-	// LegacyMetrics measures operations and tool calls under the names of Gestalt, too.
+	// LegacyMetrics also measures operations and tool calls under Gestalt's names.
 	LegacyMetrics bool
-	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
-	// server.DefaultKeepAlive.
+	// KeepAlive is the interval of comments on an idle stream; 0 means server.DefaultKeepAlive.
 	KeepAlive time.Duration
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
@@ -52,8 +51,7 @@ var (
 	_ server.FailureWriter     = (*Surface)(nil)
 )
 
-// New returns the surface. It fails if the settings have no service, or the service no
-// runtime.
+// New returns the surface. It fails without a service that has a runtime.
 func New(s Settings) (*Surface, error) {
 	if err := surfacekit.CheckService(s.Service); err != nil {
 		return nil, err
@@ -78,10 +76,10 @@ var description []byte
 // OpenAPI describes the protocol.
 func (*Surface) OpenAPI() []byte { return description }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}
 
-// call is a request that is answered, and for whom.
+// call is a request being handled and its caller.
 type call struct {
 	*Surface
 	w      http.ResponseWriter
@@ -89,11 +87,11 @@ type call struct {
 	caller service.Caller
 	// provider is the name of the call's provider, once known.
 	provider string
-	// depth is how many turns led to a turn that the call creates.
+	// depth is the number of turns that led to the turn that the call creates.
 	depth int
 }
 
-// serveAuthInfo answers with how clients log in: by a token that they have already.
+// serveAuthInfo responds with the login method: a token that clients already have.
 func serveAuthInfo(w http.ResponseWriter, _ *http.Request) {
 	type features struct {
 		Agent bool `json:"agent"`
@@ -106,7 +104,7 @@ func serveAuthInfo(w http.ResponseWriter, _ *http.Request) {
 	}{"token", "Access token", false, features{true}}) // a client that is gone needs no answer
 }
 
-// resolveHarness answers which program a client runs for a provider: none does.
+// resolveHarness responds with the program that a client runs for a provider, which never exists.
 func (c *call) resolveHarness() error {
 	var in struct {
 		Provider string `json:"provider"`

@@ -22,9 +22,9 @@ import (
 type turnRecord struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model,omitempty"`
-	// Messages are as they were given; nil when they are too large to be kept twice.
+	// Messages are the original messages; nil if they are too large to be stored twice.
 	Messages []message `json:"messages,omitempty"`
-	// Structured is set when the answer was to have a form.
+	// Structured is set if the answer has a required form.
 	Structured bool            `json:"structured,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 }
@@ -58,7 +58,7 @@ func (c *call) getTurn() (*turn, error) {
 	})
 }
 
-// createTurn asks for a turn.
+// createTurn is a request to create a turn.
 type createTurn struct {
 	Model          string          `json:"model"`
 	Messages       []message       `json:"messages"`
@@ -70,7 +70,7 @@ type createTurn struct {
 	IdempotencyKey string          `json:"idempotencyKey"`
 }
 
-// createTurn makes a turn, which a worker begins at once.
+// createTurn creates a turn, which a worker starts immediately.
 func (c *call) createTurn() error {
 	var in createTurn
 	if err := c.readBody(&in); err != nil {
@@ -112,7 +112,7 @@ func (c *call) createTurn() error {
 	return server.WriteJSON(c.w, http.StatusCreated, view)
 }
 
-// composeTurn returns the turn that a request asks for.
+// composeTurn returns the requested turn.
 func (c *call) composeTurn(s *session, in *createTurn, tools *toolgrant.Request) (*service.CreateTurn, error) {
 	p, err := c.chooseProvider(s.record.Provider)
 	if err != nil {
@@ -181,7 +181,7 @@ func readParams(raw json.RawMessage) (model.Params, error) {
 // statusWaiting is the protocol's status of a waiting turn.
 const statusWaiting = "waiting_for_input"
 
-// statusOf returns the name of a status in the protocol.
+// statusOf returns the protocol's name of a status.
 func statusOf(s service.Status) string {
 	if s == service.Waiting {
 		return statusWaiting
@@ -189,13 +189,13 @@ func statusOf(s service.Status) string {
 	return string(s)
 }
 
-// turnStatuses are the statuses by their names in the protocol.
+// turnStatuses maps the protocol's names to statuses.
 var turnStatuses = map[string]service.Status{
 	"pending": service.Pending, "running": service.Running, statusWaiting: service.Waiting,
 	"succeeded": service.Succeeded, "failed": service.Failed, "canceled": service.Canceled,
 }
 
-// turnView is a turn as it is shown.
+// turnView is a turn in the protocol's form.
 type turnView struct {
 	ID               string          `json:"id"`
 	SessionID        string          `json:"sessionId"`
@@ -214,7 +214,7 @@ type turnView struct {
 	ExecutionRef     string          `json:"executionRef"`
 }
 
-// viewTurn shows a turn; the short form has neither messages nor output.
+// viewTurn returns a turn in the protocol's form; the short form has neither messages nor output.
 func (c *call) viewTurn(t *turn, short bool) (turnView, error) {
 	v := turnView{
 		ID: t.ID, SessionID: t.SessionID, Provider: t.record.Provider, Model: t.record.Model, Status: statusOf(t.Status), Metadata: t.record.Metadata,
@@ -244,7 +244,7 @@ func (c *call) viewTurn(t *turn, short bool) (turnView, error) {
 	return v, nil
 }
 
-// listTurns answers with the turns of a session, the newest first.
+// listTurns responds with the turns of a session, newest first.
 func (c *call) listTurns() error {
 	q, err := c.readListQuery()
 	if err != nil {
@@ -293,7 +293,7 @@ func (c *call) listTurns() error {
 	return server.WriteJSON(c.w, http.StatusOK, list)
 }
 
-// readTurn answers with a turn.
+// readTurn responds with a turn.
 func (c *call) readTurn() error {
 	t, err := c.getTurn()
 	if err != nil {
@@ -306,7 +306,7 @@ func (c *call) readTurn() error {
 	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
-// cancelTurn ends a turn. It does not change a turn that has ended.
+// cancelTurn ends a turn. It does not change an ended turn.
 func (c *call) cancelTurn() error {
 	var in struct {
 		Reason string `json:"reason"`

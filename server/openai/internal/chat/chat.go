@@ -26,7 +26,7 @@ func newHead(a *run.Answer, object string) head {
 	return head{run.AnswerID(a.Turn.ID, a.Want), object, a.Turn.CreatedAt.Unix(), a.Label}
 }
 
-// Completion is an answer in one piece.
+// Completion is a non-streaming completion.
 type Completion struct {
 	head
 	Choices []choice `json:"choices"`
@@ -72,7 +72,8 @@ func Routes(b *surfacekit.Base) []server.Route {
 	return []server.Route{run.Begins(server.Typed[Request, Completion](run.NewRoute(b, "POST /v1/chat/completions", settings.ScopeRunsWrite, createCompletion)))}
 }
 
-// createCompletion starts a run, or gives a waiting run the function results at the end of the messages.
+// createCompletion starts a run, or passes the function results at the end of the messages to a
+// waiting run.
 func createCompletion(c *run.Call) (any, error) {
 	var r Request
 	body, err := c.ReadBody(&r, Parameters)
@@ -105,7 +106,7 @@ func createCompletion(c *run.Call) (any, error) {
 	return newCompletion(a, reason), nil
 }
 
-// newCompletion returns the segment, which has ended, in one piece.
+// newCompletion returns the completion for a segment that has ended.
 func newCompletion(a *run.Answer, reason string) *Completion {
 	e, message := a.Over(), Answer{Role: surfacekit.RoleAssistant}
 	var texts, thoughts []string
@@ -148,7 +149,7 @@ func finishReason(e *run.Ending) (string, *server.Refusal) {
 	}
 }
 
-// runError returns the error of a run that did not succeed.
+// runError returns the error of an unsuccessful run.
 func runError(why *event.Termination) *server.Refusal {
 	failed := &server.Refusal{Status: http.StatusInternalServerError, Code: why.Code, Message: surfacekit.StatusMessage(why, false)}
 	switch why.Code {
@@ -216,7 +217,7 @@ func (s *Stream) Begin() {
 	s.writeDelta(chunkDelta{Role: surfacekit.RoleAssistant, Content: new(string)})
 }
 
-// Add writes a call of a function.
+// Add writes a function call.
 func (s *Stream) Add(i *run.Item) {
 	switch i.Type {
 	case run.ItemMessage:

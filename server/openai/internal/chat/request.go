@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 )
 
-// Request is the body of a request for a completion, as far as it is honored.
+// Request has the honored fields of a completion request.
 type Request struct {
 	Model         string    `json:"model"`
 	Messages      []message `json:"messages"`
@@ -41,7 +41,7 @@ type message struct {
 	ToolCallID string          `json:"tool_call_id,omitempty"`
 }
 
-// Call is a call of a function, or a part of one.
+// Call is a function call or a part of one.
 type Call struct {
 	// Index is set in chunks.
 	Index    *int     `json:"index,omitempty"`
@@ -70,7 +70,7 @@ type format struct {
 	} `json:"json_schema,omitzero"`
 }
 
-// ToTurn returns the turn that the request asks for.
+// ToTurn returns the requested turn.
 func (r *Request) ToTurn() (*run.Request, error) {
 	switch {
 	case r.Model == "":
@@ -100,9 +100,9 @@ func (r *Request) ToTurn() (*run.Request, error) {
 	)
 }
 
-// readMessages adds the messages as the model reads them. The calls of functions and their
-// results are text, because the turn did not make them. All results are outputs if there is one
-// after the assistant's last message.
+// readMessages adds the messages in the model's form. Function calls and their results become text,
+// because the turn did not make them. All results are outputs if there is one after the assistant's
+// last message.
 func (r *Request) readMessages(in *run.Input) error {
 	open, answered := map[string]bool{}, false
 	for i := range r.Messages {
@@ -156,7 +156,7 @@ func (r *Request) readMessages(in *run.Input) error {
 	return nil
 }
 
-// missingResults reports a call without a result.
+// missingResults returns an error for a call without a result.
 func missingResults(param string, open map[string]bool) error {
 	first := slices.Min(slices.Collect(maps.Keys(open)))
 	return run.BadField(param, "the tool call %q has no result: a message with its tool_call_id must follow", clip.Text(first))

@@ -17,7 +17,7 @@ import (
 // maxItems is how many items a request may add to a conversation.
 const maxItems = 20
 
-// conversation is a session in which responses are made.
+// conversation is a session that holds responses.
 type conversation struct {
 	*service.Session
 	record sessionRecord
@@ -31,7 +31,7 @@ type conversationTurn struct {
 	record run.Record
 }
 
-// ConversationView is a conversation as it is shown.
+// ConversationView is a conversation in the protocol's form.
 type ConversationView struct {
 	ID        string            `json:"id"`
 	Object    string            `json:"object"`
@@ -39,7 +39,7 @@ type ConversationView struct {
 	Metadata  map[string]string `json:"metadata"`
 }
 
-// conversationRequest is the body of a request that makes or changes a conversation.
+// conversationRequest is the body of a request to create or change a conversation.
 type conversationRequest struct {
 	Items    []json.RawMessage `json:"items,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
@@ -81,7 +81,7 @@ func (c *Call) readConversationRequest() (r conversationRequest, err error) {
 	return r, err
 }
 
-// addStored adds items to those that the session itself keeps, and returns them.
+// addStored adds items to the session's own items and returns them.
 func addStored(sessionID string, record *sessionRecord, items []json.RawMessage) ([]json.RawMessage, error) {
 	if len(items) > maxItems {
 		return nil, run.BadField("items", "items has %d elements; %d are allowed", len(items), maxItems)
@@ -106,11 +106,11 @@ func addStored(sessionID string, record *sessionRecord, items []json.RawMessage)
 	return record.Items[len(record.Items)-len(items):], nil
 }
 
-// storedMark begins the numbers of items that the session keeps.
+// storedMark prefixes the numbers of items stored in the session.
 const storedMark = "s"
 
-// storedView returns an item as a conversation keeps and shows it: a message with its parts
-// in a list, and any other item as it is, with an id.
+// storedView returns an item in the form that a conversation stores and shows: a message with its
+// parts in a list, and any other item unchanged, with an id.
 func storedView(raw json.RawMessage, i *run.InputItem, in *run.Input, id string) (json.RawMessage, error) {
 	if (i.Type == "" || i.Type == run.ItemMessage) && len(in.Messages) == 1 {
 		return json.Marshal(run.ViewMessage(id, &in.Messages[0]))
@@ -123,8 +123,8 @@ func storedView(raw json.RawMessage, i *run.InputItem, in *run.Input, id string)
 	return json.Marshal(fields)
 }
 
-// findConversation returns the conversation of the caller with an id, which is the value of param;
-// empty for one in the path.
+// findConversation returns the caller's conversation with an id. param is the parameter with the
+// id; empty for an id in the path.
 func (c *Call) findConversation(id, param string) (*conversation, error) {
 	found := new(conversation)
 	var err error
@@ -139,7 +139,7 @@ func (c *Call) findConversation(id, param string) (*conversation, error) {
 	return found, nil
 }
 
-// readTurns reads the turns of the conversation, newest first, up to a number; 0 reads all.
+// readTurns reads the most recent turns of the conversation, up to a number; 0 reads all.
 func (c *Call) readTurns(of *conversation, most int) error {
 	q := service.TurnQuery{SessionID: of.ID, Page: service.Page{Limit: service.MaxPage}}
 	if most > 0 {
@@ -152,12 +152,12 @@ func (c *Call) readTurns(of *conversation, most int) error {
 		}
 		for _, turn := range page.Turns {
 			one := &conversationTurn{Turn: turn}
-			run.Own.Decode(turn.Metadata, &one.record) // a turn of another protocol takes no items
+			run.Own.Decode(turn.Metadata, &one.record) // turns of other protocols take no items
 			of.turns = append(of.turns, one)
 		}
 		if q.Page.After = page.Next; page.Next == "" || most > 0 {
 			slices.Reverse(of.turns)
-			session, err := c.Service.GetSession(c.Context(), c.Caller, of.ID) // the turns may have taken items that are new
+			session, err := c.Service.GetSession(c.Context(), c.Caller, of.ID) // the turns may have taken new items
 			if of.record = (sessionRecord{}); err == nil {
 				run.Own.Decode(session.Metadata, &of.record)
 			}
@@ -178,8 +178,8 @@ func (v *conversation) taken() int {
 	return last.record.TookTo
 }
 
-// beginInConversation starts a turn in a conversation, answers the turn that waits there, or repeats
-// the answer of the newest turn to a request with its idempotency key.
+// beginInConversation starts a turn in a conversation, answers its waiting turn, or repeats the
+// newest turn's answer to a request with the same idempotency key.
 func (c *Call) beginInConversation(id string, asked *run.Request, body []byte) (*run.Answer, error) {
 	v, err := c.findConversation(id, "conversation")
 	if err != nil {
@@ -226,7 +226,7 @@ func (c *Call) beginInConversation(id string, asked *run.Request, body []byte) (
 	asked.Earlier, asked.Record.Took = earlier.Messages, len(earlier.Messages)
 	asked.Record.Echo.Conversation = &run.ConversationRef{ID: id}
 	turn := &service.CreateTurn{OnBusy: service.RejectBusy, IdempotencyKey: surfacekit.HashKey(run.Label, "after "+v.lastTurn()+" of "+id)}
-	turn.IdempotencyBody = strconv.AppendQuote(nil, c.Service.NewID()) // so that one response alone follows the turn that was read
+	turn.IdempotencyBody = strconv.AppendQuote(nil, c.Service.NewID()) // so that only one response follows the turn that was read
 	a, err := c.BeginIn(v.Session, asked, turn)
 	if taken, ok := errors.AsType[*service.KeyConflictError](err); ok {
 		return nil, &service.BusyError{SessionID: id, TurnID: taken.ID}
@@ -275,10 +275,10 @@ func (c *Call) listAll(v *conversation) ([]json.RawMessage, error) {
 	return slices.DeleteFunc(append(all, v.record.Items[v.taken():]...), isDeleted), nil
 }
 
-// isDeleted reports whether a client deleted an item that the session keeps.
+// isDeleted reports whether a client deleted an item of the session.
 func isDeleted(item json.RawMessage) bool { return string(item) == "null" }
 
-// onConversation finds the conversation that the path names.
+// onConversation finds the conversation in the path.
 func onConversation(answerWith func(*Call, *conversation) (any, error)) func(*Call) (any, error) {
 	return func(c *Call) (any, error) {
 		v, err := c.findConversation(c.R.PathValue("id"), "")
@@ -308,7 +308,7 @@ func (c *Call) updateConversation(v *conversation) (any, error) {
 	})
 }
 
-// deleteConversation makes a conversation unknown. Its responses remain.
+// deleteConversation hides a conversation. Its responses remain.
 func (c *Call) deleteConversation(v *conversation) (any, error) {
 	archived := service.SessionArchived
 	_, err := c.Service.UpdateSession(c.Context(), c.Caller, v.ID, service.SessionPatch{State: &archived})

@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Request is the body of a request for a response, as far as it is honored.
+// Request has the honored fields of a request for a response.
 type Request struct {
 	Model              string          `json:"model"`
 	Input              json.RawMessage `json:"input,omitempty"`
@@ -45,7 +45,7 @@ func (r *Request) hasConversation() bool {
 	return len(r.Conversation) > 0 && string(r.Conversation) != "null"
 }
 
-// conversationID returns the conversation that the request names; empty for none.
+// conversationID returns the conversation that the request names; empty if it names none.
 func (r *Request) conversationID() (string, error) {
 	var ref run.ConversationRef
 	if !r.hasConversation() {
@@ -57,7 +57,7 @@ func (r *Request) conversationID() (string, error) {
 	return ref.ID, nil
 }
 
-// ToTurn returns the turn that the request asks for, without its messages.
+// ToTurn returns the requested turn, without its messages.
 func (r *Request) ToTurn() (*run.Request, error) {
 	switch {
 	case r.Model == "":
@@ -118,7 +118,7 @@ func (r *Request) applyOptions(t *run.Request) error {
 	return t.SetForm("text.format", r.Text.Format)
 }
 
-// ReadInput reads the input, with the items that it refers to.
+// ReadInput reads the input and the items that it refers to.
 func (c *Call) ReadInput(raw json.RawMessage) (in run.Input, err error) {
 	var text string
 	if len(raw) == 0 || string(raw) == "null" {
@@ -157,8 +157,8 @@ func (c *Call) ReadInput(raw json.RawMessage) (in run.Input, err error) {
 // MaxReferences limits the references to items in a request.
 const MaxReferences = 2000
 
-// addReference adds the messages of an item of a response. known are the responses that were read
-// before; nil for unknown ones.
+// addReference adds the messages of a response item. known are the responses already read; nil for
+// unknown ones.
 func (c *Call) addReference(in *run.Input, known map[string]*run.Answer, id, path string) error {
 	core, _ := run.SplitItemID(id)
 	a, ok := known[core]
@@ -189,7 +189,7 @@ func (c *Call) addReference(in *run.Input, known map[string]*run.Answer, id, pat
 	return nil
 }
 
-// messagesOf returns the messages of an item of the turn for the model; nil for an unknown one.
+// messagesOf returns the messages of a turn's item for the model; nil if it is unknown.
 func messagesOf(a *run.Answer, id string) ([]model.Message, error) {
 	_, number := run.SplitItemID(id)
 	if number, ok := strings.CutPrefix(number, inputMark); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Response is a segment of a run as clients see it.
+// Response is a segment of a run in the client's form.
 type Response struct {
 	ID          string             `json:"id"`
 	Object      string             `json:"object"`
@@ -55,7 +55,7 @@ func usageOf(u event.Usage) *usage {
 	return v
 }
 
-// newResponse returns the segment as it is now.
+// newResponse returns the current state of the segment.
 func newResponse(a *run.Answer) *Response {
 	r := begunResponse(a)
 	e, items := a.Over(), a.Items
@@ -72,7 +72,7 @@ func newResponse(a *run.Answer) *Response {
 	return r
 }
 
-// begunResponse returns the segment as it begins.
+// begunResponse returns the segment in its initial state.
 func begunResponse(a *run.Answer) *Response {
 	r := &Response{
 		ID: run.AnswerID(a.Turn.ID, a.Want), Object: "response", CreatedAt: a.Turn.CreatedAt.Unix(), Status: run.StateRunning, Model: a.Label,
@@ -88,7 +88,7 @@ func begunResponse(a *run.Answer) *Response {
 	return r
 }
 
-// setEnd sets the fields of a response that has ended.
+// setEnd sets the fields of an ended response.
 func (r *Response) setEnd(e *run.Ending) {
 	r.Usage = usageOf(e.Usage)
 	r.Status = run.StateCompleted
@@ -129,8 +129,7 @@ func responseErrorOf(why *event.Termination) *Failure {
 	return e
 }
 
-// Stream writes a response as events, each with its number in the life of the
-// response.
+// Stream writes a response as numbered events.
 type Stream struct {
 	answer *run.Answer
 	// next is the number of the next event, and after the number of the client's last event; -1
@@ -232,7 +231,7 @@ func (s *Stream) End(*run.Ending) {
 	s.writeEvent(kind, object{"response": r})
 }
 
-// Fail writes an error in the form that all clients take for one.
+// Fail writes an error in the form that all clients recognize.
 func (s *Stream) Fail(f *server.Failure) {
 	d := run.NewErrorBody(f).Error
 	s.after = -1

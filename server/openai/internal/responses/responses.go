@@ -130,7 +130,7 @@ func (c *Call) continueFrom(id string, asked *run.Request, body []byte) (*run.An
 	return c.BeginIn(session, asked, turn)
 }
 
-// findResponse returns a stored response of the caller as far as it is now. The error is
+// findResponse returns the current state of a stored response of the caller. The error is
 // service.ErrNotFound.
 func (c *Call) findResponse(id string) (*run.Answer, error) {
 	missing := &service.NotFoundError{Kind: "response", ID: id}
@@ -160,12 +160,12 @@ func (c *Call) findResponse(id string) (*run.Answer, error) {
 		return nil, missing
 	}
 	if a.Over() == nil && turn.Outcome != nil {
-		a.Finish(turn.Outcome.RunFinish()) // the log is not kept to its end
+		a.Finish(turn.Outcome.RunFinish()) // the log lacks its end
 	}
 	return a, nil
 }
 
-// onResponse finds the response that the path names.
+// onResponse finds the response in the path.
 func onResponse(answerWith func(*Call, *run.Answer) (any, error)) func(*Call) (any, error) {
 	return func(c *Call) (any, error) {
 		id := c.R.PathValue("id")
@@ -180,7 +180,7 @@ func onResponse(answerWith func(*Call, *run.Answer) (any, error)) func(*Call) (a
 	}
 }
 
-// readResponse answers with a response as it is, or with its events after one.
+// readResponse responds with the current state of a response, or with its events after a given one.
 func (c *Call) readResponse(a *run.Answer) (any, error) {
 	q, after := c.R.URL.Query(), -1
 	if text := q.Get("starting_after"); text != "" {
@@ -201,7 +201,7 @@ func (c *Call) readResponse(a *run.Answer) (any, error) {
 	return newResponse(a), nil
 }
 
-// cancelResponse cancels a running response; an ended response stays as it is.
+// cancelResponse cancels a running response; it does not change an ended one.
 func (c *Call) cancelResponse(a *run.Answer) (any, error) {
 	if err := cancelTurn(a, "the client canceled the response"); err != nil {
 		return nil, err
@@ -209,7 +209,8 @@ func (c *Call) cancelResponse(a *run.Answer) (any, error) {
 	return onResponse(func(_ *Call, a *run.Answer) (any, error) { return newResponse(a), nil })(c)
 }
 
-// cancelTurn cancels the turn if it still works on the response, or waits for the answers to its calls.
+// cancelTurn cancels the turn if it is still producing the response or waits for the answers to its
+// calls.
 func cancelTurn(a *run.Answer, reason string) error {
 	e := a.Over()
 	if e != nil && (e.Finish != nil || a.Turn.Status != service.Waiting || a.Want != len(a.Endings)-1) {
@@ -219,14 +220,14 @@ func cancelTurn(a *run.Answer, reason string) error {
 	return err
 }
 
-// DeletedView is the answer to the deletion of something.
+// DeletedView is the response to a deletion.
 type DeletedView struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Deleted bool   `json:"deleted"`
 }
 
-// deleteResponse makes a response unknown. Its turn remains, for those who read the log.
+// deleteResponse hides a response. Its turn remains for readers of the log.
 func (c *Call) deleteResponse(a *run.Answer) (any, error) {
 	if err := cancelTurn(a, "the client deleted the response"); err != nil {
 		return nil, err
@@ -238,7 +239,7 @@ func (c *Call) deleteResponse(a *run.Answer) (any, error) {
 	})
 }
 
-// listInput answers with the input of a response.
+// listInput responds with the input of a response.
 func (c *Call) listInput(a *run.Answer) (any, error) {
 	items, err := inputItems(a, a.Want)
 	if err != nil {
@@ -247,11 +248,11 @@ func (c *Call) listInput(a *run.Answer) (any, error) {
 	return c.listPage(items)
 }
 
-// inputMark begins the numbers of items of the input.
+// inputMark prefixes the numbers of input items.
 const inputMark = "i"
 
-// inputItems returns the input of a segment of a turn: the messages of the turn, or the
-// answers that the segment began with.
+// inputItems returns the input of a turn's segment: the turn's messages, or the answers that began
+// the segment.
 func inputItems(a *run.Answer, segment int) ([]json.RawMessage, error) {
 	ctx, c := a.Call.Context(), a.Call
 	var list []run.ItemView
@@ -306,10 +307,10 @@ func viewAnswer(asked *run.Item, i *service.Interaction) run.ItemView {
 
 // sessionRecord is the data that a session stores for the surface.
 type sessionRecord struct {
-	// Deleted are the responses that were deleted.
+	// Deleted are the ids of deleted responses.
 	Deleted []string `json:"deleted,omitempty"`
 	// Metadata is the metadata of a conversation. Items are the items that clients added to it;
-	// a deleted one is null, because turns count them.
+	// deleted ones become null, because turns count them.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	Items    []json.RawMessage `json:"items,omitempty"`
 }
@@ -317,17 +318,17 @@ type sessionRecord struct {
 func (c *Call) sessionRecord(id string) (r sessionRecord, err error) {
 	session, err := c.Service.GetSession(c.Context(), c.Caller, id)
 	if err == nil {
-		run.Own.Decode(session.Metadata, &r) // a session without a record has the empty one
+		run.Own.Decode(session.Metadata, &r) // without a record, r stays empty
 	}
 	return r, err
 }
 
-// updateRecord changes the record of a session with a function, which is called again if
-// another request changes the record at the same time.
+// updateRecord changes the record of a session with a function, which is called again if another
+// request changes the record concurrently.
 func (c *Call) updateRecord(id string, change func(*sessionRecord) error) error {
 	return c.Service.ChangeSessionMetadata(c.Context(), c.Caller, id, func(metadata json.RawMessage) (json.RawMessage, error) {
 		var r sessionRecord
-		run.Own.Decode(metadata, &r) // a session without a record has the empty one
+		run.Own.Decode(metadata, &r) // without a record, r stays empty
 		if err := change(&r); err != nil {
 			return nil, err
 		}
@@ -349,7 +350,7 @@ const (
 	maxPage     = 100
 )
 
-// listPage returns the page of a list, from the oldest to the newest, that the query asks for.
+// listPage returns the page of a list, oldest first, that the query selects.
 func (c *Call) listPage(items []json.RawMessage) (any, error) {
 	q, limit := c.R.URL.Query(), defaultPage
 	if text := q.Get("limit"); text != "" {

@@ -21,18 +21,18 @@ type Answer struct {
 	*Fold
 	Call *Call
 	Turn *service.Turn
-	// Abandons is set if the turn ends with the request, for which alone it was made.
+	// Abandons is set if the turn was created only for this request and ends with it.
 	Abandons bool
-	// refused are the interactions that were refused for the client.
+	// refused are the interactions that were refused on behalf of the client.
 	refused map[string]bool
 }
 
-// NewAnswer returns a segment of a turn, before its log is read.
+// NewAnswer returns a segment of a turn whose log has not been read.
 func (c *Call) NewAnswer(turn *service.Turn, record Record, segment int) *Answer {
 	return &Answer{Call: c, Turn: turn, Fold: NewFold(turn.ID, turn.AgentID, record, segment), refused: map[string]bool{}}
 }
 
-// ReadAnswer returns a segment of a turn as far as the log goes now.
+// ReadAnswer returns a segment of a turn with its events so far.
 func (c *Call) ReadAnswer(turn *service.Turn, record Record, segment int) (*Answer, error) {
 	a := c.NewAnswer(turn, record, segment)
 	return a, c.ReadLog(turn.ID, a.Narrator)
@@ -71,7 +71,7 @@ func (a *Answer) AddRecords(ctx context.Context, records []event.Record) error {
 	return nil
 }
 
-// Stream answers with the segment as server-sent events.
+// Stream responds with the segment as server-sent events.
 func (a *Answer) Stream(w Sink) {
 	a.Sink = w
 	a.Call.NewStream(a.Turn).Serve(a.Call.W, a.Call.R, a)
@@ -80,7 +80,7 @@ func (a *Answer) Stream(w Sink) {
 // Await reads the segment to its end.
 func (a *Answer) Await() error { return a.Call.NewStream(a.Turn).Wait(a.Call.Context(), a) }
 
-// Fail writes an error, unless the server shuts down.
+// Fail writes an error unless the server is shutting down.
 func (a *Answer) Fail(err error) (ended bool) {
 	if !errors.Is(err, server.ErrDraining) {
 		a.Sink.Fail(DescribeError(a.Call.Base, a.Call.R, err))
@@ -88,7 +88,7 @@ func (a *Answer) Fail(err error) (ended bool) {
 	return false
 }
 
-// cancelTime bounds how long it takes to cancel an abandoned turn.
+// cancelTime is the timeout for canceling an abandoned turn.
 const cancelTime = 10 * time.Second
 
 // Leave cancels the turn if its client disconnected, unless the turn waits for the client or
@@ -101,14 +101,14 @@ func (a *Answer) Leave(ctx context.Context, err error) {
 	defer cancel()
 	turn, err := a.Call.Service.GetTurn(ctx, a.Call.Caller, a.Turn.ID)
 	if err == nil && turn.Status != service.Waiting && turn.Status.Live() {
-		_, _ = a.Call.Service.CancelTurn(ctx, a.Call.Caller, turn.ID, "the client is gone") // it ends by itself otherwise
+		_, _ = a.Call.Service.CancelTurn(ctx, a.Call.Caller, turn.ID, "the client is gone") // otherwise it ends by itself
 	}
 }
 
-// Output is the output of a client's function, or the decision on an approval.
+// Output is the output of a client function, or the decision on an approval.
 type Output struct {
 	CallID, Output string
-	// approve is set for the answer to a request for approval.
+	// approve is set for the answer to an approval request.
 	approve *bool
 	reason  string
 }
@@ -139,8 +139,8 @@ func (c *Call) resume(prefix, agent string, in *Input) (*Answer, error) {
 	return a.answerQuestions(outputs, in.Said)
 }
 
-// answerQuestions answers all that a segment of a turn ended with: the one of the last
-// output, or without any the wanted one.
+// answerQuestions answers all questions of a turn's segment: the segment of the last output, or
+// without outputs the wanted one.
 func (a *Answer) answerQuestions(outputs []Output, said []model.Part) (*Answer, error) {
 	segment := a.Want
 	given := make(map[*surfacekit.Question]*Output, len(outputs))
@@ -189,7 +189,7 @@ func (a *Answer) answerQuestions(outputs []Output, said []model.Part) (*Answer, 
 	return a.Call.NewAnswer(turn, a.Record, segment+1), nil
 }
 
-// AnswerRequest answers the waiting turn with a request, which names its agent.
+// AnswerRequest answers the waiting turn with a request that names its agent.
 func (a *Answer) AnswerRequest(asked *Request) (*Answer, error) {
 	if a.Turn.AgentID != asked.Agent {
 		return nil, BadField("model", "The response waits for answers to the model '%s', and model is '%s'.", clip.Text(a.Turn.AgentID), clip.Text(asked.Agent))

@@ -1,4 +1,4 @@
-// Package run has what the protocols of the OpenAI API share: reading input, beginning and
+// Package run has the code shared by the protocols of the OpenAI API: reading input, beginning and
 // continuing turns, and turning the log of a turn into items.
 package run
 
@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Own is the member of the metadata of turns and sessions that belongs to the surface,
-// and Label the label of its sessions.
+// Own is the surface's member in the metadata of turns and sessions. Label is the label of its
+// sessions.
 const (
 	Own   surfacekit.Own = "openai"
 	Label                = string(Own)
@@ -21,7 +21,7 @@ const (
 // Call is a request and its caller.
 type Call struct{ *surfacekit.Request }
 
-// Encode returns a record of the surface as metadata. If that is too long, the error names param.
+// Encode returns a record of the surface as metadata. If it is too long, the error names param.
 func Encode(record any, param string) (json.RawMessage, error) {
 	data, err := Own.Encode(record)
 	if long, ok := errors.AsType[*service.InvalidError](err); ok {
@@ -44,13 +44,13 @@ func Begins(r server.Route) server.Route {
 	return Audited(MarkStream(r), server.AuditCreateTurn)
 }
 
-// MarkStream marks a route that may answer with a stream.
+// MarkStream marks a route that may respond with a stream.
 func MarkStream(r server.Route) server.Route {
 	r.Stream = true
 	return r
 }
 
-// Audited marks a route that is recorded as an operation.
+// Audited marks a route whose requests are audited as an operation.
 func Audited(r server.Route, operation string) server.Route {
 	r.Audit = operation
 	return r

@@ -29,7 +29,7 @@ type ConversationRef struct {
 	ID string `json:"id"`
 }
 
-// ReasoningOptions are the options of reasoning.
+// ReasoningOptions are the reasoning options.
 type ReasoningOptions struct {
 	Effort  *string `json:"effort"`
 	Summary *string `json:"summary"`

@@ -30,17 +30,17 @@ const (
 	TypeRate    = "rate_limit_exceeded"
 )
 
-// NewRefusal returns an error with one of the codes that clients look for.
+// NewRefusal returns an error with a code that clients recognize.
 func NewRefusal(status int, code, param, format string, args ...any) error {
 	return &server.Refusal{Status: status, Code: code, Message: fmt.Sprintf(format, args...), Details: server.Details{Field: param}}
 }
 
-// BadField returns an error for a field that cannot be used.
+// BadField returns an error for an invalid field.
 func BadField(param, format string, args ...any) error {
 	return NewRefusal(http.StatusBadRequest, "invalid_value", param, format, args...)
 }
 
-// asBadField returns an error of a field that surfacekit reports as one of this protocol.
+// asBadField converts a field error of surfacekit to this protocol's form.
 func asBadField(err error) error {
 	if invalid, ok := errors.AsType[*service.InvalidError](err); ok {
 		return BadField(invalid.Field, "%s", invalid)
@@ -82,7 +82,7 @@ func NewErrorBody(f *server.Failure) ErrorBody {
 	return ErrorBody{d}
 }
 
-// DescribeError returns an error as clients see it.
+// DescribeError returns an error in the client's form.
 func DescribeError(b *surfacekit.Base, r *http.Request, err error) *server.Failure {
 	f := b.Describe(r, err)
 	switch f.Class {
@@ -96,7 +96,7 @@ func DescribeError(b *surfacekit.Base, r *http.Request, err error) *server.Failu
 	return f
 }
 
-// retryHeader tells clients not to repeat a request, whatever its status.
+// retryHeader tells clients not to repeat a request, regardless of its status.
 const retryHeader = "X-Should-Retry"
 
 // AfterBegin returns the error of a request whose run continues, because a repeated request would
@@ -106,7 +106,7 @@ func (c *Call) AfterBegin(err error) error {
 	return err
 }
 
-// WriteFailure answers with an error.
+// WriteFailure responds with an error.
 func WriteFailure(w http.ResponseWriter, f *server.Failure) {
 	if h := w.Header(); h.Get(retryHeader) == "" && (f.Status == http.StatusConflict || f.Status == http.StatusServiceUnavailable) {
 		h.Set("Retry-After", "1")

@@ -15,17 +15,17 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// Fold turns the log of a turn into segments of items: a segment ends where the turn asks
-// its client for something, or ends. It is a function of the log alone, so that every
-// replica and every reader gets the same items with the same ids.
+// Fold turns the log of a turn into segments of items: a segment ends where the turn asks its
+// client for something, or ends. The result depends on the log alone, so every replica and reader
+// gets the same items with the same ids.
 type Fold struct {
 	surfacekit.Narrated
 	surfacekit.Silent
 	Core, Label string
-	// chat is set for chat completions, which show text, thoughts and functions alone.
+	// chat is set for chat completions, which show only text, thoughts and functions.
 	chat bool
 	Record
-	// Want is the segment whose items are kept and shown to the sink, which may be nil.
+	// Want is the segment whose items are stored and sent to the sink, which may be nil.
 	Want int
 	Sink Sink
 
@@ -41,7 +41,7 @@ type Fold struct {
 type segmentState struct {
 	Begun bool
 	Items []*Item
-	// open is the current message or thought, and called is set if its step made a call.
+	// open is the current message or thought. called is set if its step made a call.
 	open   *Item
 	called bool
 }
@@ -79,7 +79,7 @@ func NewFold(turnID, agent string, record Record, want int) *Fold {
 	return f
 }
 
-// Over returns how the wanted segment ended; nil while it has not.
+// Over returns the end of the wanted segment; nil if it has not ended.
 func (f *Fold) Over() *Ending {
 	if len(f.Endings) <= f.Want {
 		return nil
@@ -94,14 +94,14 @@ func (f *Fold) tellSink(do func(s Sink)) {
 	}
 }
 
-// Begin begins the first segment at once.
+// Begin begins the first segment immediately.
 func (f *Fold) Begin() {
 	if f.Want == 0 {
 		f.begin()
 	}
 }
 
-// begin begins a segment with the first thing that is told of it.
+// begin begins a segment before its first output.
 func (f *Fold) begin() {
 	if !f.Begun {
 		f.Begun = true
@@ -136,7 +136,7 @@ func (f *Fold) BeginStep(int) {
 	f.called = false
 }
 
-// Text adds to a message or thought. An answer with a form has it when the turn ends.
+// Text adds to a message or thought. A structured answer is added when the turn ends.
 func (f *Fold) Text(p *surfacekit.Passage, delta string) {
 	switch {
 	case p.Thought && !f.Thoughts, !p.Thought && f.Form:
@@ -151,8 +151,8 @@ func (f *Fold) Text(p *surfacekit.Passage, delta string) {
 
 func newItem(kind string) *Item { return &Item{ItemView: ItemView{Type: kind}} }
 
-// EndText ends a message or thought. Clients join the messages of a response, so that one
-// before others ends with a line break.
+// EndText ends a message or thought. Clients join the messages of a response, so all but the last
+// end with a line break.
 func (f *Fold) EndText(p *surfacekit.Passage) {
 	i := f.open
 	if f.open = nil; i == nil {
@@ -177,10 +177,10 @@ func (f *Fold) EndText(p *surfacekit.Passage) {
 // BeginCall notes that the step makes a call.
 func (f *Fold) BeginCall(*surfacekit.Call) { f.called = true }
 
-// DropCall takes the call back.
+// DropCall retracts the call.
 func (f *Fold) DropCall(*surfacekit.Call) { f.called = false }
 
-// CallResult adds a call that was made here.
+// CallResult adds a call that the server made.
 func (f *Fold) CallResult(c *surfacekit.Call, d *event.ToolCallDone) {
 	if f.chat {
 		return
@@ -271,7 +271,7 @@ func (f *Fold) endSegment(e *Ending) {
 	f.segmentState = segmentState{}
 }
 
-// questionOf returns the question that a client answers by an id; nil without one.
+// questionOf returns the question that a client answers by an id; nil if absent.
 func (f *Fold) questionOf(id string) *surfacekit.Question {
 	for _, q := range f.Questions {
 		if f.Shown[q] != nil && f.Shown[q].publicID() == id {

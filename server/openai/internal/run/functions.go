@@ -13,7 +13,7 @@ import (
 // Function is a function that the client runs.
 type Function = surfacekit.Function
 
-// SetFunctions sets the functions that the model may call. suffix ends the path of one.
+// SetFunctions sets the functions that the model may call. suffix completes the path of each.
 func (r *Request) SetFunctions(tools []Tool, suffix string, choice json.RawMessage) error {
 	list := make([]Function, len(tools))
 	for i := range tools {
@@ -30,8 +30,8 @@ func (r *Request) SetFunctions(tools []Tool, suffix string, choice json.RawMessa
 	return r.chooseFunctions(choice)
 }
 
-// toolChoice is whether the model may or must call functions: a word or an object, of
-// either protocol.
+// toolChoice decides whether the model may or must call functions: a word or an object, of either
+// protocol.
 type toolChoice struct {
 	Type     string       `json:"type"`
 	Name     string       `json:"name"`

@@ -22,8 +22,8 @@ type Input struct {
 	// are the user's messages after them.
 	Outputs []Output
 	Said    []model.Part
-	// calls are the calls and requests for approval among the items, and the cores of the items
-	// that references name, and whether each is settled.
+	// calls has the calls and approval requests among the items, and the cores of referenced items,
+	// with whether each is settled.
 	calls map[string]bool
 }
 
@@ -35,7 +35,7 @@ func (in *Input) NoteCall(id string, settled bool) {
 	in.calls[id] = settled
 }
 
-// CheckCalls reports a call among the items without an output.
+// CheckCalls returns an error for a call among the items without an output.
 func (in *Input) CheckCalls() error {
 	for _, id := range slices.Sorted(maps.Keys(in.calls)) {
 		if !in.calls[id] {
@@ -45,8 +45,8 @@ func (in *Input) CheckCalls() error {
 	return nil
 }
 
-// checkOutputs reports an output whose call is neither among the items nor in a response that they
-// refer to.
+// checkOutputs returns an error for an output whose call is neither among the items nor in a
+// response that they refer to.
 func (in *Input) checkOutputs() error {
 	for _, o := range in.Outputs {
 		core, _ := SplitItemID(o.CallID)
@@ -70,7 +70,7 @@ func (in *Input) AppendMessage(core string, role model.Role, parts ...model.Part
 	in.Messages, in.cores = append(in.Messages, model.Message{Role: role, Parts: parts}), append(in.cores, core)
 }
 
-// AddMessage adds a message of the user or the assistant.
+// AddMessage adds a user or assistant message.
 func (in *Input) AddMessage(core string, m model.Message) {
 	switch m.Role {
 	case model.RoleAssistant:
@@ -91,8 +91,8 @@ func hashMessages(list []model.Message) string {
 	return surfacekit.HashKey(Label, string(data))
 }
 
-// isEdited reports whether the messages before the items of a turn differ from those that the turn
-// began with.
+// isEdited reports whether the messages before a turn's items differ from those that began the
+// turn.
 func (in *Input) isEdited(core string, record *Record) bool {
 	n := slices.Index(in.cores, core)
 	return n > 0 && record.Asked != "" && record.Asked != hashMessages(in.Messages[:n])
@@ -161,7 +161,7 @@ func (in *Input) AddItem(i *InputItem, path string) error {
 	return nil
 }
 
-// contentPart is a part of a message, of either protocol. Its fields depend on its type.
+// contentPart is a part of a message in either protocol. Its fields depend on its type.
 type contentPart struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
@@ -259,11 +259,11 @@ func (p *contentPart) imageAddress() string {
 	var image struct {
 		URL string `json:"url"`
 	}
-	_ = json.Unmarshal(p.ImageURL, &image) // the address is empty then
+	_ = json.Unmarshal(p.ImageURL, &image) // the address is then empty
 	return image.URL
 }
 
-// blobPart returns an image or a file with a data URL or an address of the web.
+// blobPart returns an image or a file with a data URL or a web address.
 func blobPart(kind model.PartType, address, name, path string) (model.Part, error) {
 	part, err := surfacekit.BlobPart(kind, model.Blob{URI: address, Name: name}, path)
 	return part, asBadField(err)

@@ -25,7 +25,7 @@ const (
 	OutputPrefix   = "fco_"
 )
 
-// AnswerID returns the id of the response or completion that a segment of a turn is.
+// AnswerID returns the id of the response or completion for a segment of a turn.
 func AnswerID(turnID string, segment int) string {
 	if segment == 0 {
 		return turnID
@@ -33,7 +33,7 @@ func AnswerID(turnID string, segment int) string {
 	return turnID + "_" + strconv.Itoa(segment)
 }
 
-// SplitAnswerID returns the turn and the segment of a response; false for another id.
+// SplitAnswerID returns the turn and the segment of a response; false for any other id.
 func SplitAnswerID(id string) (turnID string, segment int, ok bool) {
 	rest, ok := strings.CutPrefix(id, ResponsePrefix)
 	core, number, later := strings.Cut(rest, "_")
@@ -44,7 +44,7 @@ func SplitAnswerID(id string) (turnID string, segment int, ok bool) {
 	return ResponsePrefix + core, segment, err == nil && segment > 0
 }
 
-// CoreOf returns the part of the id of a turn that the ids of its items repeat.
+// CoreOf returns the part of a turn's id that the ids of its items repeat.
 func CoreOf(turnID string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(turnID, ChatPrefix), ResponsePrefix)
 }
@@ -53,8 +53,8 @@ func itemID(prefix, core string, number int) string {
 	return prefix + core + "_" + strconv.Itoa(number)
 }
 
-// SplitItemID returns the core and the number in the id of an item or a call; empty for
-// another id.
+// SplitItemID returns the core and the number in the id of an item or a call; empty for any other
+// id.
 func SplitItemID(id string) (core, number string) {
 	_, rest, _ := strings.Cut(id, "_")
 	core, number, _ = strings.Cut(rest, "_")
@@ -72,7 +72,7 @@ const (
 	ItemDecision = "mcp_approval_response"
 )
 
-// The states of items and responses.
+// States of items and responses.
 const (
 	StateQueued     = "queued"
 	StateRunning    = "in_progress"
@@ -88,7 +88,7 @@ const (
 	phaseFinal   = "final_answer"
 )
 
-// ItemView is an item as clients know it. Its fields depend on its type.
+// ItemView is an item in the client's form. Its fields depend on its type.
 type ItemView struct {
 	Type      string         `json:"type"`
 	ID        string         `json:"id"`
@@ -143,10 +143,10 @@ type Item struct {
 	failed bool
 }
 
-// MarshalJSON writes the item as clients know it.
+// MarshalJSON writes the item in the client's form.
 func (i *Item) MarshalJSON() ([]byte, error) { return json.Marshal(i.View(true)) }
 
-// View returns the item as it is shown; without its content when it has just begun.
+// View returns the item in the client's form; if whole is false, without its content.
 func (i *Item) View(whole bool) ItemView {
 	v, text := i.ItemView, string(i.Text)
 	if !whole && i.Arguments != nil && i.Type != ItemApproval {
@@ -200,7 +200,7 @@ func (i *Item) ToModel() []model.Message {
 	}
 }
 
-// ViewMessage shows a message of an input.
+// ViewMessage returns an input message in the client's form.
 func ViewMessage(id string, m *model.Message) ItemView {
 	v := ItemView{Type: ItemMessage, ID: id, Role: string(m.Role), Status: StateCompleted, Content: &[]ContentView{}}
 	for i := range m.Parts {

@@ -15,13 +15,13 @@ import (
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
-// Use is what becomes of a parameter.
+// Use is how a parameter is handled.
 type Use string
 
 // The uses.
 const (
 	Honored Use = "honored"
-	// Checked parameters are accepted with values that change nothing.
+	// Checked parameters are accepted with values that have no effect.
 	Checked  Use = "checked"
 	Ignored  Use = "ignored"
 	Rejected Use = "rejected"
@@ -32,13 +32,13 @@ type Parameter struct {
 	Name string
 	Use  Use
 	Note string
-	// Allows are the values of a Checked parameter, as JSON. Holds is a value of the type of an
-	// Ignored one.
+	// Allows are the allowed values of a Checked parameter, as JSON. Holds is a value of the type
+	// of an Ignored one.
 	Allows []string
 	Holds  any
 }
 
-// SamplingParameters are the parameters that both protocols hand to the model.
+// SamplingParameters are the parameters that both protocols pass to the model.
 var SamplingParameters = []Parameter{
 	{Name: "temperature", Use: Honored}, {Name: "top_p", Use: Honored},
 	{Name: "parallel_tool_calls", Use: Honored, Note: "false: each answer of the model makes one call, also of a tool of the agent"},
@@ -70,8 +70,8 @@ func (c *Call) ReadBody(into any, table []Parameter) ([]byte, error) {
 	return data, checkParameters(all, table)
 }
 
-// checkParameters reports the first parameter of a body that is rejected, or ignored and of a wrong
-// type.
+// checkParameters returns an error for the first parameter of a body that is rejected, or ignored
+// and of a wrong type.
 func checkParameters(body map[string]json.RawMessage, table []Parameter) error {
 	for i := range table {
 		p := &table[i]

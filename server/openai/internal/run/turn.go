@@ -18,19 +18,19 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Request is what either protocol asks of an agent.
+// Request is a request to an agent, in either protocol.
 type Request struct {
 	Agent string
 	Input
-	// Field is the parameter of the input, and Earlier are messages before it.
+	// Field is the parameter of the input. Earlier are messages before it.
 	Field   string
 	Earlier []model.Message
 	// Instructions are appended to the agent's instructions.
 	Instructions string
 	functions    []Function
-	// choice is whether the first answer of the model must call a tool; nil leaves it open.
+	// choice decides whether the model's first answer must call a tool; nil leaves it open.
 	choice *model.ToolChoice
-	// maxCalls is how many calls an answer of the model may make; 0 leaves it open.
+	// maxCalls limits the calls in an answer of the model; 0 means no limit.
 	maxCalls int
 	Params   model.Params
 	output   *spec.OutputSchema
@@ -40,7 +40,7 @@ type Request struct {
 // Record is the data that a turn stores for the surface. A turn without it belongs to another
 // protocol.
 type Record struct {
-	// Unstored is set if the client wants nothing to be read later.
+	// Unstored is set if the client does not want the response stored.
 	Unstored bool `json:"unstored,omitempty"`
 	// Thoughts is set if the client sees the model's reasoning. Form is set if the answer has a
 	// required form, so that nothing else may be output.
@@ -48,9 +48,9 @@ type Record struct {
 	Form     bool `json:"form,omitempty"`
 	// Asked identifies the messages of the request that began the turn.
 	Asked string `json:"asked,omitempty"`
-	// Echo is what responses repeat of the request.
+	// Echo has the request fields that responses repeat.
 	Echo *Echo `json:"echo,omitempty"`
-	// TookFrom and TookTo are the items of the conversation that the turn read first, as
+	// TookFrom and TookTo delimit the conversation items that this turn was the first to read, as
 	// Took messages.
 	TookFrom int `json:"took_from,omitempty"`
 	TookTo   int `json:"took_to,omitempty"`
@@ -58,13 +58,13 @@ type Record struct {
 	// Key is the idempotency key of a response in a conversation, and Body the hash of its request.
 	Key  string `json:"key,omitempty"`
 	Body string `json:"body,omitempty"`
-	// User and Metadata are kept for those who read the turn.
+	// User and Metadata are stored for readers of the turn.
 	User     string            `json:"user,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // ResumeOrBegin continues the run that waits for the outputs in the request, or begins one in a new
-// session. Outputs that a completion cannot give to a run are part of the history of a new run.
+// session. Outputs of a completion that no run accepts become part of the history of a new run.
 func (c *Call) ResumeOrBegin(asked *Request, prefix string, body []byte) (*Answer, error) {
 	if len(asked.Outputs) > 0 {
 		a, err := c.resume(prefix, asked.Agent, &asked.Input)
@@ -100,7 +100,7 @@ func (c *Call) ResumeOrBegin(asked *Request, prefix string, body []byte) (*Answe
 	return c.NewAnswer(made, asked.Record, 0), nil
 }
 
-// ReadKey returns the key of the service for the idempotency key of the request; empty without one.
+// ReadKey returns the service's key for the idempotency key of the request; empty without one.
 func (c *Call) ReadKey() (string, error) {
 	key, err := surfacekit.ReadKey(c.R, Label, c.R.URL.Path)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *Call) composeTurn(r *Request, current string, turn *service.CreateTurn)
 	return asBadField(err)
 }
 
-// longest returns the longest of the parameters that are kept with the turn.
+// longest returns the longest of the parameters stored with the turn.
 func (r *Request) longest() string {
 	param, most := "user", len(r.Record.User)
 	e := r.Record.Echo
@@ -188,8 +188,8 @@ func (r *Request) SplitInput() (before, input []model.Message, err error) {
 	return append(r.Earlier, before...), input, nil
 }
 
-// checkRemote rejects settings that a remote agent alone decides about. Instructions become a
-// message to it.
+// checkRemote rejects settings that only a remote agent decides. Instructions become a message to
+// it.
 func (r *Request) checkRemote(turn *service.CreateTurn) error {
 	names := r.Params.SetAmong("temperature", "top_p", "seed", "stop", "verbosity")
 	switch {
@@ -211,10 +211,10 @@ func (r *Request) checkRemote(turn *service.CreateTurn) error {
 	return nil
 }
 
-// IsSet reports whether an optional switch is on.
+// IsSet reports whether an optional boolean is true.
 func IsSet(b *bool) bool { return b != nil && *b }
 
-// Sampling are what both protocols hand to the model or keep with the run.
+// Sampling has the fields that both protocols pass to the model or store with the run.
 type Sampling struct {
 	Temperature      *float64          `json:"temperature,omitempty"`
 	TopP             *float64          `json:"top_p,omitempty"`
@@ -224,7 +224,7 @@ type Sampling struct {
 	SafetyIdentifier *string           `json:"safety_identifier,omitempty"`
 }
 
-// Apply checks the fields, and hands them to the model or the record.
+// Apply checks the fields and passes them to the model or the record.
 func (f *Sampling) Apply(r *Request) error {
 	r.Params.Temperature, r.Params.TopP, r.Record.Metadata = f.Temperature, f.TopP, f.Metadata
 	if f.Parallel != nil && !*f.Parallel {
@@ -252,7 +252,7 @@ const (
 	MaxPairValue = 512
 )
 
-// CheckMetadata reports metadata with too many or too long pairs.
+// CheckMetadata returns an error for metadata with too many or too long pairs.
 func CheckMetadata(metadata map[string]string) error {
 	if len(metadata) > maxPairs {
 		return BadField("metadata", "metadata has %d pairs; %d are allowed", len(metadata), maxPairs)
@@ -265,7 +265,7 @@ func CheckMetadata(metadata map[string]string) error {
 	return nil
 }
 
-// SetLimit sets the limit of the output; nil leaves it as it is.
+// SetLimit sets the output limit; nil leaves it unchanged.
 func (r *Request) SetLimit(param string, limit *int) error {
 	switch {
 	case limit == nil:
@@ -277,7 +277,7 @@ func (r *Request) SetLimit(param string, limit *int) error {
 	return nil
 }
 
-// SetStop sets the texts that end the answer: a text or a list; without any it is left open.
+// SetStop sets the texts that end the answer: a text or a list. It may be missing.
 func (r *Request) SetStop(raw json.RawMessage) error {
 	var stop string
 	list := []string{}
