@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// The operations of the audit log that several protocols have.
+// Audit operations that several protocols have.
 const (
 	AuditCreateSession      = "create_session"
 	AuditUpdateSession      = "update_session"
@@ -29,8 +29,7 @@ func AuditRoutes(operations map[string]string, routes []Route) []Route {
 	return routes
 }
 
-// maxAuditText is the size in bytes at which texts of clients are cut off in the audit
-// log.
+// maxAuditText is the size in bytes at which client text is cut off in the audit log.
 const maxAuditText = 256
 
 // NoteAudit adds fields to the audit record of a request, such as the provider that it
@@ -72,9 +71,8 @@ func (rt *router) logAudit(r *http.Request, x *exchange, w *response) {
 	rt.server.settings.Logger.Named("audit").Info("audit", append(fields, x.audit...)...)
 }
 
-// isAllowed reports whether a request with a status was carried out as far as the
-// caller's permissions are concerned. What belongs to somebody else looks unknown, so 404
-// is not.
+// isAllowed reports whether a request with this status had the required permissions. Resources of
+// other callers look unknown, so 404 counts as denied.
 func isAllowed(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:

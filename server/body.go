@@ -8,18 +8,17 @@ import (
 	"time"
 )
 
-// body is the body of a request. Its read deadline is lifted once it has been read:
-// a client may stay silent while the response is made.
+// body is a request body. Its read deadline is lifted once it has been read: a client may stay
+// silent while the response is produced.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
-	// ended is set once it was read to its end.
+	// ended is set once the body has been read to its end.
 	ended bool
 }
 
-// maxUnread is how many bytes of a body that the handler ignored are read before
-// the answer, and maxUnreadChunks how many of a body without Content-Length: more
-// than clients send by mistake.
+// maxUnread is how many bytes of an ignored body are read before the response, and maxUnreadChunks
+// how many of a body without Content-Length: more than clients send by mistake.
 const (
 	maxUnread       = 64 << 20
 	maxUnreadChunks = 16 << 20
@@ -61,9 +60,8 @@ func bodyEnded(r *http.Request) bool {
 	return ok && b.ended
 }
 
-// Read reads on. After an error other than io.EOF the deadline stays, because
-// net/http may try to read the rest. The error is a *BodyError unless the body is too
-// large.
+// Read reads more of the body. After an error other than io.EOF the deadline stays, because
+// net/http may try to read the rest. The error is a *BodyError unless the body is too large.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch {

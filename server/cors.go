@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// cors lets pages of other sites use a server. Browsers are never allowed to send their
-// credentials, such as cookies.
+// cors lets pages of other sites use a server. It never allows browsers to send their credentials,
+// such as cookies.
 type cors struct {
 	origins []string
 	all     bool
@@ -22,8 +22,8 @@ func newCORS(origins []string) *cors {
 	return &cors{origins: origins, all: slices.Contains(origins, "*")}
 }
 
-// addHeaders adds the CORS headers to a response. It reports whether the request
-// was a preflight, which is answered then.
+// addHeaders adds the CORS headers to a response. It reports whether the request was a preflight,
+// which it then answers.
 func (c *cors) addHeaders(w http.ResponseWriter, r *http.Request) bool {
 	if len(c.origins) == 0 {
 		return false

@@ -59,7 +59,7 @@ func (s *Server) addDescription(surface Surface, routes []Route) error {
 	return s.document.Add(d)
 }
 
-// describeSurface holds the description of a surface against its routes.
+// describeSurface checks the description of a surface against its routes.
 func describeSurface(surface Describer, routes []Route) (*openapi.Description, error) {
 	described := make([]openapi.Route, len(routes))
 	for i := range routes {
@@ -80,10 +80,10 @@ func (s *Server) OpenAPI() ([]byte, error) {
 	return text, err
 }
 
-// serveDocument answers with the description of the server.
+// serveDocument responds with the server's description.
 func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	text, etag, err := s.document.Text()
-	if err != nil { // not reached: surfaces were checked by tests, or when they were mounted
+	if err != nil { // not reached: surfaces were checked by tests or when mounted
 		s.settings.Logger.Error("making the OpenAPI document failed", zap.Error(err))
 		refuseRequest(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "internal error; see the server log"})
 		return

@@ -18,8 +18,8 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e
 	WriteError(w, e)
 }
 
-// writeError answers with the failure in the error format of a surface, or in the
-// server's own, with Retry-After if a retry may succeed.
+// writeError writes the failure in a surface's error format or the server's own, with Retry-After
+// if a retry may succeed.
 func (f *Failure) writeError(w http.ResponseWriter, r *http.Request, writer ErrorWriter) {
 	e := &Error{Status: f.Status, Code: f.Code, Message: f.Message}
 	if !reflect.ValueOf(f.Details).IsZero() {
@@ -41,6 +41,6 @@ func WriteError(w http.ResponseWriter, e *Error) {
 		Details   any    `json:"details,omitempty"`
 	}
 	if err := WriteJSON(w, e.Status, map[string]shown{"error": {e.Code, e.Message, e.RequestID, e.Details}}); err != nil {
-		w.WriteHeader(e.Status) // not reached: strings, and details that a surface can encode
+		w.WriteHeader(e.Status) // not reached: strings and encodable details
 	}
 }

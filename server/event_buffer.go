@@ -8,8 +8,8 @@ import (
 // batches are the buffers of streams; an idle stream has no buffer.
 var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// maxBatch is how many bytes of a stream are gathered before they are sent, while
-// more events are available. Buffers that grew beyond maxKept are not reused.
+// maxBatch is how many bytes of a stream are buffered before sending, while more events are
+// available. Buffers that grew beyond maxKept are not reused.
 const (
 	maxBatch = 64 << 10
 	maxKept  = 4 * maxBatch

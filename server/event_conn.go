@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// eventConn is the connection of an event stream that was hijacked from net/http,
-// which keeps about 20 KiB and two goroutines for each request. It writes the rest
-// of the response, in chunks, and waits: the one goroutine of an idle stream blocks
-// in a read, which news interrupt, so that a disconnect is noticed at once. It is
-// the response writer of a response that has begun.
+// eventConn is the connection of an event stream hijacked from net/http, which keeps about 20 KiB
+// and two goroutines for each request. It writes the rest of the response, in chunks, and waits:
+// the one goroutine of an idle stream blocks in a read, which new events interrupt, so a disconnect
+// is noticed immediately. It is the response writer of a response that has begun.
 type eventConn struct {
 	net.Conn
 	owner *eventConns
@@ -24,12 +23,11 @@ type eventConn struct {
 	unasked net.Conn
 	// reusable reports whether the connection can serve another request.
 	reusable bool
-	// pending are the chunks that were written and not sent; nil if there are no
-	// such chunks.
+	// pending are the chunks written but not yet sent; nil if absent.
 	pending *bytes.Buffer
 	// ignored counts the unexpected bytes that the client sent.
 	ignored int
-	// gone is set when Wait finds the client gone.
+	// gone is set when Wait finds that the client has disconnected.
 	gone bool
 
 	mu   sync.Mutex
@@ -75,8 +73,8 @@ func (*eventConn) Header() http.Header { return http.Header{} }
 // WriteHeader does nothing: the header was sent.
 func (*eventConn) WriteHeader(int) {}
 
-// Write adds a chunk, which FlushError sends. A large one is sent at once, to avoid
-// a second copy.
+// Write adds a chunk, which FlushError sends. A large chunk is sent immediately, to avoid a second
+// copy.
 func (c *eventConn) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -120,7 +118,7 @@ func (c *eventConn) FlushError() error {
 	return err
 }
 
-// Wait waits until Wake, or until idle has passed. The error is ErrClientGone.
+// Wait blocks until Wake is called or idle has passed. The error is ErrClientGone.
 func (c *eventConn) Wait(idle time.Duration) (quiet bool, err error) {
 	var deadline time.Time
 	if idle > 0 {
@@ -145,7 +143,7 @@ func (c *eventConn) Wait(idle time.Duration) (quiet bool, err error) {
 	return !woken, nil
 }
 
-// beginWait sets the read deadline. It is false after a Wake.
+// beginWait sets the read deadline. It returns false after a Wake.
 func (c *eventConn) beginWait(deadline time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +156,7 @@ func (c *eventConn) beginWait(deadline time.Time) bool {
 	return true
 }
 
-// endWait reports whether a Wake ended it.
+// endWait reports whether a Wake ended the wait.
 func (c *eventConn) endWait() (woken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// eventConns are the connections of event streams that were hijacked from net/http:
-// http.Server.Shutdown does not wait for them. It is also the listener that hands
-// them back to net/http for further requests.
+// eventConns are the event stream connections hijacked from net/http: http.Server.Shutdown does not
+// wait for them. It is also the listener that hands them back to net/http for further requests.
 type eventConns struct {
 	http *http.Server
 
 	mu    sync.Mutex
 	conns map[*eventConn]struct{}
-	// cut is set when the remaining streams are cut short, served once net/http accepts
-	// connections from here, and ended when it accepts no more.
+	// cut is set when the remaining streams are cut short, served once net/http accepts connections
+	// from here, and ended when it stops accepting them.
 	cut, served, ended bool
 	// streams counts the open streams.
 	streams requestCount
@@ -31,11 +30,10 @@ func newEventConns(s *http.Server) *eventConns {
 	return &eventConns{http: s, conns: map[*eventConn]struct{}{}, back: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// hijackConn takes the connection of a response whose header was sent from
-// net/http. It returns nil where that is not possible: HTTP/2 requests share a
-// connection, HTTP/1.0 has no chunks, net/http may have buffered a part of a body
-// that was not read to its end, and the request may belong to another http.Server
-// of the program.
+// hijackConn takes over the connection of a response whose header was sent by net/http. It returns
+// nil if that is not possible: HTTP/2 requests share a connection, HTTP/1.0 has no chunks, net/http
+// may have buffered part of an unread body, and the request may belong to another http.Server of
+// the program.
 func (e *eventConns) hijackConn(w http.ResponseWriter, r *http.Request) *eventConn {
 	if r.Context().Value(http.ServerContextKey) != e.http {
 		return nil
@@ -43,7 +41,7 @@ func (e *eventConns) hijackConn(w http.ResponseWriter, r *http.Request) *eventCo
 	if r.Method != http.MethodGet && r.Method != http.MethodPost || !bodyEnded(r) || r.ProtoMajor != 1 || r.ProtoMinor < 1 {
 		return nil
 	}
-	// Register it before hijacking it: after that, net/http does not wait for it.
+	// Register it before hijacking: after that, net/http does not wait for it.
 	c := &eventConn{owner: e}
 	e.mu.Lock()
 	e.conns[c] = struct{}{}
@@ -87,9 +85,8 @@ func (e *eventConns) endStream(c *eventConn, reusable bool) {
 	e.forgetConn(c)
 }
 
-// giveBack gives a connection to net/http, unless the server accepts no more
-// requests. To net/http it is a new one: the next request must arrive within
-// ReadHeaderTimeout.
+// giveBack hands a connection to net/http unless the server accepts no more requests. net/http
+// treats it as new: the next request must arrive within ReadHeaderTimeout.
 func (e *eventConns) giveBack(c net.Conn) bool {
 	if !e.beginServing() {
 		return false
@@ -103,7 +100,7 @@ func (e *eventConns) giveBack(c net.Conn) bool {
 	}
 }
 
-// beginServing lets net/http accept connections from here, unless it accepts no more.
+// beginServing lets net/http accept connections from here unless it has stopped accepting.
 func (e *eventConns) beginServing() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -117,8 +114,8 @@ func (e *eventConns) beginServing() bool {
 	return true
 }
 
-// cutShort closes the connections of the remaining streams, and of those that still
-// begin.
+// cutShort closes the connections of the remaining streams, including those that are still
+// starting.
 func (e *eventConns) cutShort() {
 	e.mu.Lock()
 	e.cut = true

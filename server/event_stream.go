@@ -11,9 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The size limits of one event of a stream, in bytes. The last event of a run may
-// be larger, because its text is cut off only where clients could not read it: some
-// fail on lines of 8 MiB.
+// Size limits of one event of a stream, in bytes. The last event of a run may be larger, because
+// its text is cut off only where clients could not read it: some fail on lines of 8 MiB.
 const (
 	MaxFrame     = 1 << 20
 	MaxLastFrame = 7 << 20
@@ -25,10 +24,10 @@ const DefaultKeepAlive = 15 * time.Second
 // keepAlive is the comment that keeps an idle stream open.
 var keepAlive = []byte(": keep-alive\n\n")
 
-// EventStream is a response of server-sent events. One goroutine uses it.
+// EventStream is a response of server-sent events. It must be used by one goroutine.
 //
-// A stream that ends before its turn does must not look complete, or clients take
-// its end for the end of the turn: panic with http.ErrAbortHandler.
+// A stream that ends before its turn must not look complete, or clients take its end for the end of
+// the turn: panic with http.ErrAbortHandler.
 type EventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -46,15 +45,15 @@ func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Cont
 	}
 }
 
-// ContinueEvents is ServeEvents for a response that has begun: its header, and all
-// that was written, must have been flushed. If the request has a body, r is the
-// request that the handler was given, and its body was read to the end.
+// ContinueEvents is ServeEvents for a response that has begun: its header and everything written
+// must have been flushed. If the request has a body, r must be the handler's request, and its body
+// must have been read to the end.
 func ContinueEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	newEventStream(w).serveAfterHandler(w, r, serve)
 }
 
-// serveAfterHandler serves the stream after the handler has returned if the
-// connection can be hijacked, else at once.
+// serveAfterHandler serves the stream after the handler has returned if the connection can be
+// hijacked, otherwise immediately.
 func (s *EventStream) serveAfterHandler(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	x := exchangeFrom(r.Context())
 	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detachConn(x.mounted.router.server.events, r) {
@@ -74,8 +73,8 @@ type detachedStream struct {
 	serve   func(context.Context, *EventStream)
 }
 
-// Waiter returns how service.Follower.Batches waits for news on this stream; nil is
-// the default. It returns ErrClientGone when the client disconnects.
+// Waiter returns the waiter for service.Follower.Batches on this stream; nil means the default. It
+// returns ErrClientGone when the client disconnects.
 func (s *EventStream) Waiter() service.Waiter {
 	if s.conn == nil {
 		return nil
@@ -120,8 +119,8 @@ func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*b
 // KeepAlive sends a comment that keeps the stream open. The error is ErrClientGone.
 func (s *EventStream) KeepAlive() error { return s.writeAndFlush(keepAlive) }
 
-// sendBatch sends events as encoded by write, many at once. The terminal event is
-// flushed by the end of the response.
+// sendBatch sends many events at once, encoded by write. The end of the response flushes the
+// terminal event.
 func (s *EventStream) sendBatch(records []event.Record, write func(*bytes.Buffer, *event.Record) error) error {
 	b := batches.Get().(*bytes.Buffer)
 	defer releaseBuffer(b)

@@ -11,14 +11,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// exchange is the state of a request while it is answered.
+// exchange is the state of a request while it is being served.
 type exchange struct {
 	id    string
 	began time.Time
 	// mounted is the route, or nil.
 	mounted   *mounted
 	principal *Principal
-	// keyID is the credential of a refused request, and problem the reason.
+	// keyID is the credential of a rejected request, and problem the reason.
 	keyID, problem string
 	// operation is the audited operation; empty writes no audit record. audit are the
 	// handler's additions to the record.
@@ -28,13 +28,13 @@ type exchange struct {
 	code string
 	// aborted is set if the response must not look complete.
 	aborted bool
-	// leave ends the request for the limiter; nil if it is not counted.
+	// leave ends the request for the limiter; nil if the request is not counted.
 	leave func()
 	// detached is the stream that outlives the handler, or nil.
 	detached *detachedStream
 }
 
-// routePath returns the path in the pattern of the route; empty without a route.
+// routePath returns the path of the route's pattern; empty without a route.
 func (x *exchange) routePath() string {
 	if x.mounted == nil {
 		return ""
@@ -62,9 +62,8 @@ func exchangeFrom(ctx context.Context) *exchange {
 // RequestID returns the id of a request, as in the log and in its response.
 func RequestID(ctx context.Context) string { return exchangeFrom(ctx).id }
 
-// NoteRefusal records for the log which credential a request shows, where the
-// router does not know it, and why the request is refused. Empty arguments change
-// nothing.
+// NoteRefusal records for the log which credential a request presents, if the router does not know
+// it, and why the request is rejected. Empty arguments change nothing.
 func NoteRefusal(ctx context.Context, keyID, problem string) {
 	x := exchangeFrom(ctx)
 	x.keyID, x.problem = cmp.Or(keyID, x.keyID), cmp.Or(problem, x.problem)
@@ -76,8 +75,8 @@ const (
 	maxRequestID = 128
 )
 
-// requestID returns the id that a client chose for its request, if it is safe in a
-// header and a log, or a new one.
+// requestID returns the client's id for its request if it is safe in headers and logs, otherwise a
+// new one.
 func requestID(h http.Header, newID func() string) string {
 	id := h.Get(requestIDHeader)
 	if id == "" || len(id) > maxRequestID {
@@ -93,7 +92,7 @@ func requestID(h http.Header, newID func() string) string {
 	return id
 }
 
-// ClientOf returns the address that a request comes from, without its port.
+// ClientOf returns the client address of a request, without the port.
 func ClientOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

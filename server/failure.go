@@ -109,18 +109,18 @@ type Details struct {
 	Want      string `json:"want,omitempty"`
 	Key       string `json:"key,omitempty"`
 	Conflict  bool   `json:"conflict,omitempty"`
-	// Revision is the number of the revision that is current, and Hash its hash.
+	// Revision is the number of the current revision, and Hash its hash.
 	Revision uint64 `json:"revision,omitempty"`
 	Hash     string `json:"hash,omitempty"`
 	// UsedBy are the places that refer to the entry to be removed.
 	UsedBy []string `json:"used_by,omitempty"`
 	// Findings are the diagnostics of a document.
 	Findings diag.List `json:"findings,omitempty"`
-	// Tenants are those whose overlays would break.
+	// Tenants are the tenants whose overlays would break.
 	Tenants []string `json:"tenants,omitempty"`
 }
 
-// Failure is an error as it is shown to the caller of a request.
+// Failure is an error in the form shown to callers.
 type Failure struct {
 	Class Class
 	// Status is the HTTP status, and Code a machine-readable word.
@@ -135,8 +135,8 @@ type Failure struct {
 }
 
 var (
-	// ErrUnauthenticated means that a server without credentials was to listen on
-	// an address that other machines can reach.
+	// ErrUnauthenticated means that a server without credentials would have listened on an address
+	// that other machines can reach.
 	ErrUnauthenticated = errors.New("without keys the server may only listen on loopback")
 	// ErrDraining is the cancellation cause of the contexts of streams when the
 	// server shuts down.
@@ -152,8 +152,8 @@ const (
 	maxDetail = 1 << 10
 )
 
-// Classify converts an error of the service to a Failure. ctx is the context of the
-// request. Texts of the caller that the error repeats are shortened.
+// Classify converts an error of the service to a Failure. ctx is the context of the request.
+// Caller-supplied text in the error is shortened.
 func Classify(ctx context.Context, err error) *Failure {
 	f := classifyError(ctx, err)
 	f.Message = clip.At(MaxMessage, f.Message)
@@ -189,7 +189,7 @@ func classifyError(ctx context.Context, err error) *Failure {
 	}
 }
 
-// Refusal is an error of a handler that knows itself how it is answered.
+// Refusal is a handler error that specifies its own response.
 type Refusal struct {
 	// Status is the HTTP status, and Code a machine-readable word.
 	Status  int

@@ -12,9 +12,9 @@ import (
 // known one is probably a typo and is also logged.
 
 const (
-	// warningHeader has a value for each field of the request that was ignored.
+	// warningHeader has one value for each ignored field of the request.
 	warningHeader = "Warning"
-	// maxWarnings limits the number of its values.
+	// maxWarnings limits the number of Warning values.
 	maxWarnings = 8
 )
 

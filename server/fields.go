@@ -15,8 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// UnknownFieldError reports a field in the body of a request that its type does not
-// have.
+// UnknownFieldError reports a request body field that is not in its type.
 type UnknownFieldError struct {
 	// Path is the path of the field, and Nearest the known field with the most
 	// similar name, if any.
@@ -138,7 +137,7 @@ type fields struct {
 	names []string
 }
 
-// knownFields holds the *fields of each struct that was looked at.
+// knownFields caches the *fields of each inspected struct.
 var knownFields sync.Map
 
 // fieldsOf returns the fields of a struct.
@@ -159,8 +158,7 @@ func fieldsOf(t reflect.Type) *fields {
 	return f
 }
 
-// hasFields reports whether values of a type are, or hold, structs whose fields are
-// looked at.
+// hasFields reports whether values of a type are or contain structs whose fields are checked.
 func hasFields(t reflect.Type) bool {
 	t = elementOf(t)
 	switch t.Kind() {

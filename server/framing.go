@@ -21,17 +21,17 @@ func (l framingListener) Accept() (net.Conn, error) {
 	return &framedConn{Conn: c}, nil
 }
 
-// maxFramingLine is how many bytes of a header line are inspected: more than the
-// headers that frame a body have.
+// maxFramingLine is how many bytes of a header line are inspected: more than any header that frames
+// a body.
 const maxFramingLine = 128
 
-// framedConn reads along with net/http and detects requests that have both a
-// Content-Length and a Transfer-Encoding. A proxy and the server may disagree about
-// where such a request ends, so that a second one can be smuggled in it. net/http
-// uses the encoding and drops the length, so that a handler cannot see it.
+// framedConn reads along with net/http and detects requests that have both a Content-Length and a
+// Transfer-Encoding. A proxy and the server may disagree about the end of such a request, so a
+// second one can be smuggled in it. net/http uses the encoding and drops the length, so a handler
+// cannot see it.
 //
-// It finds the headers by the lengths of the bodies between them. It does not parse
-// chunks: a request with a transfer encoding is the last one of its connection.
+// It finds the headers by the lengths of the bodies between them. It does not parse chunks: a
+// request with a transfer encoding is the last one of its connection.
 type framedConn struct {
 	net.Conn
 
@@ -39,7 +39,7 @@ type framedConn struct {
 	// request may follow on the connection. Neither is ever cleared.
 	ambiguous, last atomic.Bool
 
-	// The rest is used by the one goroutine that reads.
+	// The other fields are used only by the reading goroutine.
 
 	// body is the number of bytes left of the current body; 0 in a header.
 	body uint64
@@ -52,8 +52,8 @@ type framedConn struct {
 type framingHeader struct {
 	// begun is set after the request line.
 	begun bool
-	// coded is set if the header has a transfer encoding, and sized if it has a
-	// Content-Length, which is length.
+	// coded is set if the header has a transfer encoding, and sized if it has a Content-Length;
+	// length is its value.
 	coded, sized bool
 	length       uint64
 }
@@ -119,8 +119,8 @@ func (c *framedConn) markAmbiguous() {
 	c.last.Store(true)
 }
 
-// CloseWrite closes the writing side if the connection can: net/http calls it
-// before it closes a connection on which the client may still write.
+// CloseWrite closes the write side if the connection supports it: net/http calls it before closing
+// a connection on which the client may still write.
 func (c *framedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

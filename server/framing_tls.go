@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// framedTLSConn is a framedConn over TLS, from which net/http takes Request.TLS.
+// framedTLSConn is a framedConn over TLS. net/http gets Request.TLS from it.
 type framedTLSConn struct {
 	*framedConn
 	tls *tls.Conn
@@ -18,10 +18,10 @@ type framedTLSConn struct {
 // ConnectionState returns the state of the TLS connection.
 func (c *framedTLSConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
 
-// handshaker is a TLS listener. It returns connections after their handshake, when
-// the protocol is known: the framing of HTTP/1 requests is checked, and HTTP/2
-// connections, which net/http recognises by their type, stay as they are. Each
-// handshake runs in its own goroutine, as in net/http.
+// handshaker is a TLS listener. It returns connections after their handshake, when the protocol is
+// known: the framing of HTTP/1 requests is checked, and HTTP/2 connections, which net/http
+// recognises by type, are returned unwrapped. Each handshake runs in its own goroutine, as in
+// net/http.
 type handshaker struct {
 	net.Listener
 	config  *tls.Config
@@ -44,7 +44,7 @@ func newHandshaker(l net.Listener, config *tls.Config, timeout time.Duration) *h
 	return h
 }
 
-// Accept waits for the next connection that is ready.
+// Accept waits for the next ready connection.
 func (h *handshaker) Accept() (net.Conn, error) {
 	h.begin.Do(func() { h.working.Go(h.acceptAll) })
 	select {
@@ -103,7 +103,7 @@ func (h *handshaker) shakeHands(raw net.Conn) {
 	}
 }
 
-// The protocols of HTTP over TLS.
+// Protocols of HTTP over TLS.
 const (
 	http1Protocol = "http/1.1"
 	http2Protocol = "h2"

@@ -18,11 +18,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// FailureWriter is implemented by surfaces that write the errors of handlers
-// themselves. Without it failures have the format of the other errors of the
-// surface.
+// FailureWriter is implemented by surfaces that write handler errors themselves. Otherwise failures
+// use the surface's error format.
 type FailureWriter interface {
-	// WriteFailure answers with an error of a handler, which Classify understands.
+	// WriteFailure writes a handler error, which Classify understands.
 	WriteFailure(w http.ResponseWriter, r *http.Request, err error)
 }
 
@@ -41,7 +40,7 @@ func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Re
 	})}
 }
 
-// errNoPrincipal is not reached: routes with an answer are not public.
+// errNoPrincipal is not reached: routes made by Answer are not public.
 var errNoPrincipal = errors.New("the request has no principal")
 
 // Tagged is implemented by answers that have an entity tag.
@@ -76,8 +75,8 @@ func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context,
 	return route.WithQuery()
 }
 
-// Typed returns a route that Answer made, described with the types of its bodies. It may
-// stream its answer as well if it is a Stream.
+// Typed adds the types of its bodies to a route made by Answer, for the description. The route may
+// also stream its response if it is a Stream.
 func Typed[In, Out any](route Route) Route {
 	route.in, route.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	return route

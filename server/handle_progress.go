@@ -13,23 +13,23 @@ import (
 	"go.uber.org/zap"
 )
 
-// ProgressType is the media type of answers that show how far the work of a request is:
-// lines of JSON. Those before the last have a progress, and the last one has the result,
-// or an error with its status.
+// ProgressType is the media type of responses that report the progress of a request: lines of JSON.
+// All lines before the last have the progress; the last has the result, or an error with its
+// status.
 const ProgressType = "application/x-ndjson"
 
-// Progress is how far the work of a request is.
+// Progress is the progress of a request.
 type Progress struct {
 	Done  int `json:"done"`
 	Total int `json:"total"`
 }
 
-// progressInterval is how often a client is shown progress.
+// progressInterval is the interval of progress lines.
 const progressInterval = 250 * time.Millisecond
 
-// HandleProgress returns a route as Handle does, whose clients may ask for the progress of
-// the work with the header Accept: ProgressType. The report must not be called after the
-// function returned; it is nil if nobody asks. A client that leaves cancels the context.
+// HandleProgress returns a route like Handle whose clients may request progress with the header
+// Accept: ProgressType. The report function must not be called after answer has returned; it is nil
+// if the client did not request progress. A disconnect cancels the context.
 func HandleProgress[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In, report func(done, total int)) (Out, error)) Route {
 	route := Handle(pattern, scope, func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error) {
 		return answer(ctx, caller, r, in, nil)
@@ -56,7 +56,7 @@ func HandleProgress[In, Out any](pattern, scope string, answer func(ctx context.
 	return route
 }
 
-// follower shows the client of a request how far its work is.
+// follower reports the progress of a request to its client.
 type follower struct {
 	w        http.ResponseWriter
 	r        *http.Request
@@ -71,7 +71,7 @@ type ended struct {
 	err    error
 }
 
-// followWork carries out the work. An error before the first line is returned.
+// followWork runs the work. An error before the first line is returned.
 func (f *follower) followWork(work func(ctx context.Context) (any, error)) error {
 	ctx, cancel := context.WithCancel(f.r.Context())
 	defer cancel()
@@ -96,7 +96,7 @@ func (f *follower) followWork(work func(ctx context.Context) (any, error)) error
 	}
 }
 
-// writeProgress writes the progress, if there is more.
+// writeProgress writes the progress if it has changed.
 func (f *follower) writeProgress() error {
 	now := f.progress.Load()
 	if now == f.shown {
@@ -141,7 +141,7 @@ func (f *follower) describeFailure(err error) failedLine {
 	return failedLine{failure.Status, failure.Code, failure.Message, x.id, failure.Details}
 }
 
-// writeLine writes a line and sends it at once.
+// writeLine writes a line and flushes it.
 func (f *follower) writeLine(line any) error {
 	data, err := json.Marshal(line)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// CheckJSON returns an error if the body of a request is ambiguous or expensive to
-// decode: it is not valid JSON or not UTF-8, is nested more than depth levels deep,
-// has more than MaxJSONValues values, or has an object with a duplicate key. Every
-// surface checks bodies with it before decoding.
+// CheckJSON returns an error if the body of a request is ambiguous or expensive to decode: it is
+// not valid JSON or UTF-8, is nested more than depth levels deep, has more than MaxJSONValues
+// values, or has an object with a duplicate key. Every surface checks bodies with it before
+// decoding.
 func CheckJSON(body []byte, depth int) error {
-	if !rawjson.Valid(body) { // which is fast, but gives no reason
+	if !rawjson.Valid(body) { // it is fast, but gives no reason
 		if fault := rawjson.Fault(body); fault != "" {
 			return errors.New("is not valid JSON: " + fault)
 		}
@@ -32,18 +32,17 @@ func CheckJSON(body []byte, depth int) error {
 	return rawjson.DuplicateKeys(body)
 }
 
-// MaxJSONDepth is the nesting limit of the body of a request, unless its surface
-// allows less.
+// MaxJSONDepth is the nesting limit of a request body, unless its surface allows less.
 const MaxJSONDepth = 1000
 
-// MaxJSONValues is how many values the JSON of a request may have. A decoded value takes
-// up to a hundred times the memory of its text.
+// MaxJSONValues limits the JSON values of a request. A decoded value takes up to a hundred times
+// the memory of its text.
 const MaxJSONValues = 500_000
 
 var errTooManyValues = fmt.Errorf("has more than %d values", MaxJSONValues)
 
-// CheckPayload returns an error for data with too many values. The data may be something
-// else than JSON: it is what other programs send, such as the body of a webhook.
+// CheckPayload returns an error for data with too many values. The data need not be JSON: it comes
+// from other programs, such as the body of a webhook.
 func CheckPayload(data []byte) error {
 	if _, values := rawjson.Measure(data); values > MaxJSONValues && json.Valid(data) {
 		return badBody(errTooManyValues.Error())
@@ -51,8 +50,8 @@ func CheckPayload(data []byte) error {
 	return nil
 }
 
-// WriteJSON answers with a value as JSON that must not be cached. It fails if the
-// value cannot be encoded; then nothing is written.
+// WriteJSON writes a JSON response that must not be cached. If the value cannot be encoded, it
+// returns an error and writes nothing.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

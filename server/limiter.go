@@ -14,8 +14,7 @@ import (
 type RateError struct {
 	// RetryAfter is how long to wait before the next attempt.
 	RetryAfter time.Duration
-	// Open means that too many requests and streams are open at the same time.
-	// Otherwise the rate is too high.
+	// Open means that too many requests and streams are open. Otherwise the rate is too high.
 	Open bool
 }
 
@@ -38,8 +37,8 @@ type limiter struct {
 	room int
 }
 
-// maxIdle is the number of credentials from which idle ones are dropped: an issuer
-// of tokens can make any number of them.
+// maxIdle is the number of credentials above which idle ones are dropped: a token issuer can create
+// any number of them.
 const maxIdle = 10_000
 
 // allowance is the state of one credential.
@@ -52,8 +51,7 @@ func newLimiter(r Rate, clock func() time.Time) *limiter {
 	return &limiter{rate: r, clock: clock, keys: map[string]*allowance{}, room: maxIdle}
 }
 
-// beginRequest counts a request of a credential until leave is called. The error is
-// a *RateError.
+// beginRequest counts a credential's request until leave is called. The error is a *RateError.
 func (l *limiter) beginRequest(keyID string) (leave func(), err error) {
 	if l.rate.PerSecond <= 0 && l.rate.Concurrency <= 0 {
 		return func() {}, nil
@@ -88,9 +86,8 @@ func (l *limiter) endRequest(a *allowance) {
 	a.open--
 }
 
-// forgetIdle drops allowances without open requests and with a full bucket, if
-// there are many. It runs again when the number has doubled, so that the amortised
-// cost is constant.
+// forgetIdle drops allowances without open requests and with a full bucket if there are many. It
+// runs again when the number has doubled, so the amortised cost is constant.
 func (l *limiter) forgetIdle() {
 	if len(l.keys) < l.room {
 		return

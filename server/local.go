@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// localAuthenticator is the Authenticator of a server without credentials: every
-// client is the same principal. It rejects the pages of other sites in the browser
-// of a user who can reach the server.
+// localAuthenticator is the Authenticator of a server without credentials: every client is the same
+// principal. It rejects requests that other sites' pages send from the browser of a user who can
+// reach the server.
 type localAuthenticator struct {
 	principal *Principal
 	foreign   *http.CrossOriginProtection
@@ -41,8 +41,8 @@ func newLocalAuthenticator(s *Settings) (*localAuthenticator, error) {
 	return e, nil
 }
 
-// Authenticate returns the one principal. Requests with a foreign Host are
-// rejected, as protection from DNS rebinding.
+// Authenticate returns the only principal. Requests with a foreign Host are rejected, to prevent
+// DNS rebinding.
 func (e *localAuthenticator) Authenticate(r *http.Request) (*Principal, error) {
 	if host := hostWithoutPort(r.Host); e.hosts != nil && !isLoopbackName(host) && !e.hosts[host] {
 		return nil, ErrForeignSite

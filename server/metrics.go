@@ -14,7 +14,7 @@ import (
 // scopeName is the instrumentation scope of the server's metrics.
 const scopeName = "github.com/agentruntime/agentruntime/server"
 
-// durationBuckets are the buckets of the semantic conventions for HTTP, plus more for streams.
+// durationBuckets are the HTTP buckets of the semantic conventions, plus longer ones for streams.
 var durationBuckets = []float64{
 	0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300,
 }

@@ -1,6 +1,6 @@
-// Package server answers HTTP requests: one router authenticates the requests of
-// all the protocols that are mounted on it. A Surface implements a protocol; the
-// server enforces scopes, sizes, rates and timeouts.
+// Package server answers HTTP requests: one router authenticates the requests of all mounted
+// protocols. A Surface implements a protocol; the server enforces scopes, sizes, rates and
+// timeouts.
 package server
 
 import (
@@ -14,12 +14,12 @@ import (
 // Principal is the authenticated sender of a request, with its permissions. It is
 // immutable and safe for concurrent use.
 type Principal struct {
-	// Caller owns what the request creates, and sees what it created earlier, as far as it may
-	// use the agents involved. The router checks the scopes of routes, and the service everything
-	// else.
+	// Caller owns the records that the request creates and sees those that it created earlier,
+	// limited to agents that it may use. The router checks the scopes of routes, and the service
+	// everything else.
 	Caller service.Caller
-	// KeyID identifies the credential in logs and for rate limits; empty where no
-	// credential is needed.
+	// KeyID identifies the credential in logs and for rate limits; empty if no credential is
+	// required.
 	KeyID string
 	// AuthSource is how the sender was authenticated, for the audit log: api_key, jwt or oauth,
 	// or local if no credential is required.
@@ -28,23 +28,22 @@ type Principal struct {
 
 // Authenticator authenticates requests.
 type Authenticator interface {
-	// Authenticate returns the principal of the credential in a request. It does
-	// not read the body or write. Without a valid credential the error is a
-	// *CredentialError; any other error means that the credential cannot be checked
-	// now. It is safe for concurrent use.
+	// Authenticate returns the principal of the credential in a request. It neither reads the body
+	// nor writes. Without a valid credential the error is a *CredentialError; any other error means
+	// that the credential cannot be checked now. It is safe for concurrent use.
 	Authenticate(r *http.Request) (*Principal, error)
 }
 
-// ErrForeignSite refuses a request that a browser sends for the page of another
-// site, where no credentials are used.
+// ErrForeignSite rejects a request that a browser sends for another site's page, on a server
+// without credentials.
 var ErrForeignSite = errors.New("the request comes from the page of another site")
 
 // CredentialError means that a request has no valid credential.
 type CredentialError struct {
 	// Missing means that the request has no credential at all.
 	Missing bool
-	// Unknown means that the authenticator does not know this kind of credential,
-	// so that another one may.
+	// Unknown means that the authenticator does not recognize this kind of credential, so another
+	// one may.
 	Unknown bool
 	// KeyID identifies an expired or revoked credential, if it is known.
 	KeyID string
@@ -56,7 +55,7 @@ type CredentialError struct {
 // Error returns the problem.
 func (e *CredentialError) Error() string { return e.Problem }
 
-// Challenge is the value of WWW-Authenticate that goes with the error.
+// Challenge returns the WWW-Authenticate value for the error.
 func (e *CredentialError) Challenge() string {
 	if e.Missing {
 		return `Bearer realm="agentruntime"`

@@ -22,8 +22,8 @@ func newProbes(s *Server) *probes {
 	return &probes{server: s, readiness: readiness{look: s.settings.Ready}}
 }
 
-// Routes returns the probes and the description of the server, which are public,
-// and the metrics, which are not.
+// Routes returns the probes and the server's description, which are public, and the metrics, which
+// are not.
 func (p *probes) Routes() []Route {
 	routes := []Route{
 		{Pattern: "GET /healthz", Handler: http.HandlerFunc(p.serveHealthz), Public: true, Quiet: true},
@@ -51,7 +51,7 @@ func (p *probes) OpenAPI() []byte {
 	return bareDescription()
 }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*probes) DeferDescription() {}
 
 // isProbe reports whether a server answers a path during startup.
@@ -63,12 +63,12 @@ func serveRoot(w http.ResponseWriter, _ *http.Request) {
 	_ = WriteJSON(w, http.StatusOK, map[string]string{"openapi": "openapi.json"}) // the client may be gone
 }
 
-// serveHealthz answers as long as the process does.
+// serveHealthz responds as long as the process runs.
 func (*probes) serveHealthz(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "ok\n")
 }
 
-// serveReadyz answers whether requests should be sent here. The reason is logged.
+// serveReadyz reports whether requests should be sent here. The reason is logged.
 func (p *probes) serveReadyz(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case p.server.draining.Load():

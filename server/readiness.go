@@ -16,7 +16,7 @@ type readiness struct {
 	look func(ctx context.Context) error
 
 	mu sync.Mutex
-	// current is the check under way, or nil.
+	// current is the check in progress, or nil.
 	current *readyLook
 }
 

@@ -5,13 +5,12 @@ import (
 	"sync"
 )
 
-// requestCount counts the requests under way that http.Server.Shutdown does not wait
-// for.
+// requestCount counts the active requests that http.Server.Shutdown does not wait for.
 type requestCount struct {
 	mu    sync.Mutex
 	count int
-	// closed is set when no more may begin, and drained is closed when the last one
-	// has ended.
+	// closed is set when no more requests may begin, and drained is closed when the last one has
+	// ended.
 	closed  bool
 	drained chan struct{}
 }

@@ -15,11 +15,11 @@ type response struct {
 	// status is 0 until the response has begun.
 	status int
 	bytes  int64
-	// flushed is set once the header was sent.
+	// flushed is set once the header has been sent.
 	flushed bool
-	// err is why a write failed.
+	// err is the first write error.
 	err error
-	// conn is the connection, once it was hijacked from net/http.
+	// conn is the connection once it has been hijacked from net/http.
 	conn *eventConn
 }
 
@@ -101,8 +101,8 @@ func (w *response) noteError(err error) error {
 	return err
 }
 
-// setReadDeadline limits the time for a body, even one that is not read, because net/http reads
-// the rest before it answers.
+// setReadDeadline limits the time for a body, even an unread one, because net/http reads the rest
+// before it responds.
 func (w *response) setReadDeadline(b io.ReadCloser, timeout time.Duration) {
 	if b != nil && b != http.NoBody {
 		_ = w.control.SetReadDeadline(time.Now().Add(timeout))

@@ -24,13 +24,12 @@ type router struct {
 	metrics *metrics
 	// routes are the mounted routes, in order.
 	routes []*mounted
-	// roots are where all the routes of a surface lie; startRoots apply until all surfaces are
+	// roots are the common paths of each surface's routes; startRoots apply until all surfaces are
 	// mounted.
 	roots, startRoots []surfaceRoot
 }
 
-// surfaceRoot is the path that all the routes of a surface have in common, with a slash at
-// its end.
+// surfaceRoot is the common path of a surface's routes, with a trailing slash.
 type surfaceRoot struct {
 	path   string
 	writer ErrorWriter
@@ -148,9 +147,8 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt.mux.ServeHTTP(out, r)
 }
 
-// oneSlash returns a request without repeated slashes in its path, which clients
-// produce that concatenate URLs. A mux would redirect, which many clients do not
-// follow.
+// oneSlash returns a request without repeated slashes in its path, which come from clients that
+// concatenate URLs. A mux would redirect, which many clients do not follow.
 func oneSlash(r *http.Request) *http.Request {
 	if r.URL.RawPath != "" || !strings.Contains(r.URL.Path, "//") {
 		return r
@@ -205,9 +203,9 @@ func (rt *router) answerUnrouted(w http.ResponseWriter, r *http.Request, handler
 	refuseRequest(w, r, writer, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "no such route"})
 }
 
-// nearestErrorWriter returns the ErrorWriter of the surface whose route shares the
-// longest prefix with a path, up to the first wildcard, or else of the surface below whose
-// root the path lies. It is nil for the server's own format.
+// nearestErrorWriter returns the ErrorWriter of the surface whose route shares the longest prefix
+// with a path, up to the first wildcard, or otherwise of the surface whose root contains the path.
+// It is nil for the server's own format.
 func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
 	if rt.server.starting.Load() { // routes may still be added
 		return writerBelow(rt.startRoots, path+"/")
@@ -225,7 +223,7 @@ func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
 	return writerBelow(rt.roots, path)
 }
 
-// writerBelow returns the writer of the longest root that a path is below; nil if no root matches.
+// writerBelow returns the writer of the longest root that contains a path; nil if no root matches.
 func writerBelow(roots []surfaceRoot, path string) (writer ErrorWriter) {
 	most := len("/")
 	for _, root := range roots {
@@ -272,7 +270,7 @@ func (rt *router) handlePanic(w *response, r *http.Request, x *exchange, cause a
 	x.aborted = true
 }
 
-// ServeHTTP answers a request that matches the route, if the caller is allowed to.
+// ServeHTTP handles a request that matches the route, if the caller is allowed to make it.
 func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := m.router.server
 	x := exchangeFrom(r.Context())
@@ -313,8 +311,8 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.Handler.ServeHTTP(w, r)
 }
 
-// beginRequest counts a request of a principal until leave is called. If the limits
-// are exceeded, it refuses the request and returns nil.
+// beginRequest counts a principal's request until leave is called. If the limits are exceeded, it
+// rejects the request and returns nil.
 func (m *mounted) beginRequest(w http.ResponseWriter, r *http.Request, p *Principal) (leave func()) {
 	leave, err := m.router.server.Enter(p)
 	if err != nil {
@@ -324,8 +322,8 @@ func (m *mounted) beginRequest(w http.ResponseWriter, r *http.Request, p *Princi
 	return leave
 }
 
-// checkBodySize reports whether the announced size of the body is within the limit.
-// Otherwise it refuses the request.
+// checkBodySize reports whether the announced size of the body is within the limit. Otherwise it
+// rejects the request.
 func (m *mounted) checkBodySize(w http.ResponseWriter, r *http.Request) bool {
 	most := m.router.server.settings.Limits.MaxBodyBytes
 	if r.ContentLength <= most {
@@ -339,8 +337,8 @@ func (m *mounted) checkBodySize(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// authorizeRequest returns the principal, which is nil on a public route without a
-// credential, or the reason for a refusal.
+// authorizeRequest returns the principal, which is nil on a public route without a credential, or
+// the reason for a rejection.
 func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *exchange) (*Principal, *Error) {
 	principal, err := m.router.server.settings.Authenticator.Authenticate(r)
 	if err != nil {

@@ -35,7 +35,7 @@ type Server struct {
 	mounted requestCount
 	accepting
 	startup
-	// draining is set when the server shuts down.
+	// draining is set when the server is shutting down.
 	draining atomic.Bool
 	// open is set if no credentials are needed.
 	open bool
@@ -50,7 +50,7 @@ type accepting struct {
 	acceptErr   error
 }
 
-// ends are the contexts that end requests with the server.
+// ends are the contexts with which the server ends requests.
 type ends struct {
 	// waits ends when the server begins to drain, streams when streams have to end, and
 	// requests when all requests are cut short.
@@ -127,8 +127,8 @@ func (s *Server) Mount(ctx context.Context, surface Surface) error {
 	return nil
 }
 
-// Listen opens the address, so that it is reserved and URL is known. Requests are
-// answered from Serve on.
+// Listen opens the address, so that it is reserved and URL is known. Requests are not handled
+// before Serve.
 func (s *Server) Listen(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.settings.Address)
 	if err != nil {
@@ -147,7 +147,7 @@ func isLoopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// URL is the URL of the server: PublicURL, or else LocalURL.
+// URL returns the server's URL: PublicURL if set, otherwise LocalURL.
 func (s *Server) URL() string {
 	if s.settings.PublicURL != "" || s.listener == nil {
 		return s.settings.PublicURL
@@ -155,8 +155,7 @@ func (s *Server) URL() string {
 	return s.LocalURL()
 }
 
-// LocalURL is the URL of the address that the server listens on; empty before
-// Listen.
+// LocalURL returns the URL of the address that the server listens on; empty before Listen.
 func (s *Server) LocalURL() string {
 	switch {
 	case s.listener == nil:
@@ -168,9 +167,9 @@ func (s *Server) LocalURL() string {
 	}
 }
 
-// Serve answers requests until ctx ends, and then accepts no more and returns nil; requests in
-// progress continue. Any other return is an error. It calls EndStartup if necessary. Without
-// Listen it serves only surfaces with their own listener.
+// Serve handles requests until ctx ends, then accepts no more and returns nil; requests in progress
+// continue. Any other return is an error. It calls EndStartup if necessary. Without Listen it
+// serves only surfaces with their own listener.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -203,16 +202,16 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// BeginDrain refuses new work from now on, with 503 and Retry-After; everything
-// else is answered until the context of Serve ends. The server is no longer ready,
-// and closes connections after their request.
+// BeginDrain rejects new work from now on, with 503 and Retry-After; everything else is served
+// until the context of Serve ends. The server is no longer ready, and closes connections after
+// their request.
 func (s *Server) BeginDrain() {
 	s.draining.Store(true)
 	s.endWaits(ErrDraining)
 	s.http.SetKeepAlivesEnabled(false)
 }
 
-// Draining reports whether new work is refused.
+// Draining reports whether new work is rejected.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
 // DrainClients waits until no client has a pending answer to a run that it follows,
@@ -234,8 +233,8 @@ func (s *Server) startAccepting() {
 	}()
 }
 
-// waitAccepting waits for the end of the accept loop and returns its error; without
-// a listener it waits for the end of ctx.
+// waitAccepting waits for the end of the accept loop and returns its error; without a listener it
+// waits for ctx to end.
 func (s *Server) waitAccepting(ctx context.Context) error {
 	if s.listener == nil {
 		<-ctx.Done()
@@ -258,9 +257,8 @@ func (s *Server) acceptConns() error {
 	return fmt.Errorf("accept connections: %w", err)
 }
 
-// Shutdown ends streams and waits for all requests. If ctx ends first, the
-// remaining ones are canceled, and the error is ErrCutShort. It is called after
-// Serve has returned, or in its place.
+// Shutdown ends streams and waits for all requests. If ctx ends first, the remaining ones are
+// canceled, and the error is ErrCutShort. Call it after Serve has returned, or instead of Serve.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining.Store(true)
 	s.endStreams(ErrDraining)
@@ -294,8 +292,8 @@ func (s *Server) Enter(p *Principal) (leave func(), err error) {
 	return s.router.limiter.beginRequest(p.KeyID)
 }
 
-// Authenticate authenticates a request like the router. It is for surfaces with
-// their own listener, as are TLS and Limits.
+// Authenticate authenticates a request like the router. Like TLS and Limits, it is for surfaces
+// with their own listener.
 func (s *Server) Authenticate(r *http.Request) (*Principal, error) {
 	return s.settings.Authenticator.Authenticate(r)
 }
@@ -315,8 +313,7 @@ func (s *Server) Routes() []Route {
 	return routes
 }
 
-// streamContext returns a context for a stream, which ends when the server shuts
-// down. end releases it.
+// streamContext returns a stream context that ends when the server shuts down. end releases it.
 func (s *Server) streamContext(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	unlink := context.AfterFunc(s.streams, func() { cancel(ErrDraining) })
@@ -326,8 +323,8 @@ func (s *Server) streamContext(ctx context.Context) (_ context.Context, end func
 	}
 }
 
-// UntilDrain returns the context of a request that ends with the cause ErrDraining when
-// the server begins to drain, which is before its streams end. end releases it.
+// UntilDrain returns a request context that ends with the cause ErrDraining when the server begins
+// to drain, before its streams end. end releases it.
 func UntilDrain(ctx context.Context) (_ context.Context, end func()) {
 	m := exchangeFrom(ctx).mounted
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -342,8 +339,8 @@ func UntilDrain(ctx context.Context) (_ context.Context, end func()) {
 }
 
 // detachedContext is the context of a stream whose handler has returned. It has the request's
-// values, and ends when the server shuts down or interrupts requests. All such streams share one
-// underlying context: one each would take a third of an idle stream's heap.
+// values and ends when the server shuts down or interrupts requests. All such streams share one
+// underlying context: separate ones would take a third of an idle stream's heap.
 type detachedContext struct {
 	context.Context // Server.streams
 	request         context.Context
@@ -353,8 +350,8 @@ func (s *Server) newDetachedContext(request context.Context) context.Context {
 	return &detachedContext{s.streams, context.WithoutCancel(request)}
 }
 
-// Value returns a value of the request. The package context also looks up its internal keys,
-// which belong to the context that ends.
+// Value returns a value of the request. The package context also looks up its internal keys, which
+// belong to the underlying context.
 func (c *detachedContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v

@@ -15,25 +15,24 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings are the settings of a server. Everything but the Address has a default.
+// Settings are the settings of a server. Everything except Address has a default.
 type Settings struct {
 	// Address is the listen address, as host:port; port 0 picks a free one.
 	Address string
 	// TLS contains the certificate; nil means plain HTTP.
 	TLS *tls.Config
-	// PublicURL is the URL of the server as clients see it, if it is behind a
-	// proxy.
+	// PublicURL is the server's URL as clients see it, if it is behind a proxy.
 	PublicURL string
-	// Version is the version of the program in the OpenAPI document; the default is
-	// the one in its build information.
+	// Version is the program's version in the OpenAPI document; the default is the version in its
+	// build information.
 	Version string
-	// Authenticator authenticates requests. If it is nil, every client is the
-	// subject "local" of the tenant "local", and the server listens on loopback
-	// only, unless AllowUnauthenticated is set.
+	// Authenticator authenticates requests. If it is nil, every client is the subject "local" of
+	// the tenant "local", and the server listens only on loopback unless AllowUnauthenticated is
+	// set.
 	Authenticator        Authenticator
 	AllowUnauthenticated bool
-	// LocalScopes are scopes that clients have without an Authenticator, besides all that
-	// need not be named.
+	// LocalScopes are the scopes that clients have without an Authenticator, in addition to all
+	// that need not be listed.
 	LocalScopes []string
 	// CORSOrigins are the origins whose pages may use the server, such as
 	// https://console.example.com; "*" means all. By default none may.
@@ -43,11 +42,10 @@ type Settings struct {
 	// Ready returns an error if the server cannot do its work. If it is nil, the
 	// server is always ready.
 	Ready func(ctx context.Context) error
-	// ReadyDetail returns a line about a server that is ready, for GET /readyz?verbose;
-	// nil says nothing. It reveals nothing secret: anyone may ask.
+	// ReadyDetail returns a line about a ready server, for GET /readyz?verbose; nil adds nothing.
+	// The line must not be secret: anyone may request it.
 	ReadyDetail func() string
-	// Metrics answers GET /metrics, which needs the scope metrics:read; nil leaves
-	// the route out.
+	// Metrics serves GET /metrics, which needs the scope metrics:read; nil omits the route.
 	Metrics http.Handler
 	// MeterProvider receives the metrics of the server; nil disables them.
 	MeterProvider metric.MeterProvider
@@ -83,8 +81,7 @@ type Rate struct {
 	// once; a Burst of 0 means PerSecond, at least 1.
 	PerSecond float64
 	Burst     int
-	// Concurrency is how many requests may be open at the same time, streams
-	// included.
+	// Concurrency limits the open requests, including streams.
 	Concurrency int
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// startupWait is how long a request waits for the end of the startup. It is less than the read
-// timeout of common clients and proxies.
+// startupWait is how long a request waits for the startup to end. It is less than the read timeout
+// of common clients and proxies.
 const startupWait = 20 * time.Second
 
 // SurfaceErrors is the error format of the paths below a root, which begins and ends with a slash.
@@ -26,9 +26,9 @@ type startup struct {
 }
 
 // BeginStartup answers requests before Serve, until EndStartup: GET /healthz with 200, reads with
-// 503 and Retry-After. Requests that are not reads, and streams, wait for EndStartup. Errors have
-// the format of the surface, as formats tell. Call it once, after Listen. Surfaces may be mounted
-// during startup, and Ready is not called.
+// 503 and Retry-After. Streams and requests that are not reads wait for EndStartup. formats are the
+// error formats of the surfaces. Call it once, after Listen. Surfaces may be mounted during
+// startup, and Ready is not called.
 func (s *Server) BeginStartup(formats ...SurfaceErrors) {
 	for _, f := range formats {
 		s.router.startRoots = append(s.router.startRoots, surfaceRoot{f.Root, f.Writer})
@@ -49,8 +49,8 @@ func (s *Server) EndStartup() {
 	})
 }
 
-// awaitStartup waits for the end of the startup if the request may take long anyway. It reports
-// whether the startup has ended.
+// awaitStartup waits for the startup to end if the request may take long anyway. It reports whether
+// the startup has ended.
 func (s *Server) awaitStartup(r *http.Request) bool {
 	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 	if isRead && !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {

@@ -14,11 +14,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// SurfaceSettings configures a surface that begins and follows turns. The Service is required,
-// and must have a runtime.
+// SurfaceSettings configures a surface that begins and follows turns. Service is required and must
+// have a runtime.
 type SurfaceSettings struct {
 	Service *service.Service
-	// KeepAlive is how often an idle stream sends a comment; the default is DefaultKeepAlive.
+	// KeepAlive is the interval of comments on an idle stream; 0 means DefaultKeepAlive.
 	KeepAlive time.Duration
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
@@ -32,19 +32,18 @@ type Surface interface {
 	Routes() []Route
 }
 
-// Route is a pattern and the handler of the requests that match it. A handler gets
-// the principal from PrincipalFrom, and the id of the request for logs from
-// RequestID.
+// Route is a pattern and the handler of the requests that match it. A handler gets the principal
+// from PrincipalFrom, and the id of the request for logs from RequestID.
 //
-// A body is cut off at the limit of the server: reading more returns an
-// *http.MaxBytesError. Every write has the write timeout of the server, so that a
-// client that stops reading ends the response. A panic becomes an internal error.
+// A body is cut off at the server's limit: reading more returns an *http.MaxBytesError. Every write
+// has the server's write timeout, so a client that stops reading ends the response. A panic becomes
+// an internal error.
 type Route struct {
 	// Pattern is a pattern of http.ServeMux. It contains a method, except for
 	// protocols that answer other methods themselves.
 	Pattern string
-	// Also is another pattern that requests of the route may have, or empty: a spelling of
-	// the path that clients use and the description leaves out.
+	// Also is another pattern of the route, or empty: a spelling of the path that clients use and
+	// the description omits.
 	Also    string
 	Handler http.Handler
 	// Public routes are answered without a credential. With a valid one the request
@@ -52,32 +51,32 @@ type Route struct {
 	Public bool
 	// Scope is the scope that the principal needs; empty means none.
 	Scope string
-	// Stream marks a route whose responses may last indefinitely. On shutdown the
-	// context of such a request ends with the cause ErrDraining, early enough to
-	// finish the response; other requests are waited for.
+	// Stream marks a route whose responses may last indefinitely. On shutdown the context of such a
+	// request ends with the cause ErrDraining, early enough to finish the response; the server
+	// waits for other requests.
 	Stream bool
-	// Begins marks a route that begins new work, which a draining server refuses
-	// with 503 and Retry-After.
+	// Begins marks a route that begins new work, which a draining server rejects with 503 and
+	// Retry-After.
 	Begins bool
-	// Audit is the operation that requests of the route ask for, such as create_turn.
-	// The server writes an audit record of each, refused ones too; empty writes none.
+	// Audit is the operation of the route's requests, such as create_turn. The server writes an
+	// audit record for each request, including rejected ones; empty writes none.
 	Audit string
-	// Quiet requests are logged with level debug only, if they succeed: probes.
+	// Quiet requests are logged at debug level if they succeed: probes.
 	Quiet bool
 
 	// Idle marks a Stream that is answered with 204 while there is nothing to stream.
 	Idle bool
 
-	// in and out are the types of the bodies, where Handle made the route.
+	// in and out are the types of the bodies if Handle made the route.
 	in, out reflect.Type
-	// followed is set where clients may ask for progress.
+	// followed is set if clients may request progress.
 	followed bool
-	// query is the parameters that WithQuery lists; nil accepts any.
+	// query has the parameters listed by WithQuery; nil accepts any.
 	query []string
 }
 
-// WithQuery returns the route with the parameters that its query may have. A request
-// with any other parameter is rejected.
+// WithQuery returns the route with the allowed query parameters. A request with any other parameter
+// is rejected.
 func (r Route) WithQuery(names ...string) Route {
 	r.query = append([]string{}, names...)
 	return r
@@ -123,18 +122,18 @@ type Error struct {
 // ErrorWriter is implemented by surfaces with their own error format. The default
 // is {"error":{"code","message","request_id"}}.
 type ErrorWriter interface {
-	// WriteError writes the status, the content type and the body. Headers that
-	// belong to the error, such as WWW-Authenticate and Retry-After, are set.
+	// WriteError writes the status, the content type and the body. Headers of the error, such as
+	// WWW-Authenticate and Retry-After, are already set.
 	WriteError(w http.ResponseWriter, r *http.Request, e *Error)
 }
 
-// Listener is implemented by surfaces that listen on their own address, too,
-// because their protocol cannot share one. The server starts and stops it together
-// with itself; each method has the meaning of the server's.
+// Listener is implemented by surfaces that also listen on their own address, because their protocol
+// cannot share one. The server starts and stops it together with itself; each method has the same
+// meaning as the server's.
 type Listener interface {
 	// Listen opens the address.
 	Listen(ctx context.Context) error
-	// Serve answers until ctx ends, and then accepts no more.
+	// Serve handles requests until ctx ends, then accepts no more.
 	Serve(ctx context.Context) error
 	// Shutdown ends streams and waits for requests until ctx ends, then cuts them
 	// short. It is called after Serve, and also if only Listen was called.

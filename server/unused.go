@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// unusedConns are the connections without any request so far, which clients and
-// proxies open in advance. During its shutdown an http.Server waits for each of
-// them until it is five seconds old.
+// unusedConns are the connections without any request so far, which clients and proxies open in
+// advance. On shutdown an http.Server waits for each of them until it is five seconds old.
 type unusedConns struct {
 	mu     sync.Mutex
 	conns  map[net.Conn]struct{}
@@ -34,7 +33,7 @@ func (u *unusedConns) noteState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// close closes them, and those that are still opened.
+// close closes them and any connections still being opened.
 func (u *unusedConns) close() {
 	u.mu.Lock()
 	conns := u.conns

@@ -26,7 +26,7 @@ type Client struct {
 	at []string
 }
 
-// NewClient returns a client that sends its requests with another one.
+// NewClient returns a client that sends its requests with c.
 func NewClient(c *native.Client) *Client { return &Client{native: c} }
 
 // ForTenant returns a client for the overlay of a tenant.
@@ -49,8 +49,8 @@ func pageQuery(after string, limit int) url.Values {
 	return query
 }
 
-// ListTenants returns a page of the tenants with overlays, by name. It is about all of
-// them, also for the client of one tenant.
+// ListTenants returns a page of the tenants with overlays, by name. It lists all of them, even for
+// the client of one tenant.
 func (c *Client) ListTenants(ctx context.Context, after string, limit int) (*TenantList, error) {
 	list := new(TenantList)
 	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants"}, Query: pageQuery(after, limit)}, list)
@@ -71,11 +71,10 @@ func (c *Client) CurrentHash(ctx context.Context) (string, error) {
 	return list.Revisions[0].Hash, nil
 }
 
-// ErrAmbiguous reports the beginning of a hash that several revisions have.
+// ErrAmbiguous reports a hash prefix shared by several revisions.
 var ErrAmbiguous = errors.New("several revisions have a hash that begins so")
 
-// FindHash returns the hash of a revision of which a number or the beginning of the hash
-// is given.
+// FindHash returns the hash of a revision, given its number or a prefix of its hash.
 func (c *Client) FindHash(ctx context.Context, text string) (string, error) {
 	var found string
 	for after := ""; ; {
@@ -120,7 +119,7 @@ func (c *Client) DiffRevision(ctx context.Context, hash, from string) (*resolve.
 	return report, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: c.path("revisions", hash, "diff"), Query: query}, report)
 }
 
-// Explanation is a resolved agent, with the places that decided its fields.
+// Explanation is a resolved agent, with the paths that decided its fields.
 type Explanation struct {
 	*resolve.Summary
 
@@ -139,19 +138,19 @@ func (c *Client) ExplainAgent(ctx context.Context, agentID string) (*Explanation
 	return out.Explanation, err
 }
 
-// Change is how something is published.
+// Change configures how something is published.
 type Change struct {
-	// Expected is the hash of the revision that is changed; empty for the first.
+	// Expected is the hash of the revision to change; empty for the first.
 	Expected string
 	Note     string
 	// DryRun publishes nothing.
 	DryRun bool
-	// FailOn is the effect with which nothing is published: widened, lost, or empty.
+	// FailOn is the effect that prevents publishing: widened, lost, or empty.
 	FailOn string
-	// ExceptBroken publishes a base although it breaks overlays of tenants, which stay
-	// over the base that they are over.
+	// ExceptBroken publishes a base although it breaks tenants' overlays, which stay over their
+	// current base.
 	ExceptBroken bool
-	// Progress is told how many overlays of tenants were proven; nil is nobody.
+	// Progress receives the number of tenant overlays proven so far; it may be nil.
 	Progress func(done, total int)
 }
 
@@ -182,7 +181,7 @@ func (c *Client) Publish(ctx context.Context, document json.RawMessage, change *
 	return c.publish(ctx, change, PublishRequest{Document: document, Note: change.Note}, "revisions")
 }
 
-// RollBack publishes the document of an earlier revision once more.
+// RollBack publishes the document of an earlier revision again.
 func (c *Client) RollBack(ctx context.Context, hash string, change *Change) (*Published, error) {
 	return c.publish(ctx, change, noteRequest{change.Note}, "revisions", hash, "rollback")
 }
@@ -199,7 +198,7 @@ func (c *Client) ListTenantVariables(ctx context.Context, tenant string) (*Varia
 	return list, c.native.Do(ctx, &native.Request{Method: http.MethodGet, Path: []string{"tenants", tenant, "variables"}}, list)
 }
 
-// SetTenantVariable sets a variable of a tenant. The answer has no value of a secret.
+// SetTenantVariable sets a variable of a tenant. The response does not contain secret values.
 func (c *Client) SetTenantVariable(ctx context.Context, tenant, name, value string) (*service.TenantVariable, error) {
 	set := new(service.TenantVariable)
 	return set, c.native.Do(ctx, &native.Request{Method: http.MethodPut, Path: []string{"tenants", tenant, "variables", name}, Body: VariableRequest{&value}}, set)

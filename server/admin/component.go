@@ -11,9 +11,9 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceAdmin, New: newComponent, Scopes: []string{settings.ScopeConfigRead, settings.ScopeConfigWrite, settings.ScopeOwnConfigRead, settings.ScopeOwnConfigWrite}}
 }
 
-// newComponent returns nil if the configuration disables the protocol, or if nobody could use
-// it: without credentials callers never change the configuration, and only read it where the
-// web console shows it.
+// newComponent returns nil if the configuration disables the protocol, or if no caller could use
+// it: without credentials callers never change the configuration, and only read it where the web
+// console shows it.
 func newComponent(s component.Settings) (server.Surface, error) {
 	f := &s.File.Server
 	used := f.Authenticated() || f.Local() && f.ServesConsole()

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// patchRoutes returns the routes of the patches that the base and each tenant have.
+// patchRoutes returns the patch routes of the base and each tenant.
 func (s *Surface) patchRoutes(at, read, write string) []server.Route {
 	at += "/patches"
 	return []server.Route{
@@ -28,7 +28,7 @@ type patch struct {
 	Value    any    `json:"value"`
 }
 
-// patchList is all patches of the base, or of an overlay.
+// patchList contains all patches of the base, or of an overlay.
 type patchList struct {
 	Revision revisionRef `json:"revision"`
 	Patches  []patch     `json:"patches"`
@@ -91,7 +91,7 @@ func (s *Surface) removePatch(ctx context.Context, caller service.Caller, r *htt
 	return s.changePatch(ctx, caller, r, new(entryRequest), report)
 }
 
-// changePatch publishes with one patch changed; without a value it is removed.
+// changePatch publishes with one patch changed; without a value the patch is removed.
 func (s *Surface) changePatch(ctx context.Context, caller service.Caller, r *http.Request, in *entryRequest, report func(done, total int)) (*Published, error) {
 	of, err := s.configurationOf(caller, r)
 	if err != nil {

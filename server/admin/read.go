@@ -25,11 +25,11 @@ type revisionRef struct {
 
 func refOf(r *fleet.Revision) revisionRef { return revisionRef{r.Number, r.Hash} }
 
-// entry is an entry of a registry, as documents have it.
+// entry is a registry entry, in the form of documents.
 type entry struct {
 	ID    string `json:"id"`
 	Value any    `json:"value"`
-	// Patched is set if the document has a patch of the entry, which changes the value.
+	// Patched is set if the document has a patch that changes the value of the entry.
 	Patched bool `json:"patched,omitempty"`
 }
 
@@ -55,7 +55,7 @@ type entryAnswer struct {
 // ETag returns the hash of the revision.
 func (a *entryAnswer) ETag() string { return a.Revision.Hash }
 
-// entries answers for one registry.
+// entries handles requests for one registry.
 type entries struct {
 	*Surface
 
@@ -155,7 +155,7 @@ func (s *Surface) explainAgent(ctx context.Context, caller service.Caller, r *ht
 	return &explanation{summary}, nil
 }
 
-// callRequest is a call that an agent might make.
+// callRequest is a hypothetical call of an agent.
 type callRequest struct {
 	Tool string `json:"tool"`
 	// Arguments are an empty object by default.
@@ -203,7 +203,7 @@ func (s *Surface) listDiagnostics(ctx context.Context, caller service.Caller, r 
 	return &findingList{append([]diag.Diagnostic{}, visibleFindings(caller, list)...)}, refuse(err)
 }
 
-// documentRequest is a document that is to be proved.
+// documentRequest is a document to prove.
 type documentRequest struct {
 	Document json.RawMessage `json:"document"`
 }
@@ -238,7 +238,7 @@ type Revision struct {
 	Author    string    `json:"author"`
 	Note      string    `json:"note,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	// Current is set for the revision that this process runs, or that is current for a tenant.
+	// Current is set for the revision that this process runs, or a tenant's current one.
 	Current bool `json:"current"`
 	// Findings and Document are set when a single revision is read.
 	Findings any `json:"findings,omitempty"`
@@ -333,7 +333,7 @@ func (s *Surface) diffRevision(ctx context.Context, caller service.Caller, r *ht
 	return report, refuse(err)
 }
 
-// attempt records that somebody wanted to publish.
+// attempt records an attempt to publish.
 type attempt struct {
 	Hash     string    `json:"hash,omitempty"`
 	Expected string    `json:"expected,omitempty"`

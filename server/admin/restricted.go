@@ -10,18 +10,18 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// A credential that may use some agents only reads the entries, patches, explanations and
-// diagnostics of those agents. All other routes answer 404, whatever exists.
+// A credential limited to some agents reads only the entries, patches, explanations and diagnostics
+// of those agents. All other routes answer 404, whatever exists.
 
-// errRestricted rejects requests for what concerns other agents, too.
+// errRestricted rejects requests that also concern other agents.
 var errRestricted = &server.Refusal{
 	Status: http.StatusNotFound, Code: "not_found", Message: "not found: the credential may use some agents only, and this concerns the whole configuration",
 }
 
-// readFunc answers a request that reads something.
+// readFunc answers a read request.
 type readFunc[In, Out any] = func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)
 
-// forAllAgents returns read, which rejects callers that may use some agents only.
+// forAllAgents returns read, which rejects callers limited to some agents.
 func forAllAgents[In, Out any](read readFunc[In, Out]) readFunc[In, Out] {
 	return func(ctx context.Context, caller service.Caller, r *http.Request, in In) (out Out, err error) {
 		if caller.Agents != nil {
@@ -31,8 +31,8 @@ func forAllAgents[In, Out any](read readFunc[In, Out]) readFunc[In, Out] {
 	}
 }
 
-// visibleFindings returns the findings about agents that the caller may use. If those are
-// not all, hints, related places and circles are left out: they name other agents.
+// visibleFindings returns the findings about agents that the caller may use. If some are hidden,
+// hints, related places and circles are omitted: they name other agents.
 func visibleFindings(caller service.Caller, list diag.List) diag.List {
 	if caller.Agents == nil {
 		return list

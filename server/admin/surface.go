@@ -36,7 +36,7 @@ var (
 	_ server.DeferredDescriber = (*Surface)(nil)
 )
 
-// New returns the surface. It fails if the settings lack something.
+// New returns the surface. It fails if a setting is missing.
 func New(s Settings) (*Surface, error) {
 	if s.Fleet == nil || s.Variables == nil {
 		return nil, errors.New("the settings have no fleet, or nothing that keeps variables")
@@ -69,7 +69,7 @@ func (s *Surface) Routes() []server.Route {
 	return append(routes, s.tenantRoutes()...)
 }
 
-// historyRoutes returns the routes that the base and each tenant have.
+// historyRoutes returns the routes of the base and each tenant.
 func (s *Surface) historyRoutes(at, read, write string) []server.Route {
 	return append(s.patchRoutes(at, read, write),
 		server.Handle("GET "+at+"/agents/{id}/explain", read, s.explainAgent),
@@ -88,7 +88,7 @@ func (s *Surface) historyRoutes(at, read, write string) []server.Route {
 // OpenAPI describes the protocol.
 func (s *Surface) OpenAPI() []byte { return server.Describe("Admin", s.Routes()) }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}
 
 // Codes of rejected requests, in addition to the server's.
@@ -105,7 +105,7 @@ const (
 	codeNoKey      = "no_encryption_key"
 )
 
-// refuse returns an error of the fleet as callers see it.
+// refuse converts a fleet error for callers.
 func refuse(err error) error {
 	if e, ok := errors.AsType[*fleet.NotFoundError](err); ok {
 		return &service.NotFoundError{Kind: e.Kind, ID: e.ID}

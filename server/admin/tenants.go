@@ -37,7 +37,7 @@ var (
 	_ configuration = (*fleet.Tenant)(nil)
 )
 
-// tenantRoutes returns the routes about the overlays of tenants.
+// tenantRoutes returns the routes for tenants' overlays.
 func (s *Surface) tenantRoutes() []server.Route {
 	const read, write = settings.ScopeOwnConfigRead, settings.ScopeOwnConfigWrite
 	const at = Prefix + "/tenants"
@@ -48,8 +48,8 @@ func (s *Surface) tenantRoutes() []server.Route {
 	return append(routes, s.historyRoutes(at+"/{tenant}", read, write)...)
 }
 
-// tenantOf returns the tenant in a request's path. Another tenant than the caller's looks
-// unknown, unless the caller may see all of them.
+// tenantOf returns the tenant in a request's path. A tenant other than the caller's looks unknown,
+// unless the caller may see all of them.
 func (s *Surface) tenantOf(caller service.Caller, r *http.Request) (*fleet.Tenant, error) {
 	name := r.PathValue("tenant")
 	wide := settings.ScopeConfigRead
@@ -71,7 +71,7 @@ func (s *Surface) configurationOf(caller service.Caller, r *http.Request) (confi
 	return s.tenantOf(caller, r)
 }
 
-// currentNumber returns the number of the revision that counts; 0 for none.
+// currentNumber returns the number of the current revision; 0 for none.
 func currentNumber(ctx context.Context, of configuration) (uint64, error) {
 	switch of := of.(type) {
 	case *fleet.Fleet:
@@ -153,15 +153,15 @@ func (s *Surface) readTenant(ctx context.Context, caller service.Caller, r *http
 	return &CurrentOverlay{*s.wholeRevision(current, current.Number), held}, err
 }
 
-// TenantsProof is what became of the overlays of tenants over a new base.
+// TenantsProof is the result of proving tenants' overlays over a new base.
 type TenantsProof struct {
 	Checked int             `json:"checked"`
 	Broken  []BrokenTenant  `json:"broken"`
 	Changed []ChangedTenant `json:"changed"`
 }
 
-// ChangedTenant is a tenant for which the new base changes something: what its agents
-// lose or gain, and the warnings that its overlay did not have.
+// ChangedTenant is a tenant affected by the new base: its agents' losses and gains, and the new
+// warnings of its overlay.
 type ChangedTenant struct {
 	Tenant   string              `json:"tenant"`
 	Diff     *resolve.DiffReport `json:"diff"`

@@ -10,14 +10,14 @@ import (
 	"github.com/agentruntime/agentruntime/settings"
 )
 
-// TenantVariables keeps what tenants set for themselves. A *service.Service does.
+// TenantVariables stores tenants' own variables. A *service.Service implements it.
 type TenantVariables interface {
 	TenantVariables(ctx context.Context, tenant string) ([]service.TenantVariable, error)
 	SetTenantVariable(ctx context.Context, set service.SetTenantVariable) (*service.TenantVariable, error)
 	DeleteTenantVariable(ctx context.Context, tenant, name string) error
 }
 
-// variableRoutes returns the routes of the variables of tenants.
+// variableRoutes returns the routes for tenants' variables.
 func (s *Surface) variableRoutes() []server.Route {
 	const all, one = Prefix + "/tenants/{tenant}/variables", Prefix + "/tenants/{tenant}/variables/{name}"
 	return server.AuditRoutes(map[string]string{"PUT " + one: "set_tenant_variable", "DELETE " + one: "delete_tenant_variable"}, []server.Route{
@@ -27,17 +27,17 @@ func (s *Surface) variableRoutes() []server.Route {
 	})
 }
 
-// VariableList has the variables of a tenant. The values of secrets are not part of it.
+// VariableList has the variables of a tenant, without secret values.
 type VariableList struct {
 	Variables []service.TenantVariable `json:"variables"`
 }
 
-// VariableRequest is the value that a variable is to have.
+// VariableRequest is the new value of a variable.
 type VariableRequest struct {
 	Value *string `json:"value"`
 }
 
-// DeletedVariable names a variable that the tenant does not set any more.
+// DeletedVariable names a variable that the tenant no longer sets.
 type DeletedVariable struct {
 	Name string `json:"name"`
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// entryRequest is an entry as it is to be.
+// entryRequest is the new form of an entry.
 type entryRequest struct {
 	Value json.RawMessage `json:"value"`
 	// Note says why.
 	Note string `json:"note,omitempty"`
 }
 
-// PublishRequest is a document that is to be published.
+// PublishRequest is a document to publish.
 type PublishRequest struct {
 	Document json.RawMessage `json:"document"`
 	Note     string          `json:"note,omitempty"`
@@ -30,20 +30,20 @@ type noteRequest struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Published is what became of a change.
+// Published is the result of a change.
 type Published struct {
-	// Number is 0 for a dry run, and Unchanged set if the document was current already.
+	// Number is 0 for a dry run, and Unchanged is set if the document was already current.
 	Number    uint64              `json:"number"`
 	Hash      string              `json:"hash"`
 	DryRun    bool                `json:"dry_run"`
 	Unchanged bool                `json:"unchanged"`
 	Findings  []diag.Diagnostic   `json:"findings"`
 	Diff      *resolve.DiffReport `json:"diff,omitempty"`
-	// Tenants is what becomes of the overlays of tenants over a new base.
+	// Tenants is the result for tenants' overlays over a new base.
 	Tenants *TenantsProof `json:"tenants,omitempty"`
 }
 
-// ETag returns the hash of the revision that is current; empty for a dry run.
+// ETag returns the hash of the current revision; empty for a dry run.
 func (p *Published) ETag() string {
 	if p.DryRun {
 		return ""
@@ -61,7 +61,7 @@ const noRevision = "none"
 // changeQueryNames are the parameters that changeOf reads.
 var changeQueryNames = []string{"dry_run", "fail_on", "tenants"}
 
-// changeOf reads from a request how a change is published.
+// changeOf reads how to publish a change from a request.
 func changeOf(caller service.Caller, r *http.Request, note string) (*fleet.Change, error) {
 	c := &fleet.Change{Author: caller.Tenant + "/" + caller.Subject, Note: note}
 	match := strings.Trim(strings.TrimPrefix(r.Header.Get("If-Match"), "W/"), `"`)
@@ -114,8 +114,8 @@ func (e entries) remove(ctx context.Context, caller service.Caller, r *http.Requ
 	return e.change(ctx, caller, r, new(entryRequest), report)
 }
 
-// change publishes the revision that a request names with one entry changed; without a
-// value it is removed.
+// change publishes the revision that a request names with one entry changed; without a value the
+// entry is removed.
 func (e entries) change(ctx context.Context, caller service.Caller, r *http.Request, in *entryRequest, report func(done, total int)) (*Published, error) {
 	if err := checkWhole(caller); err != nil {
 		return nil, err

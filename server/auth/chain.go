@@ -13,8 +13,7 @@ type Chain []server.Authenticator
 
 var _ server.Authenticator = (Chain)(nil)
 
-// Authenticate returns who the first authenticator that knows the credential says
-// it is.
+// Authenticate returns the result of the first authenticator that recognizes the credential.
 func (a Chain) Authenticate(r *http.Request) (*server.Principal, error) {
 	var last error = &server.CredentialError{Unknown: true, Problem: "no credential is accepted"}
 	for _, one := range a {

@@ -17,24 +17,23 @@ import (
 
 const (
 	// keysFresh is how long an issuer's keys are used without a refresh. If the issuer does not
-	// answer, the old keys stay.
+	// answer, the old keys remain in use.
 	keysFresh = 5 * time.Minute
 	// keysPause is the least time between two requests to the issuer: tokens with
 	// unknown keys must not make this server flood it.
 	keysPause = 30 * time.Second
-	// keysTimeout bounds asking the issuer, and maxKeys the size of its answer, in
-	// bytes.
+	// keysTimeout bounds a request to the issuer, and maxKeys its response, in bytes.
 	keysTimeout = 5 * time.Second
 	maxKeys     = 1 << 20
 )
 
-// FixedKeys is the KeySource of keys that do not change.
+// FixedKeys is a KeySource with a fixed set of keys.
 type FixedKeys []jose.JSONWebKey
 
 var _ KeySource = (FixedKeys)(nil)
 
-// ParseKeys reads a JSON Web Key Set. Keys that sign nothing, or that are not
-// public, are left out; a set without any other is an error.
+// ParseKeys reads a JSON Web Key Set. Keys that cannot sign or are not public are left out; a set
+// without any other key is an error.
 func ParseKeys(data []byte) (FixedKeys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -45,7 +44,7 @@ func ParseKeys(data []byte) (FixedKeys, error) {
 	var keys FixedKeys
 	for _, raw := range set.Keys {
 		var key jose.JSONWebKey
-		if key.UnmarshalJSON(raw) != nil { // of a kind that nobody here knows
+		if key.UnmarshalJSON(raw) != nil { // of an unsupported kind
 			continue
 		}
 		if key.Valid() && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
@@ -72,9 +71,8 @@ func (f FixedKeys) Find(_ context.Context, keyID string) ([]jose.JSONWebKey, err
 	return found, nil
 }
 
-// RemoteKeys is the KeySource of an issuer that publishes its keys. It asks when
-// the first token comes, when a token names a key that is not known, and every
-// five minutes, but never more often than twice a minute.
+// RemoteKeys is the KeySource of an issuer that publishes its keys. It fetches them for the first
+// token, when a token names an unknown key, and every five minutes, but at most twice a minute.
 type RemoteKeys struct {
 	url    string
 	client *http.Client
@@ -82,17 +80,17 @@ type RemoteKeys struct {
 
 	mu    sync.Mutex
 	known FixedKeys
-	// asked is when the issuer was asked last, and err what went wrong then.
+	// asked is the time of the last request to the issuer, and err its error.
 	asked time.Time
 	err   error
-	// asking is closed when the issuer has answered; nil when it is not asked.
+	// asking is closed when the issuer has answered; nil if no request is in progress.
 	asking chan struct{}
 }
 
 var _ KeySource = (*RemoteKeys)(nil)
 
-// NewRemoteKeys returns the keys at a URL. A nil client means one that follows no redirects, and
-// a nil clock means time.Now.
+// NewRemoteKeys returns the keys at a URL. A nil client means one that follows no redirects; a nil
+// clock means time.Now.
 func NewRemoteKeys(url string, client *http.Client, clock func() time.Time) *RemoteKeys {
 	if client == nil {
 		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -128,7 +126,7 @@ func (k *RemoteKeys) Find(ctx context.Context, keyID string) ([]jose.JSONWebKey,
 			continue
 		}
 		err := k.err
-		if k.known != nil { // what was known last counts on
+		if k.known != nil { // last known keys stay valid
 			err = nil
 		}
 		k.mu.Unlock()
@@ -136,7 +134,7 @@ func (k *RemoteKeys) Find(ctx context.Context, keyID string) ([]jose.JSONWebKey,
 	}
 }
 
-// askIssuer asks the issuer, for all who wait, also when the one who began to is gone.
+// askIssuer fetches the keys for all waiters, even if the request that started it is gone.
 func (k *RemoteKeys) askIssuer(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()

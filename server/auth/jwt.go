@@ -19,46 +19,44 @@ import (
 )
 
 const (
-	// clockSkew is how far the clocks of an issuer and of this machine may be
-	// apart.
+	// clockSkew is the maximum difference between the clocks of an issuer and this machine.
 	clockSkew = time.Minute
 	// maxToken bounds a token, in bytes, and maxClaim a tenant or a subject.
 	maxToken = 16 << 10
 	maxClaim = 256
 )
 
-// JWTSettings describe which tokens of an issuer are valid, and which claims count.
+// JWTSettings define which tokens of an issuer are valid and which claims are used.
 type JWTSettings struct {
-	// Issuer is what iss must be, and Audience what aud must hold. Both are
-	// required.
+	// Issuer is the required value of iss, and Audience must be in aud. Both are required.
 	Issuer, Audience string
 	// Keys are the issuer's.
 	Keys KeySource
-	// Algorithms are those that a token may be signed with. They must be of
-	// public keys: the algorithms of the setting jwt.algorithms.
+	// Algorithms are the accepted signature algorithms. They must use public keys: the algorithms
+	// of the setting jwt.algorithms.
 	Algorithms []string
 	// TenantClaim is the claim that names the tenant; when it is empty the tenant
 	// is Tenant.
 	TenantClaim, Tenant string
-	// SubjectClaim names the subject, and ScopesClaim the scopes, as a list or as
-	// words in one text. A token without scopes has none.
+	// SubjectClaim names the subject, and ScopesClaim the scopes, as a list or a space-separated
+	// string. A token without scopes has none.
 	SubjectClaim, ScopesClaim string
-	// Clock tells the time; nil is time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
 
 	_ struct{} // keyed literals only
 }
 
-// KeySource has the public keys of an issuer.
+// KeySource provides the public keys of an issuer.
 type KeySource interface {
-	// Find returns the keys that may have signed a token with a key id, which is empty
-	// when the token has none. It may return no keys; an error means that the keys
-	// cannot be read now. It is called from many goroutines at once.
+	// Find returns the keys that may have signed a token with a key id, which is empty if the token
+	// has none. It may return no keys; an error means that the keys are currently unavailable. It
+	// must be safe for concurrent use.
 	Find(ctx context.Context, keyID string) ([]jose.JSONWebKey, error)
 }
 
-// JWT is the Authenticator for access tokens of an external issuer, which are signed JSON Web
-// Tokens. It does not recognize anything else.
+// JWT is the Authenticator for an external issuer's access tokens, which are signed JSON Web
+// Tokens. It recognizes nothing else.
 type JWT struct {
 	settings   JWTSettings
 	algorithms []jose.SignatureAlgorithm
@@ -66,8 +64,8 @@ type JWT struct {
 
 var _ server.Authenticator = (*JWT)(nil)
 
-// symmetric are the algorithms by which the same key checks and signs tokens. With a
-// public key as the secret anyone could sign.
+// symmetric are the algorithms that use the same key to sign and verify tokens. With a public key
+// as the secret, anyone could sign.
 var symmetric = []string{"none", string(jose.HS256), string(jose.HS384), string(jose.HS512)}
 
 // NewJWT returns an authenticator of tokens. It fails if a setting is missing or an
@@ -131,8 +129,8 @@ func isCompactToken(shown string) bool {
 	return strings.HasPrefix(shown, "eyJ") && strings.Count(shown, ".") == 2
 }
 
-// accessType reports whether the type of a token is one of access tokens. Many
-// issuers only call them tokens.
+// accessType reports whether a token type denotes access tokens. Many issuers use only the generic
+// type.
 func accessType(typ any) bool {
 	name, _ := typ.(string)
 	name = strings.TrimPrefix(strings.ToLower(name), "application/")
@@ -166,14 +164,14 @@ func (j *JWT) principalOf(claims *jwt.Claims, all map[string]json.RawMessage) (*
 	if err != nil {
 		return nil, err
 	}
-	// No key of a configuration has a slash in its id.
+	// Configured key ids never contain a slash.
 	return &server.Principal{
 		Caller: service.Caller{Tenant: tenant, Subject: subject, Scopes: scopes},
 		KeyID:  "jwt/" + clip.Text(tenant) + "/" + clip.Text(subject), AuthSource: "jwt",
 	}, nil
 }
 
-// claimText returns a claim that is a string; empty if it is missing or something else.
+// claimText returns a string claim; empty if it is missing or not a string.
 func claimText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil || len(text) > maxClaim || strings.ContainsFunc(text, unicode.IsControl) {

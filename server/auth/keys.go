@@ -1,6 +1,6 @@
-// Package auth has the ways in which a server finds out who asks: API keys, JSON Web
-// Tokens of an external issuer, and access tokens that the server issues itself.
-// Each is a server.Authenticator; a Chain asks several.
+// Package auth authenticates callers by API keys, JSON Web Tokens of an external issuer, and access
+// tokens that the server issues itself. Each method is a server.Authenticator; a Chain tries
+// several.
 package auth
 
 import (
@@ -21,20 +21,20 @@ import (
 // secrets recognise them.
 const keyPrefix = "ark_"
 
-// keyBytes is how much chance is in a key.
+// keyBytes is the number of random bytes in a key.
 const keyBytes = 32
 
-// KeyHash is the SHA-256 of an API key. A key is nothing but chance, so that
-// one round of a fast hash protects it.
+// KeyHash is the SHA-256 of an API key. A key is entirely random, so one round of a fast hash
+// protects it.
 type KeyHash [sha256.Size]byte
 
 // HashKey returns the hash of a key.
 func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
-// hashPrefix names the hash in its text.
+// hashPrefix names the hash in its text form.
 const hashPrefix = "sha256:"
 
-// ParseKeyHash reads what String writes.
+// ParseKeyHash parses the output of String.
 func ParseKeyHash(text string) (KeyHash, error) {
 	var h KeyHash
 	digits, ok := strings.CutPrefix(text, hashPrefix)
@@ -53,21 +53,21 @@ func (h KeyHash) String() string { return hashPrefix + hex.EncodeToString(h[:]) 
 // NewKey returns a fresh random key.
 func NewKey() string {
 	chance := make([]byte, keyBytes)
-	rand.Read(chance) // never fails: it ends the process instead
+	rand.Read(chance) // never fails: it crashes the process
 	return keyPrefix + base64.RawURLEncoding.EncodeToString(chance)
 }
 
-// Key is an API key that is accepted, and who shows it.
+// Key is an accepted API key and its principal.
 type Key struct {
 	Hash KeyHash
-	// Principal is who shows the key; its KeyID is required.
+	// Principal is the holder of the key; its KeyID is required.
 	Principal *server.Principal
-	// Expires is when the key stops being good; the zero time is never.
+	// Expires is when the key expires; the zero time means never.
 	Expires time.Time
 }
 
-// Keys is the Authenticator of API keys: a request shows one as a bearer token
-// or in the header X-API-Key.
+// Keys is the Authenticator of API keys. A request presents one as a bearer token or in the header
+// X-API-Key.
 type Keys struct {
 	byHash map[KeyHash]Key
 	clock  func() time.Time
@@ -75,8 +75,8 @@ type Keys struct {
 
 var _ server.Authenticator = (*Keys)(nil)
 
-// NewKeys returns an authenticator of keys. Of keys with the same hash the
-// first counts. A nil clock is time.Now.
+// NewKeys returns an authenticator of keys. The first of several keys with the same hash counts. A
+// nil clock means time.Now.
 func NewKeys(keys []Key, clock func() time.Time) *Keys {
 	if clock == nil {
 		clock = time.Now
@@ -90,8 +90,8 @@ func NewKeys(keys []Key, clock func() time.Time) *Keys {
 	return k
 }
 
-// Authenticate returns the principal of a key. Keys are looked up by their hash, which
-// an attacker cannot choose, so that the time it takes reveals nothing.
+// Authenticate returns the principal of a key. Keys are looked up by hash, which an attacker cannot
+// choose, so the timing reveals nothing.
 func (k *Keys) Authenticate(r *http.Request) (*server.Principal, error) {
 	shown, err := credentialFrom(r.Header)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// The prefixes of tokens that a server issues itself, after OAuthSettings.TokenPrefix.
+// Prefixes of tokens that a server issues itself, after OAuthSettings.TokenPrefix.
 const (
 	accessPrefix  = "at_"
 	refreshPrefix = "rt_"
@@ -29,41 +29,40 @@ const (
 type Client struct {
 	// Secret is the hash of the client's secret.
 	Secret KeyHash
-	// Principal is who shows a token of the client; its KeyID is the client's id,
-	// and its Scopes, which are not nil, are what tokens may have at most.
+	// Principal is the holder of the client's tokens. Its KeyID is the client's id. Its Scopes,
+	// which must not be nil, are the most that tokens may have.
 	Principal *server.Principal
-	// Expires is when the client and all its tokens stop being good; the zero time
-	// is never.
+	// Expires is when the client and all its tokens expire; the zero time means never.
 	Expires time.Time
 }
 
-// OAuthSettings is what tokens are issued with.
+// OAuthSettings configures the issuing of tokens.
 type OAuthSettings struct {
 	// Key is the key from which the signing key is derived: processes with the same key and
 	// clients accept each other's tokens. It is required.
 	Key []byte
-	// TokenTTL is how long an access token is good. It is required.
+	// TokenTTL is the lifetime of an access token. It is required.
 	TokenTTL time.Duration
 	Clients  []Client
 	// TokenPrefix is the prefix of all tokens, which distinguishes issuers; it may be empty.
 	TokenPrefix string
-	// Enter counts a request of a client against its rate, as Server.Enter does;
-	// nil does not count.
+	// Enter counts a request against its client's rate limit, as Server.Enter does; nil does not
+	// count.
 	Enter func(*server.Principal) (leave func(), err error)
-	// Revocations keeps which tokens were revoked; nil forgets them with the process.
+	// Revocations stores revoked tokens; nil forgets them when the process ends.
 	Revocations Revocations
-	// Logger logs errors of that; nil drops them.
+	// Logger logs revocation errors; nil drops them.
 	Logger *zap.Logger
-	// Clock tells the time; nil is time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
 
 	_ struct{} // keyed literals only
 }
 
-// OAuth issues access tokens to clients, and authenticates them. Tokens are signed and not
-// stored, so every process accepts them. A client's rights are looked up when a token is used: if
-// the client is removed or gets a new secret, its tokens become invalid. Revocations are stored,
-// and known to all processes that use the store.
+// OAuth issues access tokens to clients and authenticates them. Tokens are signed and not stored,
+// so every process accepts them. A client's rights are looked up when a token is used: if the
+// client is removed or gets a new secret, its tokens become invalid. Revocations are stored, and
+// shared by all processes that use the store.
 type OAuth struct {
 	key     []byte
 	access  string // the prefix of access tokens
@@ -107,7 +106,7 @@ func NewOAuth(s OAuthSettings) (*OAuth, error) {
 	return o, nil
 }
 
-// Configure replaces the clients, and how long new tokens are good.
+// Configure replaces the clients and the lifetime of new tokens.
 func (o *OAuth) Configure(ttl time.Duration, clients []Client) {
 	byID := make(map[string]*Client, len(clients))
 	for i := range clients {
@@ -124,7 +123,7 @@ type grant struct {
 	Client  string   `json:"c"`
 	Scopes  []string `json:"s"`
 	Expires int64    `json:"e"`
-	// Refresh is the id of the token that an access token was made of, if any.
+	// Refresh is the id of the refresh token that the access token was issued for, if any.
 	Refresh string `json:"r,omitempty"`
 }
 
@@ -147,8 +146,8 @@ func (o *OAuth) Authenticate(r *http.Request) (*server.Principal, error) {
 	return &p, nil
 }
 
-// IssueRefreshToken returns a refresh token of a client, with which it gets access
-// tokens until a day.
+// IssueRefreshToken returns a refresh token of a client. The client can exchange it for access
+// tokens until it expires.
 func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time.Time) (string, error) {
 	client := o.findClient(clientID)
 	if client == nil {
@@ -163,7 +162,7 @@ func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time
 	return o.sealToken(o.refresh, client, &grant{Client: clientID, Scopes: scopes, Expires: expires.Unix()})
 }
 
-// tokenLifetime returns how long a new access token is good.
+// tokenLifetime returns the lifetime of new access tokens.
 func (o *OAuth) tokenLifetime() time.Duration {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -176,12 +175,12 @@ func (o *OAuth) findClient(id string) *Client {
 	return o.clients[id]
 }
 
-// intersectScopes returns the scopes that are in both lists; never nil, which would be all.
+// intersectScopes returns the scopes in both lists; never nil, which would mean all.
 func intersectScopes(a, b []string) []string {
 	return slices.DeleteFunc(append([]string{}, a...), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// signToken returns the signature of a client's token. It differs by the kind of token and by the
+// signToken returns the signature of a client's token. It depends on the kind of token and the
 // client's secret.
 func (o *OAuth) signToken(prefix, payload string, client *Client) []byte {
 	mac := hmac.New(sha256.New, o.key)
@@ -203,10 +202,10 @@ func (o *OAuth) sealToken(prefix string, client *Client, g *grant) (string, erro
 	return prefix + payload + "." + base64.RawURLEncoding.EncodeToString(o.signToken(prefix, payload, client)), nil
 }
 
-// errBadToken is the problem of tokens that this server did not issue.
+// errBadToken is the error for tokens that this server did not issue.
 var errBadToken = &server.CredentialError{Problem: "the access token is not one of this server"}
 
-// openToken reads a token that is good now, or says why it is not.
+// openToken reads a valid token, or returns why it is invalid.
 func (o *OAuth) openToken(prefix, token string) (*grant, *Client, error) {
 	payload, signature, ok := strings.Cut(strings.TrimPrefix(token, prefix), ".")
 	if !ok || len(token) > maxToken {

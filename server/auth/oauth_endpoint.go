@@ -15,11 +15,11 @@ import (
 // maxForm bounds the form of a request for a token, in bytes.
 const maxForm = 64 << 10
 
-// retryRevocation is when to try again to revoke a token, in seconds.
+// retryRevocation is the Retry-After of a failed revocation, in seconds.
 const retryRevocation = "5"
 
-// Routes returns the endpoints for tokens and for their revocation. They are
-// public: a client shows its secret in its own way.
+// Routes returns the endpoints that issue and revoke tokens. They are public: clients authenticate
+// with their secret.
 func (o *OAuth) Routes() []server.Route {
 	return []server.Route{
 		{Pattern: "POST /api/oauth/token", Handler: http.HandlerFunc(o.serveToken), Public: true},
@@ -35,21 +35,21 @@ func (o *OAuth) OpenAPI() []byte {
 	return []byte(strings.NewReplacer("ACCESS_PREFIX", o.access, "REFRESH_PREFIX", o.refresh).Replace(oauthDescription))
 }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*OAuth) DeferDescription() {}
 
-// WriteError writes the router's errors in the form of OAuth.
+// WriteError writes the router's errors in OAuth's format.
 func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
 	writeOAuth(w, e.Status, oauthError{e.Code, e.Message})
 }
 
-// oauthError is the body of a refusal.
+// oauthError is the body of an error response.
 type oauthError struct {
 	Code        string `json:"error"`
 	Description string `json:"error_description,omitempty"`
 }
 
-// issued is the body of an answer with a token.
+// issued is the body of a response with a token.
 type issued struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
@@ -58,8 +58,7 @@ type issued struct {
 	Scope        string `json:"scope"`
 }
 
-// serveToken exchanges the secret of a client, or its refresh token as well, for
-// an access token.
+// serveToken exchanges a client's secret, optionally with its refresh token, for an access token.
 func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 	client, form, leave := o.beginRequest(w, r)
 	if client == nil {
@@ -167,8 +166,8 @@ func (o *OAuth) beginRequest(w http.ResponseWriter, r *http.Request) (client *Cl
 	return client, form, leave
 }
 
-// unescapeHeader decodes a part of the header as OAuth specifies; text that is not encoded stays
-// as it is.
+// unescapeHeader decodes a part of the header as OAuth specifies; text that is not encoded is
+// returned unchanged.
 func unescapeHeader(text string) string {
 	if plain, err := url.QueryUnescape(text); err == nil {
 		return plain
@@ -179,6 +178,6 @@ func unescapeHeader(text string) string {
 // writeOAuth writes an answer.
 func writeOAuth(w http.ResponseWriter, status int, body any) {
 	if err := server.WriteJSON(w, status, body); err != nil {
-		w.WriteHeader(status) // not reached: these are texts and numbers
+		w.WriteHeader(status) // not reached: only strings and numbers
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// Replaceable is an Authenticator that can be replaced while requests come in. It
-// is made by NewReplaceable.
+// Replaceable is an Authenticator that can be replaced while requests arrive. Use NewReplaceable to
+// create one.
 type Replaceable struct {
 	current atomic.Pointer[server.Authenticator]
 }
@@ -25,7 +25,7 @@ func NewReplaceable(first server.Authenticator) *Replaceable {
 // Replace replaces the authenticator. Requests in progress keep their result.
 func (r *Replaceable) Replace(next server.Authenticator) { r.current.Store(&next) }
 
-// Authenticate asks the current authenticator.
+// Authenticate delegates to the current authenticator.
 func (r *Replaceable) Authenticate(req *http.Request) (*server.Principal, error) {
 	return (*r.current.Load()).Authenticate(req)
 }

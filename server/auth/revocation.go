@@ -13,37 +13,34 @@ import (
 )
 
 const (
-	// maxRevoked bounds how many tokens of one client are revoked at the same time,
-	// so that none takes the room of another.
+	// maxRevoked bounds the concurrently revoked tokens of one client, so that no client takes the
+	// room of another.
 	maxRevoked = 10_000
-	// revocationPage is how many revocations are read at once.
+	// revocationPage is how many revocations are read per query.
 	revocationPage = 1000
-	// revocationInterval is how often it is looked for those that other processes
-	// have stored, and revocationTimeout bounds one step with the store.
+	// revocationInterval is how often revocations stored by other processes are read, and
+	// revocationTimeout bounds one store operation.
 	revocationInterval = time.Second
 	revocationTimeout  = 5 * time.Second
 )
 
-// Revocations remembers the tokens which were ended before their time. A store
-// does.
+// Revocations stores tokens revoked before they expire. Stores implement it.
 type Revocations interface {
-	// RevokeToken stores a revocation, whose Seq is chosen for it. For a token that
-	// was revoked before it changes nothing.
+	// RevokeToken stores a revocation and assigns its Seq. It does nothing if the token is already
+	// revoked.
 	RevokeToken(ctx context.Context, r service.Revocation) error
-	// RevokedTokens returns up to limit revocations with a Seq greater than after,
-	// in order. Whatever is stored later has a greater Seq than all that was
-	// returned, also where several processes store at the same time.
+	// RevokedTokens returns up to limit revocations with a Seq greater than after, in order.
+	// Whatever is stored later has a greater Seq than all that were returned, even if several
+	// processes store concurrently.
 	RevokedTokens(ctx context.Context, after uint64, limit int) ([]service.Revocation, error)
 }
 
-// LoadRevocations reads which tokens are revoked. It is called before the first
-// request, and not together with FollowRevocations. It fails if the store cannot be
-// read.
+// LoadRevocations reads the revoked tokens. Call it before the first request, and not concurrently
+// with FollowRevocations. It fails if the store cannot be read.
 func (o *OAuth) LoadRevocations(ctx context.Context) error { return o.revoked.readNew(ctx) }
 
-// FollowRevocations reads every second which tokens other processes with the same store
-// have revoked, until ctx ends. While the store cannot be read, the last known ones
-// count.
+// FollowRevocations reads the tokens revoked by other processes with the same store every second,
+// until ctx ends. While the store cannot be read, the last known revocations apply.
 func (o *OAuth) FollowRevocations(ctx context.Context) {
 	tick := time.NewTicker(revocationInterval)
 	defer tick.Stop()
@@ -66,20 +63,20 @@ func (o *OAuth) FollowRevocations(ctx context.Context) {
 	}
 }
 
-// errManyRevoked reports that no more revoked tokens of a client can be kept.
+// errManyRevoked means that no more revoked tokens of a client can be kept.
 var errManyRevoked = errors.New("too many tokens are revoked")
 
-// revocations are the tokens that are not good any more before their time. All of
-// them are in memory, so that nobody has to wait for the store to show a token.
+// revocations are the tokens that were revoked before they expired. All of them are in memory, so
+// that authentication never waits for the store.
 type revocations struct {
 	store Revocations
 	clock func() time.Time
 
 	mu sync.RWMutex
-	// ends has, by client and token, when a token would have ended by itself.
+	// ends has the expiry of each revoked token, by client and token.
 	ends map[string]map[string]time.Time
 
-	// seen is how far read has come.
+	// seen is the Seq of the last revocation read.
 	seen uint64
 }
 
@@ -97,15 +94,15 @@ func (v *revocations) isRevoked(g *grant) bool {
 	return own || above
 }
 
-// addToken revokes a token. It counts only once it is stored: a caller whose request
-// failed tries again, and a token that counted already would look revoked.
+// addToken revokes a token. The revocation applies only once stored: a caller whose request failed
+// retries, and otherwise the token would already look revoked.
 func (v *revocations) addToken(ctx context.Context, g *grant) error {
 	if !v.hasRoom(g.Client) {
 		return errManyRevoked
 	}
 	r := service.Revocation{TokenID: g.ID, ClientID: g.Client, Until: time.Unix(g.Expires, 0), RevokedAt: v.clock()}
 	if v.store != nil {
-		// Who asked may be gone before it is known what became of it.
+		// The caller may disconnect before the result is known.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revocationTimeout)
 		defer cancel()
 		if err := v.store.RevokeToken(ctx, r); err != nil {
@@ -116,8 +113,8 @@ func (v *revocations) addToken(ctx context.Context, g *grant) error {
 	return nil
 }
 
-// hasRoom reports whether one more token of a client can be revoked. To make room, it
-// forgets those that have expired.
+// hasRoom reports whether one more token of a client can be revoked. It drops expired revocations
+// to make room.
 func (v *revocations) hasRoom(client string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -125,8 +122,7 @@ func (v *revocations) hasRoom(client string) bool {
 	return len(v.ends[client]) < maxRevoked
 }
 
-// forgetExpired drops the tokens of a client that ended by themselves, when there are
-// many.
+// forgetExpired drops the expired tokens of a client if there are many.
 func (v *revocations) forgetExpired(client string, now time.Time) {
 	ends := v.ends[client]
 	if len(ends) < maxRevoked {
@@ -135,8 +131,8 @@ func (v *revocations) forgetExpired(client string, now time.Time) {
 	maps.DeleteFunc(ends, func(_ string, end time.Time) bool { return !now.Before(end) })
 }
 
-// putAll adds revocations of tokens that have not expired, and forgets those that have:
-// where other processes revoke, nothing else here makes room.
+// putAll adds revocations of tokens that have not expired and drops the expired ones. If only other
+// processes revoke tokens, nothing else makes room.
 func (v *revocations) putAll(list []service.Revocation) {
 	now := v.clock()
 	v.mu.Lock()
@@ -156,8 +152,8 @@ func (v *revocations) putAll(list []service.Revocation) {
 	}
 }
 
-// readNew reads the revocations that any process stored since the last call. Those read before an
-// error count. Only one goroutine may call it at a time.
+// readNew reads the revocations stored by any process since the last call. Those read before an
+// error are applied. Only one goroutine may call it at a time.
 func (v *revocations) readNew(ctx context.Context) error {
 	if v.store == nil {
 		return nil

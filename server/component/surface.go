@@ -17,8 +17,7 @@ import (
 
 // Surface is a protocol that the HTTP server speaks.
 type Surface struct {
-	// Name is also the name of the protocol's webhooks, and of its section below server, if it
-	// has one.
+	// Name is also the name of the protocol's webhooks and of its section below server, if any.
 	Name string
 	// NewSender creates the sender of the protocol's webhooks. It is nil for a protocol without
 	// webhooks, and returns nil if the configuration disables them.
@@ -28,15 +27,15 @@ type Surface struct {
 	// ServeLines serves one client on a stream of lines, until the client closes it or ctx
 	// ends; nil for a protocol that needs HTTP.
 	ServeLines func(ctx context.Context, s Settings, caller service.Caller, in io.ReadCloser, out io.WriteCloser) error
-	// Scopes are those that routes of the protocol need beside settings.CommonScopes.
+	// Scopes are the scopes that the protocol's routes need in addition to settings.CommonScopes.
 	Scopes []string
-	// Roots are the paths below which Errors writes errors before the surface exists. A nil
-	// Errors leaves the server's own format.
+	// Roots are the paths below which Errors writes errors before the surface exists. A nil Errors
+	// means the server's own format.
 	Roots  []string
 	Errors server.ErrorWriter
 }
 
-// WebhookSender tells receivers of one protocol what happens to turns.
+// WebhookSender notifies receivers of one protocol about turns.
 type WebhookSender interface {
 	webhook.Sender
 	// Close releases its resources after the last use.
@@ -48,29 +47,27 @@ type Settings struct {
 	File    *config.File
 	Server  *server.Server
 	Service *service.Service
-	// Fleet keeps the revisions, and Workflows runs workflows.
+	// Fleet holds the revisions, and Workflows runs workflows.
 	Fleet     *fleet.Fleet
 	Workflows *workflow.Engine
-	// Agents are the agents of the program with Go code.
+	// Agents are the program's agents written in Go.
 	Agents []agents.Definition
 	// Version is the version of the program.
 	Version string
 	Logger  *zap.Logger
-	// AtEnd has a function called when the app ends, once no request is answered and no
-	// turn runs any more.
+	// AtEnd registers a function to call when the app ends, after all requests and turns have
+	// finished.
 	AtEnd func(func())
-	// Accepted returns which credentials the server accepts now: a reload may change
-	// them.
+	// Accepted returns the credentials that the server currently accepts; a reload may change them.
 	Accepted func() AcceptedCredentials
 }
 
-// AcceptedCredentials are the kinds of credentials that a server accepts; none where
-// nobody needs one.
+// AcceptedCredentials are the kinds of credentials that a server accepts; none if it requires none.
 type AcceptedCredentials struct {
 	// Keys are API keys.
 	Keys bool
-	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
+	// Issuer is the issuer whose JSON Web Tokens are accepted; empty means none.
 	Issuer string
-	// Clients is set when clients get access tokens for their id and secret.
+	// Clients reports whether clients can exchange their id and secret for access tokens.
 	Clients bool
 }

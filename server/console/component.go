@@ -11,7 +11,7 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceConsole, New: newComponent}
 }
 
-// newComponent returns nil where the configuration does not serve the console.
+// newComponent returns nil if the configuration does not enable the console.
 func newComponent(s component.Settings) (server.Surface, error) {
 	if !s.File.Server.ServesConsole() {
 		return nil, nil //nolint:nilnil // it is switched off

@@ -1,5 +1,5 @@
-// Package console serves a web page that shows agents, turns and what waits for a person.
-// The page is static: it uses the HTTP API of the server with the key that its user enters.
+// Package console serves a web page that shows agents, turns and items waiting for a person. The
+// page is static: it uses the server's HTTP API with the key that its user enters.
 package console
 
 import (
@@ -21,7 +21,7 @@ import (
 // Prefix is the path of the page.
 const Prefix = "/console"
 
-// policy lets the page load its own files only and talk to its own server only.
+// policy lets the page load only its own files and connect only to its own server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -71,7 +71,7 @@ func newAsset(name string, data []byte) (*asset, error) {
 	}, nil
 }
 
-// mediaTypeOf does not ask the system, whose table may name other types for scripts.
+// mediaTypeOf does not use the system's table, which may name other types for scripts.
 func mediaTypeOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":
@@ -99,7 +99,7 @@ var description []byte
 // OpenAPI describes the routes of the page.
 func (Surface) OpenAPI() []byte { return description }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (Surface) DeferDescription() {}
 
 // New returns the surface.

@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The answers to requests other than for events: each reads the request, calls the
-// caller's Local, and writes the result.
+// The handlers of requests other than for events: each reads the request, calls the caller's Local,
+// and writes the result.
 
 // writeReply writes the result of a request, or returns its error.
 func (c *call) writeReply(status int, body any, err error) error {
@@ -44,8 +44,8 @@ func (c *call) createSession() error {
 	return c.writeReply(http.StatusCreated, made, err)
 }
 
-// exportSession answers with an export. It can be imported anywhere, but the
-// values of headers stay here.
+// exportSession responds with an export. It can be imported anywhere, but the values of headers are
+// left out.
 func (c *call) exportSession() error {
 	export, err := c.ExportSession(c.r.Context(), c.r.PathValue("session"))
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *call) listInteractions() error {
 	return c.writeReply(http.StatusOK, interactionList{list}, err)
 }
 
-// defaultPending is how many pending interactions a list has.
+// defaultPending is the default limit of a list of pending interactions.
 const defaultPending = 100
 
 func (c *call) listPendingInteractions() error {

@@ -25,11 +25,10 @@ import (
 )
 
 const (
-	// DefaultPatience is how long a client tries to reach a server again that it
-	// had reached before.
+	// DefaultPatience is how long a client retries to reach a server that it has reached before.
 	DefaultPatience = 2 * time.Minute
-	// DefaultSilence is how long a stream may say nothing before the client takes
-	// the connection for lost: three signs of life.
+	// DefaultSilence is how long a stream may be silent before the client considers the connection
+	// lost: three keep-alives.
 	DefaultSilence = 3 * server.DefaultKeepAlive
 )
 
@@ -42,28 +41,27 @@ const (
 
 // ClientSettings configures a client. The URL is required.
 type ClientSettings struct {
-	// URL is where the server is, with the path that a proxy adds, if any.
+	// URL is the server's URL, including a path added by a proxy.
 	URL string
-	// Key is the API key or access token that is shown; empty shows none.
+	// Key is the API key or access token to send; empty sends none.
 	Key string
-	// Patience and Silence have the defaults above.
+	// Patience and Silence default to the constants above.
 	Patience time.Duration
 	Silence  time.Duration
-	// Broken is called each time the server cannot be reached and the client will
-	// retry, by the goroutine that called the client; nil is allowed.
+	// Broken is called each time the server cannot be reached and the client will retry, on the
+	// goroutine that called the client; it may be nil.
 	Broken func(error)
-	// Transport carries the requests; nil is one like http.DefaultTransport.
+	// Transport carries the requests; nil means a transport like http.DefaultTransport.
 	Transport http.RoundTripper
 
 	_ struct{} // keyed literals only
 }
 
-// Client asks a server for sessions, turns and events. It is safe for concurrent
-// use.
+// Client accesses a server's sessions, turns and events. It is safe for concurrent use.
 //
 // If a server that has answered before is unreachable or too busy, requests are retried until the
-// Patience runs out; a server that never answered is not retried. Creating requests have a key,
-// so that none is executed twice. The errors are an *Error for a server's answer, wrapping the
+// Patience runs out; a server that never answered is not retried. Creating requests have a key, so
+// that none is executed twice. The errors are an *Error for a server's error response, wrapping the
 // service's error if there is one, and errors of net/http and ctx.
 type Client struct {
 	base      *url.URL
@@ -105,7 +103,7 @@ func NewClient(s ClientSettings) (*Client, error) {
 	return c, nil
 }
 
-// headerTime is how long a server may take to begin its answer.
+// headerTime is how long a server may take to begin its response.
 const headerTime = time.Minute
 
 func newTransport() *http.Transport {
@@ -117,7 +115,7 @@ func newTransport() *http.Transport {
 	return t
 }
 
-// Close closes the connections that lie idle.
+// Close closes idle connections.
 func (c *Client) Close() {
 	if c.transport != nil {
 		c.transport.CloseIdleConnections()
@@ -127,14 +125,13 @@ func (c *Client) Close() {
 // request is a request to the server.
 type request struct {
 	method string
-	// path are its segments, as they are before they are escaped.
-	// prefix is where path begins; empty is Prefix.
+	// path has the unescaped segments of the path below prefix; an empty prefix means Prefix.
 	prefix string
 	path   []string
 	query  url.Values
 	header http.Header
 	body   []byte
-	// most is how large the answer may be, in bytes.
+	// most limits the size of the response, in bytes.
 	most int64
 }
 
@@ -143,8 +140,8 @@ func newGet(query url.Values, path ...string) *request {
 	return &request{method: http.MethodGet, path: path, query: query, most: maxAnswer}
 }
 
-// newPost returns a request with a body, which key names, so that it may be sent
-// again; empty makes one.
+// newPost returns a request with a body that can be retried because of its key; an empty key means
+// a new one.
 func newPost(key string, body any, path ...string) (*request, error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -159,7 +156,7 @@ func newPost(key string, body any, path ...string) (*request, error) {
 	return r, nil
 }
 
-// urlOf returns where a request is sent.
+// urlOf returns the URL of a request.
 func (c *Client) urlOf(r *request) *url.URL {
 	escaped := make([]string, len(r.path))
 	for i, segment := range r.path {
@@ -172,8 +169,8 @@ func (c *Client) urlOf(r *request) *url.URL {
 	return &u
 }
 
-// sendRequest sends a request and reads the answer into a value. It tries again while
-// that may help.
+// sendRequest sends a request and decodes the response into a value. It retries while that may
+// help.
 func (c *Client) sendRequest(ctx context.Context, r *request, into any) error {
 	again := c.newPatience()
 	for {
@@ -210,8 +207,8 @@ func (c *Client) sendOnce(ctx context.Context, r *request, into any) error {
 	return nil
 }
 
-// openResponse sends a request and returns the answer, if it is a good one of a media
-// type.
+// openResponse sends a request and returns the response if it is successful and has the wanted
+// media type.
 func (c *Client) openResponse(ctx context.Context, r *request, want string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, c.urlOf(r).String(), bytes.NewReader(r.body))
 	if err != nil {
@@ -246,15 +243,15 @@ func (c *Client) openResponse(ctx context.Context, r *request, want string) (*ht
 	return resp, nil
 }
 
-// patience is how long a request is tried again.
+// patience limits how long a request is retried.
 type patience struct {
 	client *Client
 	waits  backoff.BackOff
-	// told is set once the caller knows.
+	// told is set once the caller has been notified.
 	told bool
 }
 
-// The times between two tries.
+// The times between two attempts.
 const (
 	firstWait = 100 * time.Millisecond
 	maxWait   = 5 * time.Second
@@ -266,14 +263,14 @@ func (c *Client) newPatience() *patience {
 	)}
 }
 
-// resetWait forgets what went wrong: it works again.
+// resetWait resets the backoff after a success.
 func (p *patience) resetWait() {
 	p.waits.Reset()
 	p.told = false
 }
 
-// waitBeforeRetry waits before another try, because of an error. It returns nil when there is
-// to be one, and otherwise the error or why ctx has ended.
+// waitBeforeRetry waits before another attempt after err. It returns nil if the caller should
+// retry, and otherwise the error or the cause of ctx.
 func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -295,7 +292,7 @@ func (p *patience) waitBeforeRetry(ctx context.Context, err error) error {
 	return wait.For(ctx, pause)
 }
 
-// connectionError returns the error of a connection that broke.
+// connectionError returns the error for a broken connection.
 func (c *Client) connectionError(r *request, err error) error {
 	return &brokenError{method: r.method, url: c.shownURL(r), err: redact.WithoutURL(err)}
 }
@@ -307,12 +304,12 @@ func (c *Client) shownURL(r *request) string {
 	return u.String()
 }
 
-// answerError returns the error of an answer that makes no sense.
+// answerError returns the error for an invalid response.
 func (c *Client) answerError(r *request, resp *http.Response, problem string) error {
 	return &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, Message: problem}
 }
 
-// errorFromAnswer returns the error that a server answered with.
+// errorFromAnswer returns the error in a server's response.
 func (c *Client) errorFromAnswer(r *request, resp *http.Response, mediaType string) error {
 	e := &Error{Method: r.method, URL: c.shownURL(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxError))

@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// errMissingID returns an error for an id that cannot stand in a path, so that nothing
-// can have it.
+// errMissingID returns an error for an id that cannot be a path segment and therefore does not
+// exist.
 func errMissingID(kind, id string) error {
 	if id == "" || id == "." || id == ".." {
 		return &service.NotFoundError{Kind: kind, ID: id}
@@ -20,7 +20,7 @@ func errMissingID(kind, id string) error {
 	return nil
 }
 
-// sendFor sends a request and returns the answer.
+// sendFor sends a request and returns the decoded response.
 func sendFor[T any](ctx context.Context, c *Client, r *request, err error) (*T, error) {
 	if err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func (c *Client) CreateSession(ctx context.Context, req CreateSession) (*Session
 	return sendFor[Session](ctx, c, r, err)
 }
 
-// ExportSession returns a session with everything its tip consists of, except the values of
-// headers in its metadata.
+// ExportSession returns a session with the whole content of its tip, except the values of headers
+// in its metadata.
 func (c *Client) ExportSession(ctx context.Context, id string) (*service.SessionExport, error) {
 	r := newGet(nil, "sessions", id, "export")
 	r.most = maxExport
@@ -77,13 +77,13 @@ func (c *Client) GetTurn(ctx context.Context, id string) (*Turn, error) {
 	return sendFor[Turn](ctx, c, newGet(nil, "turns", id), errMissingID("turn", id))
 }
 
-// CreateTurn stores a turn, which the server works on.
+// CreateTurn stores a turn, which the server then runs.
 func (c *Client) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 	r, err := newPost(req.IdempotencyKey, req, "turns")
 	return sendFor[Turn](ctx, c, r, err)
 }
 
-// CancelTurn ends a turn, wherever it runs. It does not change a turn that has ended.
+// CancelTurn ends a turn, wherever it runs. It does not change an ended turn.
 func (c *Client) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
 	if err := errMissingID("turn", id); err != nil {
 		return nil, err
@@ -117,8 +117,8 @@ func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interac
 	return sendFor[Interaction](ctx, c, r, err)
 }
 
-// ReadEvents returns up to limit events of a turn with a seq greater than after,
-// without waiting for more. None are left when it returns none.
+// ReadEvents returns up to limit events of a turn with a seq greater than after, without waiting
+// for more. It returns none if there are no more.
 func (c *Client) ReadEvents(ctx context.Context, turnID string, after uint64, limit int, filter ...service.EventFilter) ([]event.Record, error) {
 	query := pageValues(service.Page{Limit: limit})
 	query.Set(queryAfter, strconv.FormatUint(after, 10))

@@ -20,8 +20,8 @@ type Error struct {
 	Method, URL string
 	// Status is the HTTP status.
 	Status int
-	// Code is for programs, and Message a sentence for people. Code is empty if the response is
-	// not from a server of this kind.
+	// Code is for programs, and Message a sentence for people. Code is empty if the response is not
+	// from a runtime server.
 	Code, Message string
 	// RequestID identifies the request in the server's log.
 	RequestID string
@@ -54,20 +54,20 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the service.
 func (e *Error) Unwrap() error { return e.cause }
 
-// brokenError is a missing or incomplete answer.
+// brokenError is a missing or incomplete response.
 type brokenError struct {
 	method, url string
 	err         error
 }
 
-// Error returns the request and the reason why it has no answer.
+// Error returns the request and the reason it has no response.
 func (e *brokenError) Error() string { return fmt.Sprintf("%s %s: %v", e.method, e.url, e.err) }
 
 // Unwrap returns why.
 func (e *brokenError) Unwrap() error { return e.err }
 
-// describeStranger describes an answer that does not come from a server of this kind.
-// Plain text in it is repeated: it may be that the server speaks TLS.
+// describeStranger describes a response that is not from a runtime server. It quotes plain text,
+// which may say that the server uses TLS.
 func describeStranger(mediaType string, data []byte) string {
 	const text = "the response is not from a runtime server: is the URL right?"
 	says := strings.TrimSpace(string(data))
@@ -77,10 +77,10 @@ func describeStranger(mediaType string, data []byte) string {
 	return fmt.Sprintf("%s It says %q", text, clip.Text(says))
 }
 
-// maxMessage bounds the message of a server, in bytes.
+// maxMessage limits a server's message, in bytes.
 const maxMessage = 4 << 10
 
-// decodeError reads the body of an error. What makes no sense is left out.
+// decodeError reads the body of an error. Invalid parts are left out.
 func decodeError(data []byte, e *Error) {
 	var body struct {
 		Error struct {
@@ -101,7 +101,7 @@ func decodeError(data []byte, e *Error) {
 	}
 }
 
-// retryAfter returns after how long a server wants to be asked again.
+// retryAfter returns the delay that the server requests before a retry.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16)
 	if err != nil {
@@ -110,7 +110,7 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// isTemporary reports whether a request may be answered when it comes again.
+// isTemporary reports whether a request may succeed on a retry.
 func isTemporary(err error) bool {
 	if errors.As(err, new(*brokenError)) {
 		return true

@@ -46,9 +46,9 @@ func (c *Client) Events(ctx context.Context, turnID string, after uint64, filter
 }
 
 var (
-	// errEnded is a stream that ended before its turn.
+	// errEnded means that a stream ended before its turn.
 	errEnded = errors.New("the stream ended before the turn")
-	// errSilent is a stream without events or keep-alives.
+	// errSilent means that a stream has neither events nor keep-alives.
 	errSilent = errors.New("the server gives no sign of life")
 )
 
@@ -59,8 +59,8 @@ type follower struct {
 	filter []service.EventFilter
 	// seq is the seq of the latest yielded event.
 	seq uint64
-	// last is set when the turn had ended before the stream was opened, so that an
-	// orderly end of the stream is the end of the turn.
+	// last is set if the turn had ended before the stream was opened, so that a clean end of the
+	// stream is the end of the turn.
 	last  bool
 	again *patience
 }
@@ -74,8 +74,8 @@ func (f *follower) newRequest() *request {
 	return r
 }
 
-// readStream reads one stream. Over reports whether the sequence has ended; if not, the
-// error is why the stream did, nil for an orderly end.
+// readStream reads one stream. over reports whether the sequence has ended; if not, the error is
+// why the stream ended, nil for a clean end.
 func (f *follower) readStream(ctx context.Context, yield func(event.Record, error) bool) (over bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -100,9 +100,9 @@ func (f *follower) readStream(ctx context.Context, yield func(event.Record, erro
 		case err != nil:
 			return false, f.client.connectionError(r, err)
 		case record.Seq <= f.seq:
-			continue // it was handed on already
+			continue // it was already yielded
 		}
-		silence.Stop() // the one who reads takes the time that it needs
+		silence.Stop() // the consumer may take its time
 		if record, err = f.completeEvent(ctx, record); err != nil {
 			return false, err
 		}
@@ -129,7 +129,7 @@ func (f *follower) completeEvent(ctx context.Context, record *event.Record) (*ev
 		return nil, err
 	}
 	if len(list) == 0 || list[0].Seq != record.Seq {
-		return record, nil // the log does not have it any more
+		return record, nil // the log no longer has it
 	}
 	return &list[0], nil
 }
@@ -153,7 +153,7 @@ func (f *follower) hasEnded(ctx context.Context, yield func(event.Record, error)
 // maxEvent bounds an event, in bytes.
 const maxEvent = 32 << 20
 
-// errStream is an answer that is not a stream of events.
+// errStream means that a response is not a stream of events.
 var errStream = errors.New("the stream makes no sense")
 
 // eventReader reads server-sent events.
@@ -202,8 +202,7 @@ func (e *eventReader) next() (*event.Record, error) {
 	}
 }
 
-// readLine returns a line without its end. The bytes are good until the next one is
-// read.
+// readLine returns a line without its end. The bytes are valid until the next call.
 func (e *eventReader) readLine(most int) ([]byte, error) {
 	var whole []byte
 	for {
@@ -225,7 +224,7 @@ func (e *eventReader) readLine(most int) ([]byte, error) {
 	}
 }
 
-// decodeRecord reads an event, whose id, if it has one, is its number.
+// decodeRecord reads an event. Its id, if any, is its number.
 func decodeRecord(id string, data []byte) (*event.Record, error) {
 	record := new(event.Record)
 	if err := json.Unmarshal(data, record); err != nil {

@@ -14,10 +14,10 @@ import (
 // Request is a request without a dedicated method.
 type Request struct {
 	Method string
-	// Prefix is the path of the protocol, without an ending slash; empty is Prefix of this
+	// Prefix is the path of the protocol, without a trailing slash; empty means Prefix of this
 	// package.
 	Prefix string
-	// Path are the segments below, as they are before they are escaped.
+	// Path has the unescaped path segments below Prefix.
 	Path   []string
 	Query  url.Values
 	Header http.Header
@@ -25,8 +25,8 @@ type Request struct {
 	Body any
 }
 
-// Do sends a request and reads the answer, which is JSON, into a value; nil is for a
-// request that is answered with nothing. It fails as the other methods do.
+// Do sends a request and decodes the JSON response into a value; into must be nil if the response
+// is empty. It fails like the other methods.
 func (c *Client) Do(ctx context.Context, req *Request, into any) error {
 	r, err := req.encode()
 	if err != nil {
@@ -51,8 +51,8 @@ func (req *Request) encode() (*request, error) {
 	return r, nil
 }
 
-// DoFollowed is Do for a request whose progress the server shows. progress is called by the
-// goroutine that called the client.
+// DoFollowed is Do for a request whose progress the server reports. progress is called on the
+// calling goroutine.
 func (c *Client) DoFollowed(ctx context.Context, req *Request, into any, progress func(done, total int)) error {
 	r, err := req.encode()
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Client) DoFollowed(ctx context.Context, req *Request, into any, progres
 	}
 }
 
-// followOnce sends a request once, and reads the lines of the answer.
+// followOnce sends a request once and reads the lines of the response.
 func (c *Client) followOnce(ctx context.Context, r *request, into any, progress func(done, total int)) error {
 	resp, err := c.openResponse(ctx, r, server.ProgressType)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *Client) followOnce(ctx context.Context, r *request, into any, progress 
 	}
 }
 
-// errorFromLine returns the error that a server writes after its answer has begun.
+// errorFromLine returns the error that a server writes after its response has begun.
 func (c *Client) errorFromLine(r *request, line json.RawMessage) error {
 	var status struct {
 		Status int `json:"status"`

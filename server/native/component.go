@@ -11,7 +11,7 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceNative, New: newComponent}
 }
 
-// newComponent returns nil where the configuration switches the protocol off.
+// newComponent returns nil if the configuration disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	if !s.File.Server.Native.On() {
 		return nil, nil //nolint:nilnil // it is switched off

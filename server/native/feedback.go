@@ -10,20 +10,20 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The parameters of the query of a list of feedback.
+// Query parameters of a list of feedback.
 const (
 	queryName     = "name"
 	queryMaxScore = "max_score"
 	querySince    = "since"
 )
 
-// Feedback is a verdict about a turn that has ended.
+// Feedback is a verdict about an ended turn.
 type Feedback struct {
 	TurnID  string `json:"turn_id"`
 	AgentID string `json:"agent_id"`
 	// Name is the criterion.
 	Name string `json:"name"`
-	// Score is nil without one.
+	// Score is nil if absent.
 	Score     *float64  `json:"score,omitempty"`
 	Label     string    `json:"label,omitempty"`
 	Comment   string    `json:"comment,omitempty"`
@@ -51,22 +51,22 @@ type FeedbackQuery struct {
 	Page     service.Page
 }
 
-// FeedbackList is a page of feedback, the first given last.
+// FeedbackList is a page of feedback, newest first.
 type FeedbackList struct {
 	Feedback []Feedback `json:"feedback"`
 	// Next starts the next page; it is empty on the last one.
 	Next string `json:"next,omitempty"`
 }
 
-// feedbackOf returns feedback as the protocol shows it.
+// feedbackOf converts feedback to the protocol's form.
 func feedbackOf(f *service.Feedback) Feedback {
 	return Feedback{
 		TurnID: f.TurnID, AgentID: f.AgentID, Name: f.Name, Score: f.Score, Label: f.Label, Comment: f.Comment, Author: f.Author, UpdatedAt: f.UpdatedAt,
 	}
 }
 
-// SaveFeedback stores feedback about a turn that has ended and replaces earlier feedback of the
-// same name. The errors are those of service.SaveFeedback.
+// SaveFeedback stores feedback about an ended turn and replaces earlier feedback of the same name.
+// It returns the errors of service.SaveFeedback.
 func (l *Local) SaveFeedback(ctx context.Context, turnID string, req SaveFeedback) (*Feedback, error) {
 	saved, err := l.Service.SaveFeedback(ctx, l.Caller, service.SaveFeedback{TurnID: turnID, Name: req.Name, Score: req.Score, Label: req.Label, Comment: req.Comment})
 	if err != nil {
@@ -93,8 +93,7 @@ func (l *Local) listFeedback(ctx context.Context, q service.FeedbackQuery) (*Fee
 	return list, nil
 }
 
-// SaveFeedback stores feedback about a turn that has ended and replaces earlier feedback of the
-// same name.
+// SaveFeedback stores feedback about an ended turn and replaces earlier feedback of the same name.
 func (c *Client) SaveFeedback(ctx context.Context, turnID string, req SaveFeedback) (*Feedback, error) {
 	if err := errMissingID("turn", turnID); err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (c *Client) ListFeedback(ctx context.Context, q FeedbackQuery) (*FeedbackLi
 	return sendFor[FeedbackList](ctx, c, newGet(q.toValues(), "feedback"), nil)
 }
 
-// toValues writes the query as feedbackQuery reads it.
+// toValues encodes the query for feedbackQuery.
 func (q *FeedbackQuery) toValues() url.Values {
 	v := pageValues(q.Page)
 	setText(v, queryAgent, q.AgentID)
@@ -142,7 +141,7 @@ func (c *call) saveFeedback() error {
 	return c.writeReply(http.StatusOK, saved, err)
 }
 
-// listTurnFeedback answers with all feedback about a turn.
+// listTurnFeedback responds with all feedback about a turn.
 func (c *call) listTurnFeedback() error {
 	if q := queryOf(c.r); q.err != nil {
 		return q.err

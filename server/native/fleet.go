@@ -21,18 +21,18 @@ const (
 
 // callerInfo describes the sender of a request.
 type callerInfo struct {
-	// Authenticated is false without a valid credential. The other fields are empty then.
+	// Authenticated is false without a valid credential. The other fields are then empty.
 	Authenticated bool   `json:"authenticated"`
 	Tenant        string `json:"tenant,omitempty"`
 	Subject       string `json:"subject,omitempty"`
-	// Scopes are the scopes that the caller has, of those that servers know.
+	// Scopes are the caller's scopes that servers know.
 	Scopes []string `json:"scopes,omitempty"`
 	// SomeAgents is set if the caller may not use all agents.
 	SomeAgents bool `json:"some_agents,omitempty"`
 }
 
-// serveCaller answers who the sender of a request is. It is public, so that a page can ask
-// whether it needs a key.
+// serveCaller responds with the identity of a request's sender. It is public, so that a page can
+// check whether it needs a key.
 func serveCaller(w http.ResponseWriter, r *http.Request) {
 	info := callerInfo{}
 	if p, ok := server.PrincipalFrom(r.Context()); ok {
@@ -52,8 +52,8 @@ func serveCaller(w http.ResponseWriter, r *http.Request) {
 type fleetAgent struct {
 	ID          string `json:"id"`
 	Description string `json:"description,omitempty"`
-	// The rest is set for callers that may read the configuration. Remote agents run at a
-	// peer; Tools are the ids of the tools that the model is offered.
+	// The other fields are set for callers that may read the configuration. Remote agents run at a
+	// peer; Tools are the ids of the tools offered to the model.
 	Remote    bool     `json:"remote,omitempty"`
 	ModelID   string   `json:"model_id,omitempty"`
 	Delegates []string `json:"delegates,omitempty"`
@@ -72,7 +72,7 @@ type fleetPage struct {
 	Next string `json:"next,omitempty"`
 }
 
-// listFleet answers with a page of the agents that the caller may use.
+// listFleet responds with a page of the agents that the caller may use.
 func (c *call) listFleet() error {
 	q := queryOf(c.r, querySearch, queryIDs, queryAfter, queryLimit)
 	query := fleetQuery{
@@ -90,9 +90,9 @@ func (c *call) listFleet() error {
 
 // fleetQuery selects agents. Empty fields do not restrict it.
 type fleetQuery struct {
-	// search is a text that agents contain in their ID or description.
+	// search is a text to find in the agents' IDs and descriptions.
 	search string
-	// ids are the only agents.
+	// ids restricts the result to these agents.
 	ids []string
 	// after is the ID before the page, which has up to limit agents.
 	after string

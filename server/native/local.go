@@ -20,8 +20,8 @@ type Local struct {
 	Caller  service.Caller
 }
 
-// ListSessions returns a page of sessions. It has fewer than there is room for where
-// some of them belong to agents that the caller may not use.
+// ListSessions returns a page of sessions. The page may be short if some sessions belong to agents
+// that the caller may not use.
 func (l *Local) ListSessions(ctx context.Context, q SessionQuery) (*SessionList, error) {
 	page, err := l.Service.ListSessions(ctx, l.Caller, service.SessionQuery{State: q.State, AgentID: q.AgentID, Labels: q.Labels, Page: q.Page})
 	if err != nil {
@@ -60,7 +60,7 @@ func (l *Local) CreateSession(ctx context.Context, req CreateSession) (*Session,
 	return shownSession(l.Service.CreateSession(ctx, l.Caller, req.toRequest()))
 }
 
-// ExportSession returns a session with everything that its tip is made of.
+// ExportSession returns a session with the whole content of its tip.
 func (l *Local) ExportSession(ctx context.Context, id string) (*service.SessionExport, error) {
 	return service.FindOwn(l.Caller, id, func(id string) (*service.SessionExport, error) { return l.Service.ExportSession(ctx, l.Caller, id) })
 }
@@ -166,10 +166,10 @@ func (l *Local) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 	return l.shownTurn(ctx, t, err)
 }
 
-// maxReason bounds why a turn is ended, in bytes.
+// maxReason limits the reason for ending a turn, in bytes.
 const maxReason = 4 << 10
 
-// CancelTurn ends a turn, wherever it runs. It does not change a turn that has ended.
+// CancelTurn ends a turn, wherever it runs. It does not change an ended turn.
 func (l *Local) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
 	if len(reason) > maxReason {
 		return nil, &service.InvalidError{Field: "reason", Problem: fmt.Sprintf("has %d bytes; %d are allowed", len(reason), maxReason)}
@@ -197,7 +197,7 @@ func (l *Local) ListInteractions(ctx context.Context, turnID string) ([]Interact
 func (l *Local) ListPendingInteractions(ctx context.Context, limit int) ([]Interaction, error) {
 	query := service.InteractionQuery{State: service.InteractionPending, Limit: limit}
 	if l.Caller.Agents != nil {
-		query.Limit = service.MaxPage // the service leaves out those of other agents afterwards
+		query.Limit = service.MaxPage // the service filters out those of other agents later
 	}
 	found, err := l.Service.ListInteractions(ctx, l.Caller, query)
 	if err != nil {
@@ -234,16 +234,16 @@ func (l *Local) AnswerInteraction(ctx context.Context, turnID string, r interact
 	return &shown, nil
 }
 
-// ReadEvents returns up to limit events of a turn with a seq greater than after,
-// without waiting for more. None are left when it returns none.
+// ReadEvents returns up to limit events of a turn with a seq greater than after, without waiting
+// for more. It returns none if there are no more.
 func (l *Local) ReadEvents(ctx context.Context, turnID string, after uint64, limit int, filter ...service.EventFilter) ([]event.Record, error) {
 	return service.FindOwn(l.Caller, turnID, func(id string) ([]event.Record, error) {
 		return l.Service.ReadEvents(ctx, l.Caller, id, after, limit, filter...)
 	})
 }
 
-// Events returns the events of a turn with a seq greater than after: those there
-// are, and then those that come, up to the terminal one.
+// Events returns the events of a turn with a seq greater than after, past and future, through the
+// terminal one.
 func (l *Local) Events(ctx context.Context, turnID string, after uint64, filter ...service.EventFilter) iter.Seq2[event.Record, error] {
 	if found, err := l.findTurn(ctx, turnID); err == nil {
 		turnID = found.ID

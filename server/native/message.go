@@ -30,7 +30,7 @@ func checkInput(input []model.Message) error {
 	return nil
 }
 
-// checkExport reports an export with messages that no model accepts: a part without the
+// checkExport returns an error for an export with messages that no model accepts: a part lacks a
 // field that its type requires.
 func checkExport(export *service.SessionExport) error {
 	for i := range export.Snapshots {
@@ -67,7 +67,7 @@ func foreignField(p *model.Part) string {
 	return ""
 }
 
-// isComplete reports whether a part has what its type says.
+// isComplete reports whether a part has the fields that its type requires.
 func isComplete(p *model.Part) bool {
 	switch p.Type {
 	case model.PartText:

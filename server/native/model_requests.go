@@ -9,17 +9,17 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// ModelRequest is a request to a model, before its provider adapted it to its server.
+// ModelRequest is a request to a model, before the provider adapts it to its server.
 type ModelRequest struct {
-	// AgentID is the agent that asked: that of the turn, or a delegate.
+	// AgentID is the agent that sent the request: the turn's agent or a delegate.
 	AgentID string    `json:"agent_id"`
 	SentAt  time.Time `json:"sent_at"`
 	// Request has the model, messages, tools and parameters, without the content of files.
 	Request json.RawMessage `json:"request"`
 }
 
-// ModelRequestList are the requests that led to a message, in the order in which they were sent.
-// An answer that was continued took several.
+// ModelRequestList is the requests that led to a message, in the order in which they were sent. A
+// continued answer took several.
 type ModelRequestList struct {
 	Requests []ModelRequest `json:"requests"`
 }

@@ -22,7 +22,7 @@ type workerStatus struct {
 	HeartbeatAt time.Time `json:"heartbeat_at,omitzero"`
 }
 
-// readQueue answers with the state of the queue.
+// readQueue responds with the state of the queue.
 func (c *call) readQueue() error {
 	if q := queryOf(c.r); q.err != nil {
 		return q.err

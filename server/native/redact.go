@@ -14,14 +14,14 @@ import (
 func withoutHeaders(metadata json.RawMessage) json.RawMessage {
 	metadata = service.PublicMetadata(metadata)
 	text := strings.ToLower(string(metadata))
-	if !strings.Contains(text, "headers") && !strings.Contains(text, `\u`) { // in which a letter may be written
+	if !strings.Contains(text, "headers") && !strings.Contains(text, `\u`) { // an escape may hide a letter
 		return metadata
 	}
 	var value any
 	decoder := json.NewDecoder(strings.NewReader(string(metadata)))
 	decoder.UseNumber()
 	if decoder.Decode(&value) != nil {
-		return json.RawMessage("{}") // not reached: it was checked when it came
+		return json.RawMessage("{}") // not reached: it was validated on arrival
 	}
 	hideHeaders(value)
 	hidden, err := json.Marshal(value)

@@ -25,9 +25,9 @@ const (
 	queryID      = "id"
 	queryAfter   = "after"
 	queryLimit   = "limit"
-	// queryDelegates asks for the events of delegates as well: true or false.
+	// queryDelegates includes the events of delegates: true or false.
 	queryDelegates = "delegates"
-	// querySearch is a text that agents or turns contain.
+	// querySearch is a text to find in agents or turns.
 	querySearch = "q"
 	// queryIDs are the ids of agents. It may be given more than once.
 	queryIDs = "ids"
@@ -36,8 +36,8 @@ const (
 	queryMinDuration = "min_duration_ms"
 )
 
-// readBody reads the body of a request, which has no fields but those that are known,
-// and tolerant reads one that may. A body that is empty is an empty object.
+// readBody reads the body of a request and rejects unknown fields; readTolerantBody allows them. An
+// empty body is an empty object.
 func (c *call) readBody(into any) error { return server.ReadJSON(c.r, into, true) }
 
 func (c *call) readTolerantBody(into any) error { return server.ReadJSON(c.r, into, false) }
@@ -48,7 +48,7 @@ type query struct {
 	err    error
 }
 
-// queryOf reads the query of a request, which has no parameters but these.
+// queryOf reads the query of a request and allows only known parameters.
 func queryOf(r *http.Request, known ...string) *query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -71,14 +71,14 @@ func queryOf(r *http.Request, known ...string) *query {
 	return q
 }
 
-// noteProblem notes the first thing that is wrong.
+// noteProblem records the first problem.
 func (q *query) noteProblem(field, problem string) {
 	if q.err == nil {
 		q.err = &service.InvalidError{Field: field, Problem: problem}
 	}
 }
 
-// readTime reads a time; zero when it is absent.
+// readTime reads a time; zero if it is missing.
 func (q *query) readTime(name string) time.Time {
 	text := q.readText(name)
 	if text == "" {
@@ -93,7 +93,7 @@ func (q *query) readTime(name string) time.Time {
 
 func (q *query) readText(name string) string { return q.values.Get(name) }
 
-// readNumber reads a number that is not negative; 0 when it is absent.
+// readNumber reads a non-negative number; 0 if it is missing.
 func (q *query) readNumber(name string) uint64 {
 	text := q.values.Get(name)
 	if text == "" {
@@ -106,7 +106,7 @@ func (q *query) readNumber(name string) uint64 {
 	return n
 }
 
-// eventFilter reads whether the events of delegates are asked for.
+// eventFilter reads whether the events of delegates are requested.
 func (q *query) eventFilter() service.EventFilter {
 	switch text := q.values.Get(queryDelegates); text {
 	case "true":
@@ -118,14 +118,14 @@ func (q *query) eventFilter() service.EventFilter {
 	return service.OwnEvents
 }
 
-// setDelegates asks for the events of delegates, if a filter has them.
+// setDelegates requests the events of delegates if a filter includes them.
 func setDelegates(v url.Values, filter []service.EventFilter) {
 	if slices.Contains(filter, service.WithDelegates) {
 		v.Set(queryDelegates, "true")
 	}
 }
 
-// pageLimit reads how many records a page may have, up to most; 0 when it is absent.
+// pageLimit reads the maximum page size, up to most; 0 if it is missing.
 func (q *query) pageLimit(most uint64) int {
 	n := q.readNumber(queryLimit)
 	if n > most || n == 0 && q.values.Has(queryLimit) {
@@ -139,7 +139,7 @@ func (q *query) readPage() service.Page {
 	return service.Page{After: q.readText(queryAfter), Limit: q.pageLimit(service.MaxPage)}
 }
 
-// oneOf reads a word of a list; empty when it is absent.
+// oneOf reads one of a list of words; empty if it is missing.
 func oneOf[T ~string](q *query, name, text string, words ...T) T {
 	if text != "" && !slices.Contains(words, T(text)) {
 		q.noteProblem(name, fmt.Sprintf("%q must be one of %v", clip.Text(text), words))
@@ -158,7 +158,7 @@ func sessionQuery(r *http.Request) (SessionQuery, error) {
 	return list, q.err
 }
 
-// readLabels reads labels; nil when they are absent.
+// readLabels reads labels; nil if they are missing.
 func (q *query) readLabels() (labels map[string]string) {
 	for _, label := range q.values[queryLabel] {
 		name, value, ok := strings.Cut(label, "=")
@@ -173,7 +173,7 @@ func (q *query) readLabels() (labels map[string]string) {
 	return labels
 }
 
-// setLabels writes labels as readLabels reads them.
+// setLabels encodes labels for readLabels.
 func setLabels(v url.Values, labels map[string]string) {
 	for name, value := range labels {
 		v.Add(queryLabel, name+"="+value)
@@ -181,7 +181,7 @@ func setLabels(v url.Values, labels map[string]string) {
 	slices.Sort(v[queryLabel])
 }
 
-// readDecimal reads a number; 0 when it is absent.
+// readDecimal reads a number; 0 if it is missing.
 func (q *query) readDecimal(name string) float64 {
 	text := q.readText(name)
 	if text == "" {
@@ -194,7 +194,7 @@ func (q *query) readDecimal(name string) float64 {
 	return n
 }
 
-// toValues writes the query as sessionQuery reads it.
+// toValues encodes the query for sessionQuery.
 func (s *SessionQuery) toValues() url.Values {
 	v := pageValues(s.Page)
 	setText(v, queryState, string(s.State))
@@ -228,7 +228,7 @@ func turnQuery(r *http.Request) (TurnQuery, error) {
 // maxMilliseconds is the longest duration in milliseconds that a time.Duration holds.
 const maxMilliseconds = uint64(math.MaxInt64 / time.Millisecond)
 
-// toValues writes the query as turnQuery reads it. The duration is rounded up to milliseconds.
+// toValues encodes the query for turnQuery. The duration is rounded up to milliseconds.
 func (t *TurnQuery) toValues() url.Values {
 	v := pageValues(t.Page)
 	setText(v, queryTenant, t.Tenant)

@@ -45,7 +45,7 @@ func (s *Surface) Routes() []server.Route {
 	})
 }
 
-// newRoute returns a route whose handler answers by itself, or returns why not.
+// newRoute returns a route whose handler writes the response or returns an error.
 func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		return answer(&call{Surface: s, Local: Local{Service: s.settings.Service, Caller: caller}, w: w, r: r})

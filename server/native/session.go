@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Session is a session as it is shown.
+// Session is a session in the protocol's form.
 type Session struct {
 	ID    string        `json:"id"`
 	Owner service.Owner `json:"owner"`
@@ -20,7 +20,7 @@ type Session struct {
 	CurrentAgentID string                `json:"current_agent_id,omitempty"`
 	State          service.SessionStatus `json:"state"`
 	Labels         map[string]string     `json:"labels,omitempty"`
-	// Metadata is what its owner keeps with it, without the values of headers.
+	// Metadata is the owner's metadata, without the values of headers.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// SnapshotID is the snapshot that its next turn continues from; empty before the first turn.
 	SnapshotID string    `json:"snapshot_id,omitempty"`
@@ -29,7 +29,7 @@ type Session struct {
 	LastTurnAt time.Time `json:"last_turn_at,omitzero"`
 }
 
-// ActiveAt is when the session was made or had a turn last.
+// ActiveAt returns the time of the session's last turn, or of its creation.
 func (s *Session) ActiveAt() time.Time {
 	if s.LastTurnAt.IsZero() {
 		return s.CreatedAt
@@ -48,8 +48,8 @@ type SessionList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// SessionQuery asks for a page of sessions, those with the latest activity first.
-// State, AgentID and Labels restrict them where they are set.
+// SessionQuery selects a page of sessions, most recently active first. State, AgentID and Labels
+// restrict it if set.
 type SessionQuery struct {
 	State   service.SessionStatus
 	AgentID string
@@ -57,15 +57,15 @@ type SessionQuery struct {
 	Page    service.Page
 }
 
-// CreateSession asks for a session.
+// CreateSession is a request to create a session.
 type CreateSession struct {
-	// ID is the session's id; empty makes a new one.
+	// ID is the session's id; empty means a new one.
 	ID       string            `json:"id,omitempty"`
 	AgentID  string            `json:"agent_id,omitempty"`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Metadata json.RawMessage   `json:"metadata,omitempty"`
-	// IdempotencyKey makes the request repeatable: with the same key it returns the
-	// session that was made first. It travels in the header Idempotency-Key.
+	// IdempotencyKey makes the request repeatable: the same key returns the session created first.
+	// It is sent in the header Idempotency-Key.
 	IdempotencyKey string `json:"-"`
 }
 
@@ -73,9 +73,9 @@ func (c *CreateSession) toRequest() service.CreateSession {
 	return service.CreateSession{ID: c.ID, AgentID: c.AgentID, Labels: c.Labels, Metadata: c.Metadata, IdempotencyKey: c.IdempotencyKey}
 }
 
-// ImportSession asks for a session that is made of an export.
+// ImportSession is a request to create a session from an export.
 type ImportSession struct {
-	// ID is the session's id; empty for a new one. AgentID is its agent; empty for the export's
+	// ID is the session's id; empty means a new one. AgentID is its agent; empty means the export's
 	// agent.
 	ID, AgentID string
 	// IdempotencyKey makes the request repeatable, as for CreateSession.
@@ -86,7 +86,7 @@ func (i *ImportSession) toRequest() service.CreateSession {
 	return service.CreateSession{ID: i.ID, AgentID: i.AgentID, IdempotencyKey: i.IdempotencyKey}
 }
 
-// isWhole reports whether an answer is a session.
+// isWhole reports whether a response is a session.
 func (s *Session) isWhole() bool { return s.ID != "" }
 
 func sessionOf(s *service.Session) Session {

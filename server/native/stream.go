@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// streamType is the media type of events that are followed.
+	// streamType is the media type of event streams.
 	streamType = "text/event-stream"
-	// resumeHeader names the event that a client has seen last.
+	// resumeHeader names the last event that a client has seen.
 	resumeHeader = "Last-Event-ID"
-	// maxRead is how large the events of a page become before it ends, in bytes.
+	// maxRead is the total event size at which a page ends, in bytes.
 	maxRead = 4 << 20
 	// frameOverhead is the maximum size of an event without its data.
 	frameOverhead = 4 << 10
 )
 
-// serveEvents answers with the events of a turn: a page of those there are, or a stream
-// of those and of those that come.
+// serveEvents responds with the events of a turn: a page of the stored ones, or a stream of stored
+// and future ones.
 func (c *call) serveEvents() error {
 	q := queryOf(c.r, queryAfter, queryLimit, queryDelegates)
 	after, limit, filter := q.readNumber(queryAfter), q.pageLimit(service.MaxPage), q.eventFilter()
@@ -38,7 +38,7 @@ func (c *call) serveEvents() error {
 		if err != nil {
 			q.noteProblem(resumeHeader, "\""+clip.Text(seen)+"\" must be a number, 0 or more")
 		}
-		after = n // a client that comes back knows better than the query it began with
+		after = n // the header is newer than the original query
 	}
 	if q.err != nil {
 		return q.err
@@ -55,7 +55,7 @@ func (c *call) serveEvents() error {
 	return nil
 }
 
-// eventPage answers with a page of events, which ends early when they are large.
+// eventPage responds with a page of events, which ends early if they are large.
 func (c *call) eventPage(id string, after uint64, limit int, filter service.EventFilter) error {
 	records, err := c.ReadEvents(c.r.Context(), id, after, limit, filter)
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *call) eventPage(id string, after uint64, limit int, filter service.Even
 // streamEvents streams the events of a turn as server-sent events, up to the terminal event. A
 // stream that fails earlier is cut off, because clients take a clean end for the turn's end.
 func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.EventFilter) {
-	logger, id := c.settings.Logger, turn.ID // the turn itself and the call may be large, and are not kept
+	logger, id := c.settings.Logger, turn.ID // the turn and the call may be large and are not retained
 	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive, filter)
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
 		if err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent); err != nil && !errors.Is(err, server.ErrClientGone) {
@@ -86,10 +86,10 @@ func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.Eve
 	})
 }
 
-// shortenEvent encodes an event that is too large for a stream: it shortens the data and marks it
-// as shortened.
+// shortenEvent encodes an event that is too large for a stream, with its data shortened and marked
+// as such.
 func shortenEvent(r *event.Record, size int) ([]byte, error) {
-	whole, err := json.Marshal(r.Data) // of as many bytes as within the event
+	whole, err := json.Marshal(r.Data) // as many bytes as within the event
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 // Package native is the runtime's own HTTP protocol: sessions, turns, interactions, and events as
-// stored. It has a Surface for the server, a Client for Go programs, and Local, which is like a
-// Client within the service's process.
+// stored. It has a Surface for the server, a Client for Go programs, and Local, a Client within the
+// service's process.
 package native
 
 import (
@@ -18,11 +18,10 @@ import (
 // Prefix is the prefix of the protocol's paths.
 const Prefix = "/runtime/v1"
 
-// Settings configures the surface. The Service is required.
+// Settings configures the surface. Service is required.
 type Settings struct {
 	Service *service.Service
-	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
-	// server.DefaultKeepAlive.
+	// KeepAlive is the interval of comments on an idle stream; 0 means server.DefaultKeepAlive.
 	KeepAlive time.Duration
 	// Logger logs internal errors; nil drops them.
 	Logger *zap.Logger
@@ -58,10 +57,10 @@ var description []byte
 // OpenAPI describes the protocol.
 func (*Surface) OpenAPI() []byte { return description }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}
 
-// call is a request that is answered, and for whom.
+// call is a request being handled and its caller.
 type call struct {
 	*Surface
 	Local

@@ -13,33 +13,32 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Turn is a turn as it is shown.
+// Turn is a turn in the protocol's form.
 type Turn struct {
 	ID        string         `json:"id"`
 	SessionID string         `json:"session_id"`
 	Owner     service.Owner  `json:"owner"`
 	AgentID   string         `json:"agent_id"`
 	Status    service.Status `json:"status"`
-	// Expired is set when the turn runs and its worker counts as dead.
+	// Expired is set if the turn is running and its worker is considered dead.
 	Expired bool   `json:"expired,omitempty"`
 	Worker  string `json:"worker,omitempty"`
 	// Strikes counts the workers that died over the turn since it last made progress.
 	Strikes int `json:"strikes,omitempty"`
-	// Steps is how many model calls the turn has made, and Events how many events it
-	// has.
+	// Steps is the number of model calls of the turn, and Events the number of its events.
 	Steps      int    `json:"steps"`
 	Events     uint64 `json:"events"`
 	Background bool   `json:"background,omitempty"`
-	// Metadata is what its owner keeps with it, without the values of headers.
+	// Metadata is the owner's metadata, without the values of headers.
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	NotBefore  time.Time       `json:"not_before,omitzero"`
 	StartedAt  time.Time       `json:"started_at,omitzero"`
 	FinishedAt time.Time       `json:"finished_at,omitzero"`
-	// Input are the messages that the turn was given; GetTurn alone returns them.
+	// Input are the messages given to the turn; only GetTurn returns them.
 	Input []model.Message `json:"input,omitempty"`
-	// Variables are the names of the variables that the turn was given; GetTurn alone returns
-	// them. Nobody can read the values.
+	// Variables are the names of the variables given to the turn; only GetTurn returns them. The
+	// values cannot be read.
 	Variables []string `json:"variables,omitempty"`
 	// WaitsFor lists the questions of a waiting turn.
 	WaitsFor []Question `json:"waits_for,omitempty"`
@@ -61,7 +60,7 @@ type TurnList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// TurnQuery asks for a page of turns, the newest first. Fields that are not empty restrict it.
+// TurnQuery selects a page of turns, newest first. Non-empty fields restrict it.
 type TurnQuery struct {
 	Tenant    string
 	SessionID string
@@ -69,30 +68,30 @@ type TurnQuery struct {
 	Statuses  []service.Status
 	// Labels are labels of the turns' sessions.
 	Labels map[string]string
-	// Text is a part of a turn's id, agent, metadata, answer, error or question, in any case.
+	// Text is a case-insensitive part of a turn's id, agent, metadata, answer, error or question.
 	Text string
-	// MinCost is a price in the currency of the turn's model.
+	// MinCost is the minimum price, in the currency of the turn's model.
 	MinCost float64
-	// MinDuration is how long turns have run at least.
+	// MinDuration is the minimum duration of turns.
 	MinDuration time.Duration
 	Page        service.Page
 }
 
-// CreateTurn asks for a turn.
+// CreateTurn is a request to create a turn.
 type CreateTurn struct {
 	// SessionID is the session that the turn belongs to. It is required.
 	SessionID string `json:"session_id"`
-	// ID is the turn's id; empty makes a new one.
+	// ID is the turn's id; empty means a new one.
 	ID string `json:"id,omitempty"`
-	// AgentID is the agent that works on it, and has the conversation from then on; empty
-	// is the agent that has the conversation.
+	// AgentID is the agent that runs the turn and has the conversation from then on; empty means
+	// the agent that has the conversation.
 	AgentID string `json:"agent_id,omitempty"`
 	// Input is the input of the turn: at least one user or system message.
 	Input []model.Message `json:"input"`
 	// ModelID is the model or pool to use instead of the agent's, which must run at the server.
 	ModelID string `json:"model_id,omitempty"`
-	// ToolIDs are all tools that the turn may call, each of which its agent must have; nil
-	// is all tools of the agent.
+	// ToolIDs are the only tools that the turn may call. Its agent must have each of them. nil
+	// means all tools of the agent.
 	ToolIDs []string `json:"tool_ids,omitzero"`
 	// Variables are the values for ${turn.NAME} in the prompts of the turn's agents.
 	Variables json.RawMessage `json:"variables,omitempty"`
@@ -101,17 +100,17 @@ type CreateTurn struct {
 	// it start without history.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 	FromStart  bool   `json:"from_start,omitempty"`
-	// Revision is the hash of the published revision to run in; empty is the current one. It
+	// Revision is the hash of the published revision to run in; empty means the current one. It
 	// needs the scope config:write, since an earlier revision may permit more.
 	Revision string `json:"revision,omitempty"`
 	// OnBusy is what happens to the turn when the session has a live one.
 	OnBusy service.BusyPolicy `json:"on_busy,omitempty"`
-	// NotBefore is when the turn is due; zero is at once.
+	// NotBefore is when the turn is due; zero means immediately.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Background is set when no client waits for the turn.
 	Background bool `json:"background,omitempty"`
-	// IdempotencyKey makes the request repeatable: with the same key it returns the
-	// turn that was made first. It travels in the header Idempotency-Key.
+	// IdempotencyKey makes the request repeatable: the same key returns the turn created first. It
+	// is sent in the header Idempotency-Key.
 	IdempotencyKey string `json:"-"`
 }
 
@@ -122,22 +121,22 @@ func (c *CreateTurn) toRequest() service.CreateTurn {
 	}
 }
 
-// Interaction is a wait of a turn for something outside.
+// Interaction is something outside that a turn waits for.
 type Interaction struct {
 	ID        string `json:"id"`
 	TurnID    string `json:"turn_id"`
 	SessionID string `json:"session_id"`
-	// AgentID is the agent of the turn. Only the list of all pending interactions has it.
+	// AgentID is the agent of the turn. It is set only in the list of all pending interactions.
 	AgentID string                   `json:"agent_id,omitempty"`
 	State   service.InteractionState `json:"state"`
 	// Request is the question or approval.
 	Request interaction.Request `json:"ticket"`
-	// Answer is the answer, and AnsweredBy the subject that gave it; empty for
-	// the runtime itself.
+	// Answer is the answer, and AnsweredBy the subject that gave it; empty means the runtime
+	// itself.
 	Answer     json.RawMessage `json:"resolution,omitempty"`
 	AnsweredBy string          `json:"resolved_by,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
-	// ExpiresAt is when the runtime gives up waiting; zero is never.
+	// ExpiresAt is when the runtime stops waiting; zero means never.
 	ExpiresAt  time.Time `json:"expires_at,omitzero"`
 	AnsweredAt time.Time `json:"resolved_at,omitzero"`
 }
@@ -147,7 +146,7 @@ type interactionList struct {
 	Interactions []Interaction `json:"interactions"`
 }
 
-// answer is the answer to an interaction, which the path names.
+// answer is the answer to the interaction in the path.
 type answer struct {
 	ID        string                   `json:"id,omitempty"`
 	Action    interaction.AnswerAction `json:"action,omitempty"`
@@ -156,7 +155,7 @@ type answer struct {
 	Reason    string                   `json:"reason,omitempty"`
 }
 
-// cancellation says why a turn is to end.
+// cancellation is the reason for ending a turn.
 type cancellation struct {
 	Reason string `json:"reason,omitempty"`
 }
@@ -166,10 +165,10 @@ type eventList struct {
 	Events []event.Record `json:"events"`
 }
 
-// isWhole reports whether an answer is a turn.
+// isWhole reports whether a response is a turn.
 func (t *Turn) isWhole() bool { return t.ID != "" && t.Status != "" }
 
-// isWhole reports whether an answer is an interaction.
+// isWhole reports whether a response is an interaction.
 func (i *Interaction) isWhole() bool { return i.ID != "" && i.State != "" }
 
 func turnOf(t *service.Turn, waitsFor []Question) Turn {

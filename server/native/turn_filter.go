@@ -26,7 +26,7 @@ func (t *TurnQuery) matchesTurn(turn *service.Turn) bool {
 	return !turn.StartedAt.IsZero() && end.Sub(turn.StartedAt) >= t.MinDuration
 }
 
-// containsText reports whether a turn, as callers see it, contains a text in lower case.
+// containsText reports whether a turn, in the callers' form, contains a text in lower case.
 func (t *Turn) containsText(text string) bool {
 	parts := []string{t.ID, t.SessionID, t.AgentID, t.Owner.Subject}
 	for i := range t.WaitsFor {

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// The parameters of the query of usage.
+// Query parameters of usage.
 const (
 	queryFrom    = "from"
 	queryTo      = "to"
@@ -26,17 +26,17 @@ const (
 	maxUsage         = 10_000
 )
 
-// usageFields are the fields that usage is grouped by.
+// usageFields are the fields by which usage can be grouped.
 var usageFields = map[string]service.UsageField{
 	"hour": service.UsageByHour, "tenant": service.UsageByTenant, "agent": service.UsageByAgent, "model": service.UsageByModel,
 }
 
-// usageList is the usage of the turns that ended in a span of time.
+// usageList is the usage of the turns that ended in a time range.
 type usageList struct {
 	From   time.Time    `json:"from"`
 	To     time.Time    `json:"to"`
 	Groups []usageGroup `json:"groups"`
-	// Total counts the groups, with those left out by the limit.
+	// Total counts the groups, including those left out by the limit.
 	Total int `json:"total"`
 }
 
@@ -54,14 +54,14 @@ type usageGroup struct {
 	Latency  *usageLatency `json:"latency,omitempty"`
 }
 
-// usageLatency estimates how long turns took, in milliseconds.
+// usageLatency estimates the durations of turns, in milliseconds.
 type usageLatency struct {
 	P50 int64 `json:"p50_ms"`
 	P95 int64 `json:"p95_ms"`
 	P99 int64 `json:"p99_ms"`
 }
 
-// readUsage answers with the usage of the turns that ended.
+// readUsage responds with the usage of ended turns.
 func (c *call) readUsage() error {
 	q := queryOf(c.r, queryFrom, queryTo, queryTenant, queryAgent, queryModel, queryGroupBy, queryLimit)
 	var by service.UsageField

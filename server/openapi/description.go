@@ -1,5 +1,5 @@
-// Package openapi makes one OpenAPI document of the descriptions of the surfaces of a
-// server, and holds each against the routes that it describes.
+// Package openapi merges the descriptions of a server's surfaces into one OpenAPI document and
+// checks each against its routes.
 package openapi
 
 import (
@@ -16,24 +16,22 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Route is a route as far as it is described.
+// Route has the parts of a route that are described.
 type Route struct {
 	// Pattern is a pattern of http.ServeMux.
 	Pattern string
-	// Public routes need no credential, and others one with the Scope, if there is
-	// one.
+	// Public routes need no credential. Others need one with the Scope, if it is set.
 	Public bool
 	Scope  string
 }
 
-// ErrDescription reports that the description of a surface is invalid or does not match
-// its routes.
+// ErrDescription means that the description of a surface is invalid or does not match its routes.
 var ErrDescription = errors.New("the surface is not described as it is")
 
 // operation is a described operation.
 type operation struct{ method, path string }
 
-// String returns the operation as patterns are written.
+// String returns the operation in the form of a pattern.
 func (o operation) String() string { return o.method + " " + o.path }
 
 // Description describes a surface. It is immutable.
@@ -41,7 +39,7 @@ type Description struct {
 	*parsedText
 	// prefix is added to the names of components in a merged document.
 	prefix string
-	// routes are what answers the operations.
+	// routes are the routes that serve the operations.
 	routes map[operation]*Route
 }
 
@@ -66,15 +64,15 @@ func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error)
 // parsedText is a parsed text, which is never modified.
 type parsedText struct {
 	doc *openapi3.T
-	// encode returns the document in JSON, which is made once.
+	// encode returns the document as JSON, encoded once.
 	encode func() ([]byte, error)
 }
 
-// parsed are the descriptions that were read in this process, by their text: it
-// takes milliseconds, and servers that follow one another have the same surfaces.
+// parsed caches the descriptions read in this process, by their text: parsing takes milliseconds,
+// and successive servers have the same surfaces.
 var parsed sync.Map
 
-// parseDescription returns what readDescription does.
+// parseDescription is readDescription with a cache.
 func parseDescription(text []byte) (*parsedText, error) {
 	key := sha256.Sum256(text)
 	if known, ok := parsed.Load(key); ok {
@@ -91,8 +89,8 @@ func parseDescription(text []byte) (*parsedText, error) {
 	return read, nil
 }
 
-// readDescription reads a document that is valid and says nothing that is for the
-// server to say. The examples in it are left to tests.
+// readDescription reads a document and checks that it is valid and omits the server's additions. Its
+// examples are checked by tests.
 func readDescription(text []byte) (*openapi3.T, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
@@ -110,12 +108,12 @@ func readDescription(text []byte) (*openapi3.T, error) {
 	return doc, nil
 }
 
-// hasError reports whether the description has the errors of its surface.
+// hasError reports whether the description includes the errors of its surface.
 func (d *Description) hasError() bool {
 	return d.doc.Components != nil && d.doc.Components.Responses[errorResponse] != nil
 }
 
-// errorResponse is the response with the content that errors of a surface have.
+// errorResponse is the name of the response with a surface's error content.
 const errorResponse = "Error"
 
 // assignRoutes assigns a route to each operation, and reports unmatched routes and operations.
@@ -146,8 +144,8 @@ func (d *Description) assignRoutes(routes []Route) error {
 	return errors.Join(errs...)
 }
 
-// routeFor returns the route that answers an operation, as an http.ServeMux finds it:
-// the most exact one; nil if no route does.
+// routeFor returns the route for an operation, chosen like http.ServeMux: the most specific match;
+// nil if none matches.
 func routeFor(routes []Route, o operation) *Route {
 	var found *Route
 	best := -1
@@ -183,9 +181,9 @@ func parsePattern(pattern string) (method, path string, open bool) {
 	return method, path, false
 }
 
-// OmitPaths returns the description of a surface without the paths that begin with a
-// prefix, for surfaces whose routes depend on settings. An invalid description is
-// returned as it is. It takes milliseconds; callers keep the result.
+// OmitPaths returns the description of a surface without the paths that begin with a prefix, for
+// surfaces whose routes depend on settings. An invalid description is returned unchanged. It takes
+// milliseconds; callers should cache the result.
 func OmitPaths(document []byte, prefix string) []byte {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil || doc.Paths == nil {

@@ -16,23 +16,22 @@ import (
 // Server describes the server itself in a document.
 type Server struct {
 	Version string
-	// PublicURL is where clients find the server; empty is where they found the
-	// document.
+	// PublicURL is the server's public URL; empty means the location of the document.
 	PublicURL string
 	// Open is set when no route needs a credential.
 	Open bool
 }
 
-// Document is the description of a server, merged from its surfaces' descriptions. It is written
-// on first use and kept. It is safe for concurrent use.
+// Document is the description of a server, merged from its surfaces' descriptions. It is generated
+// on first use and cached. It is safe for concurrent use.
 type Document struct {
 	server Server
 
 	mu       sync.Mutex
 	surfaces []func() (*Description, error)
-	// added are the titles of the descriptions that are not deferred, as prefixes.
+	// added are the titles of the non-deferred descriptions, as prefixes.
 	added map[string]bool
-	// write writes the document of the surfaces when it is called first.
+	// write generates the document on its first call.
 	write func() (written, error)
 }
 
@@ -76,7 +75,7 @@ func (d *Document) setSurfaces(surfaces []func() (*Description, error)) {
 	d.write = sync.OnceValues(func() (written, error) { return writeDocument(&d.server, surfaces) })
 }
 
-// titleTaken is the error of a description whose title another one has.
+// titleTaken returns the error for a description with a duplicate title.
 func (d *Description) titleTaken() error {
 	return fmt.Errorf("%w: another surface has the title %q, too", ErrDescription, d.doc.Info.Title)
 }
@@ -93,7 +92,7 @@ func (d *Document) Text() (text []byte, etag string, err error) {
 	return w.text, w.etag, nil
 }
 
-// writeDocument returns the document of surfaces.
+// writeDocument returns the document of the surfaces.
 func writeDocument(server *Server, surfaces []func() (*Description, error)) (written, error) {
 	all, titles := newMerged(server), map[string]bool{}
 	var errs []error
@@ -151,7 +150,7 @@ func newMerged(s *Server) *merged {
 		OpenAPI: "3.1.0", Info: info{"Agent runtime", s.Version, about},
 		Paths: map[string]object{}, Components: map[string]object{}, open: s.Open,
 	}
-	if s.PublicURL != "" { // without one the document is of where it was found
+	if s.PublicURL != "" { // otherwise it is where the document was found
 		m.Servers = []object{{"url": strings.TrimRight(s.PublicURL, "/")}}
 	}
 	if !s.Open {
@@ -189,7 +188,7 @@ func (m *merged) addDescription(d *Description) error {
 	for o, route := range d.routes {
 		op, ok := m.Paths[o.path][strings.ToLower(o.method)].(object)
 		if !ok {
-			return fmt.Errorf("%s is required", o) // not reached: it is written as it was read
+			return fmt.Errorf("%s is required", o) // not reached: the path was read before
 		}
 		m.completeOperation(op, d, route)
 	}
@@ -217,7 +216,7 @@ func (m *merged) completeOperation(op object, d *Description, route *Route) {
 		op["responses"] = responses
 	}
 	for _, r := range refusals {
-		// Without keys the pages of other sites are refused everywhere.
+		// Without keys, pages of other sites are rejected on every route.
 		foreign := m.open && r.status == http.StatusForbidden
 		if r.private && route.Public && !foreign || r.body && !takes {
 			continue
@@ -247,8 +246,8 @@ type refusalKind struct {
 	description string
 	header      string
 	about       string
-	// private is set for answers that only routes with a credential have, and body for
-	// those that only routes with a body have.
+	// private is set for responses of routes with a credential only, and body for those of routes
+	// with a body only.
 	private, body bool
 }
 
@@ -264,7 +263,7 @@ var refusals = []refusalKind{
 }
 
 // refusalResponse returns the name of the response for a rejection, in the error format of its
-// surface or else of the server.
+// surface or the server.
 func (m *merged) refusalResponse(r *refusalKind, d *Description) string {
 	prefix := d.prefix
 	if !d.hasError() {
@@ -289,8 +288,8 @@ func (m *merged) refusalResponse(r *refusalKind, d *Description) string {
 // mounted first.
 const ownTitle = "Server"
 
-// prefixRefs returns a value with the prefix before the names of all components that
-// it refers to.
+// prefixRefs returns a value with the prefix added to the names of all components that it refers
+// to.
 func prefixRefs(value any, prefix string) any {
 	switch v := value.(type) {
 	case object:

@@ -13,21 +13,21 @@ import (
 type Operation struct {
 	// Pattern is a pattern of http.ServeMux with a method.
 	Pattern string
-	// In and Out are the types of the bodies, as JSON; an operation without an Out is a
-	// stream of events.
+	// In and Out are the types of the JSON bodies; an operation without an Out is a stream of
+	// events.
 	In, Out reflect.Type
-	// Query is the names of the parameters of the query.
+	// Query has the names of the query parameters.
 	Query []string
-	// Followed is set if the answer may be lines of JSON that show progress, and Streamed
-	// if it may be a stream of events.
+	// Followed is set if the response may be lines of JSON that report progress, and Streamed if it
+	// may be a stream of events.
 	Followed, Streamed bool
-	// Idle is set if the answer is empty while there is nothing to stream.
+	// Idle is set if the response is empty while there is nothing to stream.
 	Idle bool
 }
 
-// Generate returns a description of operations, for surfaces without a written one. A type
-// without a schema is described as any value. failure is the type of error bodies; nil for the
-// server's, and a string for text.
+// Generate returns a description of operations, for surfaces without a written one. A type without
+// a schema is described as any value. failure is the type of error bodies; nil means the server's,
+// and a string means text.
 func Generate(title string, operations []Operation, failure reflect.Type) []byte {
 	paths, media := map[string]object{}, "application/json"
 	if failure != nil && failure.Kind() == reflect.String {
@@ -75,7 +75,7 @@ func Generate(title string, operations []Operation, failure reflect.Type) []byte
 	}
 	text, err := json.Marshal(document)
 	if err != nil {
-		return nil // not reached: these are texts and schemas
+		return nil // not reached: only strings and schemas
 	}
 	return text
 }
@@ -122,7 +122,7 @@ func pathParameters(path string) (list []object) {
 	return list
 }
 
-// anyJSON are the types that stand for any JSON value, and not for a list of bytes.
+// anyJSON are the types that stand for any JSON value, not a list of bytes.
 var anyJSON = map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}
 
 func schemaOf(t reflect.Type) any {

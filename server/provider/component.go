@@ -5,7 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// connected is a provider with the host that it calls.
+// connected is a provider and the host that it calls.
 type connected struct {
 	*Server
 	host *Host
@@ -19,7 +19,7 @@ func (c *connected) TurnTools() service.TurnTools {
 	return c.host
 }
 
-// Close ends the connection to the host.
+// Close closes the connection to the host.
 func (c *connected) Close() error {
 	if c.host == nil {
 		return nil
@@ -27,7 +27,7 @@ func (c *connected) Close() error {
 	return c.host.Close()
 }
 
-// Connect returns the provider with the connection to its host, as app.Components.Provider needs it.
+// Connect returns the provider with a connection to its host, for app.Components.Provider.
 func Connect(s component.ProviderSettings) (component.Provider, error) {
 	c := new(connected)
 	if s.HostAddress != "" {

@@ -16,16 +16,15 @@ import (
 )
 
 const (
-	// connectionTime bounds the question for a connection.
+	// connectionTime is the timeout for requesting a connection.
 	connectionTime = 30 * time.Second
-	// connectionAge is how long a connection is used before the host is asked again, and
-	// connectionMargin how long before it expires that happens.
+	// connectionAge is how long a connection is used before it is resolved again. connectionMargin
+	// is how long before its expiry that happens.
 	connectionAge    = time.Minute
 	connectionMargin = 30 * time.Second
 )
 
-// connections resolves the connections of one turn at the host. It is safe for concurrent
-// use.
+// connections resolves the connections of one turn through the host. It is safe for concurrent use.
 type connections struct {
 	host *Host
 	of   hostTools
@@ -34,14 +33,13 @@ type connections struct {
 	kept map[string]keptConnection
 }
 
-// keptConnection is a connection that is used until a time.
+// keptConnection is a connection cached until a time.
 type keptConnection struct {
 	*connection.Connection
 	until time.Time
 }
 
-// TurnContext returns the context of a turn whose requests can be made with connections of
-// the host.
+// TurnContext returns the context of a turn, in which requests can use connections of the host.
 func (h *Host) TurnContext(ctx context.Context, list []service.EphemeralTool) context.Context {
 	for i := range list {
 		c := &connections{host: h, kept: make(map[string]keptConnection)}
@@ -52,7 +50,7 @@ func (h *Host) TurnContext(ctx context.Context, list []service.EphemeralTool) co
 	return ctx
 }
 
-// Resolve asks the host for a connection, with the grant of the turn.
+// Resolve requests a connection from the host, with the grant of the turn.
 func (c *connections) Resolve(ctx context.Context, name string) (*connection.Connection, error) {
 	if found := c.recall(name); found != nil {
 		return found, nil
@@ -81,8 +79,7 @@ func (c *connections) Resolve(ctx context.Context, name string) (*connection.Con
 	return found, nil
 }
 
-// recall returns a connection that was resolved before and is still to be used; nil for
-// none.
+// recall returns a cached connection that is still valid; nil if absent.
 func (c *connections) recall(name string) *connection.Connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +89,7 @@ func (c *connections) recall(name string) *connection.Connection {
 	return nil
 }
 
-// keep remembers a connection until it is to be resolved again.
+// keep caches a connection until it must be resolved again.
 func (c *connections) keep(name string, found *connection.Connection) {
 	until := time.Now().Add(connectionAge)
 	if early := found.ExpiresAt.Add(-connectionMargin); !found.ExpiresAt.IsZero() && early.Before(until) {

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// timeOf returns a time of the protocol; nil for none.
+// timeOf converts a time to the protocol's form; nil for the zero time.
 func timeOf(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil
@@ -29,7 +29,7 @@ func timeOf(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// jsonOf returns an object of the protocol as JSON; nil for none.
+// jsonOf converts an object of the protocol to JSON; nil for nil.
 func jsonOf(s *structpb.Struct) (json.RawMessage, error) {
 	if s == nil {
 		return nil, nil
@@ -37,8 +37,8 @@ func jsonOf(s *structpb.Struct) (json.RawMessage, error) {
 	return compact(protojson.Marshal(s))
 }
 
-// compact gives JSON the one form in which keys compare it: protojson writes the same
-// value with other spaces in another program.
+// compact returns JSON in the canonical form in which keys compare it: the spaces that protojson
+// writes differ between programs.
 func compact(data []byte, err error) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func compact(data []byte, err error) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// structOf returns members of JSON as an object of the protocol; nil for none.
+// structOf converts JSON members to an object of the protocol; nil if absent.
 func structOf(members map[string]json.RawMessage) (*structpb.Struct, error) {
 	if len(members) == 0 {
 		return nil, nil
@@ -80,7 +80,7 @@ func valueOf(data json.RawMessage) *structpb.Value {
 	return out
 }
 
-// keyFor returns the idempotency key of the service for one of the host.
+// keyFor returns the service's idempotency key for a key of the host.
 func keyFor(kind, scope, key string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", scope, key))
 	return "agent-provider:" + kind + ":" + hex.EncodeToString(sum[:])
@@ -148,7 +148,7 @@ func messageOf(m *pb.AgentMessage, find surfacekit.ArtifactFinder) (model.Messag
 	return out, nil
 }
 
-// partTypes are the types of parts by the field with their content.
+// partTypes maps content fields to part types.
 var partTypes = map[string]pb.AgentMessagePartType{
 	"text": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TEXT, "json": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_JSON,
 	"tool_call": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_CALL, "tool_result": pb.AgentMessagePartType_AGENT_MESSAGE_PART_TYPE_TOOL_RESULT,

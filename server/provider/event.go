@@ -9,11 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// maxEvents is how many events a list has at most.
+// maxEvents is the maximum length of an event list.
 const maxEvents = 1000
 
-// ListTurnEvents returns the events of a turn after one. The log is read from its
-// beginning, so that the numbers are the same wherever it is read.
+// ListTurnEvents returns the events of a turn after a given one. It reads the log from its
+// beginning, so that the numbers are always the same.
 func (s *Server) ListTurnEvents(ctx context.Context, req *pb.ListAgentProviderTurnEventsRequest) (*pb.ListAgentProviderTurnEventsResponse, error) {
 	if req.GetAfterSeq() < 0 || req.GetLimit() < 0 {
 		return nil, invalid("after_seq and limit must not be less than 0")
@@ -45,7 +45,7 @@ func (s *Server) ListTurnEvents(ctx context.Context, req *pb.ListAgentProviderTu
 		if len(records) > 0 {
 			continue
 		}
-		if !list.over && t.Outcome != nil { // the log is not kept to its end
+		if !list.over && t.Outcome != nil { // the log lacks its end
 			events, err := reader.ReadOutcome(t.FinishedAt, t.Outcome)
 			if err != nil {
 				return nil, err
@@ -57,12 +57,12 @@ func (s *Server) ListTurnEvents(ctx context.Context, req *pb.ListAgentProviderTu
 	return &pb.ListAgentProviderTurnEventsResponse{Events: list.events[:min(limit, len(list.events))]}, nil
 }
 
-// eventList are the events that the host has not seen.
+// eventList has the events that the host has not seen.
 type eventList struct {
 	after          uint64
 	source, turnID string
 	events         []*pb.AgentTurnEvent
-	// over is set when the event that ends the turn was reached.
+	// over is set once the turn's last event has been reached.
 	over bool
 }
 
@@ -75,7 +75,7 @@ func (l *eventList) add(events []display.Event) {
 		}
 		data, err := decodeStruct(e.Data)
 		if err != nil {
-			data = nil // what the protocol cannot carry is left out; the event is not
+			data = nil // unsupported data is left out, but not the event
 		}
 		l.events = append(l.events, &pb.AgentTurnEvent{
 			Id: l.turnID + ":" + strconv.FormatUint(e.Seq, 10), TurnId: l.turnID, Seq: int64(e.Seq), Type: e.Type, Source: l.source, //nolint:gosec // a count of events

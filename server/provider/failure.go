@@ -19,7 +19,7 @@ var classCodes = map[server.Class]codes.Code{
 	server.ClassLimit: codes.ResourceExhausted,
 }
 
-// toStatus returns an error as the host sees it. Internal causes are logged alone.
+// toStatus returns an error in the host's form. Internal causes are only logged.
 func (s *Server) toStatus(ctx context.Context, method string, err error) error {
 	if err == nil || isStatus(err) {
 		return err

@@ -29,26 +29,26 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// HostVariable is the environment variable that names where the host is called.
+// HostVariable is the environment variable with the host's address.
 const HostVariable = "GESTALT_AGENT_HOST_SOCKET"
 
 const (
 	// maxMessage bounds a message from a host, in bytes.
 	maxMessage = 32 << 20
-	// hostKind is the kind of the tools that turns of the protocol bring along.
+	// hostKind is the kind of the tools that the protocol's turns bring along.
 	hostKind = "agent_host"
-	// relayHeader carries the token of a host that is reached through a relay.
+	// relayHeader carries the token for a host behind a relay.
 	relayHeader = "x-gestalt-host-service-relay-token"
 	// toolPage is the number of tools per request, and maxTools the maximum per turn.
 	toolPage = 100
 	maxTools = 4096
-	// listTime bounds the listing of tools, and callTime a call of one.
+	// listTime is the timeout for listing tools, and callTime for calling one.
 	listTime = 30 * time.Second
 	callTime = 5 * time.Minute
-	// listRetry is how soon a host is asked again that cannot be reached.
+	// listRetry is the delay before an unreachable host is tried again.
 	listRetry = 250 * time.Millisecond
-	// hostStart is how long a host may take, from when it has started the provider, to
-	// accept the grants of turns that an earlier process began.
+	// hostStart is how long a host may take after starting the provider to accept the grants of
+	// turns that an earlier process began.
 	hostStart = 15 * time.Second
 )
 
@@ -61,11 +61,11 @@ type hostTools struct {
 	None bool `json:"none,omitempty"`
 }
 
-// Host calls the host that started the provider. It connects when it is first needed.
+// Host calls the host that started the provider. It connects on first use.
 type Host struct {
 	target, token string
 	secure        bool
-	// ready is when the host knows the provider for sure.
+	// ready is the time at which the host must know the provider.
 	ready time.Time
 
 	mu   sync.Mutex
@@ -77,8 +77,8 @@ var (
 	_ service.TurnContexts = (*Host)(nil)
 )
 
-// NewHost returns what calls the host at an address: the path of a socket, unix:PATH,
-// tcp://HOST:PORT or tls://HOST:PORT. token is sent to a relay; empty for none.
+// NewHost returns a client for the host at an address: the path of a socket, unix:PATH,
+// tcp://HOST:PORT or tls://HOST:PORT. token is sent to a relay; empty sends none.
 func NewHost(address, token string) (*Host, error) {
 	h := &Host{token: token, ready: time.Now().Add(hostStart)}
 	switch scheme, rest, found := strings.Cut(address, "://"); {
@@ -129,7 +129,7 @@ func (h *Host) Close() error {
 	return err
 }
 
-// outgoing returns the context of a call: it continues the trace at the host.
+// outgoing returns the context of a call, which continues the trace at the host.
 func (h *Host) outgoing(ctx context.Context) context.Context {
 	header := make(http.Header)
 	telemetry.Inject(ctx, header)
@@ -142,7 +142,7 @@ func (h *Host) outgoing(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Check reports tools of another kind.
+// Check returns an error for tools of another kind.
 func (*Host) Check(list []service.EphemeralTool) error {
 	for i := range list {
 		if list[i].Kind != hostKind {
@@ -152,7 +152,7 @@ func (*Host) Check(list []service.EphemeralTool) error {
 	return nil
 }
 
-// Make lists the tools of a turn at the host, whenever a worker begins to work on it.
+// Make lists the tools of a turn from the host each time a worker starts on the turn.
 func (h *Host) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
 	var made []resolve.EphemeralTool
 	taken := make(map[string]bool)
@@ -175,8 +175,8 @@ func (h *Host) Make(ctx context.Context, list []service.EphemeralTool) ([]resolv
 	return made, nil, nil
 }
 
-// listTools returns all tools of a turn. A host that has just started the provider may
-// not know it yet, and is asked again.
+// listTools returns all tools of a turn. It retries if the host has just started the provider and
+// may not know it yet.
 func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentTool, error) {
 	client, err := h.client()
 	if err != nil {
@@ -212,21 +212,20 @@ func (h *Host) listTools(ctx context.Context, of *hostTools) ([]*pb.ListedAgentT
 	}
 }
 
-// mayComeUp reports whether a host's error may mean that the host has not started completely: it
-// then rejects unknown names.
+// mayComeUp reports whether an error may mean that the host has not fully started: until then it
+// rejects unknown names.
 func (h *Host) mayComeUp(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.PermissionDenied && time.Now().Before(h.ready)
 }
 
-// notOfName matches characters that tool names cannot have.
+// notOfName matches characters that are not allowed in tool names.
 var notOfName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// maxName is how long the name of a tool may be.
+// maxName is the maximum length of a tool name.
 const maxName = 64
 
-// toolName returns the name by which the model calls a tool, different from those that
-// are taken.
+// toolName returns the model's name for a tool, different from the taken names.
 func toolName(t *pb.ListedAgentTool, taken map[string]bool) string {
 	base := t.GetMcpName()
 	if base == "" {
@@ -275,7 +274,7 @@ func newTool(h *Host, of *hostTools, t *pb.ListedAgentTool) *tool {
 // Descriptor describes the tool.
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
-// Call has the host run the tool. What fails there is a result.
+// Call runs the tool on the host. Failures there become results.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	client, err := t.host.client()
 	if err != nil {

@@ -19,7 +19,7 @@ func interactionID(turnID, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(turnID + "\n" + id))
 }
 
-// findInteraction returns the interaction with a host's id.
+// findInteraction returns the interaction with an id of the host.
 func (s *Server) findInteraction(ctx context.Context, id string, subject *pb.AgentSubjectContext) (*service.Interaction, error) {
 	data, err := base64.RawURLEncoding.DecodeString(id)
 	turnID, own, ok := strings.Cut(string(data), "\n")
@@ -94,8 +94,8 @@ func (s *Server) ResolveInteraction(ctx context.Context, req *pb.ResolveAgentPro
 	return viewInteraction(answered)
 }
 
-// answerOf returns the answer that a resolution gives. A request that does not ask for an
-// object gets the one value of the resolution.
+// answerOf returns the answer in a resolution. If the request does not expect an object, the answer
+// is the only value of the resolution.
 func answerOf(ctx context.Context, request *interaction.Request, resolution *structpb.Struct) (interaction.Answer, error) {
 	answer := interaction.Answer{Target: request.ID, Action: interaction.Resume}
 	fields := resolution.AsMap()
@@ -162,7 +162,7 @@ func viewInteraction(i *service.Interaction) (*pb.AgentInteraction, error) {
 	return out, nil
 }
 
-// resolutionOf returns the answer of an interaction; nil without one.
+// resolutionOf returns the answer of an interaction; nil if absent.
 func resolutionOf(i *service.Interaction) *structpb.Struct {
 	var answer interaction.Answer
 	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &answer) != nil {

@@ -1,6 +1,6 @@
-// Package provider serves agents as an agent provider of Gestalt: a host starts the
-// process, configures it over gRPC, and makes sessions and turns, which are sessions and
-// turns of the service. Tools of the host are called back with the grant of their turn.
+// Package provider serves agents as an agent provider of Gestalt: a host starts the process,
+// configures it over gRPC, and creates sessions and turns, which are sessions and turns of the
+// service. Tools call back the host with the grant of their turn.
 package provider
 
 import (
@@ -26,25 +26,25 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// protocolVersion is the version of the protocol that this package speaks.
+// protocolVersion is the protocol version of this package.
 const protocolVersion = 3
 
-// stopTime is how long requests under way may take when the provider ends.
+// stopTime is how long active requests may take when the provider stops.
 const stopTime = time.Second
 
 // Settings configures a provider.
 type Settings struct {
 	// Version is the program's version.
 	Version string
-	// Agent is the id of the agent that works on the turns, unless the host's
-	// configuration names another; empty is the only one there is.
+	// Agent is the id of the agent that runs the turns, unless the host's configuration names
+	// another; empty means the only one.
 	Agent string
-	// Durable reports whether turns outlive the process, and Prepared whether the host may
-	// hand over workspaces that it has prepared.
+	// Durable reports whether turns outlive the process, and Prepared whether the host may hand
+	// over prepared workspaces.
 	Durable, Prepared bool
-	// Start makes the service, once the host has configured the provider.
+	// Start creates the service once the host has configured the provider.
 	Start func(context.Context) (*service.Service, error)
-	// Host is how tools of the host are reached; nil if it has none.
+	// Host reaches the tools of the host; nil if it has none.
 	Host *Host
 	// Logger is not nil.
 	Logger *zap.Logger
@@ -60,16 +60,16 @@ type Server struct {
 	settings Settings
 	grpc     *grpc.Server
 
-	// starting is held while the service starts; mu guards what follows and is never
-	// held while anything is asked of somebody else.
+	// starting is held while the service starts. mu guards the fields below and is never held
+	// during calls to others.
 	starting sync.Mutex
 	mu       sync.Mutex
-	// name and agent come from the host's configuration; service is nil before it.
+	// name and agent come from the host's configuration; service is nil before that.
 	name, agent string
 	service     *service.Service
 }
 
-// New returns a provider that answers nothing yet.
+// New returns a provider that does not serve yet.
 func New(s Settings) *Server {
 	v := &Server{settings: s}
 	v.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.UnaryInterceptor(v.serveCall))
@@ -78,7 +78,7 @@ func New(s Settings) *Server {
 	return v
 }
 
-// Serve answers the host until ctx ends.
+// Serve serves the host until ctx ends.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.grpc.Serve(listener) }()
@@ -93,7 +93,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return <-ended
 }
 
-// serveCall answers a request within the trace of the host.
+// serveCall handles a request within the trace of the host.
 func (s *Server) serveCall(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
 		header := make(http.Header)
@@ -120,8 +120,8 @@ func (s *Server) GetProviderIdentity(context.Context, *emptypb.Empty) (*pb.Provi
 	}, nil
 }
 
-// ownConfig returns the configuration of the provider. A host whose entry has none sends the
-// entry itself, as it starts the provider.
+// ownConfig returns the configuration of the provider. If the host's entry has none, the host sends
+// the entry itself, in the form that starts the provider.
 func ownConfig(fields map[string]*structpb.Value) map[string]*structpb.Value {
 	if fields["agent"] != nil {
 		return fields
@@ -134,7 +134,7 @@ func ownConfig(fields map[string]*structpb.Value) map[string]*structpb.Value {
 	return fields
 }
 
-// ConfigureProvider begins to work on turns. The host's configuration may name the agent.
+// ConfigureProvider starts running turns. The host's configuration may name the agent.
 func (s *Server) ConfigureProvider(ctx context.Context, req *pb.ConfigureProviderRequest) (*pb.ConfigureProviderResponse, error) {
 	if req.GetProtocolVersion() != protocolVersion {
 		return nil, status.Errorf(codes.FailedPrecondition, "protocol version %d is not supported: this provider speaks version %d", req.GetProtocolVersion(), protocolVersion)
@@ -179,7 +179,7 @@ func (s *Server) configureAgain(turns *service.Service, name, agent string) (*pb
 	return &pb.ConfigureProviderResponse{ProtocolVersion: protocolVersion}, nil
 }
 
-// chooseAgent returns the agent that works on turns.
+// chooseAgent returns the agent that runs turns.
 func chooseAgent(turns *service.Service, id string) (string, error) {
 	ids := turns.Revision().Set().AgentIDs()
 	switch {
@@ -193,7 +193,7 @@ func chooseAgent(turns *service.Service, id string) (string, error) {
 	return id, nil
 }
 
-// HealthCheck answers whether the provider works on turns.
+// HealthCheck reports whether the provider runs turns.
 func (s *Server) HealthCheck(context.Context, *emptypb.Empty) (*pb.HealthCheckResponse, error) {
 	if turns, _ := s.current(); turns == nil {
 		return &pb.HealthCheckResponse{Message: "the provider is not configured"}, nil
@@ -201,12 +201,12 @@ func (s *Server) HealthCheck(context.Context, *emptypb.Empty) (*pb.HealthCheckRe
 	return &pb.HealthCheckResponse{Ready: true}, nil
 }
 
-// StartProvider does nothing: ConfigureProvider has started what there is.
+// StartProvider does nothing: ConfigureProvider has already started everything.
 func (s *Server) StartProvider(context.Context, *emptypb.Empty) (*pb.StartRuntimeProviderResponse, error) {
 	return &pb.StartRuntimeProviderResponse{ProtocolVersion: protocolVersion}, nil
 }
 
-// GetCapabilities answers what turns can do.
+// GetCapabilities returns the capabilities of turns.
 func (s *Server) GetCapabilities(context.Context, *pb.GetAgentProviderCapabilitiesRequest) (*pb.AgentProviderCapabilities, error) {
 	c := &pb.AgentProviderCapabilities{
 		StreamingText: true, ToolCalls: true, ParallelToolCalls: true, StructuredOutput: true, Interactions: true, ReasoningSummaries: true,
@@ -225,14 +225,14 @@ func (s *Server) current() (*service.Service, string) {
 	return s.service, s.agent
 }
 
-// hostName returns the name by which the host knows the provider.
+// hostName returns the host's name for the provider.
 func (s *Server) hostName() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.name
 }
 
-// errUnconfigured reports a request before ConfigureProvider.
+// errUnconfigured means that a request came before ConfigureProvider.
 var errUnconfigured = status.Error(codes.FailedPrecondition, "the provider is not configured")
 
 // open returns the service that answers requests.
@@ -244,8 +244,8 @@ func (s *Server) open() (*service.Service, error) {
 	return turns, nil
 }
 
-// owner owns all records that the host creates. Access of the host's users is decided by subjects
-// stored in the records.
+// owner owns all records that the host creates. Subjects stored in the records control the access
+// of the host's users.
 var owner = service.Caller{Tenant: "agent-provider", Subject: "host"}
 
 // invalid returns the error of an invalid request.
@@ -253,12 +253,12 @@ func invalid(format string, args ...any) error {
 	return status.Error(codes.InvalidArgument, fmt.Sprintf(format, args...))
 }
 
-// notFound returns the error of a record that does not exist, or of another subject.
+// notFound returns the error for a record that does not exist or belongs to another subject.
 func notFound(kind, id string) error {
 	return status.Errorf(codes.NotFound, "%s %q not found", kind, id)
 }
 
-// isStatus reports whether an error is one of gRPC already.
+// isStatus reports whether err already carries a gRPC status.
 func isStatus(err error) bool {
 	var known interface{ GRPCStatus() *status.Status }
 	return errors.As(err, &known)

@@ -17,19 +17,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// own is the member of the metadata of sessions and turns that belongs to the protocol.
+// own is the protocol's member in the metadata of sessions and turns.
 const own surfacekit.Own = "agent_provider"
 
-// labelKind is the label of a session, and labelSubject the one with the id of its subject.
+// labelKind is the label of a session, and labelSubject the label with its subject's id.
 const (
 	labelKind    = "agent_provider"
 	labelSubject = "agent_provider_subject"
 )
 
 const (
-	// maxList is how many records a list has when the host does not say.
+	// maxList is the default length of a list of records.
 	maxList = 500
-	// maxIDs is how many records a list may name.
+	// maxIDs is how many ids a list request may name.
 	maxIDs = 1000
 )
 
@@ -41,7 +41,7 @@ type sessionRecord struct {
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
 }
 
-// actor is who made something, as the host says.
+// actor is the creator of a record, according to the host.
 type actor struct {
 	ID      string `json:"id,omitempty"`
 	Kind    string `json:"kind,omitempty"`
@@ -75,7 +75,7 @@ type session struct {
 	record sessionRecord
 }
 
-// readSession returns a session that a subject sees.
+// readSession returns a session that is visible to a subject.
 func (s *Server) readSession(ctx context.Context, id string, subject *pb.AgentSubjectContext) (*session, error) {
 	turns, err := s.open()
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Server) viewSession(from *session, short bool) (*pb.AgentSession, error
 	return out, err
 }
 
-// CreateSession makes a session, once for an idempotency key.
+// CreateSession creates a session, once per idempotency key.
 func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderSessionRequest) (*pb.AgentSession, error) {
 	turns, agent := s.current()
 	if turns == nil {
@@ -168,7 +168,7 @@ func (s *Server) CreateSession(ctx context.Context, req *pb.CreateAgentProviderS
 	return s.viewSession(made, false)
 }
 
-// subjectID returns the id of who asks.
+// subjectID returns the id of the requesting subject.
 func subjectID(subject *pb.AgentSubjectContext, by *actor) string {
 	if by == nil {
 		by = &actor{}
@@ -176,7 +176,7 @@ func subjectID(subject *pb.AgentSubjectContext, by *actor) string {
 	return cmp.Or(subject.GetSubjectId(), by.ID)
 }
 
-// hooksOf returns the programs that the host wants to run when a session begins.
+// hooksOf returns the programs that the host wants to run at the start of a session.
 func hooksOf(config *pb.AgentSessionStartConfig) ([]spec.SessionHook, error) {
 	var hooks []spec.SessionHook
 	for i, h := range config.GetHooks() {
@@ -223,7 +223,7 @@ func (s *Server) ListSessions(ctx context.Context, req *pb.ListAgentProviderSess
 	return out, nil
 }
 
-// sessionStates are the states that lists may ask for.
+// sessionStates are the states that list requests may name.
 var sessionStates = map[pb.AgentSessionState]service.SessionStatus{
 	pb.AgentSessionState_AGENT_SESSION_STATE_UNSPECIFIED: "", pb.AgentSessionState_AGENT_SESSION_STATE_ACTIVE: service.SessionActive,
 	pb.AgentSessionState_AGENT_SESSION_STATE_ARCHIVED: service.SessionArchived,
@@ -278,7 +278,7 @@ func (s *Server) findSessions(ctx context.Context, req *pb.ListAgentProviderSess
 	return found, nil
 }
 
-// listLimit returns how many records a list has.
+// listLimit returns the maximum number of records in a list.
 func listLimit(asked int32, ids int) (int, error) {
 	switch {
 	case asked < 0:
@@ -293,7 +293,7 @@ func listLimit(asked int32, ids int) (int, error) {
 	return int(asked), nil
 }
 
-// UpdateSession changes the fields of the request; an empty field stays unchanged.
+// UpdateSession changes the fields in the request; empty fields stay unchanged.
 func (s *Server) UpdateSession(ctx context.Context, req *pb.UpdateAgentProviderSessionRequest) (*pb.AgentSession, error) {
 	found, err := s.readSession(ctx, req.GetSessionId(), req.GetSubject())
 	if err != nil {
@@ -312,7 +312,7 @@ func (s *Server) UpdateSession(ctx context.Context, req *pb.UpdateAgentProviderS
 	}
 	if req.GetMetadata() != nil {
 		given := req.GetMetadata().AsMap()
-		maps.DeleteFunc(given, func(name string, _ any) bool { return sessionstart.IsReserved(name) }) // they stay as they are
+		maps.DeleteFunc(given, func(name string, _ any) bool { return sessionstart.IsReserved(name) }) // they stay unchanged
 		if found.record.Metadata, err = json.Marshal(given); err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ type turn struct {
 	record turnRecord
 }
 
-// readTurn returns a turn that a subject sees.
+// readTurn returns a turn that is visible to a subject.
 func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubjectContext) (*turn, error) {
 	turns, err := s.open()
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Server) readTurn(ctx context.Context, id string, subject *pb.AgentSubje
 	return found, nil
 }
 
-// findModel returns the id of the model or pool with a name; empty for the empty name, which
-// leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
+// findModel returns the id of the model or pool with a name. The empty name returns an empty id,
+// which leaves the choice to the agent. The provider of a hosted agent knows the agent's models.
 func findModel(turns *service.Service, agentID, name string) (string, error) {
 	id, err := surfacekit.FindModel(turns.Revision().Set(), agentID, name, nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func findModel(turns *service.Service, agentID, name string) (string, error) {
 	return id, nil
 }
 
-// CreateTurn stores a turn, once for an idempotency key, and returns while it runs.
+// CreateTurn stores a turn, once per idempotency key, and returns while it runs.
 func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurnRequest) (*pb.AgentTurn, error) {
 	in, err := s.readSession(ctx, req.GetSessionId(), req.GetSubject())
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Server) CreateTurn(ctx context.Context, req *pb.CreateAgentProviderTurn
 	return s.viewTurn(made, false)
 }
 
-// composeTurn returns the turn that a request asks for.
+// composeTurn returns the requested turn.
 func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAgentProviderTurnRequest) (*service.CreateTurn, error) {
 	turns, _ := s.current()
 	out := &service.CreateTurn{SessionID: in.ID, ID: req.GetTurnId(), AgentID: in.AgentID, Addressed: true, Background: true}
@@ -125,7 +125,7 @@ func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAge
 		record.Messages = append(record.Messages, data)
 	}
 	if out.Metadata, err = own.Encode(record); err != nil {
-		record.Messages = nil // they are kept as the turn's input in any case
+		record.Messages = nil // the turn's input holds them in any case
 		if out.Metadata, err = own.Encode(record); err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (s *Server) composeTurn(ctx context.Context, in *session, req *pb.CreateAge
 	return out, err
 }
 
-// bodyOf returns what must be the same when a request is repeated with its key.
+// bodyOf returns the part of a request that a repetition with its key must not change.
 func bodyOf(req *pb.CreateAgentProviderTurnRequest) (json.RawMessage, error) {
 	same := &pb.CreateAgentProviderTurnRequest{
 		SessionId: req.GetSessionId(), Model: req.GetModel(), Messages: req.GetMessages(), ResponseSchema: req.GetResponseSchema(), Metadata: req.GetMetadata(),
@@ -146,7 +146,7 @@ func bodyOf(req *pb.CreateAgentProviderTurnRequest) (json.RawMessage, error) {
 	return compact(protojson.Marshal(same))
 }
 
-// readOptions reads the output form, and the turn's parameters for the model.
+// readOptions reads the output schema and the turn's model parameters.
 func readOptions(req *pb.CreateAgentProviderTurnRequest, out *service.CreateTurn) error {
 	if schema := req.GetResponseSchema(); schema != nil {
 		data, err := jsonOf(schema)
@@ -170,8 +170,8 @@ func readOptions(req *pb.CreateAgentProviderTurnRequest, out *service.CreateTurn
 	return nil
 }
 
-// composeAgent returns the agent of a turn, with its model, and the tools and connections
-// of the host; nil for the agent as it is.
+// composeAgent returns the agent of a turn, with its model and the tools and connections of the
+// host; nil for the unchanged agent.
 func (s *Server) composeAgent(turns *service.Service, id string, record *turnRecord, req *pb.CreateAgentProviderTurnRequest) (*service.Ephemeral, error) {
 	set := turns.Revision().Set()
 	declared, ok := set.Agent(id)
@@ -207,7 +207,7 @@ func (s *Server) composeAgent(turns *service.Service, id string, record *turnRec
 	return made, nil
 }
 
-// statuses converts the status of turns.
+// statuses maps the statuses of turns.
 var statuses = map[service.Status]pb.AgentExecutionStatus{
 	service.Pending: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_PENDING, service.Running: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_RUNNING,
 	service.Waiting:   pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT,
@@ -215,7 +215,7 @@ var statuses = map[service.Status]pb.AgentExecutionStatus{
 	service.Canceled: pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_CANCELED,
 }
 
-// viewTurn shows a turn; the short form has neither messages nor output.
+// viewTurn returns a turn in the host's form; the short form has neither messages nor output.
 func (s *Server) viewTurn(t *turn, short bool) (*pb.AgentTurn, error) {
 	out := &pb.AgentTurn{
 		Id: t.ID, SessionId: t.SessionID, ProviderName: s.hostName(), Model: t.record.Model, Status: statuses[t.Status], CreatedBy: t.record.CreatedBy.toProto(),
@@ -247,7 +247,7 @@ func (s *Server) viewTurn(t *turn, short bool) (*pb.AgentTurn, error) {
 	return out, nil
 }
 
-// GetTurn returns a turn. The host asks it while it answers calls of the turn's tools.
+// GetTurn returns a turn. The host calls it while handling calls of the turn's tools.
 func (s *Server) GetTurn(ctx context.Context, req *pb.GetAgentProviderTurnRequest) (*pb.AgentTurn, error) {
 	t, err := s.readTurn(ctx, req.GetTurnId(), req.GetSubject())
 	if err != nil {
@@ -328,7 +328,7 @@ func hasStatus(t *turn, asked pb.AgentExecutionStatus) bool {
 	return asked == pb.AgentExecutionStatus_AGENT_EXECUTION_STATUS_UNSPECIFIED || statuses[t.Status] == asked
 }
 
-// CancelTurn ends a turn and returns it. It does not change a turn that has ended.
+// CancelTurn ends a turn and returns it. It does not change an ended turn.
 func (s *Server) CancelTurn(ctx context.Context, req *pb.CancelAgentProviderTurnRequest) (*pb.AgentTurn, error) {
 	t, err := s.readTurn(ctx, req.GetTurnId(), req.GetSubject())
 	if err != nil {

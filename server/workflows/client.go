@@ -18,10 +18,10 @@ type Client struct {
 	native *native.Client
 }
 
-// NewClient returns a client that sends its requests with another one.
+// NewClient returns a client that sends its requests through c.
 func NewClient(c *native.Client) *Client { return &Client{c} }
 
-// send sends a request and reads the answer; into is nil if it has none.
+// send sends a request and decodes the response; into is nil if it has none.
 func (c *Client) send(ctx context.Context, method string, query url.Values, body, into any, path ...string) error {
 	return c.native.Do(ctx, &native.Request{Method: method, Prefix: prefix, Path: path, Query: query, Body: body}, into)
 }
@@ -38,9 +38,9 @@ func (c *Client) GetStart(ctx context.Context, k Kind, id string) (*Start, error
 	return s, c.send(ctx, http.MethodGet, nil, nil, s, string(k), id)
 }
 
-// CreateStart makes a schedule or an event trigger. It chooses an id unless the request has one.
+// CreateStart creates a schedule or an event trigger. It chooses an id unless the request has one.
 func (c *Client) CreateStart(ctx context.Context, k Kind, req StartRequest) (*Start, error) {
-	req.ID = cmp.Or(req.ID, newID()) // so that it is not made twice when the request is sent again
+	req.ID = cmp.Or(req.ID, newID()) // so that a retry does not create it twice
 	s := new(Start)
 	return s, c.send(ctx, http.MethodPost, nil, req, s, string(k))
 }
@@ -68,14 +68,14 @@ func (c *Client) PauseStart(ctx context.Context, k Kind, id string, paused bool)
 
 // Publish publishes an event. It chooses an id unless the event has one.
 func (c *Client) Publish(ctx context.Context, ev workflow.Event) (*Published, error) {
-	ev.ID = cmp.Or(ev.ID, newID()) // so that it begins no run twice when the request is sent again
+	ev.ID = cmp.Or(ev.ID, newID()) // so that a retry does not start a run twice
 	p := new(Published)
 	return p, c.send(ctx, http.MethodPost, nil, ev, p, "events")
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// ListRuns returns a page of runs, the newest first.
+// ListRuns returns a page of runs, newest first.
 func (c *Client) ListRuns(ctx context.Context, q workflow.RunQuery) (*RunList, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"workflow": q.WorkflowID, "status": q.Status, "after": q.After} {
@@ -96,7 +96,7 @@ func (c *Client) GetRun(ctx context.Context, id string) (*RunView, error) {
 	return r, c.send(ctx, http.MethodGet, nil, nil, r, "runs", id)
 }
 
-// CancelRun asks for the end of a run.
+// CancelRun requests the cancellation of a run.
 func (c *Client) CancelRun(ctx context.Context, id, reason string) (*RunView, error) {
 	r := new(RunView)
 	return r, c.send(ctx, http.MethodPost, nil, CancelRequest{reason}, r, "runs", id, "cancel")

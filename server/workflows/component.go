@@ -11,7 +11,7 @@ func Component() component.Surface {
 	return component.Surface{Name: settings.SurfaceWorkflows, New: newComponent}
 }
 
-// newComponent returns nil where the configuration disables the protocol.
+// newComponent returns nil if the configuration disables the protocol.
 func newComponent(s component.Settings) (server.Surface, error) {
 	if !s.File.Server.Workflows.On() {
 		return nil, nil //nolint:nilnil // it is disabled

@@ -17,32 +17,31 @@ import (
 	"github.com/agentruntime/agentruntime/service/workflow"
 )
 
-// maxBatch is how many events a request may have.
+// maxBatch is the maximum number of events in a request.
 const maxBatch = 1000
 
-// The media types of CloudEvents.
+// Media types of CloudEvents.
 const (
 	cloudEvent  = "application/cloudevents+json"
 	cloudEvents = "application/cloudevents-batch+json"
 )
 
-// Published answers a request with one event, and PublishedBatch one with several.
+// Published is the response to a request with one event, and PublishedBatch to one with several.
 type Published struct {
 	Status string         `json:"status"`
 	Event  workflow.Event `json:"event"`
-	// Runs is how many runs began.
+	// Runs is the number of runs started.
 	Runs int `json:"runs"`
 }
 
-// PublishedBatch answers a request with several events.
+// PublishedBatch is the response to a request with several events.
 type PublishedBatch struct {
 	Status string           `json:"status"`
 	Events []workflow.Event `json:"events"`
 	Runs   int              `json:"runs"`
 }
 
-// publish takes events: as the routes of workflows have them, or as CloudEvents 1.0 in any
-// of its forms.
+// publish accepts events in the native form, or as CloudEvents 1.0 in any of their forms.
 func (s *Surface) publish(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 	events, batch, err := readEvents(r)
 	if err != nil {
@@ -115,7 +114,7 @@ func structuredEvent(raw map[string]json.RawMessage) (ev workflow.Event, err err
 		}
 		var text string
 		if json.Unmarshal(value, &text) != nil {
-			text = string(value) // an extension that is a number or a boolean
+			text = string(value) // a number or boolean extension
 		}
 		attributes[name] = text
 	}
@@ -210,7 +209,7 @@ func attributesOf(attributes map[string]string) (ev workflow.Event, err error) {
 	return ev, nil
 }
 
-// receive takes a signed request. Nobody is told whether there is such a webhook.
+// receive accepts a signed request. The response does not reveal whether the webhook exists.
 func (s *Surface) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {

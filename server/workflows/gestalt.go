@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// gestaltPath begins the paths of Gestalt's routes.
+// gestaltPath prefixes the paths of Gestalt's routes.
 const gestaltPath = "/api/v1/workflow"
 
 // Gestalt serves the schedules, triggers and runs of Surface in the format of Gestalt's clients.
@@ -47,7 +47,7 @@ func (g *Gestalt) OpenAPI() []byte {
 	return server.DescribeErrors[gestaltError]("Workflows for Gestalt", g.Routes())
 }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Gestalt) DeferDescription() {}
 
 // gestaltError is the body of an error.

@@ -12,7 +12,7 @@ import (
 	flow "github.com/agentruntime/agentruntime/workflow"
 )
 
-// GestaltRun is a run as Gestalt's clients see it.
+// GestaltRun is a run in the form of Gestalt's clients.
 type GestaltRun struct {
 	ID            string             `json:"id"`
 	Provider      string             `json:"provider"`
@@ -31,7 +31,7 @@ type GestaltRun struct {
 	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
 }
 
-// GestaltActor is whom a run belongs to.
+// GestaltActor is the owner of a run.
 type GestaltActor struct {
 	SubjectID   string `json:"subjectId"`
 	SubjectKind string `json:"subjectKind"`

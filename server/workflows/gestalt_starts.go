@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// GestaltStart is a schedule or a trigger as Gestalt's clients see it.
+// GestaltStart is a schedule or a trigger in the form of Gestalt's clients.
 type GestaltStart struct {
 	ID        string             `json:"id"`
 	Provider  string             `json:"provider"`
@@ -44,13 +44,13 @@ func viewGestalt(s *workflow.Start, err error) (*GestaltStart, error) {
 	return v, nil
 }
 
-// gestaltStarts answers the requests for schedules, or for event triggers.
+// gestaltStarts handles requests for schedules or for event triggers.
 type gestaltStarts struct {
 	*Gestalt
 	kind Kind
 }
 
-// gestaltRecord is a schedule or a trigger in the spelling of Gestalt.
+// gestaltRecord is a schedule or a trigger in Gestalt's spelling.
 type gestaltRecord interface {
 	Workflow(id string) (*flow.Workflow, diag.List)
 }
@@ -82,7 +82,7 @@ func (s gestaltStarts) save(ctx context.Context, caller service.Caller, id strin
 	return viewGestalt(s.engine.Save(ctx, caller, id, w, paused, isNew))
 }
 
-// errUnfitStart reports a replacement that would lose fields.
+// errUnfitStart returns the error for a replacement that would lose fields.
 func errUnfitStart(kind Kind) error {
 	return &server.Refusal{Status: http.StatusConflict, Code: "unfit", Message: "the workflow has fields that this spelling lacks, such as retry or concurrency, and replacing it would remove them: use PUT " + prefix + "/" + string(kind) + "/{id}"}
 }
@@ -114,7 +114,7 @@ func (s gestaltStarts) get(ctx context.Context, caller service.Caller, r *http.R
 	return viewGestalt(s.kind.readStart(ctx, s.engine, caller, r.PathValue("id")))
 }
 
-// GestaltStatus answers a request that has no other answer.
+// GestaltStatus is the response to a request without any other response.
 type GestaltStatus struct {
 	Status string `json:"status"`
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/service/workflow"
 )
 
-// RunList is a page of runs, the newest first.
+// RunList is a page of runs, newest first.
 type RunList struct {
 	Items []*RunView `json:"items"`
-	// Next is the value of after for the next page; empty for the last.
+	// Next is the value of after for the next page; empty on the last one.
 	Next string `json:"next,omitempty"`
 }
 
@@ -77,16 +77,16 @@ func (s *Surface) listInteractions(ctx context.Context, caller service.Caller, r
 	return out, nil
 }
 
-// AnswerRequest answers an interaction of a run.
+// AnswerRequest is the answer to an interaction of a run.
 type AnswerRequest struct {
-	// Result is the answer, as responseSchema describes it.
+	// Result is the answer, in the form of responseSchema.
 	Result json.RawMessage `json:"result,omitempty"`
-	// Refused cancels the call that waits, because of Reason.
+	// Refused cancels the waiting call, with Reason.
 	Refused bool   `json:"refused,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 }
 
-// AnswerOf returns the request that gives an answer.
+// AnswerOf returns the request for an answer.
 func AnswerOf(a interaction.Answer) AnswerRequest {
 	return AnswerRequest{Result: a.Result, Refused: a.Action == interaction.Cancel, Reason: a.Reason}
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Kind is one of the two kinds of what starts workflows.
+// Kind is one of the two kinds of workflow starts.
 type Kind string
 
-// The kinds, as paths name them.
+// The kinds, as in paths.
 const (
 	Schedules     Kind = "schedules"
 	EventTriggers Kind = "event-triggers"
@@ -41,7 +41,7 @@ func (k Kind) listStarts(ctx context.Context, e *workflow.Engine, caller service
 	return e.Triggers(ctx, caller)
 }
 
-// starts answers the requests for schedules, or for event triggers.
+// starts handles requests for schedules or for event triggers.
 type starts struct {
 	*Surface
 	kind Kind
@@ -78,7 +78,7 @@ func viewFound(found *workflow.Start, err error) (*Start, error) {
 	return viewStart(found), nil
 }
 
-// check refuses the fields of the other kind.
+// check rejects the fields of the other kind.
 func (s starts) check(req *StartRequest) error {
 	if !s.kind.isSchedule() {
 		for field, given := range map[string]bool{"cron": req.Cron != "", "timezone": req.TimeZone != "", "missed": req.Missed != "", "input": req.Input != nil} {
@@ -145,7 +145,7 @@ func (s starts) resume(ctx context.Context, caller service.Caller, r *http.Reque
 	return viewFound(s.engine.Pause(ctx, caller, s.kind.isSchedule(), r.PathValue("id"), false))
 }
 
-// explain returns an error of the engine as the server answers with it.
+// explain converts an error of the engine for the server's response.
 func explain(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine does not wrap its own errors
 	case *workflow.NotFoundError:

@@ -1,5 +1,5 @@
-// Package workflows serves schedules, event triggers, events and runs of workflows over
-// HTTP. It translates: what callers may see and change is decided in service/workflow.
+// Package workflows serves schedules, event triggers, events and runs of workflows over HTTP. It
+// only translates: package service/workflow decides what callers may see and change.
 package workflows
 
 import (
@@ -33,7 +33,7 @@ func New(engine *workflow.Engine) (*Surface, error) {
 // OpenAPI describes the protocol.
 func (s *Surface) OpenAPI() []byte { return server.Describe("Workflows", s.Routes()) }
 
-// DeferDescription does nothing: tests hold the description against the routes.
+// DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}
 
 // Routes returns the routes of the protocol.

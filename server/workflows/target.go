@@ -26,8 +26,8 @@ func ReadTarget(data []byte) (Target, error) {
 	return targetOf(&flow.Workflow{Steps: steps}), nil
 }
 
-// isGestalt reports whether a target has a field that only Gestalt's spelling has, or lacks the
-// agent of the other one.
+// isGestalt reports whether a target has a field that only Gestalt's form has, or lacks the agent
+// of the other form.
 func isGestalt(data []byte) bool {
 	type work struct {
 		App, Plugin json.RawMessage

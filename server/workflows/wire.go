@@ -15,13 +15,13 @@ type Target struct {
 	Steps []Step `json:"steps,omitempty"`
 	Agent *Agent `json:"agent,omitempty"`
 	Tool  *Tool  `json:"tool,omitempty"`
-	// OutputDelivery hands the answer of the agent of the older form to a tool.
+	// OutputDelivery passes the agent's answer to a tool, in the older form.
 	OutputDelivery *Delivery `json:"outputDelivery,omitempty"`
-	// TimeoutSeconds is how long the older form may take.
+	// TimeoutSeconds limits the duration of the older form.
 	TimeoutSeconds float64 `json:"timeoutSeconds,omitempty"`
 }
 
-// Delivery hands the answer of an agent to a tool.
+// Delivery passes the answer of an agent to a tool.
 type Delivery struct {
 	Tool          string    `json:"tool"`
 	InputBindings []Binding `json:"inputBindings,omitempty"`
@@ -34,7 +34,7 @@ type Binding struct {
 	Value      BindingValue `json:"value"`
 }
 
-// BindingValue is where an argument comes from.
+// BindingValue is the source of an argument.
 type BindingValue struct {
 	AgentOutput    string          `json:"agentOutput,omitempty"`
 	SignalPayload  string          `json:"signalPayload,omitempty"`
@@ -54,14 +54,14 @@ type Step struct {
 	Metadata       json.RawMessage            `json:"metadata,omitempty"`
 }
 
-// Retry repeats a step that failed.
+// Retry repeats a failed step.
 type Retry struct {
 	MaxAttempts       int     `json:"maxAttempts"`
 	BackoffSeconds    float64 `json:"backoffSeconds,omitempty"`
 	MaxBackoffSeconds float64 `json:"maxBackoffSeconds,omitempty"`
 }
 
-// Concurrency limits the runs that are under way.
+// Concurrency limits the concurrent runs.
 type Concurrency struct {
 	Limit   int    `json:"limit"`
 	OnLimit string `json:"onLimit,omitempty"`
@@ -78,7 +78,7 @@ type Agent struct {
 	SessionKey json.RawMessage `json:"sessionKey,omitempty"`
 }
 
-// Message is a message that a turn is given.
+// Message is an input message of a turn.
 type Message struct {
 	Role string          `json:"role,omitempty"`
 	Text json.RawMessage `json:"text"`
@@ -95,7 +95,7 @@ type Structured struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// Tool is a call of a tool.
+// Tool is a tool call.
 type Tool struct {
 	Name     string                     `json:"name"`
 	Input    map[string]json.RawMessage `json:"input,omitempty"`
@@ -108,14 +108,14 @@ type When struct {
 	Equals json.RawMessage `json:"equals"`
 }
 
-// Match is which events begin runs.
+// Match selects the events that start runs.
 type Match struct {
 	Type    string `json:"type"`
 	Source  string `json:"source,omitempty"`
 	Subject string `json:"subject,omitempty"`
 }
 
-// StartRequest makes or replaces a schedule, which has cron, or a trigger, which has match.
+// StartRequest creates or replaces a schedule, which has cron, or a trigger, which has match.
 type StartRequest struct {
 	ID       string          `json:"id,omitempty"`
 	Cron     string          `json:"cron,omitempty"`
@@ -128,7 +128,7 @@ type StartRequest struct {
 	OnWait   string          `json:"onWait,omitempty"`
 	// Description is the purpose of the workflow.
 	Description string `json:"description,omitempty"`
-	// TimeoutSeconds is how long a run may take.
+	// TimeoutSeconds limits the duration of a run.
 	TimeoutSeconds float64      `json:"timeoutSeconds,omitempty"`
 	Concurrency    *Concurrency `json:"concurrency,omitempty"`
 }
@@ -149,14 +149,14 @@ type Start struct {
 	Description    string       `json:"description,omitempty"`
 	TimeoutSeconds float64      `json:"timeoutSeconds,omitempty"`
 	Concurrency    *Concurrency `json:"concurrency,omitempty"`
-	// Declared is set if the configuration declares it, so that only pausing changes it.
+	// Declared is set if the configuration declares it, so that it can only be paused.
 	Declared  bool      `json:"declared"`
 	NextRunAt time.Time `json:"nextRunAt,omitzero"`
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 }
 
-// ToRequest returns the request that makes a schedule or a trigger like this one.
+// ToRequest returns the request that creates an equal schedule or trigger.
 func (s *Start) ToRequest() StartRequest {
 	return StartRequest{
 		Cron: s.Cron, TimeZone: s.TimeZone, Missed: s.Missed, Input: s.Input, Match: s.Match, Target: s.Target, Paused: s.Paused, OnWait: s.OnWait,
@@ -187,7 +187,7 @@ type StepView struct {
 	Cost       *event.Cost     `json:"cost,omitempty"`
 	StartedAt  time.Time       `json:"startedAt,omitzero"`
 	FinishedAt time.Time       `json:"completedAt,omitzero"`
-	// RetryAt is when the next try begins.
+	// RetryAt is when the next attempt begins.
 	RetryAt time.Time `json:"retryAt,omitzero"`
 	// Metadata is the metadata of the step in its workflow.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -210,7 +210,7 @@ type RunView struct {
 	FinalOutput json.RawMessage `json:"finalOutput,omitempty"`
 }
 
-// toSteps returns the steps of a target as a workflow has them.
+// toSteps returns the steps of a target in the workflow's form.
 func (t *Target) toSteps() []flow.Step {
 	list := make([]flow.Step, len(t.Steps))
 	for i := range t.Steps {
@@ -226,7 +226,7 @@ func (t *Target) toSteps() []flow.Step {
 	return list
 }
 
-// toDuration returns a number of seconds as a duration; nil for none.
+// toDuration converts seconds to a duration; nil for 0.
 func toDuration(seconds float64) *spec.Duration {
 	if seconds == 0 {
 		return nil
@@ -234,7 +234,7 @@ func toDuration(seconds float64) *spec.Duration {
 	return new(spec.Duration(seconds * float64(time.Second)))
 }
 
-// secondsOf returns a duration in seconds; 0 for none.
+// secondsOf returns a duration in seconds; 0 for nil.
 func secondsOf(d *spec.Duration) float64 {
 	if d == nil {
 		return 0
@@ -280,7 +280,7 @@ func (c *Tool) toCall() *flow.ToolCall {
 	return &flow.ToolCall{Name: c.Name, Input: c.Input, Approval: c.Approval}
 }
 
-// toWorkflow returns the workflow that a request asks for.
+// toWorkflow returns the requested workflow.
 func (r *StartRequest) toWorkflow() *flow.Workflow {
 	w := &flow.Workflow{Description: r.Description, OnWait: flow.OnWait(r.OnWait), Steps: r.Target.toSteps(), Timeout: toDuration(r.TimeoutSeconds)}
 	if c := r.Concurrency; c != nil {
@@ -335,7 +335,7 @@ func agentOf(a *flow.AgentTurn) *Agent {
 	return v
 }
 
-// viewStart returns a schedule or a trigger as clients see it.
+// viewStart returns a schedule or a trigger in the client's form.
 func viewStart(s *workflow.Start) *Start {
 	v := &Start{
 		ID: s.ID, WorkflowID: s.Workflow.ID, Target: targetOf(s.Workflow), Paused: s.Paused, OnWait: string(s.Workflow.OnWait), Declared: s.Declared,
@@ -353,7 +353,7 @@ func viewStart(s *workflow.Start) *Start {
 	return v
 }
 
-// viewRun returns a run as clients see it.
+// viewRun returns a run in the client's form.
 func viewRun(r *workflow.Run) *RunView {
 	v := &RunView{
 		ID: r.ID, WorkflowID: r.WorkflowID, Status: string(r.Status), CreatedBy: r.Owner.Subject, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt,

@@ -11,15 +11,14 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// AnswerCall returns the answer to a call of a function of the client: its result, or an
-// error.
+// AnswerCall returns the answer to a client function call: its result, or an error.
 func AnswerCall(q *event.InteractionRequest, output clienttool.Answer) (interaction.Answer, error) {
 	result, err := json.Marshal(output)
 	return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: result}, err
 }
 
-// AnswerApproval returns the answer to a request for approval; reason may be empty. The
-// error is an *interaction.AnswerError if the request cannot be answered with yes.
+// AnswerApproval returns the answer to a request for approval; reason may be empty. The error is an
+// *interaction.AnswerError if the request cannot be approved.
 func AnswerApproval(ctx context.Context, q *event.InteractionRequest, approved bool, reason string) (interaction.Answer, error) {
 	if !approved {
 		return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: reason}, nil
@@ -27,8 +26,7 @@ func AnswerApproval(ctx context.Context, q *event.InteractionRequest, approved b
 	return AnswerText(ctx, q, "yes")
 }
 
-// AnswerText returns the answer that a text means. The error is an
-// *interaction.AnswerError.
+// AnswerText converts a text to an answer. The error is an *interaction.AnswerError.
 func AnswerText(ctx context.Context, q *event.InteractionRequest, text string) (interaction.Answer, error) {
 	result, err := interaction.ReadAnswer(ctx, &q.Request, text)
 	return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: result}, err

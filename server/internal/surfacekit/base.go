@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Base is the part of a surface that all surfaces of turns share.
+// Base is the part shared by all surfaces that run turns.
 type Base struct {
 	Service   *service.Service
 	KeepAlive time.Duration
@@ -46,7 +46,7 @@ type Request struct {
 // Context returns the context of the request.
 func (r *Request) Context() context.Context { return r.R.Context() }
 
-// NewRoute returns a route whose handler returns an answer; nil after it wrote one.
+// NewRoute returns a route whose handler returns an answer, or nil after writing one.
 func (b *Base) NewRoute(pattern, scope string, answer func(*Request) (any, error)) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		v, err := answer(&Request{b, w, r, caller})
@@ -57,13 +57,13 @@ func (b *Base) NewRoute(pattern, scope string, answer func(*Request) (any, error
 	})
 }
 
-// NewThreads returns the conversations of the surface with the agent that the path names. kind is
-// the protocol's word for one, and field its field with the id of one.
+// NewThreads returns the surface's conversations with the agent in the path. kind is the protocol's
+// word for a conversation, and field its field with the conversation's id.
 func (r *Request) NewThreads(surface, kind, field string) *Threads {
 	return &Threads{Service: r.Service, Caller: r.Caller, Agent: r.R.PathValue("agent"), Kind: kind, Key: surface + "-" + kind, Label: surface + "_" + kind, Field: field}
 }
 
-// NewStream returns what sends an answer of a turn; nil for an answer that follows no turn.
+// NewStream returns the stream for an answer of a turn; nil for an answer that follows no turn.
 func (r *Request) NewStream(turn *service.Turn) *TurnStream {
 	s := &TurnStream{Service: r.Service, Caller: r.Caller, Logger: r.Logger}
 	if turn != nil {
@@ -72,7 +72,7 @@ func (r *Request) NewStream(turn *service.Turn) *TurnStream {
 	return s
 }
 
-// Describe returns an error as clients see it. Internal causes are only logged.
+// Describe returns an error in the client's form. Internal causes are only logged.
 func (b *Base) Describe(r *http.Request, err error) *server.Failure {
 	f := server.Classify(r.Context(), err)
 	f.Log(r.Context(), b.Logger, err)
@@ -82,7 +82,7 @@ func (b *Base) Describe(r *http.Request, err error) *server.Failure {
 	return f
 }
 
-// WriteHead notes a failure for the audit, and writes when the request may be repeated.
+// WriteHead records a failure for the audit log and writes when the request may be retried.
 func WriteHead(w http.ResponseWriter, r *http.Request, f *server.Failure) {
 	server.NoteAudit(r.Context(), zap.String("error", f.Code))
 	if f.Retry || f.Class == server.ClassBusy {

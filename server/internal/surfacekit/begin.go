@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// CheckService reports a missing service, and one without a runtime.
+// CheckService returns an error for a missing service or one without a runtime.
 func CheckService(s *service.Service) error {
 	switch {
 	case s == nil:
@@ -19,8 +19,8 @@ func CheckService(s *service.Service) error {
 	}
 }
 
-// BeginAlone creates a turn in a new session. If that fails it deletes the session, unless the
-// request can be repeated: then the session may belong to an earlier attempt.
+// BeginAlone creates a turn in a new session. On failure it deletes the session, unless the request
+// can be repeated: then the session may belong to an earlier attempt.
 func BeginAlone(ctx context.Context, s *service.Service, caller service.Caller, turn *service.CreateTurn, in service.CreateSession) (*service.Turn, error) {
 	session, err := s.CreateSession(ctx, caller, in)
 	if err != nil {

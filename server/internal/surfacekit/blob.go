@@ -15,14 +15,14 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// BlobPart returns an image or a file, whose URI is a data URL or an address of the web. A
-// data URL has its own media type. An empty kind depends on the media type. The error is a
+// BlobPart returns an image or a file whose URI is a data URL or a web address. The media type of a
+// data URL takes precedence. An empty kind is derived from the media type. The error is a
 // *service.InvalidError for path.
 func BlobPart(kind model.PartType, b model.Blob, path string) (model.Part, error) {
 	return parseBlob(kind, b, path, "http", "https")
 }
 
-// parseBlob is BlobPart for addresses with one of the schemes.
+// parseBlob is BlobPart for the given address schemes.
 func parseBlob(kind model.PartType, b model.Blob, path string, schemes ...string) (model.Part, error) {
 	head, encoded, isData := strings.Cut(b.URI, ",")
 	if !isData || !hasPrefixFold(head, "data:") {
@@ -43,7 +43,7 @@ func parseBlob(kind model.PartType, b model.Blob, path string, schemes ...string
 	return partOf(kind, &model.Blob{MediaType: media, Data: data, Name: b.Name}), nil
 }
 
-// ArtifactFinder returns an artifact that the caller may read. Other IDs are
+// ArtifactFinder returns an artifact that the caller may read. For other IDs it returns
 // service.ErrNotFound.
 type ArtifactFinder func(id string) (*service.Artifact, error)
 
@@ -97,7 +97,7 @@ func partOf(kind model.PartType, b *model.Blob) model.Part {
 	return part
 }
 
-// DataURL returns the address of a blob: its URI, or its data as a URL.
+// DataURL returns the address of a blob: its URI, or a URL that contains its data.
 func DataURL(b *model.Blob) string {
 	if len(b.Data) == 0 {
 		return b.URI

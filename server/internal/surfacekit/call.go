@@ -7,20 +7,20 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// Call is a call of a tool.
+// Call is a tool call.
 type Call struct {
 	// ID joins the ids of the turn and the call. Message is the message with the call.
 	ID, Name, Message string
 	// Arguments is a JSON object once the call has ended.
 	Arguments string
-	// Dropped is set if the model asks again.
+	// Dropped is set if the model repeats the call.
 	Dropped bool
 	ended   bool
-	// told are the arguments that were told in parts.
+	// told has the arguments sent so far.
 	told []byte
 }
 
-// beginCall begins a call. One whose id was used before has its number in the id.
+// beginCall begins a call. If its id was used before, a number is added to the id.
 func (n *Narrator) beginCall(id, name string) *Call {
 	n.closeText(BeforeCall)
 	if n.message == "" {
@@ -37,8 +37,8 @@ func (n *Narrator) beginCall(id, name string) *Call {
 	return c
 }
 
-// endCall ends a call with its arguments. If they are not those that were told, the call
-// is told again.
+// endCall ends a call with its arguments. If they differ from those already sent, the call is sent
+// again.
 func (n *Narrator) endCall(d *event.ToolCallReady) {
 	c := n.calls[d.ID]
 	arguments := string(rawjson.Object(d.Arguments))

@@ -33,8 +33,8 @@ const (
 
 var functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// CheckFunctions checks the functions of a request; path returns the place of one. The
-// error is a *service.InvalidError.
+// CheckFunctions checks the functions of a request; path returns the path of a function. The error
+// is a *service.InvalidError.
 func CheckFunctions(list []Function, path func(i int) string) error {
 	if len(list) > maxFunctions {
 		return &service.InvalidError{Field: "tools", Problem: fmt.Sprintf("has %d elements; %d are allowed", len(list), maxFunctions)}
@@ -58,8 +58,8 @@ func CheckFunctions(list []Function, path func(i int) string) error {
 	return nil
 }
 
-// CheckSchema returns the problem with a JSON Schema of a client, or "". The values of
-// parameters are objects.
+// CheckSchema returns the problem with a client's JSON Schema, or "". The values of parameters are
+// objects.
 func CheckSchema(raw json.RawMessage, parameters bool) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {
@@ -74,7 +74,7 @@ func CheckSchema(raw json.RawMessage, parameters bool) string {
 	return ""
 }
 
-// Brought is added to an agent by a client for one turn.
+// Brought is what a client adds to an agent for one turn.
 type Brought struct {
 	// Surface is the name of the surface.
 	Surface string
@@ -126,8 +126,8 @@ func isReplaceable(c *resolve.ToolChoice) bool {
 	return c.Source.Kind == toolset.SourceGlobal && !c.Rule.Visible
 }
 
-// AddTo adds it to a turn of a session, with the members of variables that the agent
-// declares. The error is a *service.InvalidError for what cannot be added.
+// AddTo adds b to a turn of a session, with the members of variables that the agent declares. The
+// error is a *service.InvalidError for anything that cannot be added.
 func (b *Brought) AddTo(ctx context.Context, s *service.Service, session *service.Session, turn *service.CreateTurn, variables json.RawMessage) error {
 	set := s.SetFor(ctx, session.Owner.Tenant)
 	current, err := s.CurrentAgent(ctx, session, turn.AgentID)
@@ -149,8 +149,8 @@ func (b *Brought) AddTo(ctx context.Context, s *service.Service, session *servic
 	return err
 }
 
-// checkRemote reports what cannot be added to an agent that runs elsewhere. Instructions
-// are a message to it. The error is a *service.InvalidError.
+// checkRemote checks the additions to a remote agent, which receives instructions as a message. The
+// error is a *service.InvalidError.
 func (b *Brought) checkRemote(agent *spec.Agent, turn *service.CreateTurn) error {
 	if len(b.Functions) > 0 {
 		return &service.InvalidError{Field: "tools", Problem: fmt.Sprintf("agent %s runs elsewhere, which alone decides about its tools", agent.ID)}
@@ -161,8 +161,8 @@ func (b *Brought) checkRemote(agent *spec.Agent, turn *service.CreateTurn) error
 	return nil
 }
 
-// functionTools returns the functions as tools of a turn, in the form of package
-// agentruns, whose TurnTools makes them.
+// functionTools returns the functions as tools of a turn, in the form that agentruns.TurnTools
+// reads.
 func (b *Brought) functionTools() ([]service.EphemeralTool, error) {
 	const kind = "mcp_local"
 	type tool struct {

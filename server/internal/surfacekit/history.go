@@ -11,10 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// maxUnknown limits how many answers of a history are looked for in a session.
+// maxUnknown limits how many answers of a history are looked up in a session.
 const maxUnknown = 64
 
-// ErrNoInput reports a history that does not end with a message of the user.
+// ErrNoInput means that a history does not end with a user message.
 var ErrNoInput = errors.New("the last message must be one of the user")
 
 // TurnOf returns the turn in the id of a message, a call or a question.
@@ -23,9 +23,9 @@ func TurnOf(id string) string {
 	return turn
 }
 
-// ContinueHistory returns the turn that continues a client's history in a session: after the latest
-// answer of the session that the history has; later messages are new. The result of a tool has the
-// id of its call. The error may be ErrNoInput.
+// ContinueHistory returns the turn that continues a client's history in a session. It continues
+// after the session's latest answer in the history; later messages are new. The result of a tool
+// has the id of its call. The error may be ErrNoInput.
 func (r *Request) ContinueHistory(session *service.Session, history []model.Message) (*service.CreateTurn, error) {
 	c := &service.CreateTurn{SessionID: session.ID, AgentID: r.R.PathValue("agent"), Addressed: true, OnBusy: service.RejectBusy}
 	begins, base := 0, ""
@@ -59,8 +59,8 @@ func (r *Request) ContinueHistory(session *service.Session, history []model.Mess
 	return c, nil
 }
 
-// hasMessageOf reports whether a history repeats a message that the session has: then
-// the client begins the conversation again.
+// hasMessageOf reports whether a history repeats a message of the session, which means that the
+// client starts the conversation over.
 func (r *Request) hasMessageOf(session *service.Session, history []model.Message) (bool, error) {
 	kept, err := r.SessionMessages(session)
 	ids := make(map[string]bool, len(history))
@@ -102,7 +102,7 @@ func LatestTurn(ctx context.Context, s *service.Service, caller service.Caller, 
 	return list.Turns[0], nil
 }
 
-// ReadTurn returns a narrator that has read the events of a turn so far.
+// ReadTurn returns a narrator that has read a turn's events so far.
 func (r *Request) ReadTurn(turnID string) (*Narrator, error) {
 	n := NewNarrator(turnID, 0, math.MaxInt, nil)
 	return n, r.ReadLog(turnID, n)

@@ -12,7 +12,7 @@ import (
 
 // ModelError reports an unknown model.
 type ModelError struct {
-	// Name is the requested model, and Nearest a similar name; empty if none is near.
+	// Name is the requested model, and Nearest a similar name; empty if absent.
 	Name, Nearest string
 }
 
@@ -25,9 +25,9 @@ func (e *ModelError) Error() string {
 	return text
 }
 
-// FindModel returns the id of the model or pool with a name or alias; empty for the empty name,
-// which leaves the choice to the agent. Models of a hosted agent are not known here. The error is
-// a *ModelError.
+// FindModel returns the id of the model or pool with a name or alias. The empty name returns an
+// empty id, which leaves the choice to the agent. Models of a hosted agent are not known here. The
+// error is a *ModelError.
 func FindModel(set *registry.Set, agentID, name string, aliases map[string]string) (string, error) {
 	id := name
 	if target, ok := aliases[name]; ok {

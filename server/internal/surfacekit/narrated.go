@@ -28,17 +28,17 @@ func (a *Narrated) WriteEvent(kind string, fields map[string]any) {
 // AddRecords adds records of the log.
 func (a *Narrated) AddRecords(_ context.Context, records []event.Record) error { return a.Add(records) }
 
-// Finish ends a turn whose log is not kept to its end, or that ended before the answer began.
+// Finish ends a turn whose log lacks its end, or that ended before the answer began.
 func (a *Narrated) Finish(d *event.RunFinish) {
 	if a.Narrator.Finish(d); !a.ended {
 		a.teller.End(d)
 	}
 }
 
-// SetEnded records that the answer is whole.
+// SetEnded records that the answer is complete.
 func (a *Narrated) SetEnded() { a.ended = true }
 
-// Ended reports whether the answer is whole.
+// Ended reports whether the answer is complete.
 func (a *Narrated) Ended() bool { return a.ended }
 
 // Leave does nothing: the turn continues without its client.

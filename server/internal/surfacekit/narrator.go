@@ -18,25 +18,25 @@ type ModelUsage struct {
 	event.Usage
 }
 
-// Narrator tells the log of a turn, which it divides into answers: one ends where the turn
-// asks its client for something, or ends. It is a function of the log alone, so that all
-// replicas and readers get the same answers with the same ids.
+// Narrator converts the log of a turn to answers: each ends where the turn asks its client for
+// something, or ends. The result depends on the log alone, so all replicas and readers get the same
+// answers with the same ids.
 type Narrator struct {
 	turn string
-	// from and to are the answers that are told, counted from 0.
+	// from and to are the answers to tell, counted from 0.
 	from, to int
 	teller   Teller
-	// Segment counts the answers that have ended, and Finished is the end of the turn.
+	// Segment counts the answers that have ended. Finished is the turn's end.
 	Segment  int
 	Finished *event.RunFinish
-	// Questions are all that the turn has asked.
+	// Questions are all questions of the turn so far.
 	Questions []*Question
 	// Usage is the usage of the current answer.
 	Usage []ModelUsage
 	// At is the time of the latest event.
 	At time.Time
-	// CannotAsk reports whether the client cannot be asked a question; nil if it can be asked
-	// all. Skipped are the open ones of a turn that waits.
+	// CannotAsk reports whether the client cannot be asked a question; nil means that it can be
+	// asked all. Skipped are the open questions that a waiting turn could not ask.
 	CannotAsk func(*Question) bool
 	Skipped   []*Question
 	narration
@@ -44,36 +44,34 @@ type Narrator struct {
 	order []string
 }
 
-// narration is the place in the answer of the model.
+// narration is the position in the model's answer.
 type narration struct {
 	step    int
 	passage *Passage
-	// message is the id of the message of the step, and ids count the messages by their
-	// ids in the log.
+	// message is the id of the step's message. ids counts the messages by their ids in the log.
 	message  string
 	ids      map[string]int
 	passages int
-	// pending are the calls of a model call that is not complete, and spoke is set once
-	// there was a text.
+	// pending are the calls of an incomplete model call, and spoke is set once there was a text.
 	pending []*Call
 	spoke   bool
-	// whole is set if the answer of the model in this step is complete.
+	// whole is set if the model's answer in this step is complete.
 	whole bool
 }
 
-// NewNarrator returns a narrator of a turn that tells the answers from one to another to
-// a teller, which may be nil.
+// NewNarrator returns a narrator that tells a range of a turn's answers to a teller, which may be
+// nil.
 func NewNarrator(turnID string, from, to int, teller Teller) *Narrator {
 	return &Narrator{turn: event.ShownID(turnID), from: from, to: to, teller: teller, calls: map[string]*Call{}, narration: narration{ids: map[string]int{}}}
 }
 
-// Over reports whether the last answer to be told has ended.
+// Over reports whether the last requested answer has ended.
 func (n *Narrator) Over() bool { return n.Finished != nil || n.Segment > n.to }
 
-// IsLast reports whether the answer under way is the last to be told.
+// IsLast reports whether the current answer is the last requested one.
 func (n *Narrator) IsLast() bool { return n.Segment == n.to }
 
-// Add adds records of the log, up to the end of the last answer to be told.
+// Add adds records of the log, up to the end of the last requested answer.
 func (n *Narrator) Add(records []event.Record) error {
 	for i := range records {
 		if n.Over() {
@@ -91,7 +89,7 @@ func (n *Narrator) Add(records []event.Record) error {
 	return nil
 }
 
-// tell calls a function with the teller, if the answer under way is to be told.
+// tell calls a function with the teller if the current answer was requested.
 func (n *Narrator) tell(f func(t Teller)) {
 	if n.teller != nil && n.Segment >= n.from {
 		f(n.teller)
@@ -174,7 +172,7 @@ func (n *Narrator) endStep() {
 	}
 }
 
-// nextMessage sets the id of the message of the model, which differs from those before.
+// nextMessage sets a new, unique id for the model's message.
 func (n *Narrator) nextMessage(id string) {
 	id, _, _ = strings.Cut(id, "~")
 	if id == "" {
@@ -236,7 +234,7 @@ func (n *Narrator) Finish(d *event.RunFinish) {
 	if n.Over() {
 		return
 	}
-	if d.Result != nil && !n.spoke { // the log is not kept, or the answer has a form
+	if d.Result != nil && !n.spoke { // truncated log, or a structured answer
 		n.addText(d.Result.Response, false)
 	}
 	if d.Termination.Status() == event.StatusSucceeded {

@@ -7,16 +7,16 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Own is the member of the metadata of sessions and turns that belongs to a surface.
+// Own is a surface's member in the metadata of sessions and turns.
 type Own string
 
-// Encode returns metadata with the value of the surface. The error is a
-// *service.InvalidError for more than service.MaxMetadata.
+// Encode returns metadata with the surface's value. The error is a *service.InvalidError if it
+// exceeds service.MaxMetadata.
 func (o Own) Encode(value any) (json.RawMessage, error) {
 	return EncodeMetadata(map[string]any{string(o): value})
 }
 
-// EncodeMetadata encodes metadata, whose size is limited as in Own.Encode.
+// EncodeMetadata encodes metadata with the size limit of Own.Encode.
 func EncodeMetadata(metadata map[string]any) (json.RawMessage, error) {
 	data, err := json.Marshal(metadata)
 	if err == nil && len(data) > service.MaxMetadata {
@@ -25,7 +25,7 @@ func EncodeMetadata(metadata map[string]any) (json.RawMessage, error) {
 	return data, err
 }
 
-// Decode reads the value of the surface; false without one.
+// Decode reads the surface's value; false if absent.
 func (o Own) Decode(metadata json.RawMessage, value any) bool {
 	var all map[string]json.RawMessage
 	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[string(o)]) == 0 {

@@ -8,7 +8,7 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// Question is something that a turn asks.
+// Question is a question of a turn.
 type Question struct {
 	*event.InteractionRequest
 	// ID joins the ids of the turn and the interaction. Call is the waiting call; nil if the log
@@ -23,18 +23,18 @@ type Question struct {
 	asked    bool
 }
 
-// RunsAtClient reports whether the question is a call of a function of the client.
+// RunsAtClient reports whether the question is a call of a client function.
 func (q *Question) RunsAtClient() bool {
 	return q.Action == clienttool.Action && q.Call != nil && q.Call.Name == q.Tool
 }
 
-// IsWords reports whether the question is answered in words or in a form, and not with
-// whether a call may be made.
+// IsWords reports whether the answer is a text or a form, rather than the decision whether to make
+// a call.
 func (q *Question) IsWords() bool {
 	return q.Action == tools.ActionAsk || q.Action == tools.ActionAuthorize || q.Tool == ""
 }
 
-// Question returns a question by its public id; nil for an unknown one.
+// Question returns a question by its public id; nil if the id is unknown.
 func (n *Narrator) Question(id string) *Question {
 	for _, q := range n.Questions {
 		if q.ID == id {
@@ -44,8 +44,8 @@ func (n *Narrator) Question(id string) *Question {
 	return nil
 }
 
-// AsksClient returns the question for the result of a call of the client by the public id
-// of the call; nil for other calls.
+// AsksClient returns the question for the result of a client call by the call's public id; nil for
+// other calls.
 func (n *Narrator) AsksClient(callID string) *Question {
 	for _, q := range n.Questions {
 		if q.RunsAtClient() && q.Call.ID == callID {
@@ -55,12 +55,12 @@ func (n *Narrator) AsksClient(callID string) *Question {
 	return nil
 }
 
-// Open returns the questions that are not answered.
+// Open returns the unanswered questions.
 func (n *Narrator) Open() []*Question {
 	return slices.DeleteFunc(slices.Clone(n.Questions), func(q *Question) bool { return q.Answered })
 }
 
-// wait ends the answer if the turn waits for what its client was not asked before.
+// wait ends the answer if the turn waits for new questions to its client.
 func (n *Narrator) wait() {
 	var asked []*Question
 	n.Skipped = nil
@@ -77,7 +77,7 @@ func (n *Narrator) wait() {
 	if len(asked) == 0 {
 		return
 	}
-	// Calls that ran at the same time ask in any order.
+	// Concurrent calls ask in any order.
 	slices.SortStableFunc(asked, func(a, b *Question) int { return slices.Index(n.order, a.CallID) - slices.Index(n.order, b.CallID) })
 	n.closeText(Complete)
 	for _, q := range asked {

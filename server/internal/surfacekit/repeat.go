@@ -17,12 +17,11 @@ const IdempotencyHeader = "Idempotency-Key"
 // MaxIdempotencyKey bounds the value of the header, in bytes.
 const MaxIdempotencyKey = 255
 
-// ErrKey reports an idempotency key that cannot be used.
+// ErrKey means that an idempotency key is invalid.
 var ErrKey = fmt.Errorf("the header %s must be given once, with 1 to %d bytes of text", IdempotencyHeader, MaxIdempotencyKey)
 
-// ReadKey returns the key of the service for the idempotency key of a request; empty
-// without one. The keys of surfaces and of kinds of requests are told apart. The error is
-// ErrKey.
+// ReadKey returns the service's key for the idempotency key of a request; empty without one. Keys
+// differ by surface and kind of request. The error is ErrKey.
 func ReadKey(r *http.Request, surface, kind string) (string, error) {
 	values := r.Header.Values(IdempotencyHeader)
 	if len(values) == 0 {

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// AbortStream ends a response so that it is not whole, which takes a panic. The error is
-// logged, unless the request has ended.
+// AbortStream panics to end a response visibly incomplete. The error is logged unless the request
+// has ended.
 func AbortStream(ctx context.Context, logger *zap.Logger, turnID string, err error) {
 	if ctx.Err() == nil {
 		logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", turnID), zap.Error(err))
@@ -24,19 +24,19 @@ func AbortStream(ctx context.Context, logger *zap.Logger, turnID string, err err
 
 // Answer is the part of a turn that a response streams. Its writer is set before each call.
 type Answer interface {
-	// WriteTo sets the buffer that the answer is written to.
+	// WriteTo sets the buffer for the answer.
 	WriteTo(b *bytes.Buffer)
-	// Begin writes what comes before the first event.
+	// Begin writes the part before the first event.
 	Begin()
 	// AddRecords adds records of the log, up to the end of the answer.
 	AddRecords(ctx context.Context, records []event.Record) error
-	// Finish ends a turn whose log is not kept to its end.
+	// Finish ends a turn whose log lacks its end.
 	Finish(d *event.RunFinish)
-	// Ended reports whether the answer is whole.
+	// Ended reports whether the answer is complete.
 	Ended() bool
-	// Fail writes why the stream ends early, and reports whether clients take that for the
-	// end of the response; otherwise the connection is cut. A server that shuts down fails
-	// with server.ErrDraining.
+	// Fail writes why the stream ends early, and reports whether clients take that for the end of
+	// the response; otherwise the connection is cut. The error is server.ErrDraining if the server
+	// is shutting down.
 	Fail(err error) (ended bool)
 	// Leave is called when the stream ends early.
 	Leave(ctx context.Context, err error)
@@ -51,7 +51,7 @@ type TurnStream struct {
 	Logger  *zap.Logger
 }
 
-// Serve answers a request with the stream.
+// Serve responds with the stream.
 func (s *TurnStream) Serve(w http.ResponseWriter, r *http.Request, a Answer) {
 	server.ServeEvents(w, r, func(ctx context.Context, out *server.EventStream) {
 		err := s.send(ctx, out, a)
@@ -118,7 +118,7 @@ func (s *TurnStream) finishAnswer(ctx context.Context, a Answer) error {
 	return err
 }
 
-// Wait reads an answer to its end, for a response in one piece.
+// Wait reads an answer to its end, for a non-streaming response.
 func (s *TurnStream) Wait(ctx context.Context, a Answer) error {
 	for records, err := range s.Log.Batches(ctx, nil) {
 		if err == nil {
@@ -134,11 +134,11 @@ func (s *TurnStream) Wait(ctx context.Context, a Answer) error {
 	return s.finishAnswer(ctx, a)
 }
 
-// WriteFrame writes a value as the data of an event of a stream.
+// WriteFrame writes a value as the data of a stream event.
 func WriteFrame(b *bytes.Buffer, value any) {
 	data, err := json.Marshal(value)
 	if err != nil {
-		return // not reached: surfaces write values that can be encoded
+		return // not reached: surfaces write encodable values
 	}
 	b.WriteString("data: ")
 	b.Write(data)

@@ -23,8 +23,7 @@ const (
 	RoleTool      = "tool"
 )
 
-// roles maps roles of messages to roles of the model. Tool results of earlier turns become text
-// of the user.
+// roles maps message roles to model roles. Tool results of earlier turns become user text.
 var roles = map[string]model.Role{
 	RoleUser: model.RoleUser, RoleSystem: model.RoleSystem, RoleDeveloper: model.RoleSystem, RoleAssistant: model.RoleAssistant, RoleTool: model.RoleUser,
 }
@@ -35,8 +34,7 @@ func Role(name string) (model.Role, bool) {
 	return role, ok
 }
 
-// CallText returns a call that the turn did not make as the model reads it. The arguments
-// are JSON.
+// CallText returns a call of another turn as text for the model. The arguments are JSON.
 func CallText(id, tool, arguments string) model.Part {
 	return model.Text(fmt.Sprintf("[call %s of tool %s: %s]", id, tool, arguments))
 }
@@ -51,8 +49,8 @@ func ResultText(callID string, status int, content string) model.Part {
 	return model.Text(fmt.Sprintf("[%s of call %s: %s]", state, callID, content))
 }
 
-// OutputText returns the text of a result of a function of the client. Images and files are named
-// only, because results are text.
+// OutputText returns the text of a client function's result. It only names images and files,
+// because results are text.
 func OutputText(parts []model.Part) string {
 	var b strings.Builder
 	for i := range parts {
@@ -77,8 +75,8 @@ func SplitInput(all []model.Message) (before, input []model.Message, ok bool) {
 	return all[:last+1], all[last+1:], last < len(all)-1
 }
 
-// StatusMessage returns why a turn did not succeed; empty if it did. A structured turn was
-// to answer in a form.
+// StatusMessage returns why a turn did not succeed; empty if it did. structured is set if the turn
+// had an output schema.
 func StatusMessage(why *event.Termination, structured bool) string {
 	switch why.Status() {
 	case event.StatusFailed:

@@ -13,13 +13,13 @@ type Teller interface {
 	BeginCall(c *Call)
 	CallArguments(c *Call, delta string)
 	EndCall(c *Call)
-	// DropCall takes back a call that has ended: the model asks again.
+	// DropCall retracts a call that has ended: the model repeats it.
 	DropCall(c *Call)
 	CallOutput(c *Call, delta string)
 	CallResult(c *Call, d *event.ToolCallDone)
 	// Note is told all other events.
 	Note(ev *event.Event)
-	// Ask is told each question at the end of its step.
+	// Ask receives each question at the end of its step.
 	Ask(q *Question)
 	// Wait ends the answer with the turn's questions to its client.
 	Wait(asked []*Question)
@@ -29,12 +29,11 @@ type Teller interface {
 
 // Passage is a text or a thought of the model.
 type Passage struct {
-	// Message is the id of the message that it is part of, and Number counts the passages
-	// of the turn.
+	// Message is the id of the passage's message, and Number counts the passages of the turn.
 	Message string
 	Number  int
 	Thought bool
-	// End is how the passage ended, once it has.
+	// End is how the passage ended; it is set then.
 	End PassageEnd
 }
 
@@ -43,16 +42,16 @@ type PassageEnd int
 
 // The ends of passages.
 const (
-	// Complete passages are part of a complete answer of the model, and BeforeCall those after
-	// which it began a call.
+	// Complete passages belong to a complete answer of the model. BeforeCall passages precede a
+	// call.
 	Complete PassageEnd = iota
 	BeforeCall
-	// Repeated passages broke off, and the model begins again. Unfinished ones broke off.
+	// Repeated passages broke off, and the model begins again. Unfinished ones only broke off.
 	Repeated
 	Unfinished
 )
 
-// Silent is a Teller that tells nothing. Tellers that leave out some things embed it.
+// Silent is a Teller that does nothing. Tellers that ignore some calls embed it.
 type Silent struct{}
 
 // BeginStep does nothing.

@@ -18,14 +18,14 @@ type Threads struct {
 	Caller  service.Caller
 	// Agent is the agent of the conversations.
 	Agent string
-	// Kind is the protocol's word for a conversation, in errors. Key begins the idempotency
-	// keys of the sessions, and Label is the label with the id of the client.
+	// Kind is the protocol's word for a conversation, in errors. Key prefixes the sessions'
+	// idempotency keys, and Label is the label with the client's id.
 	Kind, Key, Label string
-	// Field is the field of requests with the id, in errors; empty for ErrThread alone.
+	// Field is the request field with the id, for errors; empty means a plain ErrThread.
 	Field string
 }
 
-// ErrThread reports an id that no conversation can have.
+// ErrThread means that a conversation id is invalid.
 var ErrThread = fmt.Errorf("must be text of 1 to %d bytes", service.MaxLabel)
 
 // Find returns the session of a conversation, or the session with that id; nil if the
@@ -64,27 +64,27 @@ func (t *Threads) Get(ctx context.Context, id string) (*service.Session, error) 
 	return session, err
 }
 
-// Open returns the session of a conversation, which it creates if the caller has none:
-// whatever the id means to others, nobody learns of it.
+// Open returns the session of a conversation and creates it if the caller has none. It does not
+// reveal whether other callers use the id.
 func (t *Threads) Open(ctx context.Context, id string) (*service.Session, error) {
 	found, err := t.Find(ctx, id)
 	if found != nil || err != nil {
 		return found, err
 	}
-	// The key makes one session for messages that come at the same time.
+	// The key creates one session for messages that arrive concurrently.
 	return t.Service.CreateSession(ctx, t.Caller, service.CreateSession{
 		AgentID: t.Agent, Labels: map[string]string{t.Label: id}, IdempotencyKey: HashKey(t.Key, t.Agent+"\x00"+id),
 	})
 }
 
-// Stopped is the answer to a request to stop.
+// Stopped is the response to a stop request.
 type Stopped struct {
-	// Stopped is false if the conversation has no turn under way.
+	// Stopped is false if the conversation has no active turn.
 	Stopped bool `json:"stopped"`
 }
 
-// Stop cancels the turn of a conversation that is under way. The error is a
-// *service.NotFoundError for an unknown conversation.
+// Stop cancels the active turn of a conversation. The error is a *service.NotFoundError for an
+// unknown conversation.
 func (t *Threads) Stop(ctx context.Context, id string) (Stopped, error) {
 	session, err := t.Get(ctx, id)
 	if err != nil {
