@@ -9,14 +9,14 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
-// AnswerAction is whether a call that waited continues.
+// AnswerAction decides whether a waiting call continues.
 type AnswerAction string
 
 // The actions of an answer.
 const (
 	// Resume continues the call with the answer.
 	Resume AnswerAction = "resume"
-	// Cancel refuses it; the model reads that it was refused, and why.
+	// Cancel rejects the call; the model reads that it was rejected, and why.
 	Cancel AnswerAction = "cancel"
 )
 
@@ -24,23 +24,22 @@ const (
 type Answer struct {
 	// Target is the id of the request, or of the waiting call.
 	Target string `json:"target"`
-	// ID identifies the answer, so that it can be given twice; it may be empty.
+	// ID identifies the answer, which makes giving it idempotent; it may be empty.
 	ID     string       `json:"id,omitempty"`
 	Action AnswerAction `json:"action"`
 	// Result is the answer's value; it satisfies the request's response schema.
 	Result json.RawMessage `json:"result,omitempty"`
-	// Arguments, when set, replace the arguments of the call, which is then judged and validated
+	// Arguments, if set, replace the arguments of the call, which is then judged and validated
 	// again.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Reason says why, for the model.
+	// Reason explains the answer to the model.
 	Reason string `json:"reason,omitempty"`
-	// Message, when set, is a message of the user as JSON of a model.Message. It follows
-	// the results of the calls, and the model reads both. Only agents whose loop runs here
-	// read it.
+	// Message, if set, is a user message as JSON of a model.Message. It follows the results of the
+	// calls, and the model reads both. Only agents whose loop runs here read it.
 	Message json.RawMessage `json:"message,omitempty"`
 }
 
-// Same reports whether two answers say the same.
+// Same reports whether two answers have the same content.
 func (a *Answer) Same(b *Answer) bool {
 	return a.Action == b.Action && a.Reason == b.Reason && sameJSON(a.Result, b.Result) && sameJSON(a.Arguments, b.Arguments) && sameJSON(a.Message, b.Message)
 }
@@ -53,16 +52,15 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// UnknownError reports that an answer is for something that the turn does not wait
-// for.
+// UnknownError reports an answer to something that the turn does not wait for.
 type UnknownError struct {
-	// Target is the request or call that was named.
+	// Target is the request or call named by the answer.
 	Target string
-	// Open are the requests that wait.
+	// Open are the waiting requests.
 	Open []string
 }
 
-// Error names the target and what may be answered.
+// Error names the target and the answerable requests.
 func (e *UnknownError) Error() string {
 	if len(e.Open) == 0 {
 		return fmt.Sprintf("unknown interaction %q: the turn is not waiting for anything", e.Target)
@@ -74,7 +72,7 @@ func (e *UnknownError) Error() string {
 type AnswerError struct {
 	// Target is the request.
 	Target string
-	// Conflict is set if the request has another answer already.
+	// Conflict is set if the request already has another answer.
 	Conflict bool
 	Problem  string
 }
@@ -84,7 +82,7 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the answer to interaction %q cannot be used: %s", e.Target, e.Problem)
 }
 
-// Check reports why an answer does not fit a request, as an *AnswerError.
+// Check returns an *AnswerError if an answer does not fit a request.
 func Check(ctx context.Context, request *Request, answer *Answer) error {
 	if problem := findProblem(ctx, request, answer); problem != "" {
 		return &AnswerError{Target: request.ID, Problem: problem}

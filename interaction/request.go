@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Mode is what happens with the answer to a request.
+// Mode determines how the answer to a request is used.
 type Mode string
 
 // The modes.
 const (
-	// ReplayToolCall asks the gates about the call again, with the answer at hand,
-	// and executes it when they let it through. It is the default.
+	// ReplayToolCall asks the gates about the call again, with the answer available, and executes
+	// it if they allow it. It is the default.
 	ReplayToolCall Mode = "replay_tool_call"
-	// UseDecisionAsToolResult takes the answer for the result of the call.
+	// UseDecisionAsToolResult uses the answer as the result of the call.
 	UseDecisionAsToolResult Mode = "use_decision_as_tool_result"
-	// PassDecisionToTool asks the gates again and hands the answer to the tool.
+	// PassDecisionToTool asks the gates again and passes the answer to the tool.
 	PassDecisionToTool Mode = "pass_decision_to_tool"
 )
 
@@ -26,29 +26,29 @@ const (
 type Request struct {
 	// ID identifies the request within its turn. An answer names it, or the call.
 	ID string `json:"id"`
-	// CallID is the waiting call; the loop sets it. Tool and Arguments are the call's, unless the
-	// requester sets others, such as a delegate for one of its calls. Arguments that are not JSON
-	// are encoded as a JSON string.
+	// CallID is the waiting call; the loop sets it. Tool and Arguments are the call's unless the
+	// requester sets others, such as a delegate for one of its own calls. Arguments that are not
+	// JSON are encoded as a JSON string.
 	CallID    string          `json:"call_id"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Action names the requested action, such as tool:PermissionConfirm.
 	Action string `json:"action,omitempty"`
-	// Message is the text for a person. It begins with Title, if there is one, on a line by itself.
+	// Message is the text for a person. It begins with Title, if any, on a line by itself.
 	Message string `json:"message,omitempty"`
 	Title   string `json:"title,omitempty"`
-	// Kind is the kind of the question in the protocol of who asks, such as input; empty for the
-	// kind that follows from Action.
+	// Kind is the kind of the question in the requester's protocol, such as input; if empty, it
+	// follows from Action.
 	Kind string `json:"kind,omitempty"`
 	// Parameters are the details that a program needs to answer.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// ResponseSchema is the JSON Schema of an answer; empty means any.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
-	// Mode is what happens with the answer; empty means ReplayToolCall.
+	// Mode determines how the answer is used; empty means ReplayToolCall.
 	Mode Mode `json:"resume_mode,omitempty"`
 }
 
-// KindInput is the kind of a question for data, rather than for a choice or a clarification.
+// KindInput is the kind of a question for data, not for a choice or clarification.
 const KindInput = "input"
 
 // Prompt returns the message without the title.

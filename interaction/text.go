@@ -39,8 +39,8 @@ func AnswerForms(text string, schema json.RawMessage) []json.RawMessage {
 	return forms
 }
 
-// ReadAnswer interprets a text as the answer to a request: the first form that fits. The error
-// explains why none fits.
+// ReadAnswer interprets a text as the answer to a request, using the first form that fits. The
+// error explains why none fits.
 func ReadAnswer(ctx context.Context, request *Request, text string) (json.RawMessage, error) {
 	err := error(&AnswerError{Target: request.ID, Problem: "it is empty"})
 	for i, form := range AnswerForms(text, request.ResponseSchema) {
@@ -55,8 +55,7 @@ func ReadAnswer(ctx context.Context, request *Request, text string) (json.RawMes
 	return nil, err
 }
 
-// choiceOf returns the choice that a text names apart from the case of its
-// letters; nil when it names none, or several.
+// choiceOf returns the choice that a text names, ignoring case; nil if it names none or several.
 func choiceOf(text string, schema json.RawMessage) json.RawMessage {
 	var form struct {
 		Enum []json.RawMessage `json:"enum"`
@@ -102,7 +101,7 @@ func onlyField(schema json.RawMessage) string {
 	return ""
 }
 
-// parseYesNo reads a word as an answer to a question for yes or no.
+// parseYesNo reads a word as an answer to a yes-or-no question.
 func parseYesNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimRight(text, ".!")) {
 	case "yes", "y", "true", "ok", "okay", "approve", "approved", "allow", "accept":

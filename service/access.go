@@ -21,7 +21,7 @@ import (
 //
 // The rest looks as if it did not exist.
 
-// readTurn returns a turn that the caller sees.
+// readTurn returns a turn that is visible to the caller.
 func (c *core) readTurn(ctx context.Context, caller Caller, id string) (*store.Turn, error) {
 	scope, err := caller.toScope()
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *core) readTurn(ctx context.Context, caller Caller, id string) (*store.T
 	return t, nil
 }
 
-// findRunningTurn returns a turn that the caller sees and that runs in this process, as it
-// was claimed and without a look at the store. It is nil for all others.
+// findRunningTurn returns a turn that is visible to the caller and runs in this process, in its
+// claimed state and without reading the store; nil for any other turn.
 func (c *core) findRunningTurn(caller Caller, id string) *store.Turn {
 	t := c.pool.RunningTurn(id)
 	if t == nil {
@@ -50,10 +50,9 @@ func (c *core) findRunningTurn(caller Caller, id string) *store.Turn {
 	return t
 }
 
-// turnScope returns the scope in which the caller may read or change a turn and
-// what belongs to it. The agent of a turn never changes, so that what holds now
-// holds when the scope is used. Whether there is such a turn at all is known only
-// for callers that may not use all agents.
+// turnScope returns the scope in which the caller may access a turn and its records. The agent of a
+// turn never changes, so the scope stays valid. Whether the turn exists is checked only for callers
+// that may not use all agents.
 func (c *core) turnScope(ctx context.Context, caller Caller, id string) (store.Scope, error) {
 	scope, err := caller.toScope()
 	if err == nil && caller.Agents != nil {
@@ -62,7 +61,7 @@ func (c *core) turnScope(ctx context.Context, caller Caller, id string) (store.S
 	return scope, err
 }
 
-// readSession returns a session that the caller sees.
+// readSession returns a session that is visible to the caller.
 func (c *core) readSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
 	scope, err := caller.toScope()
 	if err != nil {
@@ -85,8 +84,7 @@ func (c *core) readSession(ctx context.Context, caller Caller, id string) (*stor
 	return session, nil
 }
 
-// seesSession reports whether the caller may use all agents of a session that
-// belongs to its owner.
+// seesSession reports whether the caller may use all agents of a session of its owner.
 func (c *core) seesSession(ctx context.Context, caller Caller, session *store.Session) (bool, error) {
 	if caller.Agents == nil {
 		return true, nil
@@ -106,7 +104,7 @@ func (c *core) seesSession(ctx context.Context, caller Caller, session *store.Se
 	return true, nil
 }
 
-// readSnapshot returns a snapshot that the caller sees.
+// readSnapshot returns a snapshot that is visible to the caller.
 func (c *core) readSnapshot(ctx context.Context, caller Caller, id string) (*store.Snapshot, error) {
 	scope, err := caller.toScope()
 	if err != nil {
@@ -122,7 +120,7 @@ func (c *core) readSnapshot(ctx context.Context, caller Caller, id string) (*sto
 	return kept, nil
 }
 
-// checkAgent reports an agent that the caller may not use as not found.
+// checkAgent returns a not-found error for an agent that the caller may not use.
 func checkAgent(caller Caller, id string) error {
 	if caller.Agents.Has(id) {
 		return nil
@@ -130,8 +128,8 @@ func checkAgent(caller Caller, id string) error {
 	return agentNotFound(id)
 }
 
-// agentNotFound returns the error for an agent that does not exist or is hidden from the caller.
-// It suggests no other agent, because that one might be hidden, too.
+// agentNotFound returns the error for an agent that does not exist or is hidden from the caller. It
+// suggests no other agent, because that one might also be hidden.
 func agentNotFound(id string) error {
 	return &resolve.AgentNotFoundError{Reference: resolve.Reference{ID: id, Agent: id}}
 }
@@ -144,8 +142,8 @@ func hideNearest(caller Caller, err error) error {
 	return err
 }
 
-// turnFilter returns a function that reports whether the caller sees a turn of its
-// owner, by its id. It reads each turn once.
+// turnFilter returns a function that reports whether a turn of the caller's owner, given by id, is
+// visible to the caller. It reads each turn once.
 func (c *core) turnFilter(ctx context.Context, caller Caller) func(id string) (bool, error) {
 	known := make(map[string]bool)
 	return func(id string) (bool, error) {

@@ -33,7 +33,7 @@ func (s *AgentSet) Has(agentID string) bool {
 	return s == nil || slices.ContainsFunc(s.globs, func(glob pattern.Pattern) bool { return glob.Match(agentID) })
 }
 
-// sources returns the globs as they were written.
+// sources returns the original globs.
 func (s *AgentSet) sources() []string {
 	list := make([]string, len(s.globs))
 	for i, glob := range s.globs {

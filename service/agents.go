@@ -16,8 +16,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Catalog lists the declared entries that a caller may use. All other entries look as if they did
-// not exist.
+// Catalog lists the declared entries that a caller may use. All other entries appear not to exist.
 type Catalog struct {
 	set    *registry.Set
 	caller Caller
@@ -28,7 +27,8 @@ func NewCatalog(set *registry.Set, caller Caller) *Catalog {
 	return &Catalog{set: set, caller: caller}
 }
 
-// Agents reads what the current revisions declare for a tenant. It is safe for concurrent use.
+// Agents reads the declarations of the current revisions for a tenant. It is safe for concurrent
+// use.
 type Agents struct{ *core }
 
 // Catalog returns the entries currently declared for the caller's tenant that the caller may use.
@@ -64,8 +64,8 @@ func (a *Agents) ToolsOf(ctx context.Context, tenant string, agent *spec.Agent) 
 	return e.Tools, nil
 }
 
-// GuardedTools returns the tools that an agent of a tenant may not call without being asked,
-// each with the reason: see resolve.GuardedTools.
+// GuardedTools returns the tools that an agent of a tenant may not call without an approval, each
+// with the reason: see resolve.GuardedTools.
 func (a *Agents) GuardedTools(ctx context.Context, tenant string) (map[string]string, error) {
 	rev, err := a.acquireRevision(ctx, tenant)
 	if err != nil {
@@ -75,7 +75,7 @@ func (a *Agents) GuardedTools(ctx context.Context, tenant string) (map[string]st
 	return resolve.GuardedTools(rev), nil
 }
 
-// acquireRevision returns the revision in which the turns of a tenant begin.
+// acquireRevision returns the revision in which new turns of a tenant start.
 func (c *core) acquireRevision(ctx context.Context, tenant string) (*registry.Revision, error) {
 	if t := c.settings.Tenants; t != nil && t.AnyTenants() {
 		return t.AcquireTenant(ctx, tenant)
@@ -170,8 +170,8 @@ func (c *Catalog) Tools() []string {
 	})
 }
 
-// Summaries returns, by ID, how agents resolve for the tenant of a caller. Agents that the
-// caller may not use are absent.
+// Summaries returns, by ID, how agents resolve for the caller's tenant. Agents that the caller may
+// not use are omitted.
 func (a *Agents) Summaries(ctx context.Context, caller Caller, agents []string) (map[string]*resolve.Summary, error) {
 	rev, err := a.acquireRevision(ctx, caller.Tenant)
 	if err != nil {

@@ -9,35 +9,34 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Caller is who asks: what belongs to somebody else looks to it as if it did
-// not exist.
+// Caller is the sender of a request. Records of other callers appear to it not to exist.
 type Caller struct {
-	// Tenant is a team or customer, Subject a person or program of it. Both are
+	// Tenant is a team or customer, and Subject a person or program of that tenant. Both are
 	// required.
 	Tenant  string
 	Subject string
-	// Agents are the agents that it may use; nil is all of them. What belongs to
-	// other agents looks to it as if it did not exist.
+	// Agents are the agents that the caller may use; nil means all. Records of other agents appear
+	// not to exist.
 	Agents *AgentSet
-	// Scopes are the kinds of requests that it may make; nil is all of them, an empty
-	// list those that need no scope.
+	// Scopes are the kinds of requests that the caller may make; nil means all, and an empty list
+	// those that need no scope.
 	Scopes []string
-	// ExtraScopes are scopes that the caller has besides Scopes: nil Scopes do not
-	// include those of the configuration.
+	// ExtraScopes are additional scopes of the caller: nil Scopes do not include those of the
+	// configuration.
 	ExtraScopes []string
 	// operator sees everything.
 	operator bool
 }
 
-// Operator is the caller that sees everything: the local user, and the runtime itself. Its
+// Operator returns the caller that sees everything: the local user, and the runtime itself. Its
 // records have an owner that no other caller has.
 func Operator() Caller { return Caller{Tenant: "operator", Subject: "operator", operator: true} }
 
 // IsOperator reports whether the caller sees everything.
 func (c Caller) IsOperator() bool { return c.operator }
 
-// HasScope reports whether the caller has a scope. Everybody has the empty scope; scopes from the
-// configuration must be listed. Callers limited to some agents never have the metrics scope,
+// HasScope reports whether the caller has a scope. Every caller has the empty scope; scopes from
+// the configuration must be listed. Callers limited to some agents never have the metrics scope,
 // because metrics cover all agents.
 func (c Caller) HasScope(scope string) bool {
 	if scope == settings.ScopeMetricsRead && c.Agents != nil {
@@ -50,7 +49,7 @@ func (c Caller) HasScope(scope string) bool {
 	return named(scope) || named(settings.WiderScope(scope))
 }
 
-// ErrNoCaller reports a request without a caller.
+// ErrNoCaller means that a request has no caller.
 var ErrNoCaller = errors.New("the caller has no tenant or no subject")
 
 func (c Caller) toScope() (store.Scope, error) {
@@ -66,8 +65,8 @@ func (c Caller) toScope() (store.Scope, error) {
 
 func (c Caller) toOwner() store.Owner { return store.Owner{Tenant: c.Tenant, Subject: c.Subject} }
 
-// seesTurnsOf reports whether the caller sees what turns of an agent made. Agents
-// that turns bring along belong to the owner of the turn alone: no set names them.
+// seesTurnsOf reports whether the caller sees the records of an agent's turns. Agents that turns
+// bring along belong only to the turn's owner: no set names them.
 func (c Caller) seesTurnsOf(agentID string) bool {
 	return agentID == spec.EphemeralAgent || c.Agents.Has(agentID)
 }

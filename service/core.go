@@ -27,11 +27,10 @@ type core struct {
 	ctx context.Context
 }
 
-// now returns the time as the store keeps it.
+// now returns the time with the precision of the store.
 func (c *core) now() time.Time { return c.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// announceTurn tells everybody who follows a turn, here and elsewhere, that something
-// happened to it.
+// announceTurn notifies all followers of a turn, here and in other processes, of a change.
 func (c *core) announceTurn(turnID string) {
 	f := feed{c.hub, c.settings.Notifier, c.settings.OnChange}
 	f.Look(turnID)
@@ -39,22 +38,22 @@ func (c *core) announceTurn(turnID string) {
 	f.tellChange(turnID)
 }
 
-// logError logs an error, unless the service is being closed.
+// logError logs an error unless the service is closing.
 func (c *core) logError(ctx context.Context, text string, err error, fields ...zap.Field) {
 	if ctx.Err() == nil || c.ctx.Err() == nil {
 		c.settings.Logger.Error(text, append(fields, zap.Error(err))...)
 	}
 }
 
-// feed shows what happens to turns to those who follow them.
+// feed passes changes of turns to their followers.
 type feed struct {
 	*follow.Hub
 	notifier dispatch.Notifier
-	// changed is told of turns that ended, or wait; nil for nobody.
+	// changed is notified of turns that ended or wait; it may be nil.
 	changed func(turnID string)
 }
 
-// Publish passes on events that were committed.
+// Publish passes on committed events.
 func (f feed) Publish(turnID string, records []event.Record) {
 	f.Hub.Publish(turnID, records)
 	if last := &records[len(records)-1]; last.Terminal() || last.Type == event.TypeInteractionRequest && len(last.Path) == 0 {

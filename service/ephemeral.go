@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// errNoTurnTools reports that requests cannot bring their own tools.
+// errNoTurnTools means that requests cannot bring their own tools.
 var errNoTurnTools = errors.New("the service makes no tools for turns")
 
-// checkEphemeral reports why a turn cannot bring its agent along.
+// checkEphemeral returns an error if a turn cannot bring its agent along.
 func (s *Turns) checkEphemeral(e *Ephemeral) error {
 	switch {
 	case e.Agent.ID == "":
@@ -33,11 +33,11 @@ func (s *Turns) checkEphemeral(e *Ephemeral) error {
 	return nil
 }
 
-// placeTools is where the tools of a turn are kept.
+// placeTools returns the place of a turn's sealed tools.
 func placeTools(turnID string) string { return sealed.Place("turn tools", turnID) }
 
-// sealTools returns the agent that a turn brings along as it is stored, and its
-// tools apart, which may have secrets, when they are encrypted.
+// sealTools returns the stored form of the agent that a turn brings along and, if tools are
+// encrypted, its sealed tools, which may contain secrets.
 func (s *Turns) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMessage, error) {
 	if s.badKey != nil {
 		return nil, nil, s.badKey
@@ -69,9 +69,8 @@ func (s *Turns) openTools(turnID string, asked *storedRequest) ([]EphemeralTool,
 	return list, nil
 }
 
-// makeTools makes the tools that a turn brings along for its agent, and returns the context
-// that the turn runs in. release, which is never nil, is called when the tools are not
-// needed any more.
+// makeTools makes the tools that a turn brings along for its agent and returns the context in which
+// the turn runs. release, which is never nil, must be called when the tools are no longer needed.
 func (s *Turns) makeTools(ctx context.Context, turnID string, asked *storedRequest, agent *resolve.Ephemeral) (turning context.Context, release func(), err error) {
 	turning, release = ctx, func() {}
 	list, err := s.openTools(turnID, asked)
@@ -96,8 +95,8 @@ func (s *Turns) makeTools(ctx context.Context, turnID string, asked *storedReque
 	return turning, release, nil
 }
 
-// releaseTools lets go of the tools that were made for a turn. What panics there
-// keeps nothing from ending.
+// releaseTools releases the tools made for a turn. Panics are logged and do not stop the turn from
+// ending.
 func (s *Turns) releaseTools(turnID string, done func()) {
 	defer panics.Handle(func(p *panics.Error) {
 		s.settings.Logger.Error("releasing the tools of a turn failed", zap.String("turn_id", turnID), zap.Error(p))

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// NotFoundError reports that something does not exist, or that the caller may not
-// see it. It is store.ErrNotFound.
+// NotFoundError means that something does not exist or is hidden from the caller. It is
+// store.ErrNotFound.
 type NotFoundError struct {
 	// Kind is session, turn, interaction, snapshot or artifact.
 	Kind string
@@ -31,22 +31,22 @@ func nameNotFound(err error, kind, id string) error {
 	return err
 }
 
-// ErrRevisionGone reports that a revision is neither in memory nor in the store, or
-// cannot be made any more.
+// ErrRevisionGone means that a revision is neither in memory nor in the store, or can no longer be
+// built.
 var ErrRevisionGone = work.ErrRevisionGone
 
-// PublishedBuild returns how Revisions.Acquire names the revision of a published document, by the
-// document's hash.
+// PublishedBuild returns the name by which Revisions.Acquire knows the revision of a published
+// document, given the document's hash.
 func PublishedBuild(document string) string { return work.PublishedBuild(document) }
 
-// PublishedDocument returns the hash of the document that PublishedBuild named.
+// PublishedDocument returns the document hash in a name that PublishedBuild returned.
 func PublishedDocument(build string) (document string, ok bool) {
 	return work.PublishedDocument(build)
 }
 
 // InvalidError reports an invalid request.
 type InvalidError struct {
-	// Field is the part of the request that is wrong.
+	// Field is the invalid part of the request.
 	Field   string
 	Problem string
 }
@@ -56,20 +56,20 @@ func (e *InvalidError) Error() string { return diag.Sentence(e.Field, e.Problem)
 
 // Codes of turns that the service ends, in addition to the codes of package backend.
 const (
-	// CodeInteractionTimeout is a turn that waited too long for a person.
+	// CodeInteractionTimeout means that the turn waited too long for a person.
 	CodeInteractionTimeout = "interaction_timeout"
-	// CodePoison is a turn over which too many workers died.
+	// CodePoison means that too many workers died while running the turn.
 	CodePoison = work.CodePoison
 	// CodeUnresolved means that the turn's agent no longer resolved when the turn was resumed.
 	CodeUnresolved = work.CodeUnresolved
 	// CodeRevisionGone means that the turn's revision no longer existed when the turn was
 	// resumed.
 	CodeRevisionGone = work.CodeRevisionGone
-	// CodeWorkspace is a turn of a session whose workspace is not on this machine.
+	// CodeWorkspace means that the workspace of the turn's session is not on this machine.
 	CodeWorkspace = work.CodeWorkspace
-	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
-	// an artifact with a NUL.
+	// CodeInvalidText means that a text of the turn cannot be stored, such as an artifact name with
+	// a NUL.
 	CodeInvalidText = work.CodeInvalidText
-	// CodeMemory is a turn that was ended because the process used too much memory.
+	// CodeMemory means that the turn was ended because the process used too much memory.
 	CodeMemory = work.CodeMemory
 )

@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// EventFilter chooses the events of a turn that a reader gets. Without one it gets
-// OwnEvents.
+// EventFilter selects the events of a turn that a reader gets. The default is OwnEvents.
 type EventFilter uint8
 
 // The filters.
@@ -37,9 +36,9 @@ func (l *EventLog) followedTurn(ctx context.Context, caller Caller, id string) (
 	return l.viewTurn(ctx, caller, id)
 }
 
-// Events returns the events of a turn with a seq greater than after, past and future, without
-// gaps, up to the terminal event. The turn may run in any process. The reader sets the pace; a
-// slow reader holds no memory and delays nobody.
+// Events returns the events of a turn with a seq greater than after, past and future, without gaps,
+// through the terminal event. The turn may run in any process. The reader sets the pace; a slow
+// reader holds no memory and delays no one.
 //
 // The sequence ends with an error on a *NotFoundError, the end of ctx or the service, or an error
 // of an EventTransform.
@@ -64,25 +63,24 @@ func (l *EventLog) Events(ctx context.Context, caller Caller, turnID string, aft
 	}
 }
 
-// Follow is Events for callers that pass the events on: events come in the batches
-// in which they become known. Batches are shared by all followers of the turn and
-// must not be changed. If nothing comes for the duration idle, the batch is empty,
-// so that the caller can send a keep-alive; an idle of 0 is forever. The turn is as
-// GetTurn has just returned it to the caller.
+// Follow is Events for callers that pass the events on: events come in batches as they become
+// known. Batches are shared by all followers of the turn and must not be changed. If nothing comes
+// for the duration idle, the batch is empty, so that the caller can send a keep-alive; an idle of 0
+// means forever. The turn must be as GetTurn has just returned it to the caller.
 func (l *EventLog) Follow(ctx context.Context, caller Caller, turn *Turn, after uint64, idle time.Duration, filter ...EventFilter) iter.Seq2[[]event.Record, error] {
 	return l.Follower(caller, turn, after, idle, filter...).Batches(ctx, nil)
 }
 
-// Waiter waits for news of a turn, like a Follower, for callers that wait for other things in the
-// same goroutine.
+// Waiter waits for changes of a turn, like a Follower, for callers that wait for other things in
+// the same goroutine.
 type Waiter = follow.Waiter
 
-// Follower is what Follow follows, for callers that begin later and keep nothing else
-// of the turn until then. Its Batches are the sequence of Follow.
+// Follower follows a turn like Follow, for callers that begin later and retain nothing else of the
+// turn until then. Its Batches are the sequence of Follow.
 type Follower = follow.Follower
 
-// Follower returns what follows a turn as Follow does. The turn is as GetTurn has just
-// returned it to the caller.
+// Follower returns a follower of a turn. The turn must be as GetTurn has just returned it to the
+// caller.
 func (l *EventLog) Follower(caller Caller, turn *Turn, after uint64, idle time.Duration, filter ...EventFilter) *Follower {
 	id, show := turn.ID, l.showOwnEvents
 	if slices.Contains(filter, WithDelegates) {
@@ -109,7 +107,7 @@ func (l *EventLog) showOwnEvents(ctx context.Context, records []event.Record) ([
 	return l.showEvents(ctx, records)
 }
 
-// showEvents returns events as callers see them. It stops at the first event that fails.
+// showEvents returns events in the callers' form. It stops at the first event that fails.
 func (l *EventLog) showEvents(ctx context.Context, records []event.Record) ([]event.Record, error) {
 	if l.settings.EventTransform == nil {
 		return records, nil
@@ -127,7 +125,7 @@ func (l *EventLog) showEvents(ctx context.Context, records []event.Record) ([]ev
 	return list, nil
 }
 
-// showEvent returns an event as callers see it; false if it is hidden.
+// showEvent returns an event in the callers' form; false if it is hidden.
 func (l *EventLog) showEvent(ctx context.Context, record *event.Record) (out event.Record, shown bool, err error) {
 	if l.settings.EventTransform == nil {
 		return *record, true, nil
@@ -146,14 +144,14 @@ func (l *EventLog) showEvent(ctx context.Context, record *event.Record) (out eve
 	if changed == nil || changed.Data == nil {
 		return out, false, nil
 	}
-	// The place in the log is not for a transform to change.
+	// Transforms cannot change the place in the log.
 	changed.Seq, changed.Time, changed.TurnID, changed.SessionID, changed.Path = record.Seq, record.Time, record.TurnID, record.SessionID, record.Path
 	out, err = event.NewRecord(*changed)
 	return out, err == nil, err
 }
 
-// ReadEvents returns up to limit events of a turn with a seq greater than after,
-// without waiting for more. None are left when it returns none.
+// ReadEvents returns up to limit events of a turn with a seq greater than after, without waiting
+// for more. It returns none if there are no more.
 func (l *EventLog) ReadEvents(ctx context.Context, caller Caller, turnID string, after uint64, limit int, filter ...EventFilter) ([]event.Record, error) {
 	if _, err := l.readTurn(ctx, caller, turnID); err != nil {
 		return nil, err
@@ -163,7 +161,7 @@ func (l *EventLog) ReadEvents(ctx context.Context, caller Caller, turnID string,
 		show = l.showEvents
 	}
 	limit = store.Page{Limit: limit}.Size()
-	for page := limit; ; page = store.MaxPage { // what is not shown may be long
+	for page := limit; ; page = store.MaxPage { // hidden events may be numerous
 		records, err := l.settings.Store.Events(ctx, turnID, after, page)
 		if err != nil || len(records) == 0 {
 			return nil, err

@@ -44,7 +44,7 @@ func (s *Interactions) expireInteraction(ctx context.Context, i *store.Interacti
 	return err
 }
 
-// onTimeout returns what becomes of a turn that waited too long.
+// onTimeout returns the policy for a turn that waited too long.
 func (s *Interactions) onTimeout(ctx context.Context, turnID string) (TimeoutPolicy, error) {
 	t, err := s.settings.Store.Turn(ctx, store.Everything, turnID)
 	if err != nil {

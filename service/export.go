@@ -12,13 +12,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// ExportVersion is the version of the form in which sessions are exported.
+// ExportVersion is the version of the export format of sessions.
 const ExportVersion = 1
 
-// SessionExport is a session in a form that can be kept in a file and imported
-// elsewhere: its description, the chain of snapshots from the first to the tip
-// with what each turn added, and the artifacts. Turns that left no snapshot, and
-// events, are not part of it.
+// SessionExport is a session in a form that can be stored in a file and imported elsewhere: its
+// description, the chain of snapshots from the first to the tip with the additions of each turn,
+// and the artifacts. Events, and turns that left no snapshot, are not included.
 type SessionExport struct {
 	Version    int              `json:"version"`
 	ExportedAt time.Time        `json:"exported_at"`
@@ -42,18 +41,18 @@ type ExportedState struct {
 	ID           string    `json:"id"`
 	FinishReason string    `json:"finish_reason,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
-	// AgentID is the agent that the turn was created for, CurrentAgentID the one that had the
-	// conversation at the end.
+	// AgentID is the agent that the turn was created for, and CurrentAgentID the agent that had the
+	// conversation at its end.
 	AgentID        string `json:"agent_id,omitempty"`
 	CurrentAgentID string `json:"current_agent_id,omitempty"`
-	// Messages are those that the turn of the snapshot was given and added.
+	// Messages are the messages that the snapshot's turn was given and added.
 	Messages  []json.RawMessage `json:"messages,omitempty"`
 	Custom    json.RawMessage   `json:"custom,omitempty"`
 	Plugins   json.RawMessage   `json:"plugins,omitempty"`
 	Artifacts json.RawMessage   `json:"artifacts,omitempty"`
 }
 
-// listArtifacts returns the artifacts that the session held then.
+// listArtifacts returns the artifacts that the session had at the snapshot.
 func (e *ExportedState) listArtifacts() ([]tools.Artifact, error) {
 	var list []tools.Artifact
 	if len(e.Artifacts) == 0 {
@@ -65,7 +64,7 @@ func (e *ExportedState) listArtifacts() ([]tools.Artifact, error) {
 	return list, nil
 }
 
-// flattenChain makes one snapshot of the chain: the last, with all messages.
+// flattenChain merges the chain into one snapshot: the last, with all messages.
 func (e *SessionExport) flattenChain() {
 	if len(e.Snapshots) < 2 {
 		return
@@ -79,12 +78,12 @@ func (e *SessionExport) flattenChain() {
 	e.Snapshots = []ExportedState{last}
 }
 
-// ExportSession returns a session with everything that its tip is made of.
+// ExportSession returns a session with the whole content of its tip.
 func (s *Sessions) ExportSession(ctx context.Context, caller Caller, id string) (*SessionExport, error) {
 	return s.exportSession(ctx, caller, id, "")
 }
 
-// exportSession returns a session up to a snapshot; empty is the tip.
+// exportSession returns a session up to a snapshot; empty means the tip.
 func (s *Sessions) exportSession(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
 	scope, err := caller.toScope()
 	if err != nil {

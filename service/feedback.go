@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MaxFeedback is how many feedback names a turn may have.
+	// MaxFeedback is the maximum number of feedback names of a turn.
 	MaxFeedback = 16
-	// DefaultFeedback is the name of feedback without one.
+	// DefaultFeedback is the name of unnamed feedback.
 	DefaultFeedback = "user_feedback"
 	// maxFeedbackName and maxFeedbackLabel bound names and labels, and maxFeedbackComment
 	// comments, in bytes.
@@ -79,9 +79,8 @@ func checkFeedback(req *SaveFeedback) error {
 	return nil
 }
 
-// ListFeedback returns a page of feedback about the caller's turns, the first given last. A page
-// may be short when the caller may use some agents only. The scope of the query is set from the
-// caller.
+// ListFeedback returns a page of feedback about the caller's turns, newest first. A page may be
+// short if the caller may use only some agents. The scope of the query is set from the caller.
 func (s *Turns) ListFeedback(ctx context.Context, caller Caller, q store.FeedbackQuery) (page store.FeedbackPage, err error) {
 	if q.Scope, err = caller.toScope(); err != nil {
 		return page, err

@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// WaitTurn returns a turn once it has ended, or when ctx ends why.
+// WaitTurn waits for a turn to end and returns it. If ctx ends first, it returns the cause.
 func (l *EventLog) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	var t *Turn
 	err := l.hub.WaitForEnd(ctx, id, func() (_ bool, err error) {
@@ -23,9 +23,9 @@ func (l *EventLog) WaitTurn(ctx context.Context, caller Caller, id string) (*Tur
 	return t, nil
 }
 
-// RunTurn makes a turn and returns it once it has ended, or waits for a person.
-// Its events go to the sink, which may be nil. When ctx ends first, the turn is
-// canceled, unless it was made, or has become, one in the background.
+// RunTurn creates a turn and returns it once it has ended or waits for a person. Its events go to
+// the sink, which may be nil. If ctx ends first, the turn is canceled, unless it was created as, or
+// has become, a background turn.
 func (s *Turns) RunTurn(ctx context.Context, caller Caller, req CreateTurn, sink event.Sink) (*Turn, error) {
 	made, err := s.CreateTurn(ctx, caller, req)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Turns) RunTurn(ctx context.Context, caller Caller, req CreateTurn, sink
 	return s.GetTurn(ctx, caller, made.ID)
 }
 
-// cancelTime bounds how long it may take to cancel a turn whose caller is gone.
+// cancelTime is the timeout for canceling a turn whose caller is gone.
 const cancelTime = 10 * time.Second
 
 // cancelAbandoned cancels a turn whose caller is gone.

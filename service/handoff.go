@@ -25,15 +25,15 @@ const (
 // handoff, another agent runs the turn. This is decided when the turn starts, because earlier
 // turns may still hand over.
 
-// followMode is when a turn goes to the agent that has the conversation.
+// followMode decides whether a turn goes to the agent that has the conversation.
 type followMode string
 
 const (
-	// followNone gives the turn to the agent that it is made for, which was named.
+	// followNone gives the turn to the agent that it is created for, which was named.
 	followNone followMode = ""
-	// followAny gives it to the current agent.
+	// followAny gives the turn to the current agent.
 	followAny followMode = "any"
-	// followSame gives it to the current agent if the turn before was made for the same
+	// followSame gives the turn to the current agent if the previous turn was created for the same
 	// agent.
 	followSame followMode = "same"
 )
@@ -50,21 +50,21 @@ func followOf(req *CreateTurn) followMode {
 	}
 }
 
-// currentAgent returns the agent that works on a turn made for agentID that continues from
-// a snapshot of a session; nil continues from nothing.
+// currentAgent returns the agent that runs a turn created for agentID that continues from a
+// snapshot of a session; a nil snapshot means a start without history.
 func (s *Turns) currentAgent(how followMode, agentID string, session *store.Session, from *store.Snapshot) string {
 	if from == nil || how == followNone || how == followSame && from.AgentID != agentID || s.settings.Handoff == HandoffPerTurn {
 		return agentID
 	}
 	current := from.CurrentAgentID
 	if from.ID == session.Tip {
-		current = session.CurrentAgentID // it may have been changed since
+		current = session.CurrentAgentID // it may have changed since
 	}
 	return cmp.Or(current, agentID)
 }
 
-// CurrentAgent returns the agent that would work on the next turn of a session if the turn
-// were made for agentID with Addressed.
+// CurrentAgent returns the agent that would run the next turn of a session if the turn were created
+// for agentID with Addressed.
 func (s *Turns) CurrentAgent(ctx context.Context, session *store.Session, agentID string) (string, error) {
 	agentID = cmp.Or(agentID, spec.EphemeralAgent)
 	if session.CurrentAgentID == "" || session.CurrentAgentID == agentID {
@@ -80,8 +80,7 @@ func (s *Turns) CurrentAgent(ctx context.Context, session *store.Session, agentI
 	return current, nil
 }
 
-// expectAgent returns the agent that works on a turn, as far as that is known before the
-// turn begins.
+// expectAgent returns the agent that is expected to run a turn, before the turn begins.
 func (s *Turns) expectAgent(ctx context.Context, session *store.Session, agentID string, req *CreateTurn) (string, error) {
 	id := req.SnapshotID
 	if id == "" && session.CurrentAgentID != "" && session.CurrentAgentID != agentID {
@@ -101,8 +100,8 @@ func (s *Turns) expectAgent(ctx context.Context, session *store.Session, agentID
 	return s.currentAgent(how, agentID, session, from), nil
 }
 
-// lastAddressed returns the agent that the latest turn of a session was made for; empty if
-// it has none.
+// lastAddressed returns the agent that the latest turn of a session was created for; empty if it
+// has none.
 func (s *Turns) lastAddressed(ctx context.Context, session *store.Session) (string, error) {
 	if session.Tip == "" {
 		return "", nil
@@ -114,7 +113,7 @@ func (s *Turns) lastAddressed(ctx context.Context, session *store.Session) (stri
 	return tip.AgentID, nil
 }
 
-// hideCurrent leaves out the current agent of a session that does not decide anything.
+// hideCurrent clears the current agent of a session if it has no effect.
 func (c *core) hideCurrent(session *store.Session) {
 	if c.settings.Handoff == HandoffPerTurn {
 		session.CurrentAgentID = ""

@@ -12,10 +12,10 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// ErrNotHosted reports an agent that does not run at a hosted provider.
+// ErrNotHosted means that an agent does not run at a hosted provider.
 var ErrNotHosted = errors.New("the agent runs at no hosted provider")
 
-// errNoReport reports a provider that does not report its capabilities.
+// errNoReport means that a provider does not report its capabilities.
 var errNoReport = errors.New("the provider does not report its capabilities")
 
 // HostedCapabilities returns the capabilities of a hosted agent's provider. It starts the
@@ -28,7 +28,7 @@ func (a *Agents) HostedCapabilities(ctx context.Context, caller Caller, agentID 
 	if err != nil {
 		return nil, err
 	}
-	defer rev.Release() // it keeps the provider open
+	defer rev.Release() // keeps the provider open
 	agent, err := NewCatalog(rev.Set(), caller).Agent(agentID)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func capabilitiesOf(ctx context.Context, set *registry.Set, agent *spec.Agent) (
 	return reporter.Capabilities(ctx)
 }
 
-// capabilityTime bounds how long a hosted provider is waited for that does not run.
+// capabilityTime is the timeout for starting a hosted provider to read its capabilities.
 const capabilityTime = 5 * time.Second
 
 // checkHosted returns a *backend.CapabilityError if a request needs a capability that the
@@ -79,7 +79,7 @@ func checkHosted(ctx context.Context, set *registry.Set, agentID string, req *Cr
 	return nil
 }
 
-// need is a capability that a request needs of a hosted provider, and what for.
+// need is a capability that a request needs of a hosted provider, and its purpose.
 type need struct {
 	capability backend.Capability
 	what       string

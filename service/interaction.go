@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Interaction is a wait of a turn for something outside.
+// Interaction is something outside that a turn waits for.
 type Interaction struct {
 	store.Interaction
 	// Request is the question or approval.

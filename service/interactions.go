@@ -57,7 +57,7 @@ func (s *Interactions) ListInteractions(ctx context.Context, caller Caller, q st
 // continues, in any process. Repeating the same answer, with the same id if it has one, changes
 // nothing and returns the same outcome.
 //
-// The errors are a *NotFoundError, a *interaction.AnswerError for an answer that does not fit the
+// The errors are a *NotFoundError, an *interaction.AnswerError for an answer that does not fit the
 // request, a *store.ConflictError for a different answer, and a *store.StateError for a canceled
 // interaction.
 func (s *Interactions) AnswerInteraction(ctx context.Context, caller Caller, turnID string, answer interaction.Answer) (*Interaction, error) {
@@ -84,7 +84,7 @@ func (s *Interactions) AnswerInteraction(ctx context.Context, caller Caller, tur
 	return s.answerInteraction(ctx, scope, turnID, &answer, caller.Subject)
 }
 
-// checkAnswerMessage reports why a message cannot accompany an answer.
+// checkAnswerMessage returns an error if a message cannot accompany an answer.
 func (s *Interactions) checkAnswerMessage(ctx context.Context, caller Caller, turnID string, answer *interaction.Answer) error {
 	if len(answer.Message) == 0 {
 		return nil
@@ -115,8 +115,8 @@ func (s *Interactions) answerInteraction(ctx context.Context, scope store.Scope,
 	return interactionFrom(resolved)
 }
 
-// findInteraction returns the interaction that a target names: by its id, or
-// else the latest of the call.
+// findInteraction returns the interaction with the target as its id, or else the latest one of the
+// call with that id.
 func (s *Interactions) findInteraction(ctx context.Context, scope store.Scope, turnID, target string) (*Interaction, error) {
 	i, err := s.settings.Store.Interaction(ctx, scope, turnID, target)
 	if err == nil {

@@ -24,7 +24,7 @@ import (
 var (
 	// errClosed cancels work in progress when the service is closed.
 	errClosed = errors.New("the service is closed")
-	// ErrNoDispatcher reports that a service only reads turns and runs none.
+	// ErrNoDispatcher means that a service only reads turns and runs none.
 	ErrNoDispatcher = errors.New("the service has no dispatcher, so it works on no turns")
 )
 
@@ -90,8 +90,8 @@ func assembleParts(c *core) *Service {
 	}
 }
 
-// Start takes over what dead workers left and begins to work on turns. It
-// returns once that has begun.
+// Start takes over the turns of dead workers and starts running turns. It returns once that has
+// begun.
 func (s *Service) Start(ctx context.Context) error {
 	if s.settings.Dispatcher == nil {
 		return ErrNoDispatcher
@@ -124,8 +124,8 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
-// Listen subscribes to the turns that other processes run. Start does it, too; a
-// service that only reads may.
+// Listen subscribes to the turns that other processes run. Start also does that; a read-only
+// service may call Listen.
 func (s *Service) Listen() {
 	if s.settings.Notifier == nil {
 		return
@@ -138,9 +138,8 @@ func (s *Service) Listen() {
 	})
 }
 
-// Drain stops taking turns, finishes the running steps, and hands the turns back
-// for other workers. If ctx ends first, steps are cut short and will be repeated.
-// Webhooks are handed back, too.
+// Drain stops taking turns, finishes the running steps, and hands the turns back for other workers.
+// If ctx ends first, steps are cut short and will be repeated. Webhooks are also handed back.
 func (s *Service) Drain(ctx context.Context) error {
 	s.pool.Drain()
 	if !s.started.Load() {
@@ -153,9 +152,8 @@ func (s *Service) Drain(ctx context.Context) error {
 	return errors.Join(err, s.courier.Drain(ctx))
 }
 
-// Close ends everything at once and leaves nothing running; turns continue on
-// another worker, or when a service is started again. It does not close the store.
-// It may be called more than once.
+// Close stops everything immediately and leaves nothing running; turns continue on another worker,
+// or when a service is started again. It does not close the store. It may be called more than once.
 func (s *Service) Close() {
 	s.pool.Drain()
 	s.cancel(errClosed)
@@ -169,8 +167,7 @@ func (s *Service) Close() {
 	s.hub.Close()
 }
 
-// sweepInterval is how often dead workers and overdue interactions are looked
-// for.
+// sweepInterval is how often the service checks for dead workers and overdue interactions.
 const sweepInterval = time.Second
 
 // sweepPeriodically runs the periodic jobs until the service is closed.
@@ -188,8 +185,8 @@ func (s *Service) sweepPeriodically() {
 	}
 }
 
-// refreshTurns handles news about turns from other processes: followers read again,
-// and a worker whose turn was ended elsewhere stops.
+// refreshTurns handles notifications about turns from other processes: followers read again, and a
+// worker whose turn was ended elsewhere stops.
 func (s *Service) refreshTurns(turnIDs []string) {
 	if s.settings.OnNotify != nil {
 		s.settings.OnNotify(turnIDs)

@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// loginPrefix begins the names of the variables that keep logins. Names of declared variables
-// cannot have a slash.
+// loginPrefix prefixes the names of the variables that store logins. Names of declared variables
+// cannot contain a slash.
 const loginPrefix = "login/"
 
 func isLogin(name string) bool { return strings.HasPrefix(name, loginPrefix) }
 
-// loginRecord keeps a login as a secret of a tenant.
+// loginRecord stores a login as a secret of a tenant.
 type loginRecord struct {
 	*tenantSource
 	name string
@@ -40,7 +40,7 @@ func (r *loginRecord) Read(ctx context.Context) (string, error) {
 	return text, err
 }
 
-// load returns the text and the value that the store has for it.
+// load returns the text and its stored value.
 func (r *loginRecord) load(ctx context.Context) (text string, sealed []byte, err error) {
 	s := r.variables
 	kept, err := s.settings.Store.TenantVariable(ctx, r.tenant, r.name)
@@ -61,7 +61,7 @@ func (r *loginRecord) load(ctx context.Context) (text string, sealed []byte, err
 	return text, kept.Value, err
 }
 
-// Replace stores a text in place of another one, or deletes it.
+// Replace replaces a stored text with another, or deletes it.
 func (r *loginRecord) Replace(ctx context.Context, old, text string) (bool, error) {
 	s := r.variables
 	now, sealed, err := r.load(ctx)

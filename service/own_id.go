@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Callers choose ids of sessions and turns. If one belongs to a record that the caller does
-// not see, its own record is kept under the id with a mark, which is not shown: nobody
+// Callers choose ids of sessions and turns. If an id belongs to a record that the caller cannot
+// see, the caller's record is stored under the id with a mark, which is not shown, so that no one
 // learns which ids others use.
 
 // markedID returns the id with the caller's mark. Credentials for different agents of one
@@ -28,8 +28,8 @@ func markedID(caller Caller, id string) string {
 	return id + event.IDMark + hex.EncodeToString(sum[:16])
 }
 
-// FindOwn calls find with an id of a session or turn, and if the caller sees none, with the
-// id under which its own would be kept if somebody else uses the id.
+// FindOwn calls find with an id of a session or turn. If the caller sees none, it calls find with
+// the marked id, under which the caller's record is stored if another caller uses the id.
 func FindOwn[T any](caller Caller, id string, find func(id string) (T, error)) (T, error) {
 	found, err := find(id)
 	if !errors.Is(err, store.ErrNotFound) || caller.operator || id == "" || strings.Contains(id, event.IDMark) {
@@ -41,8 +41,8 @@ func FindOwn[T any](caller Caller, id string, find func(id string) (T, error)) (
 	return found, err
 }
 
-// createOwn calls create with an id that a caller chose, and if a record that the caller
-// does not see has it, with the marked one.
+// createOwn calls create with an id chosen by the caller and, if a record that the caller cannot
+// see has that id, with the marked id.
 func createOwn[T any](caller Caller, id string, sees func(id string) (bool, error), create func(id string) (T, error)) (T, error) {
 	made, err := create(id)
 	taken, isTaken := errors.AsType[*store.ExistsError](err)
@@ -59,7 +59,7 @@ func createOwn[T any](caller Caller, id string, sees func(id string) (bool, erro
 	return made, err
 }
 
-// seesSessionID reports whether the caller sees the session of an id, also while it starts.
+// seesSessionID reports whether the caller sees the session with an id, even while it starts.
 func (c *core) seesSessionID(ctx context.Context, caller Caller, id string) (bool, error) {
 	scope, err := caller.toScope()
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *core) seesSessionID(ctx context.Context, caller Caller, id string) (boo
 	return c.seesSession(ctx, caller, session)
 }
 
-// seesTurnID reports whether the caller sees the turn of an id.
+// seesTurnID reports whether the caller sees the turn with an id.
 func (c *core) seesTurnID(ctx context.Context, caller Caller, id string) (bool, error) {
 	_, err := c.readTurn(ctx, caller, id)
 	if errors.Is(err, store.ErrNotFound) {

@@ -23,7 +23,7 @@ type QueueStatus struct {
 // WorkerStatus describes a process that runs turns.
 type WorkerStatus struct {
 	ID string
-	// Turns counts the turns it runs. HeartbeatAt is its latest sign of life.
+	// Turns counts the turns that the worker runs. HeartbeatAt is its latest heartbeat.
 	Turns       int
 	HeartbeatAt time.Time
 }

@@ -2,29 +2,29 @@ package service
 
 import "github.com/agentruntime/agentruntime/store"
 
-// The records as they are kept, and the queries for them. These are the names by
-// which those who serve the service know them: they do not use the store.
+// The stored records and the queries for them. Packages that serve the service use these names,
+// because they do not use the store.
 type (
-	// Owner is whom a record belongs to.
+	// Owner is the owner of a record.
 	Owner = store.Owner
-	// Session is a session as it is kept.
+	// Session is a stored session.
 	Session = store.Session
 	// SessionStatus decides whether turns may be added to a session.
 	SessionStatus = store.SessionState
 	// SessionPatch is a change of a session.
 	SessionPatch = store.SessionPatch
-	// Status is how far a turn is.
+	// Status is the status of a turn.
 	Status = store.Status
 	// InteractionState is the state of an interaction.
 	InteractionState = store.InteractionState
 	// Artifact is data that a turn made.
 	Artifact = store.Artifact
-	// Webhook tells a receiver outside what happens to a turn.
+	// Webhook notifies an external receiver about a turn.
 	Webhook = store.Webhook
-	// Revocation is an access token that is not good any more.
+	// Revocation is a revoked access token.
 	Revocation = store.Revocation
 
-	// Feedback is a verdict about a turn that has ended.
+	// Feedback is a verdict about an ended turn.
 	Feedback = store.Feedback
 	// FeedbackQuery selects feedback.
 	FeedbackQuery = store.FeedbackQuery
@@ -43,7 +43,7 @@ type (
 	WebhookQuery = store.WebhookQuery
 )
 
-// MaxPage bounds how many records a page has.
+// MaxPage limits the records of a page.
 const MaxPage = store.MaxPage
 
 // The values of Status.
@@ -86,17 +86,16 @@ type (
 	LimitError = store.LimitError
 )
 
-// The errors of the store.
+// Errors of the store.
 var (
-	// ErrNotFound reports that a record does not exist, or that the caller may not
-	// see it.
+	// ErrNotFound means that a record does not exist or is hidden from the caller.
 	ErrNotFound = store.ErrNotFound
 	// ErrCursor reports an invalid cursor.
 	ErrCursor = store.ErrCursor
 	// ErrText reports a text that cannot be stored.
 	ErrText = store.ErrText
-	// ErrUnavailable reports that the store cannot be reached now.
+	// ErrUnavailable means that the store is currently unreachable.
 	ErrUnavailable = store.ErrUnavailable
-	// ErrNotWritable reports that the store rejects writes now.
+	// ErrNotWritable means that the store currently rejects writes.
 	ErrNotWritable = store.ErrNotWritable
 )

@@ -60,7 +60,7 @@ func checkTurn(req *CreateTurn) error {
 	return checkMetadata(req.Metadata)
 }
 
-// checkBefore checks a message from before the input.
+// checkBefore checks a message that precedes the input.
 func checkBefore(m *model.Message) error {
 	if m.Role != model.RoleUser && m.Role != model.RoleSystem && m.Role != model.RoleAssistant {
 		return fmt.Errorf("invalid role %q: use user, system or assistant", m.Role)
@@ -126,7 +126,7 @@ func checkLabels(labels map[string]string) error {
 	return nil
 }
 
-// isStorable reports whether text can be kept by every store.
+// isStorable reports whether every store can store the text.
 func isStorable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func checkMetadata(metadata json.RawMessage) error {
@@ -142,8 +142,8 @@ func checkMetadata(metadata json.RawMessage) error {
 	return nil
 }
 
-// keyOf returns the stored form of an idempotency key, computed over the body, or over the
-// request if none exists.
+// keyOf returns the stored form of an idempotency key, computed over the body, or over the request
+// if there is no body.
 func keyOf(value string, body json.RawMessage, request any) (store.Key, error) {
 	if value == "" {
 		return store.Key{}, nil

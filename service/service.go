@@ -9,9 +9,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// Service runs turns that are kept in a store: a turn outlives its caller, the process and the
-// machine. Each part, such as Turns or Sessions, has the methods for its records. A service is safe
-// for concurrent use. Several processes may serve one store where the store allows it.
+// Service runs turns stored in a store: a turn outlives its caller, the process and the machine.
+// Each part, such as Turns or Sessions, has the methods for its records. A service is safe for
+// concurrent use. Several processes may serve one store if the store allows it.
 type Service struct {
 	*core
 	*Agents
@@ -30,7 +30,7 @@ type Service struct {
 	tasks   sync.WaitGroup
 }
 
-// Runtime returns what runs the turns; nil for a service that only looks.
+// Runtime returns the runtime that runs the turns; nil for a read-only service.
 func (s *Service) Runtime() *runtime.AgentRuntime { return s.settings.Runtime }
 
 // Worker returns the name of this process among those that use the store.

@@ -21,8 +21,8 @@ func (s *Sessions) CreateSession(ctx context.Context, caller Caller, req CreateS
 	return s.createWithExport(ctx, caller, req, new(SessionExport), req)
 }
 
-// createWithExport makes a session that begins with an export; request is the body
-// of its idempotency key.
+// createWithExport creates a session that begins with an export; request is the body of its
+// idempotency key.
 func (s *Sessions) createWithExport(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
 	if _, err := caller.toScope(); err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *Sessions) createNamed(ctx context.Context, caller Caller, req CreateSes
 	return s.starts.beginSession(ctx, n, prepared)
 }
 
-// importChain gives a new session the chain of an export, under new ids.
+// importChain adds the chain of an export to a new session, under new ids.
 func (s *Sessions) importChain(n *store.NewSession, export *SessionExport) error {
 	renamed := make(map[string]string)
 	for i := range export.Artifacts {
@@ -125,8 +125,7 @@ func (s *Sessions) importSnapshot(n *store.NewSession, e *ExportedState, parent 
 	}}, nil
 }
 
-// checkAgent reports an error unless the caller may use the agent and the agent
-// resolves.
+// checkAgent returns an error unless the caller may use the agent and the agent resolves.
 func (s *Sessions) checkAgent(ctx context.Context, caller Caller, revision, agentID string) error {
 	if err := checkAgent(caller, agentID); err != nil || s.settings.Runtime == nil {
 		return err
@@ -144,8 +143,8 @@ func (s *Sessions) checkAgent(ctx context.Context, caller Caller, revision, agen
 }
 
 // ImportSession creates a session of the caller from an export. Without an id in the request, the
-// session, its snapshots and its artifacts get new ids. The errors are those CreateSession
-// returns, and an *InvalidError for an export that this runtime cannot read.
+// session, its snapshots and its artifacts get new ids. It returns the errors of CreateSession, and
+// an *InvalidError for an export that this runtime cannot read.
 func (s *Sessions) ImportSession(ctx context.Context, caller Caller, req CreateSession, export *SessionExport) (*store.Session, error) {
 	if export.Version != ExportVersion {
 		return nil, &InvalidError{"version", fmt.Sprintf("the export has version %d; this runtime reads version %d", export.Version, ExportVersion)}
@@ -176,9 +175,8 @@ func nameAgent(req *CreateSession, export *SessionExport) {
 	}
 }
 
-// ForkSession makes a session that belongs to the caller and begins with the
-// conversation, state and artifacts of a snapshot of another one, of which it is
-// independent from then on.
+// ForkSession creates a session that belongs to the caller and begins with the conversation, state
+// and artifacts of a snapshot of another session. The two sessions are then independent.
 func (s *Sessions) ForkSession(ctx context.Context, caller Caller, req ForkSession) (*store.Session, error) {
 	export, err := s.exportSession(ctx, caller, req.SessionID, req.SnapshotID)
 	if err != nil {

@@ -25,9 +25,8 @@ func (s *Sessions) GetSession(ctx context.Context, caller Caller, id string) (*s
 	return s.readSession(ctx, caller, id)
 }
 
-// ListSessions returns a page of the caller's sessions, the one with the latest
-// activity first. The scope of the query is set by the caller. A page for a caller
-// that may not use all agents may have fewer sessions than there is room for.
+// ListSessions returns a page of the caller's sessions, most recently active first. The scope of
+// the query is set from the caller. A page may be short if the caller may not use all agents.
 func (s *Sessions) ListSessions(ctx context.Context, caller Caller, q store.SessionQuery) (store.SessionPage, error) {
 	var err error
 	if q.Scope, err = caller.toScope(); err != nil {
@@ -107,11 +106,11 @@ func (s *Sessions) UpdateSession(ctx context.Context, caller Caller, id string, 
 	return session, nil
 }
 
-// maxMetadataTries limits how often ChangeSessionMetadata begins again.
+// maxMetadataTries limits the attempts of ChangeSessionMetadata.
 const maxMetadataTries = 100
 
-// ChangeSessionMetadata changes the metadata of a session with a function. The function is
-// called again if another request changes the metadata at the same time.
+// ChangeSessionMetadata changes the metadata of a session with a function. The function is called
+// again if another request changes the metadata concurrently.
 func (s *Sessions) ChangeSessionMetadata(ctx context.Context, caller Caller, id string, change func(json.RawMessage) (json.RawMessage, error)) error {
 	for range maxMetadataTries {
 		found, err := s.readSession(ctx, caller, id)
@@ -130,8 +129,8 @@ func (s *Sessions) ChangeSessionMetadata(ctx context.Context, caller Caller, id 
 	return store.ErrChanged
 }
 
-// DeleteSession cancels the session's live turns and deletes it with all that
-// belongs to it, its workspace included.
+// DeleteSession cancels the session's live turns and deletes the session with all its records and
+// its workspace.
 func (s *Sessions) DeleteSession(ctx context.Context, caller Caller, id string) error {
 	scope, err := caller.toScope()
 	if err != nil {

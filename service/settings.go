@@ -25,70 +25,69 @@ import (
 type Settings struct {
 	Runtime *runtime.AgentRuntime
 	Store   store.Store
-	// Dispatcher brings turns to this process. Notifier reports changes of turns that run in
+	// Dispatcher delivers turns to this process. Notifier reports changes of turns that run in
 	// other processes; without it, the service polls followed turns every two seconds.
 	Dispatcher dispatch.Dispatcher
 	Notifier   dispatch.Notifier
-	// Revisions finds revisions of turns that this process does not have in memory; nil finds
-	// none. Revision selects the revision in which turns continue. OnRevisionGone decides about
+	// Revisions finds revisions of turns that this process does not have in memory; nil finds none.
+	// Revision selects the revision in which turns continue. OnRevisionGone decides what happens to
 	// turns whose revision is not found.
 	Revisions      Revisions
 	Revision       RevisionPolicy
 	OnRevisionGone GonePolicy
-	// Handoff decides which agent works on the turn after a handoff.
+	// Handoff decides which agent runs the turn after a handoff.
 	Handoff HandoffPolicy
-	// KeepRequests stores the requests that turns send to models, for ModelRequests. They are as
-	// large as the conversation, for each step, and no transform changes them.
+	// KeepRequests stores the requests that turns send to models, for ModelRequests. Each step
+	// stores one as large as the conversation, and no transform changes them.
 	KeepRequests bool
-	// Tenants finds the revisions in which the turns of tenants begin; nil is the current
-	// one for all of them.
+	// Tenants finds the revisions in which the turns of tenants begin; nil means the current one
+	// for all.
 	Tenants Tenants
-	// Worker names this process among those that use the store; empty makes a
-	// new name.
+	// Worker names this process among those that use the store; empty means a new name.
 	Worker string
-	// Lease, Strikes and Expiry have the defaults above.
+	// Lease, Strikes and Expiry default to the constants above.
 	Lease   time.Duration
 	Strikes int
 	Expiry  time.Duration
-	// MemoryLimit is the memory in bytes above which the process fails turns; 0 for no limit.
+	// MemoryLimit is the memory in bytes above which the process fails turns; 0 means no limit.
 	MemoryLimit int64
-	// Indeterminate decides what becomes of a call that must not be repeated, if a
-	// worker died while it ran.
+	// Indeterminate decides what happens to a call that must not be repeated, if a worker died
+	// while it ran.
 	Indeterminate backend.Indeterminate
-	// InteractionTimeout is how long a turn waits for a person; 0 is forever.
-	// OnTimeout decides what happens then.
+	// InteractionTimeout is how long a turn waits for a person; 0 means forever. OnTimeout decides
+	// what happens then.
 	InteractionTimeout time.Duration
 	OnTimeout          TimeoutPolicy
-	// TurnTools makes the tools that turns bring along; nil refuses such turns.
+	// TurnTools makes the tools that turns bring along; nil rejects such turns.
 	TurnTools TurnTools
-	// Workspaces makes the directories that sessions work in; nil refuses such sessions.
-	// The service closes it.
+	// Workspaces creates the directories that sessions work in; nil rejects such sessions. The
+	// service closes it.
 	Workspaces *workspace.Manager
-	// EncryptionKey has 32 bytes, with which the store keeps what describes these
-	// tools: there may be credentials in it. Without one it is kept as it is. All
-	// processes with the store have the same.
+	// EncryptionKey is the 32-byte key that encrypts the descriptions of these tools in the store,
+	// since they may contain credentials. Without it they are stored in plain text. All processes
+	// that use the store must have the same key.
 	EncryptionKey []byte
-	// Retention configures pruning. It runs within seconds of Start, so that short-lived
-	// processes prune, too, and then once an hour.
+	// Retention configures pruning. It runs within seconds of Start, so that short-lived processes
+	// also prune, and then once an hour.
 	Retention store.Retention
-	// Jitter returns a part of a time span, so that processes that were started
-	// together do not all do the same at once; nil is a random part of it.
+	// Jitter returns a part of a duration, so that processes started together do not act at the
+	// same time; nil means a random part.
 	Jitter func(time.Duration) time.Duration
-	// Webhooks deliver events to receivers, by the surface of the webhook; without
-	// any, webhooks are stored but not delivered.
+	// Webhooks deliver events to receivers, by the surface of the webhook; without senders,
+	// webhooks are stored but not delivered.
 	Webhooks map[string]webhook.Sender
 	// StateTransform and EventTransform change what callers see of states and
 	// events.
 	StateTransform StateTransform
 	EventTransform EventTransform
-	// OnNotify is called with the ids of each notification; may be nil.
+	// OnNotify is called with the ids of each notification; it may be nil.
 	OnNotify func(ids []string)
-	// OnChange is told of turns that ended, or wait, as far as this process had a part in
-	// that. It must not block; nil for nobody.
+	// OnChange is notified of turns that ended or wait, if this process was involved. It must not
+	// block; it may be nil.
 	OnChange func(turnID string)
 	// Logger receives the service's log; nil drops it.
 	Logger *zap.Logger
-	// Clock tells the time; nil is time.Now. NewID makes ids; nil makes UUIDs of
+	// Clock returns the current time; nil means time.Now. NewID creates ids; nil means UUIDs of
 	// version 7.
 	Clock func() time.Time
 	NewID func() string
@@ -96,12 +95,11 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Revisions finds revisions by the hash of their content. It is used by many goroutines
-// at once.
+// Revisions finds revisions by the hash of their content. It must be safe for concurrent use.
 type Revisions = work.Revisions
 
-// Tenants finds the revisions in which the turns of tenants begin, where those differ from
-// tenant to tenant. It is used by many goroutines at once.
+// Tenants finds the revisions in which the turns of tenants begin, if they differ by tenant. It
+// must be safe for concurrent use.
 type Tenants = work.Tenants
 
 // RevisionPolicy selects the revision in which a stopped or waiting turn continues.
@@ -120,11 +118,11 @@ func (s *Settings) latestIfGone() bool {
 	return s.OnRevisionGone == GoneLatest || s.OnRevisionGone == "" && s.Revisions == nil
 }
 
-// GonePolicy decides what becomes of a pinned turn whose revision is gone.
+// GonePolicy decides what happens to a pinned turn whose revision is gone.
 type GonePolicy string
 
-// The policies. The empty one is GoneFails, and without Settings.Revisions, which could
-// find one, GoneLatest.
+// The policies. The empty one is GoneFails, or GoneLatest without Settings.Revisions, which could
+// find a revision.
 const (
 	// GoneFails ends the turn as failed, with CodeRevisionGone.
 	GoneFails GonePolicy = "fail"
@@ -132,27 +130,25 @@ const (
 	GoneLatest GonePolicy = "latest"
 )
 
-// TimeoutPolicy decides what becomes of a turn whose interaction was not answered
-// in time.
+// TimeoutPolicy decides what happens to a turn whose interaction was not answered in time.
 type TimeoutPolicy string
 
 // The policies. The empty one is TimeoutCancels.
 const (
-	// TimeoutCancels answers for the person: the call is refused, the model gets
-	// the reason, and the turn continues.
+	// TimeoutCancels answers in place of the person: the call is refused, the model gets the
+	// reason, and the turn continues.
 	TimeoutCancels TimeoutPolicy = "cancel"
 	// TimeoutFails ends the turn as failed.
 	TimeoutFails TimeoutPolicy = "fail"
 )
 
 const (
-	// DefaultLease is how long a turn belongs to a worker that gives no sign of
-	// life.
+	// DefaultLease is how long a turn belongs to a worker without a heartbeat.
 	DefaultLease = 5 * time.Second
 	// DefaultStrikes is how many workers a turn may crash without making progress.
 	DefaultStrikes = 3
-	// DefaultExpiry is how old the latest sign of life of a turn's worker is when
-	// the turn reads as expired.
+	// DefaultExpiry is the age of the latest heartbeat of a turn's worker at which the turn counts
+	// as expired.
 	DefaultExpiry = time.Minute
 )
 
@@ -165,21 +161,19 @@ type StateTransform func(ctx context.Context, state *SessionState) (*SessionStat
 // Return nil to omit the event, an error to end the caller's stream.
 type EventTransform func(ctx context.Context, ev *event.Event) (*event.Event, error)
 
-// TurnTools makes the tools that turns bring along. It is used by many goroutines
-// at once.
+// TurnTools makes the tools that turns bring along. It must be safe for concurrent use.
 type TurnTools interface {
 	// Check validates the descriptions of tools without network access.
 	Check(list []EphemeralTool) error
-	// Make returns the tools for one turn, each time that a worker begins to work on
-	// it. release is called when the worker has; it may be nil. An error fails the
-	// turn.
+	// Make returns the tools for one turn, each time a worker starts on the turn. release is called
+	// when the worker is done; it may be nil. An error fails the turn.
 	Make(ctx context.Context, list []EphemeralTool) (made []resolve.EphemeralTool, release func(), err error)
 }
 
-// TurnContexts is implemented by TurnTools whose turns bring along more than tools.
+// TurnContexts is implemented by TurnTools if turns bring along more than tools.
 type TurnContexts interface {
-	// TurnContext returns the context that a turn with these descriptions runs in, derived
-	// from ctx. It reaches nothing.
+	// TurnContext returns the context in which a turn with these descriptions runs, derived from
+	// ctx. It makes no requests.
 	TurnContext(ctx context.Context, list []EphemeralTool) context.Context
 }
 
@@ -192,8 +186,8 @@ type EphemeralTool struct {
 	Silent bool `json:"silent,omitempty"`
 }
 
-// Ephemeral is an agent that a stored turn brings along, which no revision
-// declares: as it is kept with the turn.
+// Ephemeral is an agent that a stored turn brings along and that no revision declares, in its
+// stored form.
 type Ephemeral struct {
 	// Agent is the agent. Its id is the id of the turn's agent.
 	Agent spec.Agent `json:"agent"`
@@ -205,10 +199,10 @@ type Ephemeral struct {
 
 // SessionState is the state of a session after a turn.
 type SessionState struct {
-	// Messages is the conversation, the oldest first.
+	// Messages is the conversation, oldest first.
 	Messages []model.Message `json:"messages,omitempty"`
 	// Custom is the application's own state; nil if it has none.
 	Custom json.RawMessage `json:"custom,omitempty"`
-	// Artifacts are those that the session holds, without their data.
+	// Artifacts are the session's artifacts, without their data.
 	Artifacts []tools.Artifact `json:"artifacts,omitempty"`
 }

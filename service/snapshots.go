@@ -17,18 +17,17 @@ import (
 // use.
 type Snapshots struct{ *core }
 
-// Snapshot is the state of a session as a successful turn left it.
+// Snapshot is the state of a session after a successful turn.
 type Snapshot struct {
 	store.Snapshot
 	// State is the stored state; nil when a StateTransform omitted it.
 	State *SessionState
 }
 
-// errHidden reports that a StateTransform left a state out.
+// errHidden means that a StateTransform omitted a state.
 var errHidden = errors.New("the state is not shown")
 
-// shownCustom returns the application's state as callers see it, while its turn
-// runs.
+// shownCustom returns the application's state in the callers' form, while its turn runs.
 func (s *Snapshots) shownCustom(ctx context.Context, turnID string, custom json.RawMessage) (json.RawMessage, error) {
 	state, err := s.transformState(ctx, "of turn "+turnID, &SessionState{Custom: custom})
 	switch {
@@ -81,8 +80,8 @@ func withoutState(kept *store.Snapshot) *store.Snapshot {
 	return kept
 }
 
-// ListSnapshots returns a page of a session's snapshots, the newest first,
-// without their states. The scope of the query is set by the caller.
+// ListSnapshots returns a page of a session's snapshots, newest first, without their states. The
+// scope of the query is set from the caller.
 func (s *Snapshots) ListSnapshots(ctx context.Context, caller Caller, q store.SnapshotQuery) (store.SnapshotPage, error) {
 	var err error
 	if q.Scope, err = caller.toScope(); err != nil {
@@ -118,7 +117,7 @@ func (s *Snapshots) GetArtifact(ctx context.Context, caller Caller, id string) (
 	return a, nil
 }
 
-// ListArtifacts returns the artifacts that a turn made, in order, without their data.
+// ListArtifacts returns the artifacts that a turn created, in order, without their data.
 func (s *Snapshots) ListArtifacts(ctx context.Context, caller Caller, turnID string) ([]*store.Artifact, error) {
 	t, err := s.readTurn(ctx, caller, turnID)
 	if err != nil {
@@ -153,7 +152,7 @@ func artifactsOf(kept *store.Snapshot) (list []tools.Artifact, err error) {
 	return list, nil
 }
 
-// transformState returns a state as callers see it.
+// transformState returns a state in the callers' form.
 func (s *Snapshots) transformState(ctx context.Context, id string, state *SessionState) (_ *SessionState, err error) {
 	if s.settings.StateTransform == nil {
 		return state, nil

@@ -17,19 +17,19 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// A session that something has to be done for begins in two steps. It is stored as
-// starting, which takes its id and its idempotency key but shows nothing of it; who made
-// that record, in any process, does what has to be done, and makes the session active, or
-// deletes the record. Others with the same key wait for either. A process that dies in
-// between leaves a record that says until when it is waited for.
+// A session that needs preparation begins in two steps. It is stored as starting, which reserves
+// its id and its idempotency key but shows nothing of it. The request that created the record, in
+// any process, does the preparation and makes the session active, or deletes the record. Other
+// requests with the same key wait for either. If the process dies in between, the record says how
+// long to wait for it.
 
 const (
-	// startMargin is how much longer a starting session is waited for than its
-	// preparation may take, which bridges the clocks of several machines.
+	// startMargin is added to the preparation limit while waiting for a starting session, to allow
+	// for clock differences between machines.
 	startMargin = 30 * time.Second
-	// startPoll is how often a session is looked at that another request starts.
+	// startPoll is how often a session being started by another request is checked.
 	startPoll = 100 * time.Millisecond
-	// releaseTime bounds how long it may take to store how a start came out.
+	// releaseTime is the timeout for storing the result of a start.
 	releaseTime = 10 * time.Second
 )
 
@@ -38,22 +38,22 @@ type starts struct{ *core }
 
 // startRecord is the metadata of a starting session.
 type startRecord struct {
-	// Until is how long it is waited for, and Token names the request that starts it.
+	// Until is how long to wait for the session, and Token names the request that starts it.
 	Until time.Time `json:"_starting_until"`
 	Token string    `json:"_starting_token"`
 }
 
-// errTakenOver reports that the record of a starting session is gone.
+// errTakenOver means that the record of a starting session is gone.
 var errTakenOver = errors.New("the start of the session took too long; another request has taken its place")
 
-// preparation is what has to be done before a session begins.
+// preparation is the work to do before a session begins.
 type preparation struct {
 	hooks     []spec.SessionHook
 	workspace *workspace.Request
-	// prepared is a workspace that a host has prepared.
+	// prepared is a workspace prepared by a host.
 	prepared   *workspace.Prepared
 	workspaces *workspace.Manager
-	// claim is the place of the workspace; nil before it is taken.
+	// claim is the place of the workspace; nil before it is claimed.
 	claim *workspace.Claim
 }
 
@@ -69,7 +69,7 @@ func (p *preparation) limit() time.Duration {
 	return limit
 }
 
-// takePlace claims the place of the workspace, if there is to be one.
+// takePlace claims the place of the workspace, if there will be one.
 func (p *preparation) takePlace(sessionID, token string) error {
 	if p.workspace == nil {
 		return nil
@@ -130,7 +130,7 @@ func (p *preparation) prepareWorkspace(ctx context.Context) (*workspace.Record, 
 	}
 }
 
-// preparationOf returns what has to be done for a session.
+// preparationOf returns the work to do before a session begins.
 func (s *starts) preparationOf(ctx context.Context, tenant string, req *CreateSession) (*preparation, error) {
 	hooks, err := s.hooksOf(ctx, tenant, req.Revision, req.AgentID)
 	return &preparation{
@@ -162,7 +162,7 @@ func HooksOf(rev *registry.Revision, agentID string) []spec.SessionHook {
 	return agent.Clone().SessionStart
 }
 
-// checkHooksRan reports a turn of an agent whose hooks did not run for the session.
+// checkHooksRan returns an error for a turn of an agent whose hooks did not run for the session.
 func (s *starts) checkHooksRan(ctx context.Context, session *store.Session, agentID string) error {
 	if agentID == session.AgentID {
 		return nil
@@ -174,7 +174,7 @@ func (s *starts) checkHooksRan(ctx context.Context, session *store.Session, agen
 	return &InvalidError{"agent_id", fmt.Sprintf("agent %q has programs that run when its sessions begin, and this session is not one of its: make a session with the agent", agentID)}
 }
 
-// contextOf returns the message put before every turn of a session; nil for none.
+// contextOf returns the message that precedes every turn of a session; nil if absent.
 func contextOf(session *store.Session) *model.Message {
 	m, ok := sessionstart.Context(session.Metadata)
 	if !ok {
@@ -195,9 +195,9 @@ func checkHooks(hooks []spec.SessionHook) error {
 // cannot be found, because it failed to start or has another owner.
 const startAttempts = 3
 
-// beginSession stores a new session once what has to be done for it is done. While
-// another request starts a session with the same id, it waits: if that fails, this request
-// creates the session, and otherwise the session that exists can be read.
+// beginSession stores a new session once its preparation is done. While another request starts a
+// session with the same id, it waits: if that fails, this request creates the session; otherwise
+// the existing session can be read.
 func (s *starts) beginSession(ctx context.Context, n *store.NewSession, p *preparation) (*store.Session, error) {
 	for attempt := 1; ; attempt++ {
 		made, err := s.tryBegin(ctx, n, p)
@@ -225,7 +225,7 @@ func (s *starts) tryBegin(ctx context.Context, n *store.NewSession, p *preparati
 		if err != nil || made.State != store.SessionStarting {
 			return made, err
 		}
-		return s.awaitStart(ctx, made, n, p) // the hooks were there when it began
+		return s.awaitStart(ctx, made, n, p) // hooks existed when it began
 	}
 	final := n.Session.Metadata
 	record := startRecord{Until: s.now().Add(p.limit() + startMargin), Token: s.settings.NewID()}
@@ -251,8 +251,8 @@ func (s *starts) tryBegin(ctx context.Context, n *store.NewSession, p *preparati
 	return s.awaitStart(ctx, made, n, p)
 }
 
-// addPrepared adds a workspace that a host has prepared to the metadata of a session for
-// which there is nothing else to do.
+// addPrepared adds a workspace prepared by a host to the metadata of a session that needs no other
+// preparation.
 func (p *preparation) addPrepared(ctx context.Context, n *store.NewSession) error {
 	if p.prepared == nil {
 		return nil
@@ -264,7 +264,7 @@ func (p *preparation) addPrepared(ctx context.Context, n *store.NewSession) erro
 	return err
 }
 
-// startSession does what has to be done for a starting session, and makes it active.
+// startSession prepares a starting session and makes it active.
 func (s *starts) startSession(ctx context.Context, n *store.NewSession, p *preparation, end time.Time) (*store.Session, error) {
 	limited, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
@@ -299,8 +299,8 @@ func (s *starts) startSession(ctx context.Context, n *store.NewSession, p *prepa
 	return started, err
 }
 
-// awaitStart waits until a session has started that another request, or process, starts.
-// When that one gave up, the request starts the session itself.
+// awaitStart waits for a session that another request or process is starting. If the other one
+// fails, this request starts the session itself.
 func (s *starts) awaitStart(ctx context.Context, made *store.Session, n *store.NewSession, p *preparation) (*store.Session, error) {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()

@@ -16,20 +16,19 @@ import (
 // and without fields that have their own columns.
 type storedRequest struct {
 	CreateTurn
-	// InputCount is how many of the turn's messages are its input; the BeforeCount
-	// messages before them came with it.
+	// InputCount is the number of the turn's messages that are its input; it includes the first
+	// BeforeCount messages, which precede the new input.
 	InputCount  int `json:"input_count"`
 	BeforeCount int `json:"before_count,omitempty"`
-	// SealedTools are the tools of Ephemeral, where there is a key to encrypt them
-	// with.
+	// SealedTools are the encrypted tools of Ephemeral, if there is an encryption key.
 	SealedTools json.RawMessage `json:"sealed_tools,omitempty"`
-	// SessionContext is the message put before every turn of the session.
+	// SessionContext is the message that precedes every turn of the session.
 	SessionContext *model.Message `json:"session_context,omitempty"`
 	// Workspace is the workspace of the session, if it has one.
 	Workspace *workspace.Record `json:"workspace,omitempty"`
-	// Follow is when the turn goes to the agent that has the conversation.
+	// Follow decides whether the turn goes to the agent that has the conversation.
 	Follow followMode `json:"follow,omitempty"`
-	// Rights are those of the caller.
+	// Rights are the rights of the caller.
 	Rights turnRights `json:"rights,omitzero"`
 	// Trace is the trace context of the request.
 	Trace http.Header `json:"trace,omitempty"`

@@ -10,17 +10,17 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Turn is a turn as it is kept.
+// Turn is a stored turn.
 type Turn struct {
 	store.Turn
 	// Outcome is the outcome of the turn; nil while it is live.
 	Outcome *event.Outcome
-	// Expired is set if the turn runs, but its worker has missed so many heartbeats
-	// that it is considered dead.
+	// Expired is set if the turn is running, but its worker has missed so many heartbeats that it
+	// is considered dead.
 	Expired bool
 }
 
-// viewTurn returns a turn that the caller sees, as callers see it.
+// viewTurn returns a turn that is visible to the caller, in the callers' form.
 func (c *core) viewTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	t, err := c.readTurn(ctx, caller, id)
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *core) viewTurn(ctx context.Context, caller Caller, id string) (*Turn, e
 	return c.turnView(t), nil
 }
 
-// turnView returns a turn as callers see it.
+// turnView returns a turn in the callers' form.
 func (c *core) turnView(t *store.Turn) *Turn {
 	v := &Turn{Turn: *t}
 	if len(t.Result) > 0 {

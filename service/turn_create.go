@@ -24,7 +24,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// CreateTurn stores a turn and returns at once; a worker in any process runs it. On error there
+// CreateTurn stores a turn and returns immediately; a worker in any process runs it. On error there
 // is no turn. The errors are an *InvalidError, a *NotFoundError, a *store.StateError for an
 // archived session, a *store.BusyError, a *store.ExistsError, a *store.KeyConflictError, a
 // *backend.CapabilityError for a missing capability of a hosted provider, and the errors of
@@ -85,7 +85,7 @@ func (s *Turns) createNamedTurn(ctx context.Context, caller Caller, req CreateTu
 	return s.turnView(made), nil
 }
 
-// storeTurn stores a turn, and begins with it where this process has room.
+// storeTurn stores a turn and starts it if this process has room.
 func (s *Turns) storeTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, error) {
 	made, begun, err := s.pool.Start(ctx, n)
 	if err != nil || begun {
@@ -102,13 +102,13 @@ func (s *Turns) storeTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, e
 	return made, nil
 }
 
-// newTurn returns the turn that a request asks for.
+// newTurn returns the requested turn.
 func (s *Turns) newTurn(ctx context.Context, scope store.Scope, session *store.Session, agent string, req *CreateTurn) (*store.NewTurn, error) {
 	if len(req.Custom) > 0 && s.settings.StateTransform != nil {
 		return nil, &InvalidError{"custom", "callers do not see the whole state, so they cannot replace it"}
 	}
 	same := *req
-	same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
+	same.Limits, same.Deadline = nil, time.Time{} // a later repetition has less left
 	same.ID = event.ShownID(same.ID)
 	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, &same)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Turns) newTurn(ctx context.Context, scope store.Scope, session *store.S
 	}}, nil
 }
 
-// agentOf returns the id of the agent that a turn is made for.
+// agentOf returns the id of the agent that a turn is created for.
 func (s *Turns) agentOf(ctx context.Context, session *store.Session, req *CreateTurn) (string, error) {
 	if req.Ephemeral != nil {
 		agent := req.Ephemeral.Agent.ID
@@ -161,8 +161,8 @@ func (s *Turns) agentOf(ctx context.Context, session *store.Session, req *Create
 	return "", &InvalidError{"agent_id", "neither the turn nor its session names an agent"}
 }
 
-// checkStart returns the overrides that a turn will have, if it can begin with
-// them in the revision that it names, or else in the current one of its tenant.
+// checkStart returns the turn's overrides, after checking that the turn can begin with them in the
+// revision that it names, or else in the tenant's current one.
 func (s *Turns) checkStart(ctx context.Context, session *store.Session, agent string, req *CreateTurn, before *model.Message) (resolve.Overrides, error) {
 	overrides, tenant, madeFor := req.Overrides, session.Owner.Tenant, agent
 	if s.settings.Runtime == nil {
@@ -186,7 +186,7 @@ func (s *Turns) checkStart(ctx context.Context, session *store.Session, agent st
 	if err := checkModel(rev.Set(), agent, req); err != nil {
 		return overrides, err
 	}
-	if agent == madeFor || !req.Addressed { // else the tools were named for another agent, and only narrow
+	if agent == madeFor || !req.Addressed { // else the tools are for another agent and only narrow
 		if err := checkTools(ctx, rev, agent, req); err != nil {
 			return overrides, err
 		}
@@ -206,7 +206,7 @@ func (s *Turns) checkStart(ctx context.Context, session *store.Session, agent st
 		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent, Call: req.Ephemeral.Call}
 	}
 	if req.Revision != "" && req.Revision != rev.Hash() {
-		return overrides, nil // it is checked when the turn begins, in that revision
+		return overrides, nil // checked when the turn begins, in that revision
 	}
 	err = s.settings.Runtime.CheckRequest(ctx, asked)
 	if cost, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {
@@ -221,7 +221,7 @@ func (s *Turns) checkStart(ctx context.Context, session *store.Session, agent st
 	return overrides, err
 }
 
-// checkModel reports why a turn cannot have the model that it asks for.
+// checkModel returns an error if a turn cannot use the requested model.
 func checkModel(set *registry.Set, agentID string, req *CreateTurn) error {
 	id := req.Overrides.ModelID
 	if id == "" {
@@ -250,7 +250,7 @@ func checkModel(set *registry.Set, agentID string, req *CreateTurn) error {
 	return &InvalidError{"model_id", problem}
 }
 
-// checkTools reports that a turn names a tool that its agent does not offer to the model.
+// checkTools returns an error if a turn names a tool that its agent does not offer to the model.
 func checkTools(ctx context.Context, rev *registry.Revision, agentID string, req *CreateTurn) error {
 	agent, ok := rev.Set().Agent(agentID)
 	if !ok || len(req.Overrides.Tools) == 0 || req.Ephemeral != nil || !agent.UsesTools() || req.Revision != "" && req.Revision != rev.Hash() {
@@ -282,7 +282,7 @@ func checkTools(ctx context.Context, rev *registry.Revision, agentID string, req
 // keepNothing is the checkpoint of a stored turn that has no worker yet.
 func keepNothing(context.Context, *backend.State) error { return nil }
 
-// checkSnapshot reports a snapshot to continue from that the session does not have.
+// checkSnapshot returns an error if the session does not have the snapshot to continue from.
 func (s *Turns) checkSnapshot(ctx context.Context, scope store.Scope, session *store.Session, id string) error {
 	if id == "" {
 		return nil
@@ -321,7 +321,7 @@ func (s *Turns) turnBudgets(set *registry.Set, agentID string, req *CreateTurn) 
 	return budgets.Within(&spec.Budgets{MaxDuration: new(spec.Duration(left))}), nil
 }
 
-// interruptOlder cancels the live turns of a session that were made before one.
+// interruptOlder cancels the live turns of a session that were created before a given turn.
 func (s *Turns) interruptOlder(ctx context.Context, caller Caller, by *store.Turn) error {
 	live, err := s.settings.Store.Turns(ctx, store.TurnQuery{Scope: store.Everything, SessionID: by.SessionID, Statuses: liveStatuses, Page: store.Page{Limit: store.MaxPage}})
 	if err != nil {

@@ -20,14 +20,14 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
-// encodeRequest returns a request as it is stored with its turn.
+// encodeRequest returns the stored form of a turn's request.
 func (s *Turns) encodeRequest(ctx context.Context, turnID string, req CreateTurn, session *store.Session) (json.RawMessage, error) {
 	stored := storedRequest{
 		CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before),
 		SessionContext: contextOf(session), Workspace: recordOf(session), Follow: followOf(&req), Rights: req.rights, Trace: make(http.Header),
 	}
 	stored.SessionID, stored.ID, stored.AgentID, stored.Input, stored.Before, stored.Metadata, stored.IdempotencyKey = "", "", "", nil, nil, nil, ""
-	stored.Limits, stored.Deadline = nil, time.Time{} // they are part of the overrides now
+	stored.Limits, stored.Deadline = nil, time.Time{} // now part of the overrides
 	telemetry.Inject(ctx, stored.Trace)
 	var err error
 	if stored.Ephemeral, stored.SealedTools, err = s.sealTools(turnID, req.Ephemeral); err != nil {
@@ -40,8 +40,7 @@ func (s *Turns) encodeRequest(ctx context.Context, turnID string, req CreateTurn
 	return data, nil
 }
 
-// readOrder returns what there is to run for a claimed turn: the turn from its
-// beginning, or from where its state says.
+// readOrder returns the work for a claimed turn: from its beginning, or from its stored state.
 func (s *Turns) readOrder(c *store.Claimed, conversation [][]byte) (*work.Order, error) {
 	asked, err := decodeRequest(&c.Turn)
 	if err != nil {
@@ -97,7 +96,7 @@ func (s *Turns) readOrder(c *store.Claimed, conversation [][]byte) (*work.Order,
 	return order, err
 }
 
-// contextMessages returns the message put before every turn of a session as a slice.
+// contextMessages returns the message that precedes every turn of a session as a slice.
 func contextMessages(m *model.Message) []model.Message {
 	if m == nil {
 		return nil
@@ -105,8 +104,8 @@ func contextMessages(m *model.Message) []model.Message {
 	return []model.Message{*m}
 }
 
-// customOf returns what shows the application's state to those who follow a turn;
-// nil shows it as it is.
+// customOf returns a function that converts the application's state for followers of a turn; nil
+// leaves it unchanged.
 func (s *Turns) customOf(turnID string) func(json.RawMessage) (json.RawMessage, error) {
 	if s.settings.StateTransform == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 
 // turnRights are the rights of the caller that created a turn.
 type turnRights struct {
-	// Known tells them from those of turns that were stored without.
+	// Known distinguishes these rights from those of turns that were stored without any.
 	Known       bool     `json:"known,omitempty"`
 	Agents      []string `json:"agents,omitzero"`
 	Scopes      []string `json:"scopes,omitzero"`
@@ -23,8 +23,8 @@ func rightsOf(c Caller) turnRights {
 	return r
 }
 
-// TurnCaller returns the caller that created a turn which has not ended, with its rights, and the
-// turn's depth. Turns of delegates, and turns stored by earlier versions, are not found.
+// TurnCaller returns the caller that created a live turn, with its rights, and the turn's depth.
+// Turns of delegates, and turns stored by earlier versions, are not found.
 func (s *Turns) TurnCaller(ctx context.Context, id string) (caller Caller, depth int, err error) {
 	t, err := s.settings.Store.Turn(ctx, store.Everything, id)
 	if err != nil {

@@ -35,14 +35,13 @@ type TurnList struct {
 	Turns []*Turn
 	// Next is the cursor of the next page; empty on the last one.
 	Next string
-	// Total is how many turns there are on all pages, if the query asks for it.
+	// Total is the number of turns on all pages, if the query requests it.
 	Total int
 }
 
-// ListTurns returns a page of the caller's turns, the newest first unless the
-// query says otherwise. The scope of the query is set by the caller. A page for a
-// caller that may not use all agents may have fewer turns than there is room for,
-// and no Total unless the query names the agent.
+// ListTurns returns a page of the caller's turns, newest first unless the query says otherwise. The
+// scope of the query is set from the caller. If the caller may not use all agents, a page may be
+// short, and has no Total unless the query names the agent.
 func (s *Turns) ListTurns(ctx context.Context, caller Caller, q store.TurnQuery) (*TurnList, error) {
 	var err error
 	if q.Scope, err = caller.toScope(); err != nil {
@@ -67,14 +66,14 @@ func (s *Turns) ListTurns(ctx context.Context, caller Caller, q store.TurnQuery)
 }
 
 const (
-	// maxExamined bounds how many turns one call of FindTurns looks at, and examinedPage how
-	// many of them it reads at once.
+	// maxExamined limits how many turns one call of FindTurns examines, and examinedPage how many
+	// it reads at a time.
 	maxExamined  = 2000
 	examinedPage = 200
 )
 
 // FindTurns is like ListTurns, newest first, but returns only turns for which matches returns true.
-// It looks at 2,000 turns at most: a page with few turns, or none, may still have a Next.
+// It examines at most 2,000 turns: a page with few turns, or none, may still have a Next.
 func (s *Turns) FindTurns(ctx context.Context, caller Caller, q store.TurnQuery, matches func(*Turn) (bool, error)) (*TurnList, error) {
 	found, limit := &TurnList{Turns: []*Turn{}}, q.Page.Size()
 	q.ByChange, q.Count, q.Page.Limit = false, false, examinedPage
@@ -105,7 +104,7 @@ func (s *Turns) FindTurns(ctx context.Context, caller Caller, q store.TurnQuery,
 	return found, nil
 }
 
-// TurnInput returns the messages that a turn was given.
+// TurnInput returns the input messages of a turn.
 func (s *Turns) TurnInput(ctx context.Context, caller Caller, id string) ([]model.Message, error) {
 	t, err := s.readTurn(ctx, caller, id)
 	if err != nil {
@@ -126,8 +125,8 @@ func (s *Turns) TurnInput(ctx context.Context, caller Caller, id string) ([]mode
 	return input, nil
 }
 
-// TurnVariables returns the names of the variables that a turn was given, in order. It does not
-// return their values, which can be secrets.
+// TurnVariables returns the names of a turn's variables, in order. It does not return their values,
+// which can be secrets.
 func (s *Turns) TurnVariables(ctx context.Context, caller Caller, id string) ([]string, error) {
 	t, err := s.readTurn(ctx, caller, id)
 	if err != nil {
@@ -161,14 +160,14 @@ func (s *Turns) TurnMessages(ctx context.Context, caller Caller, id string) ([]m
 	return list, nil
 }
 
-// CancelTurn ends a live turn, wherever it runs; a turn that has ended stays as
-// it is. The turn that is returned is never live.
+// CancelTurn ends a live turn, wherever it runs; it does not change an ended turn. The returned
+// turn is never live.
 func (s *Turns) CancelTurn(ctx context.Context, caller Caller, id, reason string) (*Turn, error) {
 	return s.endTurn(ctx, caller, id, event.Termination{Type: event.Canceled, Detail: reason})
 }
 
-// DetachTurn keeps a turn running when the caller that waits for it disconnects. It does not
-// change a turn that has ended.
+// DetachTurn keeps a turn running when the caller that waits for it disconnects. It does not change
+// an ended turn.
 func (s *Turns) DetachTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	scope, err := s.turnScope(ctx, caller, id)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// maxUsageGroups is how many groups of usage one request may read.
+// maxUsageGroups limits the groups of usage that one request may read.
 const maxUsageGroups = 10_000
 
 type (
 	// UsageQuery selects usage.
 	UsageQuery = store.UsageQuery
-	// UsageField is a set of the fields that usage is grouped by.
+	// UsageField is a set of fields by which usage is grouped.
 	UsageField = store.UsageField
 )
 
@@ -29,21 +29,21 @@ const (
 	UsageByModel  = store.UsageByModel
 )
 
-// UsageTotal is the usage of the turns with the same values of the fields that a query groups by.
+// UsageTotal is the usage of the turns with equal values of the query's grouping fields.
 type UsageTotal struct {
 	Hour                     time.Time
 	Tenant, AgentID, ModelID string
-	// Turns counts the turns that ended, Failed and Canceled those of them that ended so.
+	// Turns counts the ended turns, and Failed and Canceled those that ended this way.
 	Turns, Failed, Canceled int64
 	Usage                   event.Usage
-	// Costs has a sum for each currency.
+	// Costs has one sum per currency.
 	Costs   []event.Cost
 	latency [len(store.LatencyBounds) + 1]int64
 }
 
-// ReadUsage returns usage by hour, then the largest first. Callers other than the operator see their
-// own tenant, and callers that may not use all agents see nothing. From and To are widened to
-// whole hours. It returns an *InvalidError for an empty time span, and for too many groups.
+// ReadUsage returns usage by hour, then largest first. Callers other than the operator see their
+// own tenant, and callers that may not use all agents see nothing. From and To are widened to whole
+// hours. It returns an *InvalidError for an empty time range or too many groups.
 func (s *Turns) ReadUsage(ctx context.Context, caller Caller, q UsageQuery) ([]UsageTotal, error) {
 	scope, err := caller.toScope()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Turns) ReadUsage(ctx context.Context, caller Caller, q UsageQuery) ([]U
 	return totals, nil
 }
 
-// mergeCurrencies joins groups that differ in their currency alone, in their order.
+// mergeCurrencies merges groups that differ only in their currency, in their order.
 func mergeCurrencies(groups []*store.UsageGroup) (totals []UsageTotal) {
 	type key struct {
 		hour                 int64
@@ -100,9 +100,8 @@ func mergeCurrencies(groups []*store.UsageGroup) (totals []UsageTotal) {
 	return totals
 }
 
-// Percentile returns an estimate of the duration that a share of the turns that were started did
-// not exceed, from 0 to 1. It is at most the largest of store.LatencyBounds; ok is false without
-// such turns.
+// Percentile estimates the duration that a share of the started turns, from 0 to 1, did not exceed.
+// It is at most the largest of store.LatencyBounds; ok is false without such turns.
 func (t *UsageTotal) Percentile(share float64) (took time.Duration, ok bool) {
 	var all int64
 	for _, n := range t.latency {

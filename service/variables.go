@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// maxTenantValue bounds the value of a variable of a tenant, in bytes.
+	// maxTenantValue limits the value of a tenant's variable, in bytes.
 	maxTenantValue = 32 << 10
-	// minTenantSecret is the least length of a secret, in bytes: a shorter one could not be
-	// hidden in what servers answer.
+	// minTenantSecret is the minimum length of a secret, in bytes: a shorter one could not be
+	// hidden in the responses of servers.
 	minTenantSecret = 8
 )
 
 // Variables stores the variables of tenants. It is safe for concurrent use.
 type Variables struct{ *core }
 
-// TenantVariable is a declared variable as a tenant has it. The value of a secret is never
-// part of it.
+// TenantVariable is a declared variable and its state for a tenant. It never contains the value of
+// a secret.
 type TenantVariable struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -40,28 +40,28 @@ type TenantVariable struct {
 	State TenantVariableState `json:"state"`
 	// Value is the value of a plain variable: the tenant's, or its default.
 	Value *string `json:"value,omitempty"`
-	// SetBy and SetAt describe the last change of a value that is set.
+	// SetBy and SetAt describe the last change of a set value.
 	SetBy string     `json:"set_by,omitempty"`
 	SetAt *time.Time `json:"set_at,omitempty"`
 }
 
-// SetTenantVariable sets a variable of a tenant.
+// SetTenantVariable is a request to set a variable of a tenant.
 type SetTenantVariable struct {
 	Tenant, Name, Value string
-	// Author sets it: a tenant and a subject of it.
+	// Author is the tenant and subject that set the variable.
 	Author string
 }
 
-// TenantVariableState is where the value of a variable comes from.
+// TenantVariableState is the source of a variable's value.
 type TenantVariableState string
 
-// The states of variables of tenants.
+// States of tenant variables.
 const (
-	// VariableSet means that the tenant has set a value, VariableDefault that the configuration's
-	// default applies.
+	// VariableSet means that the tenant has set a value, and VariableDefault that the
+	// configuration's default applies.
 	VariableSet     TenantVariableState = "set"
 	VariableDefault TenantVariableState = "default"
-	// VariableUnset has no value: what refers to it fails.
+	// VariableUnset means that there is no value: references to the variable fail.
 	VariableUnset TenantVariableState = "unset"
 	// VariableStale means that the value was set as a secret, but the variable is now plain.
 	// VariableUndeclared means that a value is set but the configuration no longer declares it.
@@ -69,8 +69,7 @@ const (
 	VariableUndeclared TenantVariableState = "undeclared"
 )
 
-// ErrNoEncryptionKey reports that a secret cannot be stored, because no key to encrypt it is
-// configured.
+// ErrNoEncryptionKey means that a secret cannot be stored because no encryption key is configured.
 var ErrNoEncryptionKey = errors.New("secrets cannot be kept without server.encryption_key")
 
 // TenantVariables returns by name the declared variables with the tenant's values, and undeclared
@@ -165,7 +164,7 @@ func (s *Variables) SetTenantVariable(ctx context.Context, set SetTenantVariable
 // DeleteTenantVariable deletes a tenant's value. The error is a *NotFoundError if the tenant has
 // not set one.
 func (s *Variables) DeleteTenantVariable(ctx context.Context, tenant, name string) error {
-	_, err := s.settings.Store.TenantVariable(ctx, tenant, name) // a store that takes no writes knows what is not there
+	_, err := s.settings.Store.TenantVariable(ctx, tenant, name) // lets a read-only store report a missing one
 	if err == nil {
 		err = s.settings.Store.DeleteTenantVariable(ctx, tenant, name)
 	}
@@ -191,7 +190,7 @@ func (s *Variables) declaredTenantVariables() map[string]spec.TenantVariable {
 	return s.settings.Runtime.Revision().Set().Tenants.Variables
 }
 
-// placeVariable is where a secret of a tenant is kept.
+// placeVariable returns the place of a tenant's sealed secret.
 func placeVariable(tenant, name string) string { return sealed.Place("tenant variable", tenant, name) }
 
 func (s *Variables) sealVariable(tenant, name string, plain json.RawMessage) (json.RawMessage, error) {
@@ -211,11 +210,11 @@ func decodeValue(plain json.RawMessage) (text string, err error) {
 	return text, nil
 }
 
-// tenantSource has what one tenant has set. It reads the store at each use.
+// tenantSource returns the values that one tenant has set. It reads the store on each use.
 type tenantSource struct {
 	variables *Variables
 	tenant    string
-	// subject owns the turn; empty for none.
+	// subject owns the turn; empty if absent.
 	subject string
 }
 
@@ -224,13 +223,13 @@ func (s *Variables) VariablesOf(tenant string) tools.TenantSource {
 	return &tenantSource{variables: s, tenant: tenant}
 }
 
-// LoginsOf returns a source of the tenant's values, and of its logins and the subject's.
+// LoginsOf returns a source of the tenant's values, and of the tenant's and the subject's logins.
 func (s *Variables) LoginsOf(tenant, subject string) tools.LoginSource {
 	return &tenantSource{s, tenant, subject}
 }
 
-// FillForTenant returns a text with the values that variables have for a tenant. The error
-// is a *tools.TenantVariableError.
+// FillForTenant returns a text with a tenant's variables filled in. The error is a
+// *tools.TenantVariableError.
 func (s *Variables) FillForTenant(ctx context.Context, tenant string, text spec.Template) (string, error) {
 	variables := tools.TenantVariables{Source: s.VariablesOf(tenant)}
 	if s.settings.Runtime != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// MaxWebhooks is how many webhooks a turn may have.
+	// MaxWebhooks is the maximum number of webhooks of a turn.
 	MaxWebhooks = 16
 	// MaxWebhookID bounds the id of a webhook, in bytes.
 	MaxWebhookID = 255
@@ -24,9 +24,9 @@ const (
 // Webhooks stores the webhooks of turns. It is safe for concurrent use.
 type Webhooks struct{ *core }
 
-// SaveWebhook asks for a receiver to be told what happens to a turn.
+// SaveWebhook is a request to notify a receiver about a turn.
 type SaveWebhook struct {
-	// TurnID is the turn, and ID the webhook's own within it. Both are required.
+	// TurnID is the turn, and ID the webhook's id within it. Both are required.
 	TurnID, ID string
 	// Surface names the protocol of the receiver: the key of a webhook.Sender.
 	Surface string
@@ -37,10 +37,9 @@ type SaveWebhook struct {
 	FromStart bool
 }
 
-// SaveWebhook stores a webhook and starts to deliver to it, here or in another
-// process. It replaces the one with the same id and continues where that one
-// stopped; a receiver that was dropped is tried again. It fails with an
-// *InvalidError, a *NotFoundError for the turn, or a *store.LimitError.
+// SaveWebhook stores a webhook and starts to deliver to it, here or in another process. It replaces
+// the webhook with the same id and continues from its position; a dropped receiver is tried again.
+// It fails with an *InvalidError, a *NotFoundError for the turn, or a *store.LimitError.
 func (w *Webhooks) SaveWebhook(ctx context.Context, caller Caller, req SaveWebhook) (*store.Webhook, error) {
 	scope, err := w.turnScope(ctx, caller, req.TurnID)
 	if err != nil {
@@ -74,7 +73,7 @@ func checkWebhook(req *SaveWebhook) error {
 	return nil
 }
 
-// WebhookSender returns what tells the receivers of a surface, or nil.
+// WebhookSender returns the sender for a surface, or nil.
 func (w *Webhooks) WebhookSender(surface string) webhook.Sender { return w.settings.Webhooks[surface] }
 
 // GetWebhook returns a webhook of a turn.
@@ -90,9 +89,8 @@ func (w *Webhooks) GetWebhook(ctx context.Context, caller Caller, turnID, id str
 	return found, nil
 }
 
-// ListWebhooks returns a page of the caller's webhooks, the newest first: those
-// with the state store.WebhookDead have receivers that were dropped. The scope of
-// the query is set from the caller.
+// ListWebhooks returns a page of the caller's webhooks, newest first: those with the state
+// store.WebhookDead have dropped receivers. The scope of the query is set from the caller.
 func (w *Webhooks) ListWebhooks(ctx context.Context, caller Caller, q store.WebhookQuery) (page store.WebhookPage, err error) {
 	if q.Scope, err = caller.toScope(); err != nil {
 		return page, err
@@ -115,9 +113,8 @@ func (w *Webhooks) ListWebhooks(ctx context.Context, caller Caller, q store.Webh
 	return page, nil
 }
 
-// DeleteWebhook deletes a webhook of a turn. It returns when this process tells the
-// receiver nothing more. Another one begins to tell it nothing more either, but what
-// that has under way may still arrive.
+// DeleteWebhook deletes a webhook of a turn. When it returns, this process sends the receiver
+// nothing more. Other processes start no new deliveries, but one in progress may still arrive.
 func (w *Webhooks) DeleteWebhook(ctx context.Context, caller Caller, turnID, id string) error {
 	scope, err := w.turnScope(ctx, caller, turnID)
 	if err != nil {

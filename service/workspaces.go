@@ -25,15 +25,14 @@ type Workspaces struct {
 	starts *starts
 }
 
-// SupportsCheckouts reports whether sessions can ask for workspaces with checkouts, and
-// SupportsPrepared whether a host can hand one over.
+// SupportsCheckouts reports whether sessions can request workspaces with checkouts.
 func (w *Workspaces) SupportsCheckouts() bool { return w.settings.Workspaces.AcceptsCheckouts() }
 
 // SupportsPrepared reports whether a host can hand over a workspace that it prepared.
 func (w *Workspaces) SupportsPrepared() bool { return w.settings.Workspaces.AcceptsPrepared() }
 
-// CheckWorkspace reports why a session of an agent cannot have a workspace, without making
-// one. The error is an *InvalidError or a *workspace.PolicyError.
+// CheckWorkspace returns an error if a session of an agent cannot have a workspace, without
+// creating one. The error is an *InvalidError or a *workspace.PolicyError.
 func (w *Workspaces) CheckWorkspace(agentID string, r *workspace.Request) error {
 	if err := r.Validate(); err != nil {
 		return nameInvalid(err)
@@ -44,7 +43,7 @@ func (w *Workspaces) CheckWorkspace(agentID string, r *workspace.Request) error 
 	return w.checkPlace(agentID)
 }
 
-// checkPlace reports an agent that works elsewhere, where the workspace is not.
+// checkPlace returns an error for an agent that runs elsewhere, where the workspace does not exist.
 func (w *Workspaces) checkPlace(agentID string) error {
 	if agentID == "" || w.settings.Runtime == nil {
 		return nil
@@ -55,7 +54,7 @@ func (w *Workspaces) checkPlace(agentID string) error {
 	return nil
 }
 
-// nameInvalid returns an error of a workspace request under the name of the field.
+// nameInvalid adds the field of the workspace to an error of a workspace request.
 func nameInvalid(err error) error {
 	if wrong, ok := errors.AsType[*workspace.InvalidError](err); ok {
 		return &InvalidError{"workspace." + wrong.Field, wrong.Problem}
@@ -63,7 +62,7 @@ func nameInvalid(err error) error {
 	return err
 }
 
-// checkWorkspace validates the workspace of a request before anything is done.
+// checkWorkspace validates the workspace of a request before any other work.
 func (w *Workspaces) checkWorkspace(req *CreateSession) error {
 	switch {
 	case req.Workspace != nil && req.Prepared != nil:
@@ -85,7 +84,7 @@ func recordOf(session *store.Session) *workspace.Record {
 	return workspace.ReadRecord(sessionstart.Member(session.Metadata, sessionstart.WorkspaceKey))
 }
 
-// encodeRecord adds the workspace of a session to what its metadata keeps.
+// encodeRecord adds a session's workspace to its stored metadata.
 func encodeRecord(kept map[string]json.RawMessage, r *workspace.Record) error {
 	encoded, err := json.Marshal(r)
 	kept[sessionstart.WorkspaceKey] = encoded
@@ -100,8 +99,8 @@ func (w *Workspaces) openWorkspace(r *workspace.Record) (*tools.Workspace, error
 	return w.settings.Workspaces.Open(r)
 }
 
-// releaseWorkspace deletes the workspace of a session that has ended. While a turn works
-// in it, it stays, and is deleted by the sweep after that.
+// releaseWorkspace deletes the workspace of an ended session. While a turn works in it, the
+// workspace stays, and a later sweep deletes it.
 func (w *Workspaces) releaseWorkspace(ctx context.Context, session *store.Session) {
 	r := recordOf(session)
 	if r == nil || w.hasLiveTurns(ctx, session.ID) {
@@ -112,13 +111,14 @@ func (w *Workspaces) releaseWorkspace(ctx context.Context, session *store.Sessio
 	}
 }
 
-// hasLiveTurns reports whether a session has turns that have not ended, or may have.
+// hasLiveTurns reports whether a session has or may have live turns.
 func (w *Workspaces) hasLiveTurns(ctx context.Context, sessionID string) bool {
 	live, err := w.settings.Store.Turns(ctx, store.TurnQuery{Scope: store.Everything, SessionID: sessionID, Statuses: liveStatuses, Page: store.Page{Limit: 1}})
 	return err != nil || len(live.Turns) > 0
 }
 
-// sweepWorkspaces deletes workspaces that no session needs until the service is closed.
+// sweepWorkspaces periodically deletes workspaces that no session needs, until the service is
+// closed.
 func (w *Workspaces) sweepWorkspaces() {
 	ticker := time.NewTicker(sweepWorkspacesInterval)
 	defer ticker.Stop()
@@ -135,7 +135,7 @@ func (w *Workspaces) sweepWorkspaces() {
 	}
 }
 
-// needsWorkspace reports whether a session has a workspace, or may have.
+// needsWorkspace reports whether a session has or may have a workspace.
 func (w *Workspaces) needsWorkspace(ctx context.Context, o *workspace.Orphan) bool {
 	session, err := w.settings.Store.Session(ctx, store.Everything, o.SessionID)
 	if errors.Is(err, store.ErrNotFound) {

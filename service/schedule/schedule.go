@@ -1,4 +1,4 @@
-// Package schedule makes turns when they are due.
+// Package schedule creates turns when they are due.
 package schedule
 
 import (
@@ -17,19 +17,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// Schedule makes a turn whenever it is due. Several processes may have the same
-// schedule: each due time gives one turn. What became due while no process ran
-// is not made up for.
+// Schedule creates a turn whenever it is due. Several processes may have the same schedule: each
+// due time gives one turn. Times that were due while no process ran are skipped.
 type Schedule struct {
-	// ID names the schedule; its turns have it in their metadata.
+	// ID is the schedule's id; its turns have it in their metadata.
 	ID string
-	// Cron says when, in five fields, or as @hourly, @daily, @every 10m and the
-	// like.
+	// Cron gives the times, in five fields, or as @hourly, @daily, @every 10m and the like.
 	Cron string
-	// TimeZone is an IANA name; empty is UTC.
+	// TimeZone is an IANA name; empty means UTC.
 	TimeZone string
 	AgentID  string
-	// Input is what each turn works on.
+	// Input is the input of each turn.
 	Input []model.Message
 	// SessionID is the session of all its turns, which is created if it does not
 	// exist; if empty, each turn gets its own.
@@ -38,7 +36,7 @@ type Schedule struct {
 	Owner service.Caller
 }
 
-// Turns makes sessions and turns. A *service.Service does.
+// Turns creates sessions and turns. *service.Service implements it.
 type Turns interface {
 	CreateSession(ctx context.Context, caller service.Caller, req service.CreateSession) (*store.Session, error)
 	GetSession(ctx context.Context, caller service.Caller, id string) (*store.Session, error)
@@ -49,7 +47,7 @@ type Turns interface {
 type Settings struct {
 	Turns     Turns
 	Schedules []Schedule
-	// Clock tells the time; nil is time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
 	// Logger receives the errors of schedules; nil drops them.
 	Logger *zap.Logger
@@ -66,8 +64,8 @@ type Runner struct {
 	tasks    sync.WaitGroup
 }
 
-// NewRunner returns a runner. It does nothing before Start. The error names the
-// schedules whose times cannot be read.
+// NewRunner returns a runner. It does nothing before Start. The error names the schedules with
+// invalid times.
 func NewRunner(s Settings) (*Runner, error) {
 	if s.Clock == nil {
 		s.Clock = time.Now
@@ -92,27 +90,26 @@ func NewRunner(s Settings) (*Runner, error) {
 	return r, nil
 }
 
-// Start begins to run the schedules.
+// Start starts the schedules.
 func (r *Runner) Start() {
 	for _, c := range r.clocks {
 		r.tasks.Go(func() { r.runClock(c) })
 	}
 }
 
-// Close makes no more turns, and waits for those that are being made. It may be
-// called more than once.
+// Close creates no more turns and waits for those being created. It may be called more than once.
 func (r *Runner) Close() {
 	r.cancel()
 	r.tasks.Wait()
 }
 
-// clock is a schedule whose times were read.
+// clock is a schedule with its parsed times.
 type clock struct {
 	Schedule
 	times *cron.Times
 }
 
-// runClock makes the turns of a schedule until the runner is closed.
+// runClock creates the turns of a schedule until the runner is closed.
 func (r *Runner) runClock(c *clock) {
 	for {
 		now := r.settings.Clock()
@@ -133,8 +130,8 @@ func (r *Runner) runClock(c *clock) {
 	}
 }
 
-// createTurn makes the turn of a due time. Its keys guarantee a single turn, even
-// if other processes make it, too.
+// createTurn creates the turn of a due time. Its keys guarantee a single turn, even if other
+// processes also create it.
 func (c *clock) createTurn(ctx context.Context, turns Turns, due time.Time) error {
 	at := due.UTC().Format(time.RFC3339)
 	key := "schedule/" + c.ID + "/" + at

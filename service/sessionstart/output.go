@@ -21,7 +21,7 @@ type output struct {
 	object *object
 }
 
-// object is the structured output of a program that knows this protocol.
+// object is the structured output of a program that uses this protocol.
 type object struct {
 	AdditionalContext string          `json:"additionalContext"`
 	Metadata          json.RawMessage `json:"metadata"`
@@ -48,7 +48,7 @@ func (o *output) parse() {
 	}
 }
 
-// context returns the program's context for every turn; empty for none.
+// context returns the program's context for every turn; empty if absent.
 func (o *output) context() string {
 	if o.object != nil {
 		return strings.TrimSpace(o.object.AdditionalContext)
@@ -91,8 +91,8 @@ func IsReserved(name string) bool {
 	return false
 }
 
-// ReservedIn returns the name of a reserved member of metadata, the first in their order;
-// empty if it has none.
+// ReservedIn returns the name of the first reserved member of metadata, in their order; empty if
+// absent.
 func ReservedIn(metadata json.RawMessage) string {
 	first := ""
 	for name := range decodeReserved(metadata) {
@@ -113,7 +113,7 @@ func Kept(metadata json.RawMessage) map[string]json.RawMessage {
 	return all
 }
 
-// Replace returns metadata with other reserved members, or without any.
+// Replace returns metadata with its reserved members replaced, or removed.
 func Replace(metadata json.RawMessage, kept map[string]json.RawMessage) (json.RawMessage, error) {
 	all := decodeMembers(metadata)
 	maps.DeleteFunc(all, func(name string, _ json.RawMessage) bool { return IsReserved(name) })
@@ -127,11 +127,11 @@ func Replace(metadata json.RawMessage, kept map[string]json.RawMessage) (json.Ra
 	return json.Marshal(all)
 }
 
-// contextHeading introduces what hooks say about every turn.
+// contextHeading introduces the hooks' context for every turn.
 const contextHeading = "# Session start context\n\n"
 
-// Context returns the message that is put before every turn of a session with such
-// metadata; false if it has no such message.
+// Context returns the message that precedes every turn of a session with this metadata; false if
+// absent.
 func Context(metadata json.RawMessage) (model.Message, bool) {
 	var text string
 	encoded := Member(metadata, contextKey)
@@ -146,7 +146,7 @@ func Member(metadata json.RawMessage, name string) json.RawMessage {
 	return decodeReserved(metadata)[name]
 }
 
-// ContextOf is Context for what Run returned.
+// ContextOf is Context for the result of Run.
 func ContextOf(kept map[string]json.RawMessage) (model.Message, bool) {
 	metadata, err := json.Marshal(kept)
 	if err != nil {
@@ -155,8 +155,8 @@ func ContextOf(kept map[string]json.RawMessage) (model.Message, bool) {
 	return Context(metadata)
 }
 
-// decodeReserved returns the members of metadata; nil if there can be no reserved ones,
-// which is so for almost all sessions, and found without decoding.
+// decodeReserved returns the members of metadata; nil if none can be reserved, which holds for
+// almost all sessions and is found without decoding.
 func decodeReserved(metadata json.RawMessage) map[string]json.RawMessage {
 	if !bytes.Contains(metadata, []byte(reservedPrefix)) && bytes.IndexByte(metadata, '\\') < 0 { // a name may be escaped
 		return nil

@@ -17,41 +17,41 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Members of a session's metadata that hold the results of its hooks. The names are known to
-// Gestalt clients.
+// Members of a session's metadata that hold the results of its hooks. Gestalt clients know the
+// names.
 const (
-	// Reserved is the common prefix of all of them. Only the service sets members with this name,
-	// or with this name followed by a dot.
+	// Reserved is the common prefix of the names. Only the service sets members with this name, or
+	// with this name followed by a dot.
 	Reserved = "__gestalt.lifecycle"
 	// resultPrefix is followed by the id of a hook.
 	resultPrefix = Reserved + ".sessionStart.results."
 	// WorkspaceKey holds the workspace record of a session. It is also reserved.
 	WorkspaceKey = "__gestalt.workspace"
-	// reservedPrefix begins every reserved name.
+	// reservedPrefix is the prefix of every reserved name.
 	reservedPrefix = "__gestalt."
 	// contextKey holds the message put before every turn.
 	contextKey = Reserved + ".sessionStart.additionalContext"
 )
 
 const (
-	// maxOutput is how much a program may write to its standard output, and maxErrors
-	// how much of its standard error is kept, in bytes.
+	// maxOutput limits a program's standard output, and maxErrors how much of its standard error is
+	// kept, in bytes.
 	maxOutput = 128 << 10
 	maxErrors = 8 << 10
 	// maxProblem bounds the shown output of a failed program, in bytes.
 	maxProblem = 1 << 10
-	// pipeDelay is how long output is waited for when the program has ended but
-	// something that it started still holds its pipes.
+	// pipeDelay is how long to wait for output after the program has ended, if a process that it
+	// started still holds its pipes.
 	pipeDelay = time.Second
 	// minSecret is the minimum length of a configured variable's value to be redacted from stored
 	// and shown output, in bytes.
 	minSecret = 8
 )
 
-// inherited are the variables that a program gets of the runtime's own.
+// inherited are the variables that a program inherits from the runtime.
 var inherited = []string{"HOME", "PATH", "SHELL", "TMPDIR", "USER", "LOGNAME", "LANG", "LC_ALL"}
 
-// Error reports a program that failed, so that its session does not begin.
+// Error means that a program failed, so its session does not begin.
 type Error struct {
 	// Hook is the id of the hook.
 	Hook string
@@ -93,7 +93,7 @@ func Run(ctx context.Context, hooks []spec.SessionHook, dir string) (map[string]
 	return kept, nil
 }
 
-// Limit returns how long the hooks may take together.
+// Limit returns how long the hooks may take in total.
 func Limit(hooks []spec.SessionHook) time.Duration {
 	var sum time.Duration
 	for i := range hooks {
@@ -102,7 +102,7 @@ func Limit(hooks []spec.SessionHook) time.Duration {
 	return sum
 }
 
-// runHook runs the program of a hook to its end, and ends all that it started.
+// runHook runs the program of a hook to its end, and kills all processes that it started.
 func runHook(ctx context.Context, h *spec.SessionHook, dir string) (*output, error) {
 	limited, cancel := context.WithTimeout(ctx, h.Limit())
 	defer cancel()
@@ -140,7 +140,7 @@ func newCommand(ctx context.Context, h *spec.SessionHook, base string) (*exec.Cm
 	}
 	home := dir
 	if h.Cwd == "" {
-		home = "" // a relative program is one of the runtime, not of a checkout
+		home = "" // a relative program belongs to the runtime, not a checkout
 	}
 	path, err := process.Find(h.Command[0], home, h.Env)
 	if err != nil {
@@ -164,7 +164,7 @@ func hideValues(h *spec.SessionHook, text string) string {
 			continue
 		}
 		text = strings.ReplaceAll(text, value, redact.Placeholder)
-		if quoted, err := json.Marshal(value); err == nil { // as programs write it in JSON
+		if quoted, err := json.Marshal(value); err == nil { // the form in JSON output
 			text = strings.ReplaceAll(text, string(quoted[1:len(quoted)-1]), redact.Placeholder)
 		}
 	}

@@ -2,21 +2,20 @@ package toolgrant
 
 import "fmt"
 
-// Kind is why a request is refused.
+// Kind is the reason a request is rejected.
 type Kind string
 
 // The kinds.
 const (
-	// Invalid is a request that nobody could answer.
+	// Invalid requests can never be fulfilled.
 	Invalid Kind = "invalid"
-	// Missing is one for a tool that does not exist, or not for the caller and the
-	// agent.
+	// Missing requests name a tool that does not exist, or not for the caller and the agent.
 	Missing Kind = "missing"
-	// Unsupported is one for what this program is not set up for.
+	// Unsupported requests need something that this program is not configured for.
 	Unsupported Kind = "unsupported"
 )
 
-// RefusedError is a request for tools that is refused.
+// RefusedError is a rejected request for tools.
 type RefusedError struct {
 	Kind    Kind
 	Message string

@@ -24,19 +24,17 @@ const SearchPlugin = "tool_search"
 // Scope lists the tools to choose from.
 type Scope struct {
 	Set *registry.Set
-	// Usable are the ids of the tools that the caller may use, and Agent is the agent
-	// that works on the turn, with the defaults merged under it. Its catalog decides
-	// first.
+	// Usable are the ids of the tools that the caller may use. Agent is the agent that runs the
+	// turn, with the defaults applied. Its catalog takes precedence.
 	Usable []string
 	Agent  *spec.Agent
-	// Withheld are tools that no turn is given although they are usable, each with the
-	// reason.
+	// Withheld are usable tools that turns do not get, each with the reason.
 	Withheld map[string]string
-	// Threshold is how many safe tools a turn is given that does not name them.
+	// Threshold is how many safe tools a turn gets without naming them.
 	Threshold int
 }
 
-// Choice is what became of a tool.
+// Choice is the decision about a tool.
 type Choice struct {
 	Tool    string `json:"tool"`
 	Granted bool   `json:"granted"`
@@ -44,7 +42,7 @@ type Choice struct {
 	Rule string `json:"rule"`
 }
 
-// Grant is which tools a turn is given.
+// Grant has the tools that a turn gets.
 type Grant struct {
 	// Choices are all tools that were considered, in order.
 	Choices []Choice `json:"choices"`
@@ -104,7 +102,7 @@ func (s *Scope) visibleTools(filter *toolset.Filter, g *Grant) []string {
 	return visible
 }
 
-// add grants tools that are not granted yet.
+// add grants tools that have not been granted.
 func (g *Grant) add(ids []string, rule string) {
 	granted := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -117,7 +115,7 @@ func (g *Grant) add(ids []string, rule string) {
 	}
 }
 
-// addSafe grants the safe tools, or of too many those that a text names.
+// addSafe grants the safe tools or, if there are too many, those that a text names.
 func (s *Scope) addSafe(g *Grant, visible []string, text string) {
 	safe := s.safeTools(visible)
 	if len(safe) <= s.Threshold {
@@ -137,7 +135,7 @@ func (s *Scope) addSafe(g *Grant, visible []string, text string) {
 	}
 }
 
-// safeTools returns the ids of the tools that only read.
+// safeTools returns the ids of the read-only tools.
 func (s *Scope) safeTools(visible []string) []string {
 	var ids []string
 	for _, id := range visible {
@@ -175,8 +173,8 @@ func (s *Scope) narrow(ids []string, text string) []string {
 	return list
 }
 
-// hasWord reports whether a text has a word as a whole: neither letters, digits, hyphens
-// nor underscores stand beside it.
+// hasWord reports whether a text contains a whole word: no letter, digit, hyphen or underscore is
+// next to it.
 func hasWord(text, word string) bool {
 	if word == "" {
 		return false
@@ -233,7 +231,7 @@ func (s *Scope) names(ref *Ref, id string) bool {
 	return s.Set.Tools.Owner(id) == ref.owner() && (ref.Operation == "" || id == ref.Operation || strings.HasSuffix(id, "__"+ref.Operation))
 }
 
-// findWithheld returns a tool that a reference names and that is withheld, with the reason.
+// findWithheld returns a withheld tool that a reference names, with the reason.
 func (s *Scope) findWithheld(ref *Ref) (id, reason string) {
 	for _, id := range s.Usable {
 		if reason, withheld := s.Withheld[id]; withheld && s.names(ref, id) {
@@ -243,7 +241,7 @@ func (s *Scope) findWithheld(ref *Ref) (id, reason string) {
 	return "", ""
 }
 
-// agentTools returns the ids of the tools by which an agent reaches others.
+// agentTools returns the ids of the tools by which an agent calls other agents.
 func agentTools(agent *spec.Agent) []string {
 	var ids []string
 	for _, id := range agent.Delegates {
@@ -271,7 +269,7 @@ func (s *Scope) addSearch(g *Grant, filter *toolset.Filter) error {
 	return nil
 }
 
-// Apply gives an agent the tools, and no others.
+// Apply gives an agent exactly these tools.
 func (g *Grant) Apply(agent *spec.Agent) {
 	ids := spec.Names{}
 	for _, c := range g.Choices {

@@ -1,6 +1,6 @@
-// Package toolgrant decides which tools a turn is given that asks for them by the
-// protocol of Gestalt's sessions: those that are safe, and those that it names, of those
-// that its caller and its agent may use.
+// Package toolgrant decides which tools a turn gets when it requests them through the protocol of
+// Gestalt's sessions: the safe tools and those that it names, among the tools that its caller and
+// its agent may use.
 package toolgrant
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// The values of toolSource. The empty one is the caller's safe tools and those that the
-// request names; SourceExplicit is the latter alone, SourceCatalog another name of the
-// empty one, and SourceSearch the same tools, which the model has to find by a search.
+// Values of toolSource. The empty one means the caller's safe tools and those that the request
+// names; SourceExplicit means only the latter, SourceCatalog is the same as the empty one, and
+// SourceSearch means the same tools, found by the model through a search.
 const (
 	SourceExplicit = "explicit"
 	SourceCatalog  = "mcp_catalog"
@@ -39,7 +39,7 @@ type Ref struct {
 	Operation  string `json:"operation"`
 	Connection string `json:"connection"`
 	Instance   string `json:"instance"`
-	// Title and Description are for people, and change nothing.
+	// Title and Description are for people and have no effect.
 	Title       string `json:"title"`
 	Description string `json:"description"`
 
@@ -47,7 +47,7 @@ type Ref struct {
 	RunAs          json.RawMessage `json:"runAs"`
 }
 
-// owner returns the plugin by whichever name the client knows it.
+// owner returns the plugin, by any of the names that clients use.
 func (r *Ref) owner() string {
 	return cmp.Or(r.Plugin, r.PluginName, r.App, r.AppName)
 }

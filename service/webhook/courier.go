@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// webhookInterval is how often webhooks are looked for of which there is
-	// something to tell.
+	// webhookInterval is how often webhooks with something to deliver are searched for.
 	webhookInterval = time.Second
 	// maxJobs limits the webhooks that a process handles concurrently, and maxTenantJobs
 	// the share of one tenant; the last claimed batch may exceed it.
@@ -26,7 +25,7 @@ const (
 	jobBatch      = 32
 )
 
-// The reasons why a turn is not followed any more.
+// The reasons for no longer following a turn.
 var (
 	errIdle     = errors.New("nothing happens in the turn")
 	errHandOver = errors.New("the process stops")
@@ -38,7 +37,7 @@ type Settings struct {
 	Store store.WebhookWork
 	// Events returns the events of a turn after a seq, including future ones.
 	Events func(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error]
-	// Senders tell the receivers, by the surface of the webhook.
+	// Senders deliver to the receivers, by the surface of the webhook.
 	Senders map[string]Sender
 	// Worker names this process among those that use the store. Lease is how long a webhook stays
 	// claimed without a heartbeat.
@@ -50,20 +49,19 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Courier tells receivers what happens to turns. Each webhook is one process's
-// at a time, by a lease, and a job of one goroutine there: it follows the
-// turn and tells of one event after the other. What cannot be told is handed
-// back until it is due again. A receiver that hangs keeps its own job waiting
-// and nobody else.
+// Courier notifies receivers about turns. Each webhook belongs to one process at a time, by a
+// lease, and to a job of one goroutine there: the job follows the turn and delivers one event after
+// the other. After a failed delivery the webhook is handed back until it is due again. A receiver
+// that hangs blocks only its own job.
 type Courier struct {
 	settings Settings
-	// ctx ends when the courier is closed; the goroutines in tasks then do.
+	// ctx ends when the courier is closed, which ends the goroutines in tasks.
 	ctx    context.Context
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
-	// news are the turns that were given a webhook here.
+	// news are the turns that got a webhook in this process.
 	news chan string
-	// drained is closed when no more webhooks are taken.
+	// drained is closed when no more webhooks are claimed.
 	drained chan struct{}
 	once    sync.Once
 
@@ -71,7 +69,7 @@ type Courier struct {
 	jobs map[webhookID]*job
 	// working counts the jobs, and run.
 	working sync.WaitGroup
-	// beaten is when the leases were prolonged last.
+	// beaten is when the leases were last renewed.
 	beaten time.Time
 }
 
@@ -85,7 +83,7 @@ func NewCourier(s Settings) *Courier {
 	return c
 }
 
-// Start begins to tell, if there is anybody who can.
+// Start starts delivering, if there are any senders.
 func (c *Courier) Start() {
 	if len(c.settings.Senders) == 0 {
 		return
@@ -107,12 +105,12 @@ func (c *Courier) Close() {
 func (c *Courier) Saved(h *store.Webhook) {
 	select {
 	case c.news <- h.TurnID:
-	default: // it is found by the next look
+	default: // the next poll finds it
 	}
 }
 
-// Deleted ends the job for a webhook that is there no more, and waits until nothing
-// is being sent. The error is why ctx ended first.
+// Deleted ends the job for a deleted webhook and waits until nothing is being sent. If ctx ends
+// first, it returns the cause.
 func (c *Courier) Deleted(ctx context.Context, turnID, id string) error {
 	c.mu.Lock()
 	e := c.jobs[webhookID{turnID, id}]
@@ -148,7 +146,7 @@ func (c *Courier) Drain(ctx context.Context) error {
 	}
 }
 
-// runErrands takes webhooks until the courier is drained or closed.
+// runErrands claims webhooks until the courier is drained or closed.
 func (c *Courier) runErrands() {
 	ticker := time.NewTicker(webhookInterval)
 	defer ticker.Stop()
@@ -168,8 +166,8 @@ func (c *Courier) runErrands() {
 	}
 }
 
-// claimWebhooks claims the webhooks of a turn, or of any turn if there is something to
-// tell, and sets out with them.
+// claimWebhooks claims the webhooks of a turn, or of any turn with something to deliver, and starts
+// their jobs.
 func (c *Courier) claimWebhooks(ctx context.Context, turnID string) error {
 	surfaces := slices.Sorted(maps.Keys(c.settings.Senders))
 	for {
@@ -194,8 +192,8 @@ func (c *Courier) claimWebhooks(ctx context.Context, turnID string) error {
 	}
 }
 
-// freeSlots returns how many webhooks can be taken, and the tenants that have enough
-// of them.
+// freeSlots returns how many webhooks can be claimed, and the tenants that already have enough of
+// them.
 func (c *Courier) freeSlots() (free int, busy []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +219,7 @@ func (c *Courier) setOut(h *store.Webhook) {
 	defer c.mu.Unlock()
 	select {
 	case <-c.drained:
-		leave(errHandOver) // it is handed on at once
+		leave(errHandOver) // hand over immediately
 	default:
 	}
 	if old := c.jobs[key]; old != nil {
@@ -247,10 +245,9 @@ func (c *Courier) removeJob(key webhookID, e *job) {
 	}
 }
 
-// renewLeases prolongs the leases of the webhooks of this process, and ends the jobs
-// that are not its own any more. Nobody else may have them as long as it is not
-// known that their leases are there, so that too long without an answer of the
-// store ends all.
+// renewLeases renews the leases of this process's webhooks and ends the jobs that it no longer
+// owns. Without confirmed leases another process may own the webhooks, so all jobs end if the store
+// does not respond for too long.
 func (c *Courier) renewLeases(ctx context.Context) {
 	c.mu.Lock()
 	held := make([]store.HeldWebhook, 0, len(c.jobs))
@@ -297,10 +294,10 @@ func (c *Courier) beatPeriodically() {
 	}
 }
 
-// now returns the time as the store keeps it.
+// now returns the time with the precision of the store.
 func (c *Courier) now() time.Time { return c.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// logError logs an error, unless the courier is being closed.
+// logError logs an error unless the courier is closing.
 func (c *Courier) logError(ctx context.Context, text string, err error, fields ...zap.Field) {
 	if ctx.Err() == nil || c.ctx.Err() == nil {
 		c.settings.Logger.Error(text, append(fields, zap.Error(err))...)

@@ -18,38 +18,36 @@ import (
 )
 
 const (
-	// webhookIdle is how long a turn is followed in which nothing happens; it is
-	// followed again when something does.
+	// webhookIdle is how long a turn is followed without events; later events resume it.
 	webhookIdle = 5 * time.Second
 	// The limits, in attempts and in time, after which a failing receiver is
 	// dropped.
 	maxDeliveries   = 40
 	webhookPatience = 24 * time.Hour
-	// The pauses between attempts: they double, and vary by half.
+	// The pauses between attempts double and vary by half.
 	firstPause   = time.Second
 	longestPause = time.Hour
-	// releaseTime is how long it may take to hand a webhook on when the process
-	// stops.
+	// releaseTime is how long handing over a webhook may take when the process stops.
 	releaseTime = 2 * time.Second
-	// maxLastError bounds the error that is kept with a webhook, in bytes.
+	// maxLastError limits the error stored with a webhook, in bytes.
 	maxLastError = 500
 )
 
-// job is a webhook that this process works on.
+// job is the delivery of one webhook by this process.
 type job struct {
 	*Courier
 	hook   *store.Webhook
 	sender Sender
-	// seen is the seq of the latest event that was read.
+	// seen is the seq of the latest event read.
 	seen uint64
-	// stop ends the job at once, and leave as soon as nothing is being sent.
+	// stop ends the job immediately, and leave as soon as nothing is being sent.
 	stop, leave context.CancelCauseFunc
 	// ended is closed when the job has ended.
 	ended chan struct{}
 }
 
-// followTurn follows the turn and tells the receiver of its events, until there are no
-// more, nothing happens for a while, or it fails.
+// followTurn follows the turn and delivers its events until there are no more, nothing happens for
+// a while, or delivery fails.
 func (j *job) followTurn(ctx, following context.Context) {
 	idle := time.AfterFunc(webhookIdle, func() { j.leave(errIdle) })
 	defer idle.Stop()
@@ -92,7 +90,7 @@ func (j *job) notifyReceiver(ctx context.Context, record *event.Record) error {
 	}
 	j.hook.Cursor, j.hook.Attempts, j.hook.FailingSince, j.hook.LastError = record.Seq, 0, time.Time{}, ""
 	if record.Terminal() {
-		return nil // the end of the job notes it
+		return nil // saved when the job ends
 	}
 	return j.saveProgress(ctx, false)
 }
@@ -110,9 +108,9 @@ func (j *job) sendRecord(ctx context.Context, record *event.Record) (told bool, 
 	return true, j.sender.Send(ctx, &Delivery{ID: deliveryID(&h, record), Hook: &h, Record: record, Attempt: h.Attempts + 1})
 }
 
-// checkLease checks that the webhook is this job's: it may have been deleted, or saved
-// anew, by another process. The error is errTaken then. A store that cannot tell does
-// not keep a receiver from being told.
+// checkLease checks that the job still owns the webhook: another process may have deleted it or
+// saved it again. The error is then errTaken. If the store cannot be read, the event is still
+// delivered.
 func (j *job) checkLease(ctx context.Context) error {
 	kept, err := j.settings.Store.Webhook(ctx, store.Everything, j.hook.TurnID, j.hook.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && kept.Fence != j.hook.Fence || errors.Is(context.Cause(ctx), errTaken) {
@@ -128,17 +126,17 @@ func deliveryID(h *store.Webhook, record *event.Record) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// handBack hands the webhook back as the job leaves it.
+// handBack hands the webhook back with the state of the job.
 func (j *job) handBack(ctx context.Context, err error) {
 	var failed *failure
 	switch {
-	case err == nil: // there is nothing more to tell
+	case err == nil: // nothing more to deliver
 		j.hook.State, j.hook.Cursor = store.WebhookDone, j.seen
 	case errors.Is(context.Cause(ctx), errTaken), errors.Is(err, errTaken), errors.As(err, new(*store.FencedError)), errors.Is(err, store.ErrNotFound):
-		return // it is somebody else's, or gone
+		return // it was taken over or deleted
 	case errors.As(err, &failed) && ctx.Err() == nil:
 		j.noteFailure(failed.cause)
-	case errors.As(err, &failed): // the process stops: that is not the receiver's fault
+	case errors.As(err, &failed): // the process is stopping: not the receiver's fault
 	case errors.Is(err, errIdle), errors.Is(err, errHandOver), ctx.Err() != nil:
 		j.hook.Cursor = j.seen
 	default:
@@ -194,7 +192,7 @@ func retryDelay(attempts int) time.Duration {
 	return d
 }
 
-// saveProgress writes to the store how far the receiver is.
+// saveProgress stores the receiver's progress.
 func (j *job) saveProgress(ctx context.Context, release bool) error {
 	h := j.hook
 	return j.settings.Store.AdvanceWebhook(ctx, &store.AdvanceWebhook{

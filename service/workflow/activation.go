@@ -52,7 +52,7 @@ func (e *Engine) newActivation(r *store.WorkflowRun) (*activation, error) {
 	return a, nil
 }
 
-// caller returns whose turns the run makes.
+// caller returns the owner of the run's turns.
 func (a *activation) caller() service.Caller {
 	return service.Caller{Tenant: a.run.Owner.Tenant, Subject: a.run.Owner.Subject}
 }
@@ -74,12 +74,12 @@ func (a *activation) save(ctx context.Context) error {
 	a.run.State, a.run.UpdatedAt = data, a.now()
 	err = a.settings.Store.SaveRun(ctx, a.run)
 	if a.run.TurnID != "" {
-		a.turns.add(a.run.TurnID) // it may have changed before it was known whose it is
+		a.turns.add(a.run.TurnID) // it may have changed before its run was known
 	}
 	return err
 }
 
-// advance takes the run as far as it goes.
+// advance advances the run as far as possible.
 func (a *activation) advance(ctx context.Context) error {
 	if a.run.CancelReason != "" {
 		return a.cancelRun(ctx)
@@ -104,7 +104,7 @@ func (a *activation) advance(ctx context.Context) error {
 	}
 }
 
-// beginRun makes the run running, unless as many of its workflow are under way as may be.
+// beginRun starts the run, unless the workflow's concurrency limit is reached.
 func (a *activation) beginRun(ctx context.Context) (begun bool, err error) {
 	a.run.Status, a.run.StartedAt = store.RunRunning, a.now()
 	a.state.Trace = a.startTrace(ctx)
@@ -123,7 +123,7 @@ func (a *activation) beginRun(ctx context.Context) (begun bool, err error) {
 	return false, a.endRun(ctx, store.RunCanceled, fmt.Sprintf("%d runs of the workflow are under way already", a.run.Limit))
 }
 
-// deadline returns when the run must have ended; zero for never.
+// deadline returns when the run must have ended; zero means never.
 func (a *activation) deadline() time.Time {
 	if a.flow.Timeout == nil {
 		return time.Time{}
@@ -136,7 +136,7 @@ func (a *activation) isOverdue() bool {
 	return !end.IsZero() && !a.now().Before(end)
 }
 
-// setDue sets when the run is looked at again, at the latest at its end.
+// setDue sets when the run is checked again, at its deadline at the latest.
 func (a *activation) setDue(at time.Time) {
 	if end := a.deadline(); !end.IsZero() && (at.IsZero() || end.Before(at)) {
 		at = end
@@ -144,7 +144,7 @@ func (a *activation) setDue(at time.Time) {
 	a.run.DueAt = at
 }
 
-// timeOutRun ends the run because of its time.
+// timeOutRun ends the run because of its timeout.
 func (a *activation) timeOutRun(ctx context.Context) error {
 	why := fmt.Sprintf("the run took longer than %s", a.flow.Timeout)
 	if err := a.stopStep(ctx, StepFailed, why); err != nil {
@@ -161,8 +161,8 @@ func (a *activation) cancelRun(ctx context.Context) error {
 	return a.endRun(ctx, store.RunCanceled, a.run.CancelReason)
 }
 
-// stopStep ends the step that is under way, and its turn, which may have been made by a
-// process that died before it could note that.
+// stopStep ends the current step and its turn. A process that died before it could record the turn
+// may have created it.
 func (a *activation) stopStep(ctx context.Context, as StepStatus, why string) error {
 	_, state := a.current()
 	if state == nil || a.run.Status == store.RunPending {

@@ -19,14 +19,14 @@ import (
 // may jump.
 const tick = 5 * time.Second
 
-// scheduled is a schedule of a workflow, as it is now.
+// scheduled is the current schedule of a workflow.
 type scheduled struct {
 	definition
 	schedule *workflow.Schedule
 	times    *workflow.Times
 }
 
-// runClock makes the runs of schedules until the engine is closed.
+// runClock creates the runs of schedules until the engine is closed.
 func (e *Engine) runClock() {
 	for {
 		wait := e.fireDue(e.ctx)
@@ -47,15 +47,15 @@ func (e *Engine) runClock() {
 type clock struct {
 	mu    sync.Mutex
 	known cursors
-	// busy are the tenants whose runs are being made.
+	// busy are the tenants whose runs are being created.
 	busy map[string]bool
 }
 
-// firingPatience is how long the clock waits for the runs of tenants to be made before it
-// looks at other schedules again.
+// firingPatience is how long the clock waits for tenants' runs to be created before it checks other
+// schedules again.
 const firingPatience = 100 * time.Millisecond
 
-// cursors are how far schedules have been worked through, as far as this process knows.
+// cursors has the last processed time of each schedule, as known to this process.
 type cursors map[cursorKey]time.Time
 
 type cursorKey struct{ tenant, id string }
@@ -71,7 +71,7 @@ func (c cursors) load(ctx context.Context, s store.WorkflowRuns) error {
 	return err
 }
 
-// fireDue makes the runs that are due, and returns how long nothing else is.
+// fireDue creates the due runs and returns the time until the next one.
 func (e *Engine) fireDue(ctx context.Context) time.Duration {
 	list, err := e.schedules(ctx)
 	if err != nil {
@@ -99,8 +99,8 @@ func (e *Engine) loadCursors(ctx context.Context) error {
 	return e.clock.known.load(ctx, e.settings.Store)
 }
 
-// dueByTenant returns the schedules that are new, or due, of the tenants whose runs are
-// not being made already.
+// dueByTenant returns the schedules that are new or due, of the tenants whose runs are not already
+// being created.
 func (e *Engine) dueByTenant(list []scheduled, now time.Time) map[string][]*scheduled {
 	e.clock.mu.Lock()
 	defer e.clock.mu.Unlock()
@@ -115,7 +115,7 @@ func (e *Engine) dueByTenant(list []scheduled, now time.Time) map[string][]*sche
 	return due
 }
 
-// fireTenants makes the runs of tenants, each by itself, and waits for most of them.
+// fireTenants creates the runs of tenants, each separately, and waits for most of them.
 func (e *Engine) fireTenants(ctx context.Context, due map[string][]*scheduled, now time.Time) {
 	var firing sync.WaitGroup
 	var late atomic.Bool
@@ -147,7 +147,7 @@ func (e *Engine) fireTenants(ctx context.Context, due map[string][]*scheduled, n
 	select {
 	case <-done:
 	case <-patience.C:
-		late.Store(true) // those that are not done yet say when they are
+		late.Store(true) // unfinished ones notify when they are done
 	}
 }
 
@@ -159,8 +159,8 @@ func (c *clock) setBusy(tenant string, busy bool) {
 	}
 }
 
-// fireTenant makes the runs of one tenant that are due. It reports whether it failed and is
-// to be tried again after a pause.
+// fireTenant creates the due runs of one tenant. It reports whether it failed and should be retried
+// after a pause.
 func (e *Engine) fireTenant(ctx context.Context, list []*scheduled, now time.Time) (failed bool) {
 	runs, moved, failed := e.dueRuns(ctx, list, now)
 	created, err := e.settings.Store.CreateRuns(ctx, runs, moved)
@@ -198,14 +198,14 @@ func (e *Engine) waitFor(list []scheduled, now time.Time) time.Duration {
 
 func (s *scheduled) cursorKey() cursorKey { return cursorKey{s.owner.Tenant, s.key} }
 
-// dueRuns returns the runs of a tenant that are due, and where the cursors move. A schedule
-// whose runs cannot be made now stays where it is; failed reports that there is one.
+// dueRuns returns the due runs of a tenant and the new cursors. The cursor of a schedule whose runs
+// cannot be created now stays unchanged; failed reports that there is one.
 func (e *Engine) dueRuns(ctx context.Context, list []*scheduled, now time.Time) (runs []*store.WorkflowRun, moved []store.ScheduleCursor, failed bool) {
 	for _, s := range list {
 		e.clock.mu.Lock()
 		last, ok := e.clock.known[s.cursorKey()]
 		e.clock.mu.Unlock()
-		if !ok { // it is due from now on
+		if !ok { // it counts from now on
 			moved = append(moved, store.ScheduleCursor{Tenant: s.owner.Tenant, ID: s.key, Last: now})
 			continue
 		}
@@ -229,8 +229,7 @@ func (e *Engine) dueRuns(ctx context.Context, list []*scheduled, now time.Time) 
 	return runs, moved, failed
 }
 
-// runsOf returns the runs of a schedule for the times at which it was due. Their ids are
-// the same in every process.
+// runsOf returns the runs of a schedule for its due times. Their ids are the same in every process.
 func (e *Engine) runsOf(ctx context.Context, s *scheduled, due []time.Time, now time.Time) (runs []*store.WorkflowRun, err error) {
 	for _, at := range due {
 		id := "schedule:" + s.runName() + ":" + at.UTC().Format(time.RFC3339)
@@ -245,8 +244,8 @@ func (e *Engine) runsOf(ctx context.Context, s *scheduled, due []time.Time, now 
 	return runs, nil
 }
 
-// newRun returns a run that was not made yet, in the revision that its tenant has now; nil
-// if the workflow is no longer declared there.
+// newRun returns a new run, in the current revision of its tenant; nil if the workflow is no longer
+// declared there.
 func (e *Engine) newRun(ctx context.Context, d *definition, id string, trigger *Trigger, input json.RawMessage, now time.Time) (*store.WorkflowRun, error) {
 	flow, declaredID := d.flow, ""
 	if d.declared {

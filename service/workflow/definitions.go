@@ -20,8 +20,8 @@ const (
 // definition is what starts a workflow: one of its schedules or triggers, under its id.
 type definition struct {
 	id string
-	// key is its id in the store, and in the ids of its runs. Two subjects of a tenant may
-	// choose the same id.
+	// key is the definition's id in the store and in the ids of its runs. Two subjects of a tenant
+	// may choose the same id.
 	key                  string
 	flow                 *workflow.Workflow
 	owner                store.Owner
@@ -39,7 +39,7 @@ func (d *definition) runName() string {
 	return d.id + ":" + stepID("made", d.key)[len(stepTurn):][:12]
 }
 
-// eventTrigger is an event trigger of a workflow, as it is now.
+// eventTrigger is the current event trigger of a workflow.
 type eventTrigger struct {
 	definition
 	trigger *workflow.EventTrigger
@@ -63,7 +63,7 @@ func (e *Engine) listStarts(ctx context.Context, scope store.RunScope) (starts, 
 	return e.readStarts(ctx, tenantOf(scope), scope)
 }
 
-// tenantOf returns the tenant that a scope is restricted to; empty for none.
+// tenantOf returns the tenant to which a scope is restricted; empty if it is not restricted.
 func tenantOf(scope store.RunScope) string {
 	if scope.All {
 		return ""
@@ -124,8 +124,8 @@ func ownerOfWorkflow(w *workflow.Workflow) store.Owner {
 	return store.Owner{Tenant: tenant, Subject: subject}
 }
 
-// addWorkflow adds what starts a workflow. fill completes each, which the workflow itself
-// pauses or not.
+// addWorkflow adds the starts of a workflow. fill completes each; paused is the workflow's own
+// setting.
 func (all *starts) addWorkflow(base definition, fill func(d *definition, kind string, paused bool)) error {
 	for i := range base.flow.Schedules {
 		s := scheduled{definition: base, schedule: &base.flow.Schedules[i]}

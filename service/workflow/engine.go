@@ -24,15 +24,15 @@ const (
 	// claimLease is how long a claimed run is reserved. Handling a run takes milliseconds; later
 	// saves are rejected.
 	claimLease = 10 * time.Second
-	// claimBatch is how many runs are claimed at once, and workers how many of them are
-	// looked at at the same time.
+	// claimBatch is how many runs are claimed at a time, and workers how many of them are processed
+	// concurrently.
 	claimBatch = 256
 	workers    = 16
-	// stuckPause is when a run is looked at again that could not be advanced.
+	// stuckPause is the delay before a run that could not be advanced is retried.
 	stuckPause = 5 * time.Second
 	// pruneInterval is how often old runs are deleted.
 	pruneInterval = time.Hour
-	// minRetention is how long runs are kept at least: events are told apart by them.
+	// minRetention is the minimum retention of runs, because they identify repeated events.
 	minRetention = 24 * time.Hour
 )
 
@@ -42,15 +42,15 @@ type Store interface {
 	Journal(ctx context.Context, turnID string) ([]store.JournalRow, error)
 }
 
-// Declared is a workflow that is declared: by the configuration, or, with Own, by the
-// overlay of the tenant that it belongs to.
+// Declared is a declared workflow: from the configuration or, with Own, from the overlay of its
+// tenant.
 type Declared struct {
 	*workflow.Workflow
 
 	Own bool
 }
 
-// Source has the workflows that are declared. It is asked by many goroutines.
+// Source returns the declared workflows. It must be safe for concurrent use.
 type Source interface {
 	// Workflows returns the current workflows of a tenant; an empty tenant means all. The clock
 	// calls it often for all tenants, so it must be cheap while nothing changes.
@@ -61,8 +61,8 @@ type Source interface {
 	Begin(ctx context.Context, tenant, id string) (w *workflow.Workflow, revision string, err error)
 	// Check validates a workflow that a caller of a tenant created.
 	Check(ctx context.Context, tenant string, w *workflow.Workflow) error
-	// CheckCall returns an error, which has a diagnostic, if a step of a workflow that
-	// somebody of a tenant made must not call a tool now.
+	// CheckCall returns an error with a diagnostic if a step of a workflow that a caller of a
+	// tenant created must not call a tool now.
 	CheckCall(ctx context.Context, tenant, tool string) error
 }
 
@@ -71,15 +71,14 @@ type Settings struct {
 	Store  Store
 	Turns  *service.Service
 	Source Source
-	// Retention is how long runs are kept after their end, a day at least; 0 is for
-	// ever.
+	// Retention is how long runs are kept after their end, at least a day; 0 means forever.
 	Retention time.Duration
 	// MaxStarts limits the schedules and event triggers that callers of a tenant may create; 0
-	// for no limit.
+	// means no limit.
 	MaxStarts int
-	// Clock tells the time; nil is time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
-	// MeterProvider receives the metrics; may be nil.
+	// MeterProvider receives the metrics; it may be nil.
 	MeterProvider metric.MeterProvider
 	// Logger receives the log; nil drops it.
 	Logger *zap.Logger
@@ -92,10 +91,10 @@ type Engine struct {
 	settings Settings
 	meter    *meter
 	clock    clock
-	// news is signaled when a run may begin, looks when one under way may be due, and
-	// changed when schedules changed.
+	// news is signaled when a run may begin, looks when a running one may be due, and changed when
+	// schedules changed.
 	news, looks, changed chan struct{}
-	// turns are those that changed, or that a run waits for since a moment ago.
+	// turns are the turns that changed, or that a run has just started to wait for.
 	turns turnNotes
 
 	ctx    context.Context
@@ -121,7 +120,7 @@ func New(s Settings) (*Engine, error) {
 	return e, nil
 }
 
-// Start begins to make runs and to work on them.
+// Start starts creating and running runs.
 func (e *Engine) Start() {
 	e.tasks.Go(e.runClock)
 	e.tasks.Go(e.beginDue)
@@ -144,10 +143,10 @@ func (e *Engine) TurnChanged(turnID string) {
 	}
 }
 
-// Changed reports that other workflows may be declared than before. It does not block.
+// Changed reports that the declared workflows may have changed. It does not block.
 func (e *Engine) Changed() { signal(e.changed) }
 
-// signal leaves a note in a channel, unless there is one.
+// signal puts a note into a channel unless it already has one.
 func signal(to chan struct{}) {
 	select {
 	case to <- struct{}{}:
@@ -155,10 +154,10 @@ func signal(to chan struct{}) {
 	}
 }
 
-// now returns the time as the store keeps it.
+// now returns the time with the precision of the store.
 func (e *Engine) now() time.Time { return e.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// beginDue begins the runs that are due, until the engine is closed.
+// beginDue starts due runs until the engine is closed.
 func (e *Engine) beginDue() {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -198,7 +197,7 @@ func (e *Engine) followDue() {
 	}
 }
 
-// advanceAll advances runs that are due until there are no more.
+// advanceAll advances due runs until there are no more.
 func (e *Engine) advanceAll(c *store.ClaimRuns) {
 	c.Lease, c.Limit = claimLease, claimBatch
 	for {
@@ -209,7 +208,7 @@ func (e *Engine) advanceAll(c *store.ClaimRuns) {
 	}
 }
 
-// advanceDue advances runs that are due, and returns how many there were.
+// advanceDue advances due runs and returns how many there were.
 func (e *Engine) advanceDue(ctx context.Context, c *store.ClaimRuns) int {
 	runs, err := e.settings.Store.ClaimRuns(ctx, c)
 	if err != nil {
@@ -237,7 +236,7 @@ func (e *Engine) advanceDue(ctx context.Context, c *store.ClaimRuns) int {
 func (e *Engine) advanceRun(ctx context.Context, r *store.WorkflowRun) {
 	err := e.tryAdvance(ctx, r)
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*store.StateError)) {
-		return // saved, or changed by somebody else, who then has it looked at
+		return // saved, or changed by another writer, who triggers a new look
 	}
 	e.logError("advancing run failed; will retry", err, zap.String("workflow", r.WorkflowID), zap.String("run", r.ID))
 	known, err := e.settings.Store.GetRun(ctx, store.RunScope{All: true}, r.Owner.Tenant, r.ID)
@@ -259,7 +258,7 @@ func (e *Engine) tryAdvance(ctx context.Context, r *store.WorkflowRun) (err erro
 	return a.advance(ctx)
 }
 
-// failUnreadable ends a run of which a part cannot be read.
+// failUnreadable ends a run with an unreadable part.
 func (e *Engine) failUnreadable(ctx context.Context, r *store.WorkflowRun, why error) error {
 	now := e.now()
 	r.Status, r.Message, r.TurnID, r.DueAt, r.UpdatedAt, r.FinishedAt = store.RunFailed, why.Error(), "", time.Time{}, now, now
@@ -286,7 +285,7 @@ func (e *Engine) prunePeriodically() {
 	}
 }
 
-// logError logs an error, unless the engine is being closed.
+// logError logs an error unless the engine is closing.
 func (e *Engine) logError(text string, err error, fields ...zap.Field) {
 	if e.ctx.Err() == nil {
 		e.settings.Logger.Error(text, append(fields, zap.Error(err))...)

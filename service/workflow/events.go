@@ -31,7 +31,7 @@ type Event struct {
 	Extensions      map[string]json.RawMessage `json:"extensions,omitempty"`
 }
 
-// complete checks an event, and fills in what may be left out.
+// complete checks an event and fills in optional fields.
 func (ev *Event) complete(now time.Time) error {
 	switch {
 	case ev.Type == "":
@@ -53,8 +53,8 @@ func (ev *Event) complete(now time.Time) error {
 	return nil
 }
 
-// runID returns the id of the run that an event begins by a trigger. The same event, which
-// has the same source and id, begins no other.
+// runID returns the id of the run that an event starts by a trigger. The same event, identified by
+// its source and id, starts no other run.
 func (ev *Event) runID(kind TriggerKind, trigger string) string {
 	return "event:" + stepID(kind, trigger, ev.Source, ev.ID)[len(stepTurn):]
 }
@@ -104,7 +104,7 @@ func (e *Engine) Publish(ctx context.Context, caller service.Caller, events []Ev
 	return taken, created, err
 }
 
-// createRuns makes runs, has them begin, and returns the ids of the new ones.
+// createRuns creates runs, signals that they may begin, and returns the ids of the new ones.
 func (e *Engine) createRuns(ctx context.Context, runs []*store.WorkflowRun) ([]string, error) {
 	if len(runs) == 0 {
 		return nil, nil

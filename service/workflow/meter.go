@@ -32,7 +32,7 @@ func newMeter(provider metric.MeterProvider) (*meter, error) {
 	return m, errors.Join(errs[:]...)
 }
 
-// countBegin measures how late a run began.
+// countBegin measures the delay of a run's start.
 func (m *meter) countBegin(ctx context.Context, r *store.WorkflowRun, t *Trigger) {
 	due := r.CreatedAt
 	if !t.ScheduledFor.IsZero() {
@@ -41,7 +41,7 @@ func (m *meter) countBegin(ctx context.Context, r *store.WorkflowRun, t *Trigger
 	m.delay.Record(ctx, max(0, r.StartedAt.Sub(due)).Seconds(), metric.WithAttributes(attribute.String("agentruntime.workflow.id", r.WorkflowID)))
 }
 
-// countEnd measures a run that has ended.
+// countEnd measures an ended run.
 func (m *meter) countEnd(ctx context.Context, r *store.WorkflowRun) {
 	about := metric.WithAttributes(attribute.String("agentruntime.workflow.id", r.WorkflowID), attribute.String("agentruntime.workflow.status", string(r.Status)))
 	m.runs.Add(ctx, 1, about)

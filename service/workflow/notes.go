@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// maxNotes is how many turns are noted at most: with more, all runs are looked at.
+// maxNotes is the maximum number of noted turns: beyond it, all runs are checked.
 const maxNotes = claimBatch
 
-// turnNotes are turns whose runs are to be looked at.
+// turnNotes are turns whose runs must be checked.
 type turnNotes struct {
 	// news is signaled when there are notes.
 	news chan struct{}
@@ -31,7 +31,7 @@ func (n *turnNotes) add(turnID string) {
 	signal(n.news)
 }
 
-// take returns the notes and forgets them. More than maxNotes are not all that there were.
+// take returns the notes and clears them. If there are more than maxNotes, the list is incomplete.
 func (n *turnNotes) take() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,9 +18,9 @@ import (
 
 // This file decides for all surfaces what callers may see and change: their tenant's declared
 // workflows, and their own. A caller limited to some agents sees workflows only if it may use all
-// of their agents. The rest looks as if it did not exist.
+// of their agents. All others appear not to exist.
 
-// NotFoundError reports that something does not exist, or that the caller may not see it.
+// NotFoundError means that something does not exist or is hidden from the caller.
 type NotFoundError struct {
 	// Kind is schedule, trigger or run.
 	Kind, ID string
@@ -29,8 +29,7 @@ type NotFoundError struct {
 // Error names the missing record.
 func (e *NotFoundError) Error() string { return fmt.Sprintf("workflow %s %q not found", e.Kind, e.ID) }
 
-// LimitError reports that callers of a tenant have as many schedules and event triggers
-// as they may make.
+// LimitError means that a tenant's callers have reached the limit of schedules and event triggers.
 type LimitError struct{ Limit int }
 
 // Error describes what to do about it.
@@ -38,8 +37,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the tenant has %d schedules and event triggers, which is the most that callers may make: delete one", e.Limit)
 }
 
-// checkLimit returns a *LimitError if a tenant has as many schedules and event triggers
-// as its callers may make. Requests at the same moment may exceed the limit by a few.
+// checkLimit returns a *LimitError if a tenant's callers have reached the limit of schedules and
+// event triggers. Concurrent requests may exceed the limit by a few.
 func (e *Engine) checkLimit(ctx context.Context, tenant string) error {
 	if e.settings.MaxStarts == 0 {
 		return nil
@@ -60,8 +59,7 @@ func (e *Engine) checkLimit(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// DeclaredError reports that something cannot be changed, because the configuration
-// declares it.
+// DeclaredError means that something cannot be changed because the configuration declares it.
 type DeclaredError struct{ Kind, ID string }
 
 // Error describes what to do about it.
@@ -69,8 +67,8 @@ func (e *DeclaredError) Error() string {
 	return fmt.Sprintf("workflow %s %q is declared in the configuration: change it there, or pause it", e.Kind, e.ID)
 }
 
-// Start is a schedule or an event trigger as callers see it. Exactly one of Schedule and
-// Event is set.
+// Start is a schedule or an event trigger in the callers' form. Exactly one of Schedule and Event
+// is set.
 type Start struct {
 	ID string
 	// key is the id in the store.
@@ -80,22 +78,22 @@ type Start struct {
 	Event    *workflow.EventTrigger
 	Paused   bool
 	Declared bool
-	// NextRunAt is when a schedule is due next; zero for a paused one.
+	// NextRunAt is when a schedule is next due; zero for a paused one.
 	NextRunAt            time.Time
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Run is a run as callers see it.
+// Run is a run in the callers' form.
 type Run struct {
 	store.WorkflowRun
 	Trigger Trigger
-	// Steps are the states of the steps, and Metadata is the workflow's metadata of some steps,
-	// by id. Lists omit both unless the query is for whole runs.
+	// Steps are the states of the steps, and Metadata is the workflow's metadata of some steps, by
+	// id. Lists omit both unless the query requests whole runs.
 	Steps    []StepState
 	Metadata map[string]json.RawMessage
 }
 
-// runScope returns which runs a caller sees.
+// runScope returns the scope of the caller's visible runs.
 func runScope(caller service.Caller) (store.RunScope, error) {
 	if caller.IsOperator() {
 		return store.RunScope{All: true}, nil
@@ -112,7 +110,7 @@ func mayUse(caller service.Caller, w *workflow.Workflow) bool {
 	return !slices.ContainsFunc(steps, func(s workflow.Step) bool { return s.Agent != nil && !caller.Agents.Has(s.Agent.Agent) })
 }
 
-// visible returns what starts workflows, as far as the caller sees it.
+// visible returns the schedules and triggers that the caller sees.
 func (e *Engine) visible(ctx context.Context, caller service.Caller) (all starts, err error) {
 	scope, err := runScope(caller)
 	if err == nil {
@@ -123,7 +121,7 @@ func (e *Engine) visible(ctx context.Context, caller service.Caller) (all starts
 	return all, err
 }
 
-// view returns a schedule as callers see it.
+// view returns a schedule in the callers' form.
 func (s *scheduled) view(now time.Time) *Start {
 	v := &Start{ID: s.id, key: s.key, Workflow: s.flow, Schedule: s.schedule, Paused: s.paused, Declared: s.declared, CreatedAt: s.createdAt, UpdatedAt: s.updatedAt}
 	if !s.paused {
@@ -132,7 +130,7 @@ func (s *scheduled) view(now time.Time) *Start {
 	return v
 }
 
-// view returns a trigger as callers see it.
+// view returns a trigger in the callers' form.
 func (t *eventTrigger) view() *Start {
 	return &Start{ID: t.id, key: t.key, Workflow: t.flow, Event: t.trigger, Paused: t.paused, Declared: t.declared, CreatedAt: t.createdAt, UpdatedAt: t.updatedAt}
 }
@@ -242,8 +240,8 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 	return e.startOf(ctx, caller, kind, id)
 }
 
-// saveMade stores a schedule or trigger that a caller makes. If its subject has one of that
-// id with agents that the caller may not use, the new one is kept beside it.
+// saveMade stores a schedule or trigger that a caller creates. If its subject already has one with
+// that id and with agents that the caller may not use, the new one is stored beside it.
 func (e *Engine) saveMade(ctx context.Context, caller service.Caller, t *store.WorkflowTrigger, id string, isNew bool) error {
 	err := e.settings.Store.SaveTrigger(ctx, t, isNew)
 	if caller.Agents == nil || !errors.As(err, new(*store.ExistsError)) {
@@ -256,8 +254,8 @@ func (e *Engine) saveMade(ctx context.Context, caller service.Caller, t *store.W
 	return e.settings.Store.SaveTrigger(ctx, t, true)
 }
 
-// storedID returns the id in the store of a schedule or trigger that a caller makes. What
-// somebody else made under the same id, and the caller may not see, is another one.
+// storedID returns the store's id of a schedule or trigger that a caller creates. It differs from
+// the id of a record of another caller under the same id.
 func storedID(caller service.Caller, id string) string {
 	return id + idSeparator + caller.Subject
 }
@@ -265,7 +263,7 @@ func storedID(caller service.Caller, id string) string {
 // idSeparator never occurs in ids that callers choose.
 const idSeparator = "\x1f"
 
-// Delete deletes a schedule, or an event trigger, that the caller made.
+// Delete deletes a schedule or an event trigger that the caller created.
 func (e *Engine) Delete(ctx context.Context, caller service.Caller, schedule bool, id string) error {
 	kind := kindOf(schedule)
 	s, err := e.startOf(ctx, caller, kind, id)
@@ -294,8 +292,8 @@ func kindOf(schedule bool) string {
 	return kindEvent
 }
 
-// Pause pauses or resumes a schedule, or an event trigger. What comes while it is paused
-// begins no run, also later.
+// Pause pauses or resumes a schedule or an event trigger. Events and due times during the pause
+// start no run, even after it.
 func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool, id string, paused bool) (*Start, error) {
 	kind := kindOf(schedule)
 	s, err := e.startOf(ctx, caller, kind, id)
@@ -318,18 +316,18 @@ func (e *Engine) Pause(ctx context.Context, caller service.Caller, schedule bool
 	return e.startOf(ctx, caller, kind, id)
 }
 
-// RunQuery asks for a page of runs.
+// RunQuery selects a page of runs.
 type RunQuery struct {
-	// WorkflowID and Status restrict the runs where they are set.
+	// WorkflowID and Status restrict the runs if set.
 	WorkflowID, Status string
 	// After is the next value of the previous page. Limit is the page size; 0 means 50.
 	After string
 	Limit int
-	// Whole returns the runs as GetRun does.
+	// Whole returns the runs in the form of GetRun.
 	Whole bool
 }
 
-// toStore returns the query as the store has it.
+// toStore converts the query to the store's form.
 func (q *RunQuery) toStore() (store.RunQuery, error) {
 	status := store.RunStatus(q.Status)
 	switch status {
@@ -343,7 +341,7 @@ func (q *RunQuery) toStore() (store.RunQuery, error) {
 	return store.RunQuery{WorkflowID: q.WorkflowID, Status: status, Page: store.Page{After: q.After, Limit: q.Limit}}, nil
 }
 
-// ListRuns returns a page of the runs that the caller sees, the newest first.
+// ListRuns returns a page of the runs that the caller sees, newest first.
 func (e *Engine) ListRuns(ctx context.Context, caller service.Caller, query RunQuery) (list []*Run, next string, err error) {
 	q, err := query.toStore()
 	if err != nil {
@@ -389,7 +387,7 @@ func runIsVisible(caller service.Caller, r *store.WorkflowRun) bool {
 	return json.Unmarshal(r.Definition, w) == nil && mayUse(caller, w)
 }
 
-// readRun returns a run that the caller sees.
+// readRun returns a run that is visible to the caller.
 func (e *Engine) readRun(ctx context.Context, caller service.Caller, id string) (*store.WorkflowRun, store.RunScope, error) {
 	scope, err := runScope(caller)
 	if err != nil {
@@ -428,8 +426,8 @@ func (e *Engine) viewRun(r *store.WorkflowRun) (*Run, error) {
 	return v, nil
 }
 
-// Cancel asks for the end of a run. The errors are a *NotFoundError, and a
-// *store.StateError for a run that has ended.
+// Cancel requests the cancellation of a run. The errors are a *NotFoundError, and a
+// *store.StateError for an ended run.
 func (e *Engine) Cancel(ctx context.Context, caller service.Caller, id, reason string) (*Run, error) {
 	r, scope, err := e.readRun(ctx, caller, id)
 	if err != nil {
@@ -467,7 +465,7 @@ func (e *Engine) Answer(ctx context.Context, caller service.Caller, id string, a
 	return e.settings.Turns.AnswerInteraction(ctx, ownerOf(r), r.TurnID, answer)
 }
 
-// ownerOf returns whose turns a run makes.
+// ownerOf returns the owner of a run's turns.
 func ownerOf(r *store.WorkflowRun) service.Caller {
 	return service.Caller{Tenant: r.Owner.Tenant, Subject: r.Owner.Subject}
 }

@@ -15,7 +15,7 @@ import (
 // StepStatus is the state of a step.
 type StepStatus string
 
-// The states of a step.
+// States of a step.
 const (
 	StepPending   StepStatus = "pending"
 	StepRunning   StepStatus = "running"
@@ -30,7 +30,7 @@ const (
 type StepState struct {
 	ID     string     `json:"id"`
 	Status StepStatus `json:"status"`
-	// Attempt counts the tries, from 1.
+	// Attempt counts the attempts, from 1.
 	Attempt int `json:"attempt,omitempty"`
 	// SessionID and TurnID identify the latest attempt.
 	SessionID string `json:"session_id,omitempty"`
@@ -49,16 +49,16 @@ type StepState struct {
 	// TimedFrom is when the time limit of the attempt started: at its start, or when it resumed
 	// after a person answered.
 	TimedFrom time.Time `json:"timed_from,omitzero"`
-	// RetryAt is when the next try begins.
+	// RetryAt is when the next attempt begins.
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
 // State is the state of a run.
 type State struct {
-	// At is the position of the step that is under way, or comes next.
+	// At is the index of the current or next step.
 	At    int         `json:"at"`
 	Steps []StepState `json:"steps"`
-	// Trace is the trace that the turns of the run belong to.
+	// Trace is the trace of the run's turns.
 	Trace http.Header `json:"trace,omitempty"`
 }
 
@@ -82,7 +82,7 @@ type Trigger struct {
 	Event        *Event    `json:"event,omitempty"`
 }
 
-// signal returns what references to the signal stand for.
+// signal returns the value of references to the signal.
 func (t *Trigger) signal() any {
 	if t.Event != nil {
 		return t.Event
@@ -90,7 +90,7 @@ func (t *Trigger) signal() any {
 	return map[string]any{"type": "schedule", "id": t.ID, "scheduled_for": t.ScheduledFor.UTC().Format(time.RFC3339)}
 }
 
-// stepTurn begins the ids of the turns and sessions of steps.
+// stepTurn prefixes the ids of the turns and sessions of steps.
 const stepTurn = "wf_"
 
 func isStepTurn(id string) bool { return strings.HasPrefix(id, stepTurn) }

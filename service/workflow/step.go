@@ -20,7 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// advanceStep performs the next action of a step. It returns true if the run continues at once;
+// advanceStep performs the next action of a step. It returns true if the run continues immediately;
 // otherwise the run was saved.
 func (a *activation) advanceStep(ctx context.Context, step *workflow.Step, state *StepState) (goOn bool, err error) {
 	if a.run.TurnID != "" {
@@ -40,7 +40,7 @@ func (a *activation) advanceStep(ctx context.Context, step *workflow.Step, state
 		state.Status, state.Error, state.FinishedAt = StepSkipped, why, a.now()
 		return a.nextStep(ctx)
 	}
-	if step.Tool != nil && !a.run.Shared { // a caller made it, perhaps when more was allowed
+	if step.Tool != nil && !a.run.Shared { // caller-made, possibly when more was allowed
 		err := a.settings.Source.CheckCall(ctx, a.run.Owner.Tenant, step.Tool.Name)
 		switch found := diag.FromError(err); {
 		case len(found) > 0:
@@ -70,13 +70,13 @@ func (a *activation) nextStep(ctx context.Context) (goOn bool, err error) {
 	return true, a.save(ctx)
 }
 
-// failStep ends a step, and with it the run.
+// failStep ends a step and its run as failed.
 func (a *activation) failStep(ctx context.Context, state *StepState, why string) (goOn bool, err error) {
 	state.Status, state.Error, state.FinishedAt = StepFailed, why, a.now()
 	return false, a.endRun(ctx, store.RunFailed, fmt.Sprintf("step %s: %s", state.ID, why))
 }
 
-// scope returns what references stand for now.
+// scope returns the current values of references.
 func (a *activation) scope() (*workflow.Scope, error) {
 	s := &workflow.Scope{Outputs: make(map[string]any)}
 	var err error
@@ -116,8 +116,8 @@ func (a *activation) skipReason(step *workflow.Step, scope *workflow.Scope) (why
 	return "its condition does not hold", !holds, nil
 }
 
-// beginTurn makes the turn of a step. Made again by a process that did not know of the
-// first time, it is the same turn.
+// beginTurn creates the turn of a step. If another process has already created it, the result is
+// the same turn.
 func (a *activation) beginTurn(ctx context.Context, step *workflow.Step, state *StepState, asked *stepTurnRequest) (goOn bool, err error) {
 	ctx = telemetry.Extract(ctx, a.state.Trace)
 	session, err := a.settings.Turns.CreateSession(ctx, a.caller(), asked.session)
@@ -154,7 +154,7 @@ func isRefusal(err error) bool {
 	return !errors.As(err, new(*store.BusyError))
 }
 
-// followTurn looks at the turn of a step.
+// followTurn checks the turn of a step.
 func (a *activation) followTurn(ctx context.Context, step *workflow.Step, state *StepState) (goOn bool, err error) {
 	t, err := a.settings.Turns.GetTurn(ctx, a.caller(), a.run.TurnID)
 	if errors.As(err, new(*service.NotFoundError)) {
@@ -177,7 +177,7 @@ func (a *activation) followTurn(ctx context.Context, step *workflow.Step, state 
 	return false, a.save(ctx)
 }
 
-// waitForPerson notes that a step waits, or fails the run if it must not.
+// waitForPerson records that a step waits, or fails the run if it must not.
 func (a *activation) waitForPerson(ctx context.Context, state *StepState, t *service.Turn) (goOn bool, err error) {
 	if !a.flow.Waits() {
 		why := "it has to wait for a person, and nobody attends the run"
@@ -192,7 +192,7 @@ func (a *activation) waitForPerson(ctx context.Context, state *StepState, t *ser
 	return false, a.save(ctx)
 }
 
-// timeOutStep ends a step because of its time.
+// timeOutStep ends a step because of its timeout.
 func (a *activation) timeOutStep(ctx context.Context, step *workflow.Step, state *StepState) (goOn bool, err error) {
 	why := fmt.Sprintf("it took longer than %s", step.TimeLimit())
 	if err := a.cancelTurn(ctx, a.run.TurnID, why); err != nil {
@@ -233,8 +233,8 @@ func failureOf(t *service.Turn) string {
 	return cmp.Or(why.Detail, why.Code, "its turn was "+string(t.Status))
 }
 
-// retryOrFail begins a pause before the next try, if there is one and nothing is repeated
-// that must not be.
+// retryOrFail starts the pause before the next attempt, unless there is none or it would repeat
+// something that must not be repeated.
 func (a *activation) retryOrFail(ctx context.Context, step *workflow.Step, state *StepState, why string) (goOn bool, err error) {
 	if state.Attempt >= step.Attempts() {
 		return a.failStep(ctx, state, why)
@@ -255,9 +255,9 @@ func (a *activation) retryOrFail(ctx context.Context, step *workflow.Step, state
 	return false, a.save(ctx)
 }
 
-// hasActed reports whether a turn may have had effects that must not be repeated. Idempotent
-// calls count as well: a tool step repeats them with the same idempotency key, but an agent might
-// use other arguments.
+// hasActed reports whether a turn may have had effects that must not be repeated. Idempotent calls
+// also count: a tool step repeats them with the same idempotency key, but an agent might use other
+// arguments.
 func (a *activation) hasActed(ctx context.Context, step *workflow.Step, turnID string) (bool, error) {
 	rows, err := a.settings.Store.Journal(ctx, turnID)
 	if err != nil {
@@ -294,8 +294,7 @@ func (s *StepState) countTurn(t *service.Turn) {
 	}
 }
 
-// outputOf returns the outputs of a step: the JSON object or list that it answered with, or
-// else its text.
+// outputOf returns the outputs of a step: the JSON object or list in its answer, or else its text.
 func outputOf(step *workflow.Step, response string) (json.RawMessage, error) {
 	raw := bytes.TrimSpace([]byte(response))
 	isJSON := len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') && json.Valid(raw)

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
-// startTrace begins the trace that the turns of the run belong to.
+// startTrace starts the trace of the run's turns.
 func (a *activation) startTrace(ctx context.Context) http.Header {
 	if rt := a.settings.Turns.Runtime(); rt != nil {
 		ctx = rt.Telemetry().WorkflowRun(ctx, a.run.WorkflowID, a.run.ID, string(a.trigger.Kind))

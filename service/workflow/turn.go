@@ -20,7 +20,7 @@ type stepTurnRequest struct {
 	input json.RawMessage
 }
 
-// turnID returns the id of a try of a step.
+// turnID returns the turn id of an attempt of a step.
 func (a *activation) turnID(step string, attempt int) string {
 	return stepID("turn", a.run.Owner.Tenant, a.run.ID, step, attempt)
 }
@@ -50,7 +50,7 @@ func (a *activation) turnOf(step *workflow.Step, state *StepState, scope *workfl
 	return asked, err
 }
 
-// askTool asks for a turn that makes one call.
+// askTool requests a turn that makes one call.
 func (a *activation) askTool(asked *stepTurnRequest, step *workflow.Step, scope *workflow.Scope) error {
 	call := step.Tool
 	fields, err := scope.EvaluateFields(call.Input)
@@ -71,7 +71,7 @@ func (a *activation) askTool(asked *stepTurnRequest, step *workflow.Step, scope 
 	return nil
 }
 
-// askAgent asks for a turn of an agent.
+// askAgent requests a turn of an agent.
 func (a *activation) askAgent(asked *stepTurnRequest, step *workflow.Step, scope *workflow.Scope) error {
 	turn := step.Agent
 	asked.session.AgentID, asked.turn.AgentID, asked.turn.Addressed = turn.Agent, turn.Agent, true
@@ -129,7 +129,7 @@ func messagesOf(turn *workflow.AgentTurn, scope *workflow.Scope) ([]model.Messag
 	return list, nil
 }
 
-// textValue evaluates a value that has to be a text.
+// textValue evaluates a value that must be a string.
 func textValue(raw json.RawMessage, scope *workflow.Scope) (string, error) {
 	v, err := scope.EvaluateRaw(raw)
 	if err != nil {
@@ -138,7 +138,7 @@ func textValue(raw json.RawMessage, scope *workflow.Scope) (string, error) {
 	return workflow.TextOf(v)
 }
 
-// textsOf returns messages for the readers of a step.
+// textsOf returns messages in the form shown to readers of a step.
 func textsOf(messages []model.Message) []map[string]string {
 	list := make([]map[string]string, len(messages))
 	for i := range messages {

@@ -20,15 +20,15 @@ import (
 	"github.com/agentruntime/agentruntime/workflow"
 )
 
-// The headers of signed requests, as Standard Webhooks has them.
+// The headers of signed requests, by Standard Webhooks.
 const (
 	headerID        = "Webhook-Id"
 	headerTimestamp = "Webhook-Timestamp"
 	headerSignature = "Webhook-Signature"
 )
 
-// ErrSignature reports that a request is not signed with the secret of the webhook, is too old,
-// or names an unknown webhook. Callers cannot distinguish the three.
+// ErrSignature means that a request is not signed with the secret of the webhook, is too old, or
+// names an unknown webhook. Callers cannot distinguish the three.
 var ErrSignature = errors.New("the request is not signed as it must be, or too old")
 
 // Received is a request to a webhook.
@@ -45,7 +45,7 @@ type Received struct {
 // starts no second run. The signature follows Standard Webhooks: an HMAC-SHA256 of id, time and
 // body.
 func (e *Engine) Receive(ctx context.Context, r *Received) (isNew bool, err error) {
-	declared, err := e.settings.Source.Workflows(ctx, "") // which a stranger may ask for: it makes no revision
+	declared, err := e.settings.Source.Workflows(ctx, "") // strangers may trigger this: it builds no revision
 	if err != nil {
 		return false, err
 	}
@@ -72,7 +72,7 @@ func (e *Engine) Receive(ctx context.Context, r *Received) (isNew bool, err erro
 	return false, ErrSignature
 }
 
-// beginByWebhook makes the run of a request whose signature is right.
+// beginByWebhook creates the run for a request with a valid signature.
 func (e *Engine) beginByWebhook(ctx context.Context, d *definition, h *workflow.Webhook, r *Received) (isNew bool, err error) {
 	now := e.now()
 	ev := Event{ID: r.Header.Get(headerID), Type: h.EventType(), Source: "webhook:" + d.id, DataContentType: r.Header.Get("Content-Type"), Data: r.Body}
@@ -95,7 +95,7 @@ func (e *Engine) beginByWebhook(ctx context.Context, d *definition, h *workflow.
 	return len(ids) > 0, err
 }
 
-// checkSignature checks that a request was signed with a secret of the webhook, lately.
+// checkSignature checks that a request was recently signed with a secret of the webhook.
 func (e *Engine) checkSignature(ctx context.Context, tenant string, h *workflow.Webhook, r *Received) error {
 	id, at := r.Header.Get(headerID), r.Header.Get(headerTimestamp)
 	seconds, err := strconv.ParseInt(at, 10, 64)

@@ -16,15 +16,15 @@ const (
 	// a lock file that is not locked yet.
 	lockSuffix  = ".lock"
 	freshPrefix = ".new-"
-	// ephemeralPrefix begins the name of the namespace of a store that ends with its
-	// process, and aliveName is the lock in it that the process holds.
+	// ephemeralPrefix prefixes the namespace of a store that ends with its process, and aliveName
+	// is the lock in it that the process holds.
 	ephemeralPrefix = "memory-"
 	aliveName       = ".alive"
-	// ownerOnly are the permissions of directories.
+	// ownerOnly is the permission mode of directories.
 	ownerOnly fs.FileMode = 0o700
 )
 
-// errClosed reports a request after Close.
+// errClosed is returned for requests after Close.
 var errClosed = errors.New("the process ends")
 
 func newToken() string { return uuid.NewString() }
@@ -36,13 +36,13 @@ type Claim struct {
 	lock    *os.File
 }
 
-// nameOf returns the name of the workspace of a session, for one attempt to begin it.
+// nameOf returns the name of a session's workspace, for one attempt to start the session.
 func (m *Manager) nameOf(sessionID, token string) string {
 	return m.namespace + "/" + sessionID + "~" + token
 }
 
-// Claim takes the place of a workspace: before the session is stored, so that at any time
-// it is known whether the process that prepares it is alive.
+// Claim claims the place of a workspace. It is called before the session is stored, so that it is
+// always known whether the preparing process is alive.
 func (m *Manager) Claim(sessionID, token string) (*Claim, error) {
 	if err := m.makeNamespace(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (m *Manager) Claim(sessionID, token string) (*Claim, error) {
 	return c, nil
 }
 
-// createLock makes a file whose lock this process holds. It is not seen by others before.
+// createLock creates a file locked by this process. The file is visible to others only once locked.
 func createLock(name string) (*os.File, error) {
 	fresh := filepath.Join(filepath.Dir(name), freshPrefix+newToken())
 	f, err := os.OpenFile(fresh, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -73,7 +73,7 @@ func createLock(name string) (*os.File, error) {
 	return f, nil
 }
 
-// makeNamespace makes the directory of the workspaces of the store.
+// makeNamespace creates the directory of the store's workspaces.
 func (m *Manager) makeNamespace() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +101,7 @@ func (m *Manager) makeNamespace() error {
 	return nil
 }
 
-// directory returns the directory in which Prepare makes the checkouts.
+// directory returns the directory in which Prepare creates the checkouts.
 func (c *Claim) directory() string {
 	return filepath.Join(c.manager.settings.Dir, filepath.FromSlash(c.name))
 }
@@ -123,7 +123,7 @@ func (m *Manager) IsAbandoned(sessionID, token string) bool {
 	return m != nil && m.isFree(m.nameOf(sessionID, token)+lockSuffix)
 }
 
-// isFree reports whether a lock is there and nobody holds it.
+// isFree reports whether a lock exists and no process holds it.
 func (m *Manager) isFree(name string) bool {
 	f, err := os.OpenFile(filepath.Join(m.settings.Dir, filepath.FromSlash(name)), os.O_RDWR, 0)
 	if err != nil {
@@ -133,12 +133,12 @@ func (m *Manager) isFree(name string) bool {
 	return lockFile(f)
 }
 
-// splitName returns the session and the attempt that a workspace was made for.
+// splitName returns the session and the attempt that a workspace was created for.
 func splitName(own string) (sessionID, token string, ok bool) {
 	return strings.Cut(own, "~")
 }
 
-// Orphan is a workspace that may be one of no session.
+// Orphan is a workspace that may belong to no session.
 type Orphan struct {
 	// SessionID and Token name the session and the attempt to start it. Name is the name in the
 	// session's record.
@@ -171,7 +171,7 @@ func (m *Manager) Sweep(ctx context.Context, isNeeded func(context.Context, *Orp
 	return errors.Join(append(failed, m.sweepNamespaces(ctx))...)
 }
 
-// isHeld reports whether a lock is there and somebody holds it.
+// isHeld reports whether a lock exists and a process holds it.
 func (m *Manager) isHeld(name string) bool {
 	_, err := os.Lstat(filepath.Join(m.settings.Dir, filepath.FromSlash(name)))
 	return err == nil && !m.isFree(name)

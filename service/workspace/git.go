@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// pipeDelay is how long output is waited for when git has ended but something that
-	// it started still holds its pipes.
+	// pipeDelay is how long to wait for output after git has ended, if a process that it started
+	// still holds its pipes.
 	pipeDelay = time.Second
-	// maxMessage is how much of what git wrote is shown, in bytes.
+	// maxMessage limits the output of git that is shown, in bytes.
 	maxMessage = 1 << 10
 	// minSecret is the minimum length of a configured variable's value to be redacted, in bytes.
 	minSecret = 6
-	// firstMeasure is when the size of a workspace is looked at first, and measureShare
-	// how much of the time measuring may take: one part in so many.
+	// firstMeasure is when the size of a workspace is first measured. At most one part in
+	// measureShare of the time is spent measuring.
 	firstMeasure = 100 * time.Millisecond
 	measureShare = 10
-	// entrySize is the minimum size counted per file, in bytes, so that empty files are limited,
-	// too.
+	// entrySize is the minimum size counted per file, in bytes, so that empty files are also
+	// limited.
 	entrySize = 4 << 10
 )
 
@@ -45,11 +45,11 @@ var gitOptions = []string{
 	"gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false", "init.defaultBranch=main", "init.templateDir=",
 }
 
-// inherited are the variables that git gets of the runtime's own.
+// inherited are the variables that git inherits from the runtime.
 var inherited = []string{"PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK"}
 
-// environment returns the variables of git: nothing of a user or of the system is read,
-// and nobody is asked.
+// environment returns the variables of git: it reads no user or system configuration and never
+// prompts.
 func (m *Manager) environment(root string) []string {
 	fixed := map[string]string{
 		"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_ATTR_NOSYSTEM": "1",
@@ -71,13 +71,13 @@ func (m *Manager) environment(root string) []string {
 	return env
 }
 
-// gitError reports a command of git that failed.
+// gitError reports a failed git command.
 type gitError struct{ message string }
 
-// Error is what git wrote about it.
+// Error returns git's output about the failure.
 func (e *gitError) Error() string { return e.message }
 
-// sizeError reports a workspace that exceeds its size.
+// sizeError means that a workspace exceeds its size limit.
 type sizeError struct{ limit int64 }
 
 // Error names the limit.
@@ -122,8 +122,7 @@ func (m *Manager) runGit(ctx context.Context, root, dir string, args ...string) 
 	return strings.TrimSpace(string(stdout.Kept())), m.checkSize(root)
 }
 
-// hideSecrets returns what git wrote about a failure, without configured values and
-// without the path of the machine.
+// hideSecrets returns git's output about a failure, without configured values and local paths.
 func (m *Manager) hideSecrets(root, text string, exit *exec.ExitError) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	for _, value := range m.settings.Env {

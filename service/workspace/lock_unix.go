@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock of an open file, which the system gives up with the process;
-// false if somebody else has it.
+// lockFile takes the lock of an open file, which the system releases with the process; false if it
+// is already held.
 func lockFile(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/gitrepo"
 )
 
-// PolicyError reports a workspace that this server may not prepare.
+// PolicyError means that this server may not prepare a workspace.
 type PolicyError struct{ Problem string }
 
 // Error says why.
 func (e *PolicyError) Error() string { return e.Problem }
 
-// errNoCheckouts reports that no repository may be checked out.
+// errNoCheckouts means that no repository may be checked out.
 var errNoCheckouts = &PolicyError{"this server prepares no workspaces: workspaces.git.allowed_repositories is empty"}
 
 // Check reports whether a valid request is allowed. The error is a *PolicyError.

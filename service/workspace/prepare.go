@@ -15,7 +15,7 @@ import (
 
 // PrepareError reports a workspace that could not be prepared.
 type PrepareError struct {
-	// Checkout is the path of the checkout that failed; empty if it was not one.
+	// Checkout is the path of the failed checkout; empty if the failure was elsewhere.
 	Checkout string
 	Problem  string
 }
@@ -28,7 +28,7 @@ func (e *PrepareError) Error() string {
 	return fmt.Sprintf("the workspace cannot be prepared: checkout %s: %s", e.Checkout, e.Problem)
 }
 
-// Prepare makes the checkouts of a request that passed Check, and returns the session's record
+// Prepare creates the checkouts of a request that passed Check, and returns the session's record
 // and the workspace. The error is a *PrepareError unless ctx ended.
 func (c *Claim) Prepare(ctx context.Context, r *Request) (*Record, *tools.Workspace, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, c.manager.settings.Timeout, errTimeUp)
@@ -50,10 +50,10 @@ func (c *Claim) Prepare(ctx context.Context, r *Request) (*Record, *tools.Worksp
 	return record, w, nil
 }
 
-// errTimeUp is the cause of the end of a preparation that takes too long.
+// errTimeUp is the cancellation cause of a preparation that takes too long.
 var errTimeUp = errors.New("the time is up")
 
-// explain returns why a checkout failed, as callers see it.
+// explain returns why a checkout failed, in the callers' form.
 func (c *Claim) explain(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -62,7 +62,7 @@ func (c *Claim) explain(ctx context.Context, name string, err error) error {
 		return &PrepareError{name, fmt.Sprintf("it did not end within %s: workspaces.prepare_timeout", c.manager.settings.Timeout)}
 	}
 	known := errors.As(err, new(*gitError)) || errors.As(err, new(*sizeError)) || errors.As(err, new(*process.StartError))
-	if !known { // it may name paths of the machine
+	if !known { // it may contain local paths
 		c.manager.settings.Logger.Error("preparing a workspace failed", zap.String("checkout", name), zap.Error(err))
 		return &PrepareError{name, "the directory cannot be used; see the log of the server"}
 	}
@@ -93,7 +93,7 @@ func (c *Claim) checkOut(ctx context.Context, checkout *Checkout) (string, error
 	return git(place, "rev-parse", "--verify", "HEAD^{commit}")
 }
 
-// makeParents makes the directories above a checkout.
+// makeParents creates the parent directories of a checkout.
 func makeParents(root, name string) error {
 	dir, err := os.OpenRoot(root)
 	if err != nil {

@@ -10,29 +10,29 @@ import (
 	"github.com/agentruntime/agentruntime/internal/gitrepo"
 )
 
-// maxCheckouts is how many checkouts a workspace may have.
+// maxCheckouts is the maximum number of checkouts in a workspace.
 const maxCheckouts = 32
 
-// Request asks for checkouts of git repositories that a session works in.
+// Request is a request for checkouts of git repositories that a session works in.
 type Request struct {
 	Checkouts []Checkout `json:"checkouts"`
-	// Cwd is where work begins: a path below the workspace, in one of the checkouts.
+	// Cwd is the initial directory: a path below the workspace, in one of the checkouts.
 	Cwd string `json:"cwd"`
 }
 
 // Checkout is a repository at a path of the workspace.
 type Checkout struct {
 	URL string `json:"url"`
-	// Ref is a branch, a tag or a commit; empty is the default branch.
+	// Ref is a branch, a tag or a commit; empty means the default branch.
 	Ref  string `json:"ref,omitempty"`
 	Path string `json:"path"`
 	// Commit is the commit that was checked out; not set in requests.
 	Commit string `json:"commit,omitempty"`
 }
 
-// InvalidError reports a request that no server could carry out.
+// InvalidError means that no server could fulfill a request.
 type InvalidError struct {
-	// Field is the part of the request that is wrong, such as checkouts[0].url.
+	// Field is the invalid part of the request, such as checkouts[0].url.
 	Field, Problem string
 }
 
@@ -40,8 +40,8 @@ type InvalidError struct {
 // credentials.
 func (e *InvalidError) Error() string { return diag.Sentence(e.Field, e.Problem) }
 
-// Validate checks the request itself, before a policy decides whether it is allowed. The error is
-// an *InvalidError.
+// Validate checks the request by itself, before a policy decides whether it is allowed. The error
+// is an *InvalidError.
 func (r *Request) Validate() error {
 	if n := len(r.Checkouts); n == 0 || n > maxCheckouts {
 		return &InvalidError{"checkouts", fmt.Sprintf("there must be between 1 and %d", maxCheckouts)}
@@ -108,8 +108,8 @@ func pathProblem(name string) string {
 	return ""
 }
 
-// overlaps reports whether one of two clean paths is, or lies in, the other one. Paths that
-// differ in case alone are the same on some systems.
+// overlaps reports whether two clean paths are equal or one lies in the other. Paths that differ
+// only in case are the same on some systems.
 func overlaps(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	return isWithin(a, b) || isWithin(b, a)

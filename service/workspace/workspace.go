@@ -1,5 +1,5 @@
-// Package workspace makes the directories that sessions work in: checkouts of git
-// repositories that a policy allows, below one directory of the machine.
+// Package workspace creates the directories that sessions work in: checkouts of git repositories
+// that a policy allows, below one directory of the machine.
 //
 // A directory is claimed before its session is stored, and is named after the session and the
 // starting request. A lock on a file beside it, which the system releases with the process,
@@ -26,7 +26,7 @@ import (
 
 // Settings configures a Manager. The policy cannot be changed later.
 type Settings struct {
-	// Dir is the directory of all workspaces. It is made when it is needed.
+	// Dir is the directory of all workspaces. It is created when needed.
 	Dir string
 	// Store names the store whose sessions have their workspaces here; workspaces of different
 	// stores are never confused. Empty means a store that ends with the process, along with its
@@ -37,10 +37,9 @@ type Settings struct {
 	Repositories, Protocols []string
 	// Roots are the directories below which a host may hand over a workspace.
 	Roots []string
-	// Env are variables of git, such as those with credentials.
+	// Env are variables for git, such as credentials.
 	Env map[string]string
-	// Timeout is how long it may take to prepare a workspace, and MaxBytes how large it
-	// may be then.
+	// Timeout limits the time to prepare a workspace, and MaxBytes its size afterwards.
 	Timeout  time.Duration
 	MaxBytes int64
 	// Logger is not nil.
@@ -49,21 +48,21 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Manager makes and deletes workspaces. It is safe for concurrent use; several processes
-// may have the same directory.
+// Manager creates and deletes workspaces. It is safe for concurrent use; several processes may
+// share a directory.
 type Manager struct {
 	settings  Settings
 	allowed   []gitrepo.Pattern
 	namespace string
 
 	mu sync.Mutex
-	// alive is held on the namespace of a store that ends with the process; nil before
-	// there is one.
+	// alive is the lock on the namespace of a store that ends with the process; nil before the
+	// namespace exists.
 	alive  *os.File
 	closed bool
 }
 
-// New returns a manager. It touches no file.
+// New returns a manager. It accesses no files.
 func New(s Settings) (*Manager, error) {
 	m := &Manager{settings: s, namespace: s.Store}
 	for i, glob := range s.Repositories {
@@ -83,13 +82,13 @@ func New(s Settings) (*Manager, error) {
 	return m, nil
 }
 
-// Timeout is how long it may take to prepare a workspace.
+// Timeout returns how long preparing a workspace may take.
 func (m *Manager) Timeout() time.Duration { return m.settings.Timeout }
 
 // AcceptsPrepared reports whether hosts may hand over workspaces.
 func (m *Manager) AcceptsPrepared() bool { return m != nil && len(m.settings.Roots) > 0 }
 
-// AcceptsCheckouts reports whether there is a repository that may be checked out.
+// AcceptsCheckouts reports whether any repository may be checked out.
 func (m *Manager) AcceptsCheckouts() bool { return m != nil && len(m.allowed) > 0 }
 
 // Record is the session's record of its workspace.
@@ -98,7 +97,7 @@ type Record struct {
 	// supplied by a host. Exactly one is set.
 	Name string `json:"name,omitempty"`
 	Root string `json:"root,omitempty"`
-	// Cwd is where work begins, below the directory.
+	// Cwd is the initial directory, below the workspace's directory.
 	Cwd       string     `json:"cwd"`
 	Checkouts []Checkout `json:"checkouts,omitempty"`
 }
@@ -112,7 +111,7 @@ func ReadRecord(kept json.RawMessage) *Record {
 	return &r
 }
 
-// UnavailableError reports a workspace that is not on this machine.
+// UnavailableError means that a workspace is not on this machine.
 type UnavailableError struct{ Problem string }
 
 // Error names the problem.
@@ -193,7 +192,7 @@ func makeWritable(root *os.Root, local string) {
 	})
 }
 
-// Prepared is a workspace that a host has prepared: two absolute paths.
+// Prepared is a workspace prepared by a host: two absolute paths.
 type Prepared struct{ Root, Cwd string }
 
 // Accept returns the record of a workspace that a host hands over. The error is an
@@ -219,8 +218,8 @@ func (m *Manager) Accept(p *Prepared) (*Record, error) {
 	return &Record{Root: filepath.Clean(p.Root), Cwd: filepath.ToSlash(cwd)}, nil
 }
 
-// checkRoot returns why a host may not supply a directory. It must be below one of the configured
-// directories, also after resolving all symbolic links.
+// checkRoot returns why a host may not supply a directory. The directory must be below one of the
+// configured directories, even after resolving all symbolic links.
 func (m *Manager) checkRoot(root string) error {
 	if !m.AcceptsPrepared() {
 		return &PolicyError{"hosts may hand over no workspaces: workspaces.prepared_roots is empty"}

@@ -1,5 +1,5 @@
-// Package follow hands the events of turns to those who follow them: live ones from
-// the worker where it is in this process, all others from the store.
+// Package follow passes the events of turns to their followers: from the worker if it is in this
+// process, otherwise from the store.
 package follow
 
 import (
@@ -17,23 +17,21 @@ import (
 )
 
 const (
-	// lookInterval is how often a followed turn is looked at without a reason.
+	// lookInterval is the polling interval of followed turns.
 	lookInterval = 2 * time.Second
-	// looksAtOnce is how many turns are read at the same time, of all that are
-	// followed and have something to read.
+	// looksAtOnce is how many followed turns with new events are read concurrently.
 	looksAtOnce = 8
-	// positionsAtOnce is how many turns one query looks at.
+	// positionsAtOnce is how many turns one query checks.
 	positionsAtOnce = 1000
-	// eventPage is how many events are read from the store at a time, and
-	// firstPage how many when nobody knows how large they are. Later pages are to
-	// have pageBytes of data.
+	// eventPage is the maximum number of events per read from the store, and firstPage the number
+	// while their size is unknown. Later pages aim for pageBytes of data.
 	eventPage = 1000
 	firstPage = 16
 	pageBytes = 256 << 10
 )
 
-// pageAfter returns how many events to read next: events with the results of tools
-// have megabytes, and those with words a few bytes.
+// pageAfter returns how many events to read next: events with tool results have megabytes, and
+// those with words a few bytes.
 func pageAfter(records []event.Record) int {
 	if len(records) == 0 {
 		return firstPage
@@ -41,9 +39,8 @@ func pageAfter(records []event.Record) int {
 	return min(max(1, pageBytes*len(records)/max(1, sizeOf(records))), eventPage)
 }
 
-// Hub hands the events of turns to those who follow them: from the worker when
-// it is in this process, else from the store, which is read once for all. It is
-// safe for concurrent use.
+// Hub passes the events of turns to their followers: from the worker if it is in this process,
+// otherwise from the store, which is read once for all. It is safe for concurrent use.
 type Hub struct {
 	ctx    context.Context
 	store  store.Events
@@ -91,14 +88,14 @@ func (h *Hub) topicOf(turnID string) *topic {
 	return h.topics[turnID]
 }
 
-// Publish hands events that were committed to those who follow the turn.
+// Publish passes committed events to the turn's followers.
 func (h *Hub) Publish(turnID string, records []event.Record) {
 	if t := h.topicOf(turnID); t != nil {
 		t.publishRecords(records)
 	}
 }
 
-// Look reads new events of a turn, if somebody follows it. It does not wait.
+// Look reads new events of a turn if it has followers. It does not block.
 func (h *Hub) Look(turnID string) {
 	t := h.topicOf(turnID)
 	if t == nil || !t.mayLook() {
@@ -116,7 +113,7 @@ func (h *Hub) startTask(task func()) {
 	}
 }
 
-// LookAll looks at all turns that somebody follows. It does not wait.
+// LookAll checks all followed turns. It does not block.
 func (h *Hub) LookAll() { h.startTask(h.lookAtEach) }
 
 // lookAtEach checks all followed turns, many per query. Turns with new events are then read a few
@@ -143,8 +140,7 @@ func (h *Hub) lookAtEach() {
 	all.Wait()
 }
 
-// changedTopics returns those topics of which there is something to read, and lets go of
-// the others.
+// changedTopics returns the topics with something to read and drops the tails of idle ones.
 func (h *Hub) changedTopics(topics map[string]*topic) (list []*topic) {
 	ids := slices.Collect(maps.Keys(topics))
 	for part := range slices.Chunk(ids, positionsAtOnce) {
@@ -233,7 +229,7 @@ func (h *Hub) readEvents(t *topic, last uint64) error {
 		if err != nil {
 			return err
 		}
-		if len(records) == 0 { // they are not kept any more
+		if len(records) == 0 { // they were deleted
 			return nil
 		}
 		t.publishRecords(records)

@@ -9,44 +9,44 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// Waiter waits for news of a turn, like a Follower, for callers that wait for other things in the
-// same goroutine.
+// Waiter waits for changes of a turn, like a Follower, for callers that wait for other things in
+// the same goroutine.
 type Waiter interface {
-	// Wait returns after a Wake since the last Wait, at once if there was one already;
-	// or with quiet set when idle has passed, where 0 is for ever. It may return
-	// early. An error ends the sequence. One goroutine calls it.
+	// Wait returns after a Wake since the last Wait, immediately if there was one already, or with
+	// quiet set when idle has passed, where 0 means forever. It may return early. An error ends the
+	// sequence. One goroutine calls it.
 	Wait(idle time.Duration) (quiet bool, err error)
-	// Wake ends a Wait. Any goroutine may call it, also after the sequence has ended.
-	// It must not block.
+	// Wake ends a Wait. Any goroutine may call it, even after the sequence has ended. It must not
+	// block.
 	Wake()
 }
 
-// Follower follows a turn from an event on. It keeps nothing else of the turn until
-// Batches begins.
+// Follower follows a turn from a given event on. It retains nothing else of the turn until Batches
+// begins.
 type Follower struct {
-	// Hub is where the events come from. It is required.
+	// Hub is the source of the events. It is required.
 	Hub *Hub
-	// TurnID is the turn, and Live and Written are its status and the seq of its
-	// latest event as they were read just now.
+	// TurnID is the turn. Live and Written are its current status and the seq of its latest event,
+	// both just read.
 	TurnID  string
 	Live    bool
 	Written uint64
-	// After is the seq that the events are to be greater than.
+	// After is the seq after which events are returned.
 	After uint64
-	// Idle is how long nothing may come until an empty batch does; 0 is for ever.
+	// Idle is the time without events after which an empty batch is returned; 0 means forever.
 	Idle time.Duration
-	// StillLive reports whether the turn is live now, or why it is not to be read
-	// any more.
+	// StillLive reports whether the turn is live now. An error means that the turn may no longer be
+	// read.
 	StillLive func(ctx context.Context) (bool, error)
-	// Show returns events as the reader may see them, up to the one with an error.
+	// Show returns events in the reader's form, up to the first that fails.
 	Show func(ctx context.Context, records []event.Record) ([]event.Record, error)
 }
 
-// Batches returns the events in the batches in which they become known, up to the
-// terminal one. A Waiter, unless it is nil, waits for news.
+// Batches returns the events in batches as they become known, through the terminal one. A Waiter,
+// if not nil, waits for changes.
 //
-// It is not inlined, so that the sequence is not on the stack of the caller, which an idle
-// stream keeps: one of 1.2 KiB or less shrinks to 4 KiB, and a larger one has 8 KiB.
+// It is not inlined, so that the sequence is not on the caller's stack, which an idle stream keeps:
+// a stack of 1.2 KiB or less shrinks to 4 KiB, and a larger one has 8 KiB.
 //
 //go:noinline
 func (f *Follower) Batches(ctx context.Context, w Waiter) iter.Seq2[[]event.Record, error] {
@@ -54,7 +54,7 @@ func (f *Follower) Batches(ctx context.Context, w Waiter) iter.Seq2[[]event.Reco
 		r := f.newReader(ctx, w)
 		defer r.close()
 		for r.yieldNews(ctx, yield) {
-			// Nothing is on the stack here but what waits: an idle stream keeps it.
+			// Keep only the wait on the stack here: an idle stream keeps it.
 			quiet, err := r.waitForNews(ctx)
 			if err != nil {
 				yield(nil, err)
@@ -76,17 +76,17 @@ type reader struct {
 	live bool
 	// seq is the latest event read, and written a lower bound of the log's end.
 	seq, written uint64
-	// limit is how many are read at a time.
+	// limit is how many events are read at a time.
 	limit int
-	// shownAt is when the caller was given something last, or a keep-alive.
+	// shownAt is when the caller last got events or a keep-alive.
 	shownAt time.Time
-	// looks is how often the turn was found changed when the reader read the store.
+	// looks is the topic's change count when the reader last read the store.
 	looks int
-	// over is set once the turn has ended and all its events were read.
+	// over is set once the turn has ended and all its events have been read.
 	over bool
-	// news is closed by the first news after the records were read last.
+	// news is closed by the first change after the records were last read.
 	news <-chan struct{}
-	// patience measures how long the reader waits.
+	// patience is the timer for the reader's wait.
 	patience *time.Timer
 	// waiter, if set, waits instead of the reader. The end of the caller's context wakes it until
 	// unlink; the end of the hub wakes it while the topic has it.
@@ -94,8 +94,8 @@ type reader struct {
 	unlink func() bool
 }
 
-// newReader returns a reader, which wakes the waiter, if there is one, when there are news
-// or ctx or the service ends.
+// newReader returns a reader. It wakes the waiter, if there is one, on changes and when ctx or the
+// service ends.
 func (f *Follower) newReader(ctx context.Context, w Waiter) *reader {
 	r := &reader{
 		Follower: f, hub: f.Hub, live: f.Live, seq: f.After, written: f.Written, looks: -1, limit: firstPage,
@@ -120,7 +120,7 @@ func (r *reader) close() {
 	}
 }
 
-// yieldNews gives the caller all events there are. It reports whether more may follow.
+// yieldNews yields all available events to the caller. It reports whether more may follow.
 func (r *reader) yieldNews(ctx context.Context, yield func([]event.Record, error) bool) (more bool) {
 	for {
 		r.news = r.topic.changeSignal()
@@ -137,7 +137,7 @@ func (r *reader) yieldNews(ctx context.Context, yield func([]event.Record, error
 	}
 }
 
-// nextRecords returns the events that come next, if there are any.
+// nextRecords returns the next available events, if any.
 func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
 	records, looks, ok := r.topic.recordsAfter(r.seq)
 	if len(records) > 0 || ok && looks == r.looks {
@@ -151,12 +151,12 @@ func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
 			return nil, err
 		}
 	}
-	// The end of the turn was known before the store is read: no events can follow.
+	// The end of the turn is known before the store is read, so no events can follow.
 	records, err := r.hub.store.Events(ctx, r.TurnID, r.seq, r.limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of turn %s: %w", r.TurnID, err)
 	}
-	if len(records) == 0 { // or they were there, and are not kept any more
+	if len(records) == 0 { // or they have been deleted
 		r.over = !r.live
 		r.topic.noteKnown(min(r.seq, r.written))
 		return nil, nil
@@ -164,17 +164,17 @@ func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
 	if len(records) == r.limit {
 		r.looks = -1 // there are more
 	} else {
-		r.topic.publishRecords(records) // for those who follow on
+		r.topic.publishRecords(records) // for the other followers
 	}
 	r.limit = pageAfter(records)
 	return records, nil
 }
 
-// waitForNews waits for news. quiet is true if none arrived in the reader's waiting time. It
+// waitForNews waits for changes. quiet is true if none arrived within the reader's idle time. It
 // keeps a small stack, because each idle stream has one.
 func (r *reader) waitForNews(ctx context.Context) (quiet bool, err error) {
 	switch {
-	case r.hub.ctx.Err() != nil: // perhaps before the topic had the waiter
+	case r.hub.ctx.Err() != nil: // maybe before the topic had the waiter
 	case r.waiter != nil:
 		quiet, err = r.waiter.Wait(r.Idle)
 	default:
@@ -191,8 +191,8 @@ func (r *reader) waitForNews(ctx context.Context) (quiet bool, err error) {
 	return quiet, nil
 }
 
-// waitForSignal waits for the signal of news, or until a context ends. It is quiet when
-// neither came for as long as the reader waits.
+// waitForSignal waits for a change or the end of a context. It is quiet if neither came within the
+// reader's idle time.
 func (r *reader) waitForSignal(ctx context.Context) (quiet bool) {
 	var patience <-chan time.Time
 	if r.Idle > 0 {
@@ -213,7 +213,7 @@ func (r *reader) waitForSignal(ctx context.Context) (quiet bool) {
 	return false
 }
 
-// yieldRecords gives events to the caller. It is false when the sequence has ended.
+// yieldRecords yields events to the caller. It returns false when the sequence has ended.
 func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield func([]event.Record, error) bool) bool {
 	last := false
 	for i := range records {
@@ -228,7 +228,7 @@ func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield
 	if silent := len(shown) == 0; !silent || r.Idle > 0 && time.Since(r.shownAt) >= r.Idle {
 		r.shownAt = time.Now()
 		if silent {
-			shown = nil // a keep-alive: much may happen that the reader does not see
+			shown = nil // a keep-alive: many hidden events may come in between
 		}
 		if !yield(shown, nil) {
 			return false

@@ -8,37 +8,36 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// tailLength is how many of the latest events of a turn are kept in memory for its
-// followers, and tailBytes the limit of their data; slower followers read the
-// store.
+// tailLength is how many of a turn's latest events are buffered for its followers, and tailBytes
+// the limit of their data; slower followers read the store.
 const (
 	tailLength = 512
 	tailBytes  = 1 << 20
 )
 
-// topic is a turn that is followed.
+// topic is a followed turn.
 type topic struct {
 	turnID string
 
 	mu sync.Mutex
-	// followers is how many there are; guarded by the hub.
+	// followers is the number of followers; guarded by the hub.
 	followers int
-	// tail has the latest events in order, without gaps, and size is the size of their data. seq
-	// is the latest event, kept or not. known is set once there is one.
+	// tail has the latest events in order, without gaps, and size is the size of their data. seq is
+	// the latest event, buffered or not. known is set once there is one.
 	tail  []event.Record
 	size  int
 	seq   uint64
 	known bool
-	// stale is set if nothing came since the turn was last looked at.
+	// stale is set if nothing arrived since the turn was last checked.
 	stale bool
-	// news is closed when there is something new, and replaced.
+	// news is closed on a change, and replaced.
 	news chan struct{}
 	// ended is closed when the turn may have ended, and replaced.
 	ended chan struct{}
-	// waiters are woken at the same time as news is closed. The list is replaced, and never changed.
+	// waiters are woken when news is closed. The list is replaced, never modified.
 	waiters []Waiter
 	look    lookPhase
-	// looks counts how often the turn itself was found changed.
+	// looks counts how often the turn itself was found to have changed.
 	looks int
 }
 
@@ -53,14 +52,14 @@ type lookPhase uint8
 const (
 	// lookIdle: nobody reads it.
 	lookIdle lookPhase = iota
-	// lookReading: it is being read.
+	// lookReading: the turn is being read.
 	lookReading
-	// lookAgain: it is being read, and is to be read once more.
+	// lookAgain: the turn is being read, and must be read once more.
 	lookAgain
 )
 
-// mayLook reports whether nobody reads the store for the topic; if somebody does,
-// it is read once more.
+// mayLook reports whether the caller may read the store for the topic. If another goroutine is
+// reading, that one reads once more.
 func (t *topic) mayLook() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,7 +71,7 @@ func (t *topic) mayLook() bool {
 	return true
 }
 
-// goOn reports whether the store is to be read once more.
+// goOn reports whether the store must be read once more.
 func (t *topic) goOn() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +83,7 @@ func (t *topic) goOn() bool {
 	return again
 }
 
-// dropTail lets go of the events of a turn with nothing to say.
+// dropTail drops the tail of a turn without new events.
 func (t *topic) dropTail() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +93,7 @@ func (t *topic) dropTail() {
 	t.stale = true
 }
 
-// noteKnown notes that those who follow know the log up to a seq, unless more is known.
+// noteKnown records that followers know the log up to a seq, unless more is known.
 func (t *topic) noteKnown(seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,13 +117,12 @@ func (t *topic) lastSeq() (uint64, bool) {
 	return t.seq, t.known
 }
 
-// publishRecords adds events to the tail. Those that are there already are left out; a
-// gap begins the tail anew.
+// publishRecords adds events to the tail. Known events are skipped; a gap restarts the tail.
 func (t *topic) publishRecords(records []event.Record) {
 	wakeAll(t.appendRecords(records))
 }
 
-// appendRecords adds events to the tail, and returns who is to be woken.
+// appendRecords adds events to the tail and returns the waiters to wake.
 func (t *topic) appendRecords(records []event.Record) []Waiter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,29 +155,29 @@ func (t *topic) endSignal() <-chan struct{} {
 	return t.ended
 }
 
-// signalEnd tells those who wait for the end that the turn may have ended. The caller
-// holds the lock.
+// signalEnd notifies those waiting for the end that the turn may have ended. The caller holds the
+// lock.
 func (t *topic) signalEnd() {
 	close(t.ended)
 	t.ended = make(chan struct{})
 }
 
-// signalChange tells those who wait on the channel that there is something new, and returns
-// the others. The caller holds the lock.
+// signalChange notifies those waiting on the channel of a change and returns the other waiters. The
+// caller holds the lock.
 func (t *topic) signalChange() []Waiter {
 	close(t.news)
 	t.news = make(chan struct{})
 	return t.waiters
 }
 
-// wakeAll wakes waiters, for which no lock is held.
+// wakeAll wakes waiters. The caller must not hold a lock.
 func wakeAll(list []Waiter) {
 	for _, w := range list {
 		w.Wake()
 	}
 }
 
-// addWaiter has a waiter woken when there is something new, until unwatch.
+// addWaiter wakes a waiter on changes, until unwatch.
 func (t *topic) addWaiter(w Waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,8 +192,8 @@ func (t *topic) removeWaiter(w Waiter) {
 	}
 }
 
-// trimTail leaves the latest events in the tail, at least one. They move: readers
-// hold parts of the array, whose elements are never overwritten.
+// trimTail keeps the latest events in the tail, at least one. It copies them: readers hold parts of
+// the array, whose elements are never overwritten.
 func (t *topic) trimTail() {
 	first := len(t.tail) - 1
 	t.size = len(t.tail[first].Data)
@@ -206,7 +204,7 @@ func (t *topic) trimTail() {
 	t.tail = slices.Clone(t.tail[first:])
 }
 
-// wakeAll tells the followers to look at the turn, though there may be nothing new.
+// wakeAll makes the followers check the turn, even if there may be nothing new.
 func (t *topic) wakeAll() {
 	t.mu.Lock()
 	t.looks++
@@ -216,8 +214,8 @@ func (t *topic) wakeAll() {
 	wakeAll(waiters)
 }
 
-// recordsAfter returns the events of the tail after a seq, and how often the turn
-// was found changed. It returns false if the tail does not reach back that far.
+// recordsAfter returns the events of the tail after a seq, and the change count. It returns false
+// if the tail does not reach back that far.
 func (t *topic) recordsAfter(seq uint64) (records []event.Record, looks int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,7 +226,7 @@ func (t *topic) recordsAfter(seq uint64) (records []event.Record, looks int, ok 
 	return t.tail[skip:len(t.tail):len(t.tail)], t.looks, true
 }
 
-// waitFor waits for news, or for the end of either context.
+// waitFor waits for a change or the end of either context.
 func waitFor(ctx, service context.Context, news <-chan struct{}) error {
 	select {
 	case <-news:
@@ -240,7 +238,7 @@ func waitFor(ctx, service context.Context, news <-chan struct{}) error {
 	}
 }
 
-// sizeOf returns how much data events have, in bytes.
+// sizeOf returns the size of the events' data, in bytes.
 func sizeOf(records []event.Record) int {
 	size := 0
 	for i := range records {

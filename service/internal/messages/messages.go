@@ -1,5 +1,4 @@
-// Package messages encodes conversations, and what belongs to them, as stores keep
-// them.
+// Package messages encodes conversations and related records for stores.
 package messages
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Encode returns messages as they are stored.
+// Encode encodes messages for the store.
 func Encode(messages []model.Message) ([][]byte, error) {
 	list := make([][]byte, len(messages))
 	for i := range messages {
@@ -24,7 +23,7 @@ func Encode(messages []model.Message) ([][]byte, error) {
 	return list, nil
 }
 
-// Decode reads stored messages. The error names the first that cannot be read.
+// Decode reads stored messages. The error names the first unreadable one.
 func Decode(list [][]byte) ([]model.Message, error) {
 	messages := make([]model.Message, len(list))
 	for i, data := range list {
@@ -35,8 +34,8 @@ func Decode(list [][]byte) ([]model.Message, error) {
 	return slices.Clip(messages), nil
 }
 
-// EncodeArtifacts encodes a session's list of artifacts for the store, without their data; nil
-// for none.
+// EncodeArtifacts encodes a session's list of artifacts for the store, without their data; nil if
+// absent.
 func EncodeArtifacts(list []tools.Artifact) (json.RawMessage, error) {
 	if len(list) == 0 {
 		return nil, nil

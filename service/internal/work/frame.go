@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// frameSize is the limit in bytes of an event that gathers text deltas.
+	// frameSize is the size limit, in bytes, of an event that combines text deltas.
 	frameSize = 4 << 10
-	// maxDelta is how many bytes an event of one delta may have that is larger than
-	// that: surfaces write them up to twice, of up to six bytes of JSON each, in
-	// frames of at most 1 MiB.
+	// maxDelta is the size limit, in bytes, of an event with one larger delta: surfaces write
+	// deltas up to twice, with up to six bytes of JSON per byte, in frames of at most 1 MiB.
 	maxDelta = 64 << 10
 )
 
-// frame joins the deltas that follow on each other and belong together, so that
-// a log does not have an event for each token.
+// frame joins consecutive deltas of the same text, so that a log does not have an event for each
+// token.
 type frame struct {
 	kind     event.Type
 	id, name string
@@ -27,7 +26,8 @@ type frame struct {
 	at       time.Time
 }
 
-// textDelta returns the text that an event appends, and to which text; false for other events.
+// textDelta returns the text that an event appends and the text it belongs to; false for other
+// events.
 func textDelta(data event.Data) (id, name, text string, ok bool) {
 	switch d := data.(type) {
 	case *event.TextDelta:

@@ -6,24 +6,24 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// heldTurn is a turn that this process has claimed, and on which its work is not over. The
-// pool guards what changes.
+// heldTurn is a turn that this process has claimed and not yet released. The pool guards the
+// mutable fields.
 type heldTurn struct {
-	// turn is as it was claimed.
+	// turn is the turn as claimed.
 	turn *store.Turn
 	// worker is nil until the work begins.
 	worker *worker
-	// mayDiffer is set once the turn may not run any more: before its end is committed or
-	// shown, and when something was heard of it.
+	// mayDiffer is set once the turn may no longer be running: before its end is committed or
+	// shown, and on a notification about it.
 	mayDiffer bool
-	// since is when it was claimed, and bytes how large its conversation was then.
+	// since is when the turn was claimed, and bytes the size of its conversation then.
 	since time.Time
 	bytes int
-	// failed is set once it was failed because of its memory.
+	// failed is set once the turn has been failed because of its memory.
 	failed bool
 }
 
-// holdTurn notes that a turn was claimed, until it is released.
+// holdTurn records that a turn was claimed, until it is released.
 func (p *Pool) holdTurn(t *store.Turn) *heldTurn {
 	h := &heldTurn{turn: t, since: time.Now()}
 	p.mu.Lock()
@@ -36,13 +36,13 @@ func (p *Pool) holdTurn(t *store.Turn) *heldTurn {
 func (p *Pool) releaseTurn(h *heldTurn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.held[h.turn.ID] == h { // it may have been claimed anew
+	if p.held[h.turn.ID] == h { // it may have been reclaimed
 		delete(p.held, h.turn.ID)
 	}
 	p.noteQuiet()
 }
 
-// setWorker notes that a worker works on a turn.
+// setWorker records the worker of a turn.
 func (p *Pool) setWorker(h *heldTurn, w *worker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,9 +59,9 @@ func (p *Pool) workerOf(turnID string) *worker {
 	return nil
 }
 
-// RunningTurn returns a turn as this process claimed it, if it runs here, or nil. This
-// process neither commits nor shows the end of the turn before RunningTurn has returned.
-// Another one may just have ended it: those who follow the turn hear of that later.
+// RunningTurn returns a turn as this process claimed it, if it runs here, or nil. This process
+// neither commits nor shows the end of the turn before RunningTurn has returned. Another process
+// may just have ended it: the turn's followers learn of that later.
 func (p *Pool) RunningTurn(id string) *store.Turn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *Pool) RunningTurn(id string) *store.Turn {
 	return nil
 }
 
-// noteChange notes that a turn may not run any more, and returns who works on it here, or nil.
+// noteChange records that a turn may no longer be running and returns its local worker, or nil.
 func (p *Pool) noteChange(turnID string) *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,8 @@ func (p *Pool) noteChange(turnID string) *worker {
 	return h.worker
 }
 
-// Heard handles news about a turn, from this or another process. It reports whether
-// this process works on the turn.
+// Heard handles a notification about a turn, from this or another process. It reports whether this
+// process runs the turn.
 func (p *Pool) Heard(turnID string) bool {
 	w := p.noteChange(turnID)
 	if w != nil {
@@ -93,7 +93,7 @@ func (p *Pool) Heard(turnID string) bool {
 	return w != nil
 }
 
-// Stop ends the work on a turn that was ended from outside, if it is done here.
+// Stop stops the local worker of a turn that was ended from outside, if it has one.
 func (p *Pool) Stop(turnID string) {
 	if w := p.noteChange(turnID); w != nil {
 		w.stop(errEnded)

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// isolationPause is how long a turn that has one crash left waits for another
-	// one like it.
+	// isolationPause is how long a turn with one crash left waits for another such turn.
 	isolationPause = time.Second
 	// quietTime bounds how long suspect turns wait for turns without crashes to end. It is
 	// short because the suspects of a lost process are mostly innocent.
@@ -179,7 +178,7 @@ func (p *Pool) isSuspect(ctx context.Context, turnID string) bool {
 	return err == nil && t.Strikes > 0
 }
 
-// endClaim ends what tryBeginClaim or beginClaim began.
+// endClaim ends a claim started by tryBeginClaim or beginClaim.
 func (p *Pool) endClaim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,18 +14,17 @@ import (
 )
 
 const (
-	// memoryInterval is how often memory is measured, and memoryPause how long a turn has
-	// to give its memory back before another one is failed.
+	// memoryInterval is how often memory is measured, and memoryPause how long a failed turn has to
+	// release its memory before another one is failed.
 	memoryInterval = 100 * time.Millisecond
 	memoryPause    = time.Second
-	// similarBytes is the difference below which two turns hold the same.
+	// similarBytes is the difference below which two turns count as equally large.
 	similarBytes = 1 << 20
 )
 
-// WatchMemory fails turns, one after the other, while the process uses more memory than its
-// limit, until ctx ends. Go cannot attribute memory to turns, so the victim is a guess:
-// a turn over which a process died, else the one whose conversation is largest, else the
-// newest.
+// WatchMemory fails turns, one after the other, while the process uses more memory than its limit,
+// until ctx ends. Go cannot attribute memory to turns, so the victim is a guess: a turn whose
+// process died before, else the one with the largest conversation, else the newest.
 func (p *Pool) WatchMemory(ctx context.Context) {
 	again := time.NewTicker(memoryInterval)
 	defer again.Stop()
@@ -52,14 +51,14 @@ func (p *Pool) WatchMemory(ctx context.Context) {
 	}
 }
 
-// usedMemory returns how many bytes of memory the Go runtime has from the system.
+// usedMemory returns how many bytes of memory the Go runtime has obtained from the system.
 func usedMemory() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64()) //nolint:gosec // far below 2^63
 }
 
-// failLargest fails the turn that is the most likely to use too much memory.
+// failLargest fails the turn that most likely uses too much memory.
 func (p *Pool) failLargest(ctx context.Context, used int64) {
 	h := p.largestTurn()
 	if h == nil {
@@ -76,8 +75,8 @@ func (p *Pool) failLargest(ctx context.Context, used int64) {
 	}
 }
 
-// largestTurn returns the turn that is failed next when memory runs out, or nil. It returns
-// each turn once.
+// largestTurn returns the turn to fail next when memory runs out, or nil. It returns each turn
+// once.
 func (p *Pool) largestTurn() *heldTurn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +97,7 @@ func compareMemory(a, b *heldTurn) int {
 	return cmp.Or(cmp.Compare(min(a.turn.Strikes, 1), min(b.turn.Strikes, 1)), cmp.Compare(a.bytes/similarBytes, b.bytes/similarBytes), a.since.Compare(b.since))
 }
 
-// noteBytes notes how many bytes the conversation of a turn has.
+// noteBytes records the size of a turn's conversation.
 func (p *Pool) noteBytes(turnID string, conversation ...[][]byte) {
 	n := 0
 	for _, message := range slices.Concat(conversation...) {

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// keepRequest stores a request to a model as every vendor gets it, before a provider adapts it to
-// its server, and without the content of files. A failure is logged and does not fail the turn.
+// keepRequest stores a model request in the vendor-neutral form, before a provider adapts it to its
+// server, and without the content of files. A failure is logged and does not fail the turn.
 func (w *worker) keepRequest(ctx context.Context, call *backend.ModelCall) {
 	data, err := json.Marshal(model.NewRequestRecord(call.Request, func(b *model.Blob) { b.Data = nil }))
 	if err == nil {

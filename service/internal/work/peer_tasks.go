@@ -11,12 +11,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// abortTime bounds the cancellation of remote work when a turn is ended here.
+// abortTime is the timeout for canceling remote work when a turn is ended here.
 const abortTime = 10 * time.Second
 
-// LivePeerTasks returns the states of what runs at peers for a turn that is about to
-// be ended. A worker of this process ends that itself; one elsewhere would, too,
-// but may be dead, and to end it twice does no harm.
+// LivePeerTasks returns the states of a turn's tasks at peers before the turn is ended. A worker in
+// this process ends them itself. A worker elsewhere would too, but may be dead, and ending them
+// twice is harmless.
 func (p *Pool) LivePeerTasks(ctx context.Context, scope store.Scope, id string) []*backend.State {
 	if p.settings.Runtime == nil || p.workerOf(id) != nil {
 		return nil
@@ -53,12 +53,11 @@ func (p *Pool) peerTasks(ctx context.Context, id string) []*backend.State {
 	return runtime.PeerTasks(state)
 }
 
-// Abandon ends what runs at peers for a turn that was ended, as far as the peers
-// can be reached. It does not wait.
+// Abandon ends a turn's tasks at peers, best effort, after the turn was ended. It does not block.
 func (p *Pool) Abandon(turnID string, states []*backend.State) {
 	for _, state := range states {
 		p.tasks.Go(func() {
-			// It is not canceled when the pool is closed: nobody would do it later.
+			// Closing the pool does not cancel this: nothing would do it later.
 			ctx, cancel := context.WithTimeout(context.Background(), abortTime)
 			defer cancel()
 			if err := p.settings.Runtime.Abandon(ctx, state); err != nil {

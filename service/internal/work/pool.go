@@ -18,26 +18,25 @@ import (
 
 // Codes of turns that a Pool ends, in addition to the codes of package backend.
 const (
-	// CodePoison is a turn over which too many workers died.
+	// CodePoison means that too many workers died while running the turn.
 	CodePoison = "poison"
 	// CodeUnresolved means that the turn's agent no longer resolved when the turn was resumed.
 	CodeUnresolved = "unresolved"
 	// CodeRevisionGone means that the turn's revision no longer existed when the turn was
 	// resumed.
 	CodeRevisionGone = "revision_gone"
-	// CodeWorkspace is a turn of a session whose workspace is not on this machine.
+	// CodeWorkspace means that the workspace of the turn's session is not on this machine.
 	CodeWorkspace = "workspace_unavailable"
-	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
-	// an artifact with a NUL.
+	// CodeInvalidText means that a text of the turn cannot be stored, such as an artifact name with
+	// a NUL.
 	CodeInvalidText = "invalid_text"
-	// CodeMemory is a turn that was ended because the process used too much memory.
+	// CodeMemory means that the turn was ended because the process used too much memory.
 	CodeMemory = "out_of_memory"
 )
 
 // feed receives the committed events of turns.
 type feed interface {
-	// Publish passes on events that were committed, and Look reports any other
-	// change.
+	// Publish passes on committed events, and Look reports any other change.
 	Publish(turnID string, records []event.Record)
 	Look(turnID string)
 	// Notify tells other processes.
@@ -49,15 +48,14 @@ type Order struct {
 	Request *runtime.Request
 	// Trace is the trace context of the request.
 	Trace http.Header
-	// Revision is the hash of the revision that the turn begins in; empty is the current
-	// one.
+	// Revision is the hash of the revision that the turn begins in; empty means the current one.
 	Revision string
-	// Agent is the agent that has the conversation. If the revision does not have it any
-	// more, the agent of the request works on the turn.
+	// Agent is the agent that has the conversation. If the revision no longer has it, the agent of
+	// the request runs the turn.
 	Agent string
-	// Patience is how long the turn waits for a person; 0 is for ever.
+	// Patience is how long the turn waits for a person; 0 means forever.
 	Patience time.Duration
-	// Added is how many messages of the turn are stored, after its input.
+	// Added is the number of stored messages that follow the turn's input.
 	Added int
 	// MakeTools, when set, creates the tools that the turn supplies and adds them to the request.
 	// The turn runs in the returned context. release is called when the work ends, and is never
@@ -76,9 +74,9 @@ type Settings struct {
 	Policy    Policy
 	// ForgetHandoffs is set if handoffs end with their turns.
 	ForgetHandoffs bool
-	// KeepRequest stores a request to a model; nil keeps none.
+	// KeepRequest stores a model request; nil stores none.
 	KeepRequest func(ctx context.Context, r *store.ModelRequest) error
-	// Tenants finds the revisions in which turns begin; nil is the current one for all.
+	// Tenants finds the revisions in which turns begin; nil means the current one for all.
 	Tenants Tenants
 	Queue   store.Queue
 	Feed    feed
@@ -86,9 +84,9 @@ type Settings struct {
 	Read func(claimed *store.Claimed, conversation [][]byte) (*Order, error)
 	// End ends a turn from outside.
 	End func(ctx context.Context, turnID string, why event.Termination) error
-	// Worker names this process among those that use the store, Lease is how long a
-	// turn belongs to a worker without a heartbeat, and Strikes how many workers
-	// may die over a turn that makes no progress.
+	// Worker names this process among those that use the store. Lease is how long a turn belongs to
+	// a worker without a heartbeat. Strikes is how many workers may die over a turn that makes no
+	// progress.
 	Worker  string
 	Lease   time.Duration
 	Strikes int
@@ -100,27 +98,27 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Pool works on the turns of this process. It is safe for concurrent use.
+// Pool runs the turns of this process. It is safe for concurrent use.
 type Pool struct {
 	settings Settings
 	draining atomic.Bool
-	// kept are the revisions in which turns wait.
+	// kept are the revisions of waiting turns.
 	kept keptRevisions
 	// isolated is a semaphore of one: held while a turn runs whose next crash would
 	// be its last.
 	isolated chan struct{}
-	// truce is until when no turns are taken from other workers. Used by the
-	// goroutine that sweeps.
+	// truce is the time until which no turns are taken from other workers. Only the sweeping
+	// goroutine uses it.
 	truce time.Time
 
 	mu   sync.Mutex
 	held map[string]*heldTurn // by the id of the turn
-	// claiming counts the claims under way, whose turns are not held yet.
+	// claiming counts the claims in progress, whose turns are not held yet.
 	claiming int
 	// quarantine is nil while no suspect turn is kept apart.
 	quarantine *quarantine
 
-	// ctx ends when the pool is closed; the goroutines in tasks then do.
+	// ctx ends when the pool is closed, which ends the goroutines in tasks.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	tasks  sync.WaitGroup
@@ -129,7 +127,7 @@ type Pool struct {
 // errClosed cancels work in progress when the pool is closed.
 var errClosed = errors.New("the service is closed")
 
-// NewPool returns a pool. It works on what Work is called for.
+// NewPool returns a pool. It runs the turns passed to Work.
 func NewPool(s Settings) *Pool {
 	p := &Pool{settings: s, isolated: make(chan struct{}, 1), held: make(map[string]*heldTurn)}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
@@ -139,8 +137,7 @@ func NewPool(s Settings) *Pool {
 // Drain stops turns after their current step. Work then declines new turns.
 func (p *Pool) Drain() { p.draining.Store(true) }
 
-// Close ends the goroutines of the pool and waits for them; it is called when no
-// Work is under way any more.
+// Close stops the pool's goroutines and waits for them. Call it when no Work is running.
 func (p *Pool) Close() {
 	p.Drain()
 	p.cancel(errClosed)
@@ -148,10 +145,10 @@ func (p *Pool) Close() {
 	p.kept.close()
 }
 
-// now returns the time as the store keeps it.
+// now returns the time with the precision of the store.
 func (p *Pool) now() time.Time { return p.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// logError logs an error, unless the pool is being closed.
+// logError logs an error unless the pool is closing.
 func (p *Pool) logError(ctx context.Context, text string, err error, fields ...zap.Field) {
 	if ctx.Err() == nil || p.ctx.Err() == nil {
 		p.settings.Logger.Error(text, append(fields, zap.Error(err))...)

@@ -19,7 +19,7 @@ type recorder struct {
 	ctx  context.Context
 	pool *Pool
 	turn *store.Turn
-	// lost is called when the turn does not belong to the worker any more.
+	// lost is called when the worker no longer owns the turn.
 	lost func()
 	// onProgress, when set, is called after each commit that advances the turn.
 	onProgress func()
@@ -38,18 +38,17 @@ type recorder struct {
 
 // prepared are the recorder's properties of a prepared turn. Only the turn's goroutine uses it.
 type prepared struct {
-	// artifactSource is where the turn's artifacts come from.
+	// artifactSource returns the turn's artifacts.
 	artifactSource artifactSource
-	// patience is how long the turn waits for a person; 0 is for ever.
+	// patience is how long the turn waits for a person; 0 means forever.
 	patience time.Duration
-	// messages is how many messages of the turn are stored, after its input.
+	// messages is the number of stored messages that follow the turn's input.
 	messages int
-	// inDoubt are the keys of the calls that a worker died over, as they are
-	// kept.
+	// inDoubt are the stored keys of the calls during which a worker died.
 	inDoubt map[string]bool
 }
 
-// artifactSource hands over the artifacts that a turn made since it was asked last.
+// artifactSource returns the artifacts that a turn made since the last call.
 type artifactSource interface {
 	TakeArtifacts() []*tools.Artifact
 }
@@ -82,7 +81,7 @@ func (r *recorder) Emit(ev event.Event) {
 	}
 }
 
-// queueEvent adds an event to those that wait, and reports whether there are too many.
+// queueEvent queues an event and reports whether the queue is full.
 func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 	if r.closed || r.err != nil {
 		return false
@@ -91,7 +90,7 @@ func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 		return r.queueDelegated(ev)
 	}
 	if start, ok := ev.Data.(*event.RunStart); ok && r.queue.seq > 0 && !start.Resumed {
-		again := *start // what the worker before had done was not enough to go on from
+		again := *start // the previous worker did not save enough to resume from
 		again.Resumed = true
 		ev.Data = &again
 	}
@@ -119,8 +118,8 @@ func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 	return r.queue.isFull()
 }
 
-// queueDelegated adds an event of a delegate, whose calls and questions are recorded only with
-// its caller. Events after the turn was released do not count: the call then has no outcome.
+// queueDelegated adds an event of a delegate, whose calls and questions are recorded only with its
+// caller. Events after the turn was released are dropped: the call then has no outcome.
 func (r *recorder) queueDelegated(ev *event.Event) (full bool) {
 	switch {
 	case backend.Released(r.ctx):
@@ -134,8 +133,7 @@ func (r *recorder) queueDelegated(ev *event.Event) (full bool) {
 	return r.queue.isFull()
 }
 
-// addInteraction stores an interaction, so that it can be answered as soon as its
-// event is seen.
+// addInteraction stores an interaction, so that it can be answered as soon as its event is visible.
 func (r *recorder) addInteraction(q *event.InteractionRequest) {
 	request, err := json.Marshal(&q.Request)
 	if err != nil {
@@ -153,7 +151,7 @@ func (r *recorder) addInteraction(q *event.InteractionRequest) {
 	r.queue.asked = append(r.queue.asked, i)
 }
 
-// addEvent encodes an event and gives it its seq.
+// addEvent encodes an event and assigns its seq.
 func (r *recorder) addEvent(ev *event.Event) {
 	record, err := event.NewRecord(*ev)
 	if err != nil {
@@ -169,7 +167,7 @@ func (r *recorder) endFrame() {
 	r.queue.frame.flushTo(r.addEvent)
 }
 
-// replaceLast makes data the terminal event, whatever was to be it.
+// replaceLast makes data the terminal event, replacing any queued one.
 func (r *recorder) replaceLast(data *event.RunFinish) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,27 +176,26 @@ func (r *recorder) replaceLast(data *event.RunFinish) {
 	r.addEvent(&event.Event{Time: r.pool.now(), Data: data})
 }
 
-// scheduleCommit commits what waits within a delay.
+// scheduleCommit commits the queue within a delay.
 func (r *recorder) scheduleCommit(delay time.Duration) {
 	if !r.closed && r.err == nil {
 		r.flusher.armTimer(delay)
 	}
 }
 
-// commitDue commits what waits, unless another goroutine is committing: that one
-// will do it.
+// commitDue commits the queue, unless another goroutine is committing and will include it.
 func (r *recorder) commitDue() {
 	r.mu.Lock()
 	overdue := r.flusher.noteExpiry()
 	r.mu.Unlock()
-	if !overdue || !r.gate.tryEnter() { // release finds that something is overdue
+	if !overdue || !r.gate.tryEnter() { // releaseGate then finds it overdue
 		return
 	}
 	defer r.releaseGate()
 	_ = r.writePending(r.ctx, r.canFlush) // brokenErr has the error
 }
 
-// releaseGate lets others commit. It commits at once if the timer fired in between.
+// releaseGate lets others commit. It commits immediately if the timer fired in between.
 func (r *recorder) releaseGate() {
 	r.gate.leave()
 	r.mu.Lock()
@@ -212,7 +209,7 @@ func (r *recorder) releaseGate() {
 // suspension.
 func (r *recorder) flushEvents(ctx context.Context) error { return r.commitWith(ctx, r.canFlush) }
 
-// canFlush reports whether a commit has something that may be kept by itself.
+// canFlush reports whether a commit has something that may be stored by itself.
 func (r *recorder) canFlush(c *store.Commit) bool {
 	if n := len(c.Events); r.calls.unsettled || n > 0 && concludesWork(&c.Events[n-1]) {
 		return false
@@ -226,8 +223,8 @@ func concludesWork(r *event.Record) bool {
 	return r.Terminal() || r.Type == event.TypeRunWaiting && len(r.Path) == 0
 }
 
-// commitWith commits what waits, with what fill adds to it; when fill is false it
-// leaves everything as it is.
+// commitWith commits the queue with the additions of fill. If fill returns false, it changes
+// nothing.
 func (r *recorder) commitWith(ctx context.Context, fill func(*store.Commit) bool) error {
 	if err := r.gate.enter(ctx); err != nil {
 		return err
@@ -247,7 +244,7 @@ func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bo
 	r.endFrame()
 	r.queue.addTo(c)
 	if !fill(c) {
-		r.flusher.takeOverdue() // what it waits for arms the timer, or commits itself
+		r.flusher.takeOverdue() // the missing part arms the timer or commits itself
 		r.mu.Unlock()
 		return nil
 	}
@@ -268,7 +265,7 @@ func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bo
 	return nil
 }
 
-// setBroken notes that the turn cannot be kept any more, which ends the work on it.
+// setBroken records that the turn can no longer be stored, which ends the work on it.
 func (r *recorder) setBroken(err error) error {
 	r.mu.Lock()
 	if r.err == nil {
@@ -279,7 +276,7 @@ func (r *recorder) setBroken(err error) error {
 	return err
 }
 
-// brokenErr returns why the turn cannot be kept any more.
+// brokenErr returns why the turn can no longer be stored.
 func (r *recorder) brokenErr() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 // commitTime bounds a commit.
 const commitTime = 15 * time.Second
 
-// firstWait and longestWait lie between two tries to commit to a store that takes
+// firstWait and longestWait limit the wait between two attempts to commit to a store that accepts
 // no writes.
 const (
 	firstWait   = 50 * time.Millisecond
 	longestWait = time.Second
 )
 
-// keepTrying commits, and retries while the store accepts no writes and the worker is not told to
-// stop. The worker keeps the turn, because taking it over would need a write, too.
+// keepTrying commits, and retries while the store accepts no writes and the worker is not stopped.
+// The worker keeps the turn, because taking it over would also need a write.
 func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
 	for pause := firstWait; ; pause = min(2*pause, longestWait) {
 		err := r.tryCommit(ctx, c)
@@ -37,8 +37,8 @@ func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
 	}
 }
 
-// tryCommit commits once. A commit that has begun is not canceled with the turn:
-// its outcome would be unknown.
+// tryCommit commits once. A commit that has begun is not canceled with the turn, because its
+// outcome would be unknown.
 func (r *recorder) tryCommit(ctx context.Context, c *store.Commit) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()

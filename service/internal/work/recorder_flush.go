@@ -48,7 +48,7 @@ func (f *flusher) untilDeltas() time.Duration {
 	return max(stateDelay, deltaDelay-time.Since(f.flushed))
 }
 
-// armTimer starts the timer for a commit within a delay, unless that is overdue.
+// armTimer starts the timer for a commit within a delay, unless a commit is overdue.
 func (f *flusher) armTimer(delay time.Duration) {
 	if f.state == overdue {
 		return
@@ -65,8 +65,7 @@ func (f *flusher) armTimer(delay time.Duration) {
 	}
 }
 
-// noteExpiry notes that the timer fired; false when what waited was committed just
-// now.
+// noteExpiry records that the timer fired; false if the queue has just been committed.
 func (f *flusher) noteExpiry() bool {
 	if f.state != armed {
 		return false
@@ -75,8 +74,8 @@ func (f *flusher) noteExpiry() bool {
 	return true
 }
 
-// takeOverdue reports whether what waits was to be committed before now, and
-// leaves it to the caller to see to that.
+// takeOverdue reports whether a commit is overdue, and clears that: the caller must see to the
+// commit.
 func (f *flusher) takeOverdue() bool {
 	if f.state != overdue {
 		return false
@@ -85,7 +84,7 @@ func (f *flusher) takeOverdue() bool {
 	return true
 }
 
-// disarmTimer notes that nothing is to be flushed.
+// disarmTimer records that there is nothing to flush.
 func (f *flusher) disarmTimer() {
 	f.state = idle
 	if f.timer != nil {

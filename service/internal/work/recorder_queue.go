@@ -8,30 +8,27 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// maxBuffer is how many bytes of events may wait for the store; a turn that has more
-// waits itself.
+// maxBuffer is how many bytes of events may be queued for the store; beyond that, the turn waits.
 const maxBuffer = 4 << 20
 
-// queue is what waits to be committed. It belongs to a recorder, whose mutex
-// guards it.
+// queue is the data waiting to be committed. It belongs to a recorder, whose mutex guards it.
 type queue struct {
-	// events are those that are not committed, of size bytes, and seq is the latest
-	// of the turn.
+	// events are the uncommitted events, of size bytes, and seq is the latest of the turn.
 	events []event.Record
 	size   int
 	seq    uint64
-	// frame gathers the deltas that the last of events will consist of.
+	// frame collects the deltas that will form the last event.
 	frame frame
-	// delegated are the frames of delegates that run. A frame must not be copied.
+	// delegated are the frames of running delegates. A frame must not be copied.
 	delegated []*frame
 	// journal are calls that began or ended since the last commit.
 	journal []store.JournalRow
-	// made are artifacts that are not committed, and asked the interactions.
+	// made are the uncommitted artifacts, and asked the uncommitted interactions.
 	made  []*store.Artifact
 	asked []*store.Interaction
 }
 
-// isFull reports whether so much waits that the turn has to wait, too.
+// isFull reports whether so much is queued that the turn must wait.
 func (q *queue) isFull() bool {
 	size := q.size + q.frame.size()
 	for _, f := range q.delegated {
@@ -69,7 +66,7 @@ func (q *queue) flushDelegated(path []string, add func(*event.Event)) {
 	})
 }
 
-// pushRecord adds an event and gives it its seq.
+// pushRecord adds an event and assigns its seq.
 func (q *queue) pushRecord(record event.Record) {
 	q.seq++
 	record.Seq, record.Time = q.seq, record.Time.UTC().Truncate(time.Microsecond)
@@ -77,14 +74,14 @@ func (q *queue) pushRecord(record event.Record) {
 	q.size += len(record.Data)
 }
 
-// dropTerminal takes out the terminal event, if it waits.
+// dropTerminal removes a queued terminal event.
 func (q *queue) dropTerminal() {
 	if n := len(q.events); n > 0 && q.events[n-1].Terminal() {
 		q.events, q.seq = q.events[:n-1], q.seq-1
 	}
 }
 
-// addTo puts what waits into a commit.
+// addTo adds the queued data to a commit.
 func (q *queue) addTo(c *store.Commit) {
 	c.Events, c.Journal, c.Artifacts, c.Asked = q.events, q.journal, q.made, q.asked
 }
@@ -98,15 +95,15 @@ func (q *queue) clear() {
 // belong to a recorder, whose mutex guards them.
 type openCalls struct {
 	begun map[string]bool
-	// unsettled is set while the event of an outcome waits for its journal entry:
-	// the one must not be stored without the other.
+	// unsettled is set while the event of an outcome waits for its journal entry: neither must be
+	// stored without the other.
 	unsettled bool
-	// held are outcomes that arrived after the turn was released to others. They count only if
-	// the journal has them.
+	// held are outcomes that arrived after the turn was released. They count only if the journal
+	// has them.
 	held map[string]event.Event
 }
 
-// beginCall notes that a call is about to begin.
+// beginCall records that a call is about to begin.
 func (o *openCalls) beginCall(id string) {
 	if o.begun == nil {
 		o.begun = make(map[string]bool)
@@ -114,10 +111,10 @@ func (o *openCalls) beginCall(id string) {
 	o.begun[id] = true
 }
 
-// endCall notes that the event of a call's outcome waits.
+// endCall records that the event of a call's outcome is queued.
 func (o *openCalls) endCall(id string) { o.unsettled = o.unsettled || o.begun[id] }
 
-// holdOutcome keeps the event of a call's outcome until the journal has the outcome.
+// holdOutcome holds the event of a call's outcome until the journal has the outcome.
 func (o *openCalls) holdOutcome(id string, ev *event.Event) {
 	if o.held == nil {
 		o.held = make(map[string]event.Event)
@@ -125,8 +122,8 @@ func (o *openCalls) holdOutcome(id string, ev *event.Event) {
 	o.held[id] = *ev
 }
 
-// settleCall notes that the journal has the outcome of a call, and returns the event of
-// it that was held.
+// settleCall records that the journal has the outcome of a call, and returns the held event of the
+// outcome.
 func (o *openCalls) settleCall(id string) (ev event.Event, held bool) {
 	delete(o.begun, id)
 	o.unsettled = false

@@ -14,9 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Begin stores the turn as it is before tools are called. If all of them are
-// repeated because a worker died, that state is stored already: storing it again
-// would count as progress, and a tool that kills its worker would do so forever.
+// Begin stores the turn's state before tools are called. If all of them are repeated because a
+// worker died, that state is stored already: storing it again would count as progress, and a tool
+// that kills its worker would do so forever.
 func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 	known := true
 	for i := range state.Journal {
@@ -38,7 +38,7 @@ func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 	return r.commitStep(ctx, state)
 }
 
-// noteCallStart notes that a call is about to begin.
+// noteCallStart records that a call is about to begin.
 func (r *recorder) noteCallStart(callID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *recorder) Settle(entry *backend.JournalEntry, result *model.ToolResult)
 	}
 }
 
-// enterCall adds a call to the journal that is to be committed.
+// enterCall queues a journal entry for a call.
 func (r *recorder) enterCall(entry *backend.JournalEntry, result *model.ToolResult) (err error) {
 	row := store.JournalRow{Key: entry.IdempotencyKey}
 	if row.Entry, err = json.Marshal(entry); err != nil {
@@ -74,7 +74,7 @@ func (r *recorder) enterCall(entry *backend.JournalEntry, result *model.ToolResu
 			return fmt.Errorf("keep the result of call %s: %w", entry.CallID, err)
 		}
 	}
-	made := r.unsavedArtifacts() // the journal may speak of them
+	made := r.unsavedArtifacts() // the journal may refer to them
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || r.err != nil {
@@ -92,7 +92,7 @@ func (r *recorder) enterCall(entry *backend.JournalEntry, result *model.ToolResu
 	return nil
 }
 
-// commitStep commits the turn's state together with all that waits.
+// commitStep commits the turn's state together with the queue.
 func (r *recorder) commitStep(ctx context.Context, state *backend.State) error {
 	add, err := r.stateCommit(state)
 	if err != nil {
@@ -104,8 +104,8 @@ func (r *recorder) commitStep(ctx context.Context, state *backend.State) error {
 	})
 }
 
-// stateCommit returns what adds a state to a commit. Messages and the journal are kept
-// apart, as they come, so that a commit does not grow with the turn.
+// stateCommit returns a function that adds a state to a commit. Messages and the journal are stored
+// separately and incrementally, so that a commit does not grow with the turn.
 func (r *recorder) stateCommit(state *backend.State) (func(*store.Commit), error) {
 	slim := *state
 	slim.Messages, slim.Journal = nil, nil
@@ -124,7 +124,7 @@ func (r *recorder) stateCommit(state *backend.State) (func(*store.Commit), error
 	}, nil
 }
 
-// unsavedMessages returns the messages that are not kept yet.
+// unsavedMessages returns the messages that are not stored yet.
 func (r *recorder) unsavedMessages(all []model.Message) ([][]byte, error) {
 	if len(all) < r.messages {
 		return nil, fmt.Errorf("turn %s has %d messages, but %d were kept", r.turn.ID, len(all), r.messages)
@@ -137,7 +137,7 @@ func (r *recorder) unsavedMessages(all []model.Message) ([][]byte, error) {
 	return list, nil
 }
 
-// unsavedArtifacts returns those that are not kept yet.
+// unsavedArtifacts returns the artifacts that are not stored yet.
 func (r *recorder) unsavedArtifacts() []*store.Artifact {
 	if r.artifactSource == nil {
 		return nil
@@ -153,16 +153,16 @@ func (r *recorder) unsavedArtifacts() []*store.Artifact {
 	return list
 }
 
-// ending is how the work on a turn ends.
+// ending describes how the work on a turn ends.
 type ending struct {
 	// state is the state to resume from, for a turn that is handed back or waits for
 	// interactions.
 	state        *backend.State
 	interactions []*interaction.Request
 	yield        bool
-	// due is when a turn that was handed back is to be continued.
+	// due is when a turn that was handed back should continue.
 	due time.Time
-	// status, result, agents, messages, steps and snapshot describe a turn that has ended.
+	// status, result, agents, messages, steps and snapshot describe an ended turn.
 	status   store.Status
 	result   json.RawMessage
 	agents   event.AgentUsages
@@ -171,8 +171,8 @@ type ending struct {
 	snapshot *store.Snapshot
 }
 
-// commitEnd commits the last of the work on a turn. That must not fail because the
-// turn's context has ended.
+// commitEnd commits the end of the work on a turn. It must not fail because the turn's context has
+// ended.
 func (r *recorder) commitEnd(ctx context.Context, e ending) error {
 	r.pool.noteChange(r.turn.ID)
 	fill, err := r.endingCommit(&e)

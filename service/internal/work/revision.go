@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Revisions finds the revisions that this process does not have any more, or never had.
+// Revisions finds the revisions that this process no longer has, or never had.
 type Revisions interface {
 	// Acquire returns the revision with a hash; its components stay open until its Release. The
 	// error wraps ErrRevisionGone, with details, if this process cannot build the revision or the
@@ -30,10 +30,9 @@ type Revisions interface {
 	Record(ctx context.Context, rev *registry.Revision) error
 }
 
-// Tenants finds the revisions in which the turns of tenants begin, where those differ from
-// tenant to tenant.
+// Tenants finds the revisions in which the turns of tenants begin, if they differ by tenant.
 type Tenants interface {
-	// AnyTenants reports whether they may differ at all. It costs next to nothing.
+	// AnyTenants reports whether the revisions may differ at all. It is cheap.
 	AnyTenants() bool
 	// AcquireTenant returns the revision in which the turns of a tenant start; its components
 	// stay open until its Release. The error wraps ErrRevisionGone if the revision cannot be
@@ -41,8 +40,8 @@ type Tenants interface {
 	AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error)
 }
 
-// ErrRevisionGone reports that a revision is neither in memory nor in the store, or
-// cannot be made any more.
+// ErrRevisionGone means that a revision is neither in memory nor in the store, or can no longer be
+// built.
 var ErrRevisionGone = errors.New("the revision is gone")
 
 // Policy selects the revision in which turns continue.
@@ -58,13 +57,12 @@ type Policy struct {
 // revisionInterval is how often a process looks which revisions are still needed.
 const revisionInterval = 10 * time.Second
 
-// keptRevisions are those in which turns of this process wait.
+// keptRevisions are the revisions of this process's waiting turns.
 type keptRevisions struct {
 	mu     sync.Mutex
 	byHash map[string]*registry.Revision
 	closed bool
-	// checked is when it was last looked which ones are needed. Used by the goroutine
-	// that sweeps.
+	// checked is when the needed revisions were last checked. Only the sweeping goroutine uses it.
 	checked time.Time
 }
 
@@ -81,7 +79,7 @@ func (k *keptRevisions) keep(rev *registry.Revision) {
 	k.byHash[rev.Hash()] = rev
 }
 
-// acquire returns a revision that is kept, or nil.
+// acquire returns a kept revision, or nil.
 func (k *keptRevisions) acquire(hash string) *registry.Revision {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -115,7 +113,7 @@ func (k *keptRevisions) dropExcept(needed []string) {
 	}
 }
 
-// close releases all, and keeps no more.
+// close releases all revisions and keeps no more.
 func (k *keptRevisions) close() {
 	k.mu.Lock()
 	k.closed = true
@@ -143,7 +141,7 @@ func (p *Pool) dropRevisions(ctx context.Context) {
 	p.kept.dropExcept(append(needed, current))
 }
 
-// goneError reports that the revision in which a turn ran is gone.
+// goneError means that the revision in which a turn ran is gone.
 type goneError struct {
 	hash string
 	err  error
@@ -182,7 +180,7 @@ func (w *worker) acquireRevision(ctx context.Context) (*registry.Revision, error
 	}
 }
 
-// retainCurrent returns the revision in which turns begin now.
+// retainCurrent returns the revision in which new turns begin.
 func (w *worker) retainCurrent() (*registry.Revision, error) {
 	if w.currentErr != nil {
 		return nil, &unresolvedError{w.currentErr}
@@ -222,10 +220,11 @@ func (p *Pool) FindRevision(ctx context.Context, hash, agentID string) (*registr
 	return p.settings.Revisions.Acquire(ctx, hash, agentID)
 }
 
-// PublishedBuild returns how Revisions.Acquire names the revision of a published document.
+// PublishedBuild returns the name by which Revisions.Acquire knows the revision of a published
+// document.
 func PublishedBuild(document string) string { return publishedBuild + document }
 
-// PublishedDocument returns the hash of the document that PublishedBuild named.
+// PublishedDocument returns the document hash in a name that PublishedBuild returned.
 func PublishedDocument(build string) (document string, ok bool) {
 	return strings.CutPrefix(build, publishedBuild)
 }
@@ -248,8 +247,8 @@ func (p *Pool) PinPublished(ctx context.Context, document, agentID string) (stri
 	return rev.Hash(), nil
 }
 
-// ProgressOf returns the outcome so far, and the usage of each agent, of a turn with a stored state.
-// They are empty without one.
+// ProgressOf returns the outcome so far of a turn with a stored state, and the usage of each agent.
+// They are empty without a state.
 func ProgressOf(raw []byte) (event.Outcome, event.AgentUsages) {
 	state := new(backend.State)
 	if len(raw) == 0 || json.Unmarshal(raw, state) != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// Start stores a turn and, if there is room, claims it in the same transaction and runs it at
-// once, which saves a commit, a job and the queue. The returned turn is as stored before it
+// Start stores a turn and, if there is room, claims it in the same transaction and runs it
+// immediately, which saves a commit, a job and the queue. The returned turn is as stored before it
 // began. Otherwise made is nil, or the turn was stored to run later because it has to wait.
 func (p *Pool) Start(ctx context.Context, n *store.NewTurn) (made *store.Turn, begun bool, err error) {
 	starter, ok := p.settings.Store.(store.Starter)
@@ -46,8 +46,8 @@ func beforeClaim(t *store.Turn, n *store.NewTurn) *store.Turn {
 	return &was
 }
 
-// reserve returns a place for a turn of a tenant that is about to be stored, and the
-// revision in which it begins, if there are both. Then endClaim has to be called.
+// reserve returns a place for a turn of a tenant that is about to be stored, and the revision in
+// which it begins, if both are available. The caller must then call endClaim.
 func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place, current *registry.Revision, ok bool) {
 	reserver, ok := p.settings.Queue.(dispatch.Reserver)
 	if !ok || p.draining.Load() || p.settings.Runtime == nil || !p.tryBeginClaim() {
@@ -63,7 +63,7 @@ func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place
 			current.Release()
 		}
 	}
-	if err != nil { // the worker that the job comes to deals with it
+	if err != nil { // the worker that gets the job handles it
 		p.endClaim()
 		place.Release()
 		return nil, nil, false
@@ -71,7 +71,7 @@ func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place
 	return place, current, true
 }
 
-// acquireFor returns the revision in which the turns of a tenant begin.
+// acquireFor returns the revision in which new turns of a tenant begin.
 func (p *Pool) acquireFor(ctx context.Context, tenant string) (*registry.Revision, error) {
 	if p.settings.Tenants == nil || !p.settings.Tenants.AnyTenants() {
 		return p.settings.Runtime.AcquireRevision(), nil
@@ -79,7 +79,7 @@ func (p *Pool) acquireFor(ctx context.Context, tenant string) (*registry.Revisio
 	return p.settings.Tenants.AcquireTenant(ctx, tenant)
 }
 
-// claimOf returns the claim of a turn by this process.
+// claimOf returns this process's claim of a turn.
 func (p *Pool) claimOf(turnID string, current *registry.Revision) *store.Claim {
 	return &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: current.Hash(), Now: p.now()}
 }

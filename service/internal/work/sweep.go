@@ -9,12 +9,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// Sweep gives a sign of life, and takes turns from workers that gave none. It is
-// called every third of a lease, by one goroutine. The order matters when the clock jumps, or the process was
-// frozen: its own turns are not dead.
+// Sweep sends a heartbeat and takes turns from workers without one. It is called every third of a
+// lease, by one goroutine. The order matters if the clock jumps or the process was frozen: its own
+// turns are not dead.
 //
-// While the store takes no writes, and for one lease after, nobody's turns are taken:
-// their workers could not give a sign of life either, and are waiting to.
+// While the store accepts no writes, and for one lease after, no turns are taken: their workers
+// could not send heartbeats either, and are waiting to.
 func (p *Pool) Sweep(ctx context.Context) {
 	p.sendHeartbeat(ctx)
 	p.dropRevisions(ctx)
@@ -41,8 +41,8 @@ func (p *Pool) reapTurns(ctx context.Context) (int, error) {
 	return p.settings.Store.Reap(ctx, p.now())
 }
 
-// sendHeartbeat tells the store that this process is alive, and stops working on turns
-// that it does not own any more.
+// sendHeartbeat tells the store that this process is alive, and stops working on turns that it no
+// longer owns.
 func (p *Pool) sendHeartbeat(ctx context.Context) {
 	p.mu.Lock()
 	held := make([]store.Held, 0, len(p.held))

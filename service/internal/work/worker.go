@@ -21,19 +21,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// worker works on one turn that this process claimed.
+// worker runs one turn claimed by this process.
 type worker struct {
 	pool    *Pool
 	turn    *store.Turn
 	claimed *store.Claimed
 	log     *recorder
-	// current is the revision in which the turn begins, unless it has begun already.
+	// current is the revision in which the turn begins, unless it has already begun.
 	current *registry.Revision
-	// currentErr is why the turn cannot begin in it.
+	// currentErr is why the turn cannot begin in current.
 	currentErr error
 	// order is the turn's request, once decoded.
 	order *Order
-	// stop ends the context that the turn runs under.
+	// stop ends the turn's context.
 	stop context.CancelCauseFunc
 	// losing is set by the heartbeat that found the turn lost: later ones leave it
 	// to that one to stop the work, however slow the store is.
@@ -45,24 +45,23 @@ type worker struct {
 	checked  time.Time
 }
 
-// checkInterval is how often a worker asks for the state of its turn because
-// something happened to it.
+// checkInterval is how often a worker reads the state of its turn after changes to it.
 const checkInterval = time.Second / 2
 
 var (
 	// errEnded ends the work on a turn that was ended from outside.
 	errEnded = errors.New("the turn was ended")
-	// errLost ends the work on a turn that belongs to somebody else now.
+	// errLost ends the work on a turn that now belongs to another worker.
 	errLost = fmt.Errorf("the turn does not belong to this worker any more: %w", backend.ErrReleased)
 	// errHandBack ends the work on a turn that another worker continues.
 	errHandBack = fmt.Errorf("the worker is stopped: %w", backend.ErrReleased)
 )
 
-// Work claims a turn and works on it until it has ended, waits for a person, or
-// is handed back. It is the handler of the dispatcher.
+// Work claims a turn and runs it until it has ended, waits for a person, or is handed back. It is
+// the handler of the dispatcher.
 func (p *Pool) Work(ctx context.Context, turnID string) {
 	if p.draining.Load() {
-		// The job is for another process, or for this one when it is started again.
+		// The job is for another process, or for this one after a restart.
 		if err := p.settings.Queue.Enqueue(ctx, nil, []store.Job{{TurnID: turnID}}); err != nil {
 			p.logError(ctx, "passing on turn failed", err, zap.String("turn_id", turnID))
 		}
@@ -77,7 +76,7 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	}
 	held, claimed, err := p.claimAndHold(ctx, turnID, current, err)
 	if err != nil {
-		if !isDeclined(err) && ctx.Err() == nil { // it ends when the program does
+		if !isDeclined(err) && ctx.Err() == nil { // ctx ends with the program
 			p.logError(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
 		}
 		return
@@ -85,8 +84,8 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	p.workOn(ctx, held, claimed, current, broken)
 }
 
-// claimAndHold ends what beginClaim began: by claiming and holding the turn, unless failed
-// says why that cannot be.
+// claimAndHold completes beginClaim: it claims and holds the turn, unless failed says why that is
+// impossible.
 func (p *Pool) claimAndHold(ctx context.Context, turnID string, current *registry.Revision, failed error) (*heldTurn, *store.Claimed, error) {
 	defer p.endClaim()
 	if failed != nil {
@@ -99,8 +98,8 @@ func (p *Pool) claimAndHold(ctx context.Context, turnID string, current *registr
 	return p.holdTurn(&claimed.Turn), claimed, nil
 }
 
-// workOn works on a turn that was claimed, and releases it. current is the revision in which
-// it begins, unless broken says why it cannot.
+// workOn runs a claimed turn and releases it. current is the revision in which it begins, unless
+// broken says why it cannot.
 func (p *Pool) workOn(ctx context.Context, held *heldTurn, claimed *store.Claimed, current *registry.Revision, broken error) {
 	defer p.releaseTurn(held)
 	stopped := ctx
@@ -129,19 +128,19 @@ func (w *worker) failInvalidText(ctx context.Context, cause error) error {
 	return w.pool.settings.End(ctx, w.turn.ID, event.Termination{Type: event.Failed, Code: CodeInvalidText, Detail: store.ErrText.Error()})
 }
 
-// logFailure writes that the turn failed before or without an answer.
+// logFailure logs that the turn failed before or without an answer.
 func (w *worker) logFailure(code string, reason zap.Field) {
 	w.pool.settings.Logger.Warn("turn failed", zap.String("turn_id", w.turn.ID), zap.String("session_id", w.turn.SessionID), zap.String("agent", w.turn.AgentID),
 		zap.String("code", code), reason)
 }
 
-// isDeclined reports whether a turn is simply not there to be claimed.
+// isDeclined reports whether a turn is simply not available to claim.
 func isDeclined(err error) bool {
 	return errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrNotFound) || errors.As(err, new(*store.StateError))
 }
 
-// claimTurn claims a turn. A store that cannot be reached is asked again: the job
-// would be lost otherwise.
+// claimTurn claims a turn. It retries while the store is unreachable: the job would otherwise be
+// lost.
 func (p *Pool) claimTurn(ctx context.Context, turnID string, current *registry.Revision) (*store.Claimed, error) {
 	var claimed *store.Claimed
 	err := retryUntilEnd(ctx, func() (err error) {
@@ -156,7 +155,7 @@ func (p *Pool) claimTurn(ctx context.Context, turnID string, current *registry.R
 	return claimed, err
 }
 
-// retryUntilEnd repeats what fails until ctx ends, or until an error is final.
+// retryUntilEnd retries a function until it succeeds, ctx ends, or an error is final.
 func retryUntilEnd(ctx context.Context, try func() error, isFinal func(error) bool) error {
 	failed := try()
 	if failed == nil || isFinal(failed) {
@@ -212,7 +211,7 @@ func (w *worker) stopIfTaken() {
 	})
 }
 
-// runTurn works on the turn.
+// runTurn runs the turn.
 func (w *worker) runTurn(ctx context.Context) error {
 	strikes := w.turn.Strikes
 	if strikes >= w.pool.settings.Strikes {
@@ -271,7 +270,7 @@ func (w *worker) assignAgent(rev *registry.Revision) {
 	req.AgentID, req.HandedOver = to, true
 }
 
-// runActivation runs the turn, and commits what came of it.
+// runActivation runs the turn and commits the result.
 func (w *worker) runActivation(ctx context.Context, a *runtime.Activation) error {
 	ctx = a.Observe(ctx)
 	how := a.Execute(ctx)
@@ -326,8 +325,8 @@ func (w *worker) readRequest(ctx context.Context) error {
 	return nil
 }
 
-// makeTools makes the tools that the turn brings along, and returns the context that it
-// runs in. The function that is returned is called when they are not needed any more.
+// makeTools makes the tools that the turn brings along and returns the context in which the turn
+// runs. release is called when the tools are no longer needed.
 func (w *worker) makeTools(ctx context.Context) (turning context.Context, release func(), err error) {
 	if w.order.MakeTools == nil {
 		return ctx, func() {}, nil
@@ -335,7 +334,7 @@ func (w *worker) makeTools(ctx context.Context) (turning context.Context, releas
 	return w.order.MakeTools(ctx)
 }
 
-// unreadableError reports that a stored turn cannot be read.
+// unreadableError means that a stored turn cannot be read.
 type unreadableError struct{ err error }
 
 func (e *unreadableError) Error() string { return e.err.Error() }
@@ -343,21 +342,20 @@ func (e *unreadableError) Error() string { return e.err.Error() }
 // Unwrap returns the reason.
 func (e *unreadableError) Unwrap() error { return e.err }
 
-// WorkspaceError reports that a turn cannot begin, because the workspace of its session is
-// not there.
+// WorkspaceError means that a turn cannot begin because the workspace of its session is missing.
 type WorkspaceError struct{ Err error }
 
 // Error is the reason.
 func (e *WorkspaceError) Error() string { return e.Err.Error() }
 
-// unresolvedError reports that a turn cannot begin, because its agent no longer
-// resolves or its tools cannot be made.
+// unresolvedError means that a turn cannot begin because its agent no longer resolves or its tools
+// cannot be made.
 type unresolvedError struct{ err error }
 
 func (e *unresolvedError) Error() string { return e.err.Error() }
 
-// endUnstarted ends the work on a turn that could not begin. It fails, unless the
-// reason is not the turn's: the worker is to stop, or the store cannot be read.
+// endUnstarted ends the work on a turn that could not begin. The turn fails unless the reason lies
+// elsewhere: the worker is stopping, or the store cannot be read.
 func (w *worker) endUnstarted(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
@@ -378,8 +376,7 @@ func (w *worker) endUnstarted(ctx context.Context, err error) error {
 	}
 }
 
-// commitCheckpoint keeps the turn as it is between two steps. A worker that is to stop
-// does so there.
+// commitCheckpoint stores the turn between two steps. A stopping worker stops there.
 func (w *worker) commitCheckpoint(ctx context.Context, state *backend.State) error {
 	if w.pool.draining.Load() {
 		return backend.ErrYield
@@ -404,7 +401,7 @@ func (w *worker) commitResult(ctx context.Context, a *runtime.Activation, out *r
 	return w.log.commitEnd(ctx, e)
 }
 
-// newSnapshot returns the state that the turn leaves the session in.
+// newSnapshot returns the session's state after the turn.
 func (w *worker) newSnapshot(a *runtime.Activation, out *runtime.Result) (*store.Snapshot, error) {
 	t := w.turn
 	kept := &store.Snapshot{
@@ -442,7 +439,7 @@ func (w *worker) failTurn(ctx context.Context, why event.Termination) error {
 	return nil
 }
 
-// StatusOf returns the state of a turn that ended so.
+// StatusOf returns the status of a turn with this termination.
 func StatusOf(t event.Termination) store.Status {
 	switch t.Status() {
 	case event.StatusSucceeded:
@@ -454,9 +451,8 @@ func StatusOf(t event.Termination) store.Status {
 	}
 }
 
-// inDoubt returns the keys of the calls that the state has as begun and without an
-// outcome. A journal may also have calls of a step of which nothing else was
-// kept: those begin anew.
+// inDoubt returns the keys of the calls that have begun without an outcome, according to the state.
+// A journal may also have calls of a step of which nothing else was stored: those begin again.
 func inDoubt(state *backend.State) map[string]bool {
 	open := make(map[string]bool)
 	for i := range state.Calls {
