@@ -7,17 +7,17 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// ErrNotFound is returned if a record does not exist or the caller may not see it:
-// the two look alike.
+// ErrNotFound is returned if a record does not exist or the caller may not see it; callers cannot
+// tell which.
 var ErrNotFound = errors.New("not found")
 
 // ErrUnavailable reports that the store's database cannot be reached or the connection was lost.
 // In the latter case, it is unknown whether the operation was performed.
 var ErrUnavailable = errors.New("the store cannot be reached")
 
-// ErrNotWritable reports that the store can be read, but takes no writes for now: its
-// disk is full or failing, or its database is read-only, as a replica is. Nothing was
-// changed, and the same may succeed later. It is an ErrUnavailable, too.
+// ErrNotWritable reports that the store can be read but rejects writes for now: its disk is full or
+// failing, or its database is read-only, like a replica. Nothing was changed, and a retry may
+// succeed. It wraps ErrUnavailable.
 var ErrNotWritable error = notWritable{}
 
 type notWritable struct{}
@@ -29,9 +29,8 @@ func (notWritable) Unwrap() error { return ErrUnavailable }
 // ErrChanged reports that another request changed a record first.
 var ErrChanged = errors.New("another request changed it first")
 
-// ErrText reports that a text, like an id, a label or a name, holds a NUL or is not
-// UTF-8. No store keeps such, so trying again does not help. Payloads, which are
-// bytes, may hold anything.
+// ErrText reports that a text such as an id, a label or a name contains a NUL or is not UTF-8.
+// Every store rejects it, so a retry does not help. Payloads are bytes and may contain anything.
 var ErrText = errors.New("a text holds a NUL byte or is not UTF-8")
 
 // ErrHeld reports that a turn cannot be claimed now. It is queued again.
@@ -50,7 +49,7 @@ func (e *ExistsError) Error() string { return fmt.Sprintf("%s %s exists already"
 // KeyConflictError reports that a key was used for another request.
 type KeyConflictError struct {
 	Key string
-	// ID is what that request made.
+	// ID is the record that the other request created.
 	ID string
 }
 
@@ -71,7 +70,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("session %s is busy with turn %s", event.ShownID(e.SessionID), event.ShownID(e.TurnID))
 }
 
-// StateError reports that something cannot be done to a record in its state.
+// StateError reports that the state of a record does not allow an operation.
 type StateError struct {
 	// Kind is session, turn or interaction.
 	Kind string
@@ -86,7 +85,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("%s %s is %s: it cannot be %s", e.Kind, event.ShownID(e.ID), e.State, e.Want)
 }
 
-// ConflictError reports that an interaction has another answer already.
+// ConflictError reports that an interaction already has a different answer.
 type ConflictError struct {
 	TurnID, ID string
 }
@@ -96,8 +95,8 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("interaction %s of turn %s has another answer already", e.ID, event.ShownID(e.TurnID))
 }
 
-// FencedError reports that a turn, or a webhook of it, does not belong to the worker
-// any more: it was taken over, or has ended.
+// FencedError reports that a turn, or one of its webhooks, no longer belongs to the worker: it was
+// taken over or has ended.
 type FencedError struct {
 	TurnID string
 	// WebhookID is the id of the webhook; empty when the turn was lost.
@@ -113,7 +112,7 @@ func (e *FencedError) Error() string {
 	return fmt.Sprintf("turn %s no longer belongs to this worker (fence %d)", e.TurnID, e.Fence)
 }
 
-// LimitError reports that a turn has as many records of a kind as it may have.
+// LimitError reports that a turn has the maximum number of records of a kind.
 type LimitError struct {
 	TurnID string
 	// Kind names the records in the plural, such as webhooks.
@@ -127,8 +126,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("turn %s already has %d %s, the maximum", e.TurnID, e.Limit, e.Kind)
 }
 
-// LockedError reports that another process uses the store, which belongs to one
-// process at a time.
+// LockedError reports that another process uses the store, which only one process may use at a
+// time.
 type LockedError struct {
 	Path string
 	// PID is the other process, when it is known.
@@ -144,8 +143,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s is in use by %s: a SQLite file serves one process; to run several replicas, use PostgreSQL (store: {driver: postgres, dsn: …})", e.Path, who)
 }
 
-// SchemaError reports that the tables of a store are not those that this program
-// works with.
+// SchemaError reports that the tables of a store do not have the version this program needs.
 type SchemaError struct {
 	// Kind is what holds the tables: "file" or "database".
 	Kind string

@@ -10,13 +10,13 @@ type Feedback struct {
 	TurnID string
 	// Name is the criterion. A turn has one feedback per name.
 	Name string
-	// AgentID and Owner are those of the turn.
+	// AgentID and Owner are copied from the turn.
 	AgentID string
 	Owner   Owner
-	// Score is nil without one. Label and Comment are optional.
+	// Score may be nil. Label and Comment are optional.
 	Score          *float64
 	Label, Comment string
-	// Author gave it, at UpdatedAt.
+	// Author gave the feedback at UpdatedAt.
 	Author    string
 	UpdatedAt time.Time
 }
@@ -43,15 +43,15 @@ type FeedbackPage struct {
 
 // Feedbacks is the part of a Store that keeps feedback. Feedback is deleted with its session.
 type Feedbacks interface {
-	// SaveFeedback stores feedback about a turn and replaces an earlier one of the same name.
+	// SaveFeedback stores feedback about a turn, replacing earlier feedback of the same name.
 	// AgentID and Owner are set from the turn. A turn has at most limit names. The errors are
 	// ErrNotFound for the turn, and a *LimitError.
 	SaveFeedback(ctx context.Context, scope Scope, f *Feedback, limit int) (*Feedback, error)
-	// Feedback returns a page of feedback, the first given last.
+	// Feedback returns a page of feedback in reverse order of creation.
 	Feedback(ctx context.Context, q FeedbackQuery) (FeedbackPage, error)
 }
 
-// CheckText returns ErrText for feedback that no store keeps.
+// CheckText returns ErrText for feedback that every store rejects.
 func (f *Feedback) CheckText() error {
 	return checkTexts(f.TurnID, f.Name, f.Label, f.Comment, f.Author)
 }

@@ -8,14 +8,14 @@ import (
 // InteractionState is the state of an interaction.
 type InteractionState string
 
-// The states of an interaction: it is pending, and then one of the others.
+// The states of an interaction: pending, and then one of the others.
 const (
 	InteractionPending  InteractionState = "pending"
 	InteractionAnswered InteractionState = "resolved"
 	InteractionCanceled InteractionState = "canceled"
 )
 
-// Interaction is a wait for something outside.
+// Interaction is a wait for an external answer.
 type Interaction struct {
 	// ID is unique within its turn.
 	ID        string
@@ -30,20 +30,20 @@ type Interaction struct {
 	// empty for the runtime itself.
 	Answer     json.RawMessage
 	AnsweredBy string
-	// ExpiresAt is when the runtime gives up waiting; zero is never.
+	// ExpiresAt is when the runtime stops waiting; zero means never.
 	CreatedAt, ExpiresAt, AnsweredAt time.Time
 }
 
 // InteractionQuery asks for interactions.
 type InteractionQuery struct {
 	Scope Scope
-	// TurnID, SessionID and State restrict the interactions where they are set.
+	// TurnID, SessionID and State restrict the interactions if set.
 	TurnID    string
 	SessionID string
 	State     InteractionState
-	// ExpiredBy restricts them to those that expire then or before.
+	// ExpiredBy selects the interactions that expire at this time or earlier.
 	ExpiredBy time.Time
-	// Limit is how many there may be; 0 means MaxPage.
+	// Limit is the maximum number; 0 means MaxPage.
 	Limit int
 }
 

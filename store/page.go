@@ -10,22 +10,21 @@ import (
 )
 
 const (
-	// DefaultPage is how many records a page has that does not say.
+	// DefaultPage is the number of records in a page without a limit.
 	DefaultPage = 50
-	// MaxPage is how many records a page may have.
+	// MaxPage is the maximum number of records in a page.
 	MaxPage = 1000
 )
 
 // Page selects a part of a list.
 type Page struct {
-	// After is the Next of the page before; empty begins at the beginning.
+	// After is the Next of the previous page; empty for the first page.
 	After string
-	// Limit is how many records the page may have: DefaultPage when 0, MaxPage
-	// when greater.
+	// Limit is the maximum number of records: DefaultPage if 0, MaxPage if greater.
 	Limit int
 }
 
-// Size returns how many records the page may have.
+// Size returns the maximum number of records in the page.
 func (p Page) Size() int {
 	switch {
 	case p.Limit <= 0:
@@ -51,8 +50,7 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.Time.UnixMicro(), 36) + "." + c.ID))
 }
 
-// Cursor reads the place where the page begins; nil is the beginning. The error
-// is ErrCursor.
+// Cursor returns the position where the page begins; nil is the beginning. The error is ErrCursor.
 func (p Page) Cursor() (*Cursor, error) {
 	if p.After == "" {
 		return nil, nil //nolint:nilnil // the beginning
@@ -69,9 +67,9 @@ func (p Page) Cursor() (*Cursor, error) {
 	return &Cursor{Time: time.UnixMicro(micros).UTC(), ID: id}, nil
 }
 
-// Place reads where the page of a list begins that is ordered by a number, the
-// greatest first: after which number, math.MaxInt64 at the beginning. The
-// cursors of such a list have the number as their ID. The error is ErrCursor.
+// Place returns where a page begins in a list ordered by a number, greatest first: after the
+// returned number, which is math.MaxInt64 at the beginning. Cursors of such a list have the number
+// as their ID. The error is ErrCursor.
 func (p Page) Place() (int64, error) {
 	c, err := p.Cursor()
 	if err != nil || c == nil {

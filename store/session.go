@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// SessionState is whether a session accepts new turns.
+// SessionState determines whether a session accepts new turns.
 type SessionState string
 
 // The states of a session, which alternates between active and archived. A starting session is
-// being prepared: it does not count as a session yet, but holds its id and idempotency key. It
+// being prepared: it does not count as a session yet, but it holds its id and idempotency key. It
 // then becomes active or is deleted.
 const (
 	SessionStarting SessionState = "starting"
@@ -28,18 +28,16 @@ type Session struct {
 	State          SessionState
 	// Labels are for finding the session again.
 	Labels map[string]string
-	// Metadata is a JSON object that the owner keeps with the session, or nil if
-	// none.
+	// Metadata is a JSON object that the owner stores with the session; nil if none.
 	Metadata json.RawMessage
-	// Tip is the id of the snapshot of the latest successful turn; empty before
-	// there is one.
+	// Tip is the id of the snapshot of the latest successful turn; empty if absent.
 	Tip string
-	// ActiveAt is when the session was made or had a turn last: what listings are
-	// ordered by. LastTurnAt is zero before there was a turn.
+	// ActiveAt is when the session was created or last had a turn; listings are ordered by it.
+	// LastTurnAt is zero before the first turn.
 	CreatedAt, UpdatedAt, ActiveAt, LastTurnAt time.Time
 }
 
-// NewSession asks for a session.
+// NewSession describes a session to create.
 type NewSession struct {
 	Session Session
 	// Key is scoped to the owner.
@@ -47,34 +45,32 @@ type NewSession struct {
 	// Base is the initial chain of a forked or imported session, oldest first. The last snapshot
 	// is the tip.
 	Base []NewSnapshot
-	// Artifacts are those that the snapshots of Base refer to.
+	// Artifacts are the artifacts that the snapshots of Base refer to.
 	Artifacts []*Artifact
 }
 
-// SessionPatch changes a session; nil fields leave it as it is.
+// SessionPatch changes a session; nil fields are left unchanged.
 type SessionPatch struct {
 	State *SessionState
-	// Labels and Metadata replace all there are.
+	// Labels and Metadata replace all existing ones.
 	Labels   *map[string]string
 	Metadata *json.RawMessage
-	// IfMetadata is the metadata that the session must still have; the error is
-	// ErrChanged otherwise.
+	// IfMetadata is the metadata that the session must have; otherwise the error is ErrChanged.
 	IfMetadata *json.RawMessage
-	// AgentID also takes the conversation back from the current agent.
+	// AgentID also returns the conversation from the current agent.
 	AgentID *string
-	// Tip moves the session to another one of its snapshots; the error is a
-	// *BusyError while a turn of it has started, ErrNotFound for a snapshot that
-	// is not the session's.
-	// The agent that had the conversation then gets it back.
+	// Tip moves the session to another of its snapshots. The error is a *BusyError while a turn of
+	// it has started, ErrNotFound for a snapshot of another session. The agent that had the
+	// conversation then gets it back.
 	Tip *string
 	Now time.Time
 }
 
-// SessionQuery asks for a page of sessions.
+// SessionQuery selects a page of sessions.
 type SessionQuery struct {
 	Scope Scope
-	// State, AgentID and Labels restrict the sessions where they are set; each
-	// of Labels must be there with its value.
+	// State, AgentID and Labels restrict the sessions if set; a session must have all Labels with
+	// their values.
 	State   SessionState
 	AgentID string
 	Labels  map[string]string
@@ -84,6 +80,6 @@ type SessionQuery struct {
 // SessionPage is a page of sessions.
 type SessionPage struct {
 	Sessions []*Session
-	// Next is where the next page begins, or empty if none.
+	// Next is where the next page begins; empty if absent.
 	Next string
 }

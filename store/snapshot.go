@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Snapshot is the state of a session as a successful turn left it.
+// Snapshot is the state of a session after a successful turn.
 type Snapshot struct {
 	ID        string
 	SessionID string
 	Owner     Owner
 	// ParentID is the snapshot that the turn continued from; empty for the first.
 	ParentID string
-	// TurnID is the turn; empty for the beginning of a session that was forked
-	// or imported.
+	// TurnID is the turn; empty for the start of a forked or imported session.
 	TurnID string
-	// AgentID is the agent that the turn was created for, CurrentAgentID the one that had the
+	// AgentID is the agent that the turn was created for, CurrentAgentID the agent that had the
 	// conversation at the end. They are empty if unknown.
 	AgentID, CurrentAgentID string
 	// FinishReason is why the last answer of the turn ended.
 	FinishReason string
-	// Custom is the application's state, State the plugins' state, and Artifacts the session's
-	// list of artifacts, each as JSON; nil for none.
+	// Custom is the application's state, State the plugins' state, and Artifacts the session's list
+	// of artifacts, each as JSON; nil if none.
 	Custom    json.RawMessage
 	State     json.RawMessage
 	Artifacts json.RawMessage
@@ -34,7 +33,7 @@ type NewSnapshot struct {
 	Messages [][]byte
 }
 
-// SnapshotQuery asks for a page of snapshots.
+// SnapshotQuery selects a page of snapshots.
 type SnapshotQuery struct {
 	Scope     Scope
 	SessionID string
@@ -44,11 +43,11 @@ type SnapshotQuery struct {
 // SnapshotPage is a page of snapshots.
 type SnapshotPage struct {
 	Snapshots []*Snapshot
-	// Next is where the next page begins, or empty if none.
+	// Next is where the next page begins; empty if absent.
 	Next string
 }
 
-// Artifact is something that a turn made and the session holds.
+// Artifact is an item that a turn made and the session holds.
 type Artifact struct {
 	ID        string
 	SessionID string
@@ -56,7 +55,7 @@ type Artifact struct {
 	Owner     Owner
 	Name      string
 	MediaType string
-	// Size is how many bytes Data has.
+	// Size is the length of Data in bytes.
 	Size      int
 	Data      []byte
 	Metadata  json.RawMessage
@@ -65,7 +64,7 @@ type Artifact struct {
 
 // JournalRow is a tool call of a turn.
 type JournalRow struct {
-	// Key is the call's idempotency key, which no other call has.
+	// Key is the call's unique idempotency key.
 	Key string
 	// Entry is the call and its outcome as JSON. Result is the part that the model sees, once it
 	// exists.

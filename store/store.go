@@ -1,7 +1,6 @@
-// Package store holds the contract of the places where sessions, turns, events,
-// interactions, snapshots, artifacts and journals are kept, and the records
-// that are kept there. Its sub-packages are the places: memory, sqlite and
-// postgres. The kit internal/testkit/storetest holds what each of them has to do.
+// Package store defines the contract of stores, which keep sessions, turns, events, interactions,
+// snapshots, artifacts and journals, and defines their records. Its sub-packages memory, sqlite and
+// postgres are the stores. The kit internal/testkit/storetest tests what each of them must do.
 package store
 
 import (
@@ -66,20 +65,18 @@ type Connection interface {
 
 // Sessions is the part of a Store that keeps sessions.
 type Sessions interface {
-	// CreateSession stores a new session. With a key that was used before it
-	// returns the session that was made then; the error is a *KeyConflictError
-	// when the request was another one then, and a *ExistsError when the id is
-	// taken. A key is forgotten with the session.
+	// CreateSession stores a new session. With a key that was used before it returns the session
+	// created then. The error is a *KeyConflictError if that request was a different one, and a
+	// *ExistsError if the id is taken. A key is deleted with its session.
 	CreateSession(ctx context.Context, n *NewSession) (*Session, error)
 	// Session returns a session. The error is ErrNotFound if the scope does not include it.
 	Session(ctx context.Context, scope Scope, id string) (*Session, error)
-	// Sessions returns a page of sessions, the one with the latest activity
-	// first.
+	// Sessions returns a page of sessions, latest activity first.
 	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
 	// UpdateSession applies a patch to a session.
 	UpdateSession(ctx context.Context, scope Scope, id string, p SessionPatch) (*Session, error)
-	// DeleteSession deletes a session with everything that belongs to it. The
-	// error is a *BusyError as long as it has a live turn.
+	// DeleteSession deletes a session with everything that belongs to it. The error is a *BusyError
+	// while the session has a live turn.
 	DeleteSession(ctx context.Context, scope Scope, id string) error
 }
 
@@ -98,11 +95,10 @@ type Turns interface {
 	// for the session, a *StateError for an archived session, and a *BusyError if the turn would
 	// have to wait but must not.
 	CreateTurn(ctx context.Context, n *NewTurn) (*Turn, error)
-	// Turns returns a page of turns, the newest first unless the query says
-	// otherwise.
+	// Turns returns a page of turns, newest first unless the query says otherwise.
 	Turns(ctx context.Context, q TurnQuery) (TurnPage, error)
-	// SessionAgents returns the agents that turns of a session were made for, each
-	// once, in any order.
+	// SessionAgents returns the agents for which turns of a session were created, each once, in any
+	// order.
 	SessionAgents(ctx context.Context, sessionID string) ([]string, error)
 	// UpdateTurn applies a patch to a turn.
 	UpdateTurn(ctx context.Context, scope Scope, id string, p TurnPatch) (*Turn, error)
@@ -114,32 +110,31 @@ type Turns interface {
 
 // Starter is implemented by stores that can store a turn and claim it in one transaction.
 type Starter interface {
-	// StartTurn is CreateTurn for a process that has a worker for the turn. If the turn is
-	// admitted at once, the worker of the claim owns it, no job is queued, and claimed is
-	// what Claim would return; otherwise claimed is nil. The turn of the claim is the one
-	// to be made.
+	// StartTurn is CreateTurn for a process that has a worker for the turn. If the turn is admitted
+	// immediately, the worker of the claim owns it, no job is queued, and claimed is what Claim
+	// would return; otherwise claimed is nil. The claim names the new turn.
 	StartTurn(ctx context.Context, n *NewTurn, c *Claim) (made *Turn, claimed *Claimed, err error)
 }
 
-// Interactions is the part of a Store that keeps what turns wait for.
+// Interactions is the part of a Store that keeps the interactions of turns.
 type Interactions interface {
 	// Interaction returns an interaction. The error is ErrNotFound if the scope does not include
 	// it.
 	Interaction(ctx context.Context, scope Scope, turnID, id string) (*Interaction, error)
-	// Interactions returns interactions, the oldest first.
+	// Interactions returns interactions, oldest first.
 	Interactions(ctx context.Context, q InteractionQuery) ([]*Interaction, error)
-	// AnswerInteraction answers a pending interaction. A turn that waits becomes
-	// pending and is admitted when there is room. The same answer again returns
-	// the interaction as it is; a different one gives a *ConflictError, and an
-	// interaction that was canceled a *StateError.
+	// AnswerInteraction answers a pending interaction. A waiting turn becomes pending and is
+	// admitted when there is room. Repeating the answer returns the interaction unchanged. The
+	// error is a *ConflictError for a different answer, and a *StateError for a canceled
+	// interaction.
 	AnswerInteraction(ctx context.Context, r *Answer) (*Interaction, error)
 }
 
 // ConversationReader reads the conversation that a turn continues.
 type ConversationReader interface {
-	// Conversation returns the messages of the conversation up to and with a
-	// snapshot, the oldest first: for each snapshot of its chain what its turn
-	// was given and added. The error is ErrNotFound for an unknown snapshot.
+	// Conversation returns the messages of the conversation up to and including a snapshot, oldest
+	// first: for each snapshot of its chain the input and messages of its turn. The error is
+	// ErrNotFound for an unknown snapshot.
 	Conversation(ctx context.Context, snapshotID string) ([][]byte, error)
 }
 
@@ -149,9 +144,9 @@ type Snapshots interface {
 
 	// Snapshot returns a snapshot. The error is ErrNotFound if the scope does not include it.
 	Snapshot(ctx context.Context, scope Scope, id string) (*Snapshot, error)
-	// Snapshots returns a page of the snapshots of a session, the newest first.
+	// Snapshots returns a page of the snapshots of a session, newest first.
 	Snapshots(ctx context.Context, q SnapshotQuery) (SnapshotPage, error)
-	// OwnMessages returns the messages that a snapshot, or a turn, adds itself.
+	// OwnMessages returns the messages that a snapshot or a turn itself adds.
 	OwnMessages(ctx context.Context, ownerID string) ([][]byte, error)
 }
 
@@ -160,21 +155,20 @@ type Artifacts interface {
 	// Artifact returns an artifact with its data. The error is ErrNotFound if the scope does not
 	// include it.
 	Artifact(ctx context.Context, scope Scope, id string) (*Artifact, error)
-	// Artifacts returns the artifacts that a turn made, in order, without their
-	// data. The error is ErrNotFound for a turn that the scope does not see.
+	// Artifacts returns the artifacts that a turn made, in order, without their data. The error is
+	// ErrNotFound if the scope does not include the turn.
 	Artifacts(ctx context.Context, scope Scope, turnID string) ([]*Artifact, error)
 }
 
-// Events is the part of a Store that those who follow turns read.
+// Events is the part of a Store that followers of turns read.
 type Events interface {
 	TurnReader
 
-	// Positions returns how far turns have got, in any order and for any owner;
-	// unknown turns are left out. It costs little: processes ask
-	// again and again for all the turns that somebody follows.
+	// Positions returns the positions of turns, in any order and for any owner; unknown turns are
+	// left out. It is cheap: processes poll it for all turns that are being followed.
 	Positions(ctx context.Context, turnIDs []string) ([]Position, error)
-	// Events returns up to limit events of a turn with a seq greater than after,
-	// in order; none when the turn has no such events, or is not known.
+	// Events returns up to limit events of a turn with a seq greater than after, in order; none if
+	// the turn has no such events or is unknown.
 	Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error)
 }
 
@@ -187,20 +181,19 @@ type Work interface {
 	// The errors are ErrNotFound, a *StateError for a turn that is not pending, and ErrHeld if
 	// its session is busy or it is not due. A held turn is queued again when it can be claimed.
 	Claim(ctx context.Context, c *Claim) (*Claimed, error)
-	// Heartbeat prolongs the leases of a worker's turns, and returns the ids of
-	// those that the worker does not own any more.
+	// Heartbeat extends the leases of a worker's turns, and returns the ids of turns that the
+	// worker no longer owns.
 	Heartbeat(ctx context.Context, worker string, lease time.Duration, held []Held) (lost []string, err error)
-	// Commit appends to a turn, and changes its state, in one transaction. It
-	// returns when that is durable. Commits of several turns may share a
-	// transaction.
+	// Commit appends to a turn and changes its state in one transaction. It returns when the commit
+	// is durable. Commits of several turns may share a transaction.
 	Commit(ctx context.Context, c *Commit) error
 	// State returns the last committed state of a turn; nil if nothing was committed, the turn
 	// has ended, or it is unknown.
 	State(ctx context.Context, turnID string) ([]byte, error)
-	// Journal returns the tool calls of a turn, in the order in which they began.
+	// Journal returns the tool calls of a turn in the order in which they began.
 	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
-	// LiveRevisions returns the hashes of the revisions in which live turns, and live
-	// runs of workflows, began, each once, in any order.
+	// LiveRevisions returns the hashes of the revisions in which live turns and live workflow runs
+	// began, each once, in any order.
 	LiveRevisions(ctx context.Context) ([]string, error)
 	// Reap returns turns with expired leases to pending, adds a strike to each, and queues turns
 	// that are due and have room. A store whose queue is outside its process also queues turns
@@ -209,10 +202,9 @@ type Work interface {
 	Reap(ctx context.Context, now time.Time) (int, error)
 }
 
-// Jobs is the part of a Store that brings turns to workers.
+// Jobs is the part of a Store that sends turns to workers.
 type Jobs interface {
-	// Attach sets who is told of jobs. It is called once, before anything that
-	// queues one.
+	// Attach sets the queue for jobs. It is called once, before any operation that queues a job.
 	Attach(q Queue)
 	// Recover is called once before a process starts to work. A store used by only one process
 	// reaps every running turn, since its worker is dead. Every store queues jobs for admitted
@@ -222,13 +214,13 @@ type Jobs interface {
 
 // Pruning is the part of a Store that deletes expired records.
 type Pruning interface {
-	// Prune deletes records that the retention declares expired, up to its limit, and frees disk
-	// space that the store does not free by itself. It never blocks others for long.
+	// Prune deletes records that have expired under the retention, up to its limit, and frees disk
+	// space that the store does not free by itself. It never blocks other operations for long.
 	Prune(ctx context.Context, r Retention) (Pruned, error)
 }
 
-// Queue is told which turns a worker may claim. A job carries ids only; losing
-// or doubling one is harmless, because the claim decides.
+// Queue receives the turns that a worker may claim. A job carries ids only; losing or duplicating a
+// job is harmless, because the claim decides.
 type Queue interface {
 	// Enqueue queues jobs. A store on PostgreSQL calls it in the transaction
 	// that admits the turns, with its pgx.Tx; other stores call it after their
@@ -236,7 +228,7 @@ type Queue interface {
 	Enqueue(ctx context.Context, tx any, jobs []Job) error
 }
 
-// Job asks for a turn to be claimed.
+// Job requests that a turn be claimed.
 type Job struct {
 	TurnID string
 	// NotBefore is when the turn is due; zero means now.
@@ -245,11 +237,11 @@ type Job struct {
 
 // Settings configures a store.
 type Settings struct {
-	// DSN is where the records are: the path of a file for sqlite, a URL or
-	// key=value text for postgres; not used by memory.
+	// DSN locates the records: a file path for sqlite, a URL or key=value text for postgres; memory
+	// does not use it.
 	DSN string
-	// TenantTurns is how many turns of one tenant may be admitted at the same
-	// time; 0 means any number.
+	// TenantTurns is how many turns of one tenant may be admitted at the same time; 0 means no
+	// limit.
 	TenantTurns int
 	// Logger receives the log of the store; nil drops it.
 	Logger *zap.Logger
@@ -257,14 +249,14 @@ type Settings struct {
 	_ struct{} // keyed literals only
 }
 
-// Owner says whose something is.
+// Owner is the owner of a record.
 type Owner struct {
-	// Tenant is a team or customer, Subject a person or program of it.
+	// Tenant is a team or customer, Subject a person or program in it.
 	Tenant  string `json:"tenant"`
 	Subject string `json:"subject"`
 }
 
-// Scope limits what a caller sees: the records of Owner, or everything.
+// Scope limits which records a caller sees: those of Owner, or all of them.
 type Scope struct {
 	Owner Owner
 	// All sees everything; Owner is not used.
@@ -277,18 +269,18 @@ var Everything = Scope{All: true}
 // Of returns the scope of an owner.
 func Of(o Owner) Scope { return Scope{Owner: o} }
 
-// Sees reports whether something of an owner is in the scope.
+// Sees reports whether the records of an owner are in the scope.
 func (s Scope) Sees(o Owner) bool { return s.All || s.Owner == o }
 
-// Key makes a request repeatable: with the same value in the same place it has
-// one outcome. The zero Key does not.
+// Key makes a request repeatable: requests with the same value in the same scope have one outcome.
+// The zero Key has no effect.
 type Key struct {
 	Value string
-	// Hash tells requests apart that have the same key.
+	// Hash distinguishes requests that have the same key.
 	Hash []byte
 }
 
-// Retention is the age at which records are deleted. Durations of 0 keep for ever.
+// Retention is the age at which records are deleted. A duration of 0 keeps them forever.
 type Retention struct {
 	Now time.Time
 	// Sessions is how long a session without a live turn is kept after its
@@ -299,19 +291,18 @@ type Retention struct {
 	Events time.Duration
 	// Keys is how long the keys of requests are kept.
 	Keys time.Duration
-	// Revisions is how long a revision is kept that is not current and that no live
-	// turn, and no live run of a workflow, began in.
+	// Revisions is how long a revision is kept that is not current and in which no live turn or
+	// live workflow run began.
 	Revisions time.Duration
 	// Usage is how long the usage of an hour is kept.
 	Usage time.Duration
-	// Limit is how many sessions, and how many turns, one call deletes from; 0
-	// means 1000.
+	// Limit is how many sessions, and how many turns, one call prunes; 0 means 1000.
 	Limit int
 }
 
 // Pruned counts what Prune deleted.
 type Pruned struct {
-	// Sessions and Revisions were deleted, Turns lost their events, Keys were forgotten,
-	// and Usage counts deleted rows of usage.
+	// Sessions and Revisions count deleted ones, Turns those that lost their events, Keys deleted
+	// keys, and Usage deleted rows of usage.
 	Sessions, Turns, Keys, Revisions, Usage int
 }

@@ -5,26 +5,25 @@ import (
 	"time"
 )
 
-// TenantVariable is a value that a tenant has for what its agents refer to as
-// ${tenant.NAME}.
+// TenantVariable is a tenant's value for the variable that its agents refer to as ${tenant.NAME}.
 type TenantVariable struct {
 	Tenant, Name string
-	// Secret is set if the value is a secret. The value is then sealed, as far as there
-	// is a key for that.
+	// Secret reports whether the value is a secret. A secret value is sealed if there is a key for
+	// that.
 	Secret bool
 	// Value is JSON.
 	Value []byte
-	// Author set it, at UpdatedAt.
+	// Author set the variable at UpdatedAt.
 	Author    string
 	UpdatedAt time.Time
 }
 
 // TenantVariables is the part of a Store that keeps the variables of tenants.
 type TenantVariables interface {
-	// PutTenantVariable stores a variable, in the place of one of the same name.
+	// PutTenantVariable stores a variable, replacing one of the same name.
 	PutTenantVariable(ctx context.Context, v *TenantVariable) error
-	// ReplaceTenantVariable stores a variable in place of one with an old value, nil for none. It
-	// reports false, and changes nothing, if there is another value.
+	// ReplaceTenantVariable stores a variable if its stored value is old, or if absent and old is
+	// nil. Otherwise it returns false and changes nothing.
 	ReplaceTenantVariable(ctx context.Context, v *TenantVariable, old []byte) (bool, error)
 	// DeleteTenantVariable deletes a variable. The error is ErrNotFound if the tenant
 	// does not have it.
@@ -32,7 +31,7 @@ type TenantVariables interface {
 	// TenantVariable returns a variable. The error is ErrNotFound if the tenant does not
 	// have it.
 	TenantVariable(ctx context.Context, tenant, name string) (*TenantVariable, error)
-	// TenantVariables returns up to limit variables of a tenant whose names come after
-	// one, in the order of the names.
+	// TenantVariables returns up to limit variables of a tenant whose names come after one, sorted
+	// by name.
 	TenantVariables(ctx context.Context, tenant, after string, limit int) ([]*TenantVariable, error)
 }

@@ -11,7 +11,7 @@ import (
 // Each store first checks all texts to be stored, so that all stores reject the same texts: those
 // that PostgreSQL cannot store. Search texts are not rejected; they just find nothing.
 
-// checkTexts returns ErrText for a text that no store keeps.
+// checkTexts returns ErrText for a text that every store rejects.
 func checkTexts(texts ...string) error {
 	for _, text := range texts {
 		if !clip.IsClean(text) {
@@ -49,7 +49,7 @@ func (i *Interaction) checkText() error {
 	return checkTexts(i.ID, i.TurnID, i.SessionID, i.Owner.Tenant, i.Owner.Subject, string(i.State), i.Action, i.AnsweredBy)
 }
 
-// CheckText returns ErrText for a session that no store keeps.
+// CheckText returns ErrText for a session that every store rejects.
 func (n *NewSession) CheckText() error {
 	errs := []error{n.Session.checkText(), checkTexts(n.Key.Value)}
 	for i := range n.Base {
@@ -61,7 +61,7 @@ func (n *NewSession) CheckText() error {
 	return firstError(errs)
 }
 
-// CheckText returns ErrText for a change that no store keeps.
+// CheckText returns ErrText for a change that every store rejects.
 func (p *SessionPatch) CheckText() error {
 	var errs []error
 	if p.Labels != nil {
@@ -79,13 +79,13 @@ func (p *SessionPatch) CheckText() error {
 	return firstError(errs)
 }
 
-// CheckText returns ErrText for a turn that no store keeps.
+// CheckText returns ErrText for a turn that every store rejects.
 func (n *NewTurn) CheckText() error {
 	t := &n.Turn
 	return checkTexts(n.Key.Value, t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, t.SnapshotID, t.ParentSnapshotID)
 }
 
-// CheckText returns ErrText for an end that no store keeps.
+// CheckText returns ErrText for an end that every store rejects.
 func (e *EndTurn) CheckText() error {
 	if err := checkAgents(e.Agents); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (e *EndTurn) CheckText() error {
 	return checkTexts(append([]string{string(e.Event.Type), string(e.Status)}, e.Event.Path...)...)
 }
 
-// CheckText returns ErrText for a commit that no store keeps.
+// CheckText returns ErrText for a commit that every store rejects.
 func (c *Commit) CheckText() error {
 	if err := c.checkText(); err != nil {
 		return fmt.Errorf("commit to turn %s: %w", c.TurnID, err)
@@ -151,22 +151,22 @@ func checkAgents(agents event.AgentUsages) error {
 	return nil
 }
 
-// CheckText returns ErrText for an answer that no store keeps.
+// CheckText returns ErrText for an answer that every store rejects.
 func (r *Answer) CheckText() error { return checkTexts(r.By) }
 
-// CheckText returns ErrText for a webhook that no store keeps.
+// CheckText returns ErrText for a webhook that every store rejects.
 func (n *NewWebhook) CheckText() error {
 	w := &n.Webhook
 	return checkTexts(w.ID, w.Surface, string(w.State), w.LastError, w.Worker)
 }
 
-// CheckText returns ErrText for a change that no store keeps.
+// CheckText returns ErrText for a change that every store rejects.
 func (a *AdvanceWebhook) CheckText() error { return checkTexts(string(a.State), a.LastError) }
 
-// CheckText returns ErrText for a revocation that no store keeps.
+// CheckText returns ErrText for a revocation that every store rejects.
 func (r *Revocation) CheckText() error { return checkTexts(r.TokenID, r.ClientID) }
 
-// CheckText returns ErrText for a revision that no store keeps.
+// CheckText returns ErrText for a revision that every store rejects.
 func (p *PublishRevision) CheckText() error {
 	r := &p.Revision
 	errs := []error{checkTexts(r.Tenant, r.Hash, r.Author, r.Note, p.Base)}
@@ -181,19 +181,18 @@ func (p *PublishRevision) CheckText() error {
 	return errors.Join(errs...)
 }
 
-// CheckText returns ErrText for a build that no store keeps.
+// CheckText returns ErrText for a build that every store rejects.
 func (b *RevisionBuild) CheckText() error { return checkTexts(b.Build, b.Tenant, b.Hash, b.Base) }
 
-// CheckText returns ErrText for an attempt that no store keeps.
+// CheckText returns ErrText for an attempt that every store rejects.
 func (a *RevisionAttempt) CheckText() error {
 	return checkTexts(a.Tenant, a.Hash, a.Expected, a.Author, a.Note, string(a.Outcome))
 }
 
-// CheckText returns ErrText for a variable that no store keeps. Its value may hold
-// anything.
+// CheckText returns ErrText for a variable that every store rejects. Its value may hold anything.
 func (v *TenantVariable) CheckText() error { return checkTexts(v.Tenant, v.Name, v.Author) }
 
-// firstError returns the first error that is one.
+// firstError returns the first non-nil error.
 func firstError(errs []error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -10,9 +10,9 @@ import (
 // Status is the state of a turn.
 type Status string
 
-// The states of a turn. Pending, running and waiting turns are live. The
-// transitions are pending → running → (waiting → pending →) … and from each of
-// them to one of the others, in which a turn stays.
+// The states of a turn. Pending, running and waiting turns are live. The transitions are pending →
+// running → (waiting → pending →) … and from each of these to one of the other states, which are
+// final.
 const (
 	// Pending is a turn that is not running: it has not started, or continues when claimed.
 	Pending Status = "pending"
@@ -41,79 +41,75 @@ type Turn struct {
 	// Result is the outcome as JSON; nil while the turn is live.
 	Result   json.RawMessage
 	Metadata json.RawMessage
-	// Background is set if nobody waits for the turn, so that it continues when its caller
+	// Background reports whether no caller waits for the turn, so that it continues when its caller
 	// disconnects.
 	Background bool
-	// SnapshotID is reserved for the turn's snapshot. ParentSnapshotID is the snapshot it
-	// continues from: the session's tip at the first claim, unless the turn was created with one.
-	// FromStart is set if it was created to continue from nothing.
+	// SnapshotID is reserved for the turn's snapshot. ParentSnapshotID is the snapshot that the
+	// turn continues from: the session's tip at the first claim, unless the turn was created with
+	// one. FromStart reports whether the turn was created to continue from nothing.
 	SnapshotID       string
 	ParentSnapshotID string
 	FromStart        bool
-	// Revision is the hash of the revision in which the turn started, as named by its first
-	// claim. It is empty before.
+	// Revision is the hash of the revision in which the turn started, as named by its first claim.
+	// It is empty before the first claim.
 	Revision string
 
-	// NotBefore is when the turn is due; zero is at once. StartedAt is zero
-	// before its first claim, FinishedAt while it is live.
+	// NotBefore is when the turn is due; zero means immediately. StartedAt is zero before the first
+	// claim, FinishedAt while the turn is live.
 	CreatedAt, UpdatedAt, NotBefore, StartedAt, FinishedAt time.Time
-	// ChangedAt is when Status changed last; at first it is CreatedAt.
+	// ChangedAt is when Status last changed, or CreatedAt if it has not.
 	ChangedAt time.Time
 
-	// Worker owns the turn while it runs, until LeaseUntil. HeartbeatAt is when
-	// it gave a sign of life last.
+	// Worker owns the running turn until LeaseUntil. HeartbeatAt is the time of the worker's last
+	// heartbeat.
 	Worker                  string
 	Fence                   int64
 	LeaseUntil, HeartbeatAt time.Time
-	// Admitted is set if the turn was queued and takes room of its tenant.
+	// Admitted reports whether the turn was queued and takes room of its tenant.
 	Admitted bool
-	// Strikes counts the workers that died over the turn since it made progress.
+	// Strikes counts the workers that died while running the turn since it last made progress.
 	Strikes int
-	// Seq is the seq of its latest event.
+	// Seq is the seq of the turn's latest event.
 	Seq uint64
-	// Steps counts its model calls so far.
+	// Steps counts the turn's model calls so far.
 	Steps int
 }
 
-// NewTurn asks for a turn. Of the turn it takes ID, SessionID, Owner, AgentID,
-// Request, Metadata, Background, SnapshotID, ParentSnapshotID, FromStart,
-// CreatedAt and NotBefore.
+// NewTurn describes a new turn. Of the turn it uses ID, SessionID, Owner, AgentID, Request,
+// Metadata, Background, SnapshotID, ParentSnapshotID, FromStart, CreatedAt and NotBefore.
 type NewTurn struct {
 	Turn Turn
-	// Input are the input messages, the turn's first messages.
+	// Input holds the input messages, which are the turn's first messages.
 	Input [][]byte
 	// Key is scoped to the session.
 	Key Key
-	// Reject refuses the turn when its session has a live one.
+	// Reject rejects the turn if its session has a live turn.
 	Reject bool
 }
 
-// TurnPatch changes a turn; nil fields leave it as it is.
+// TurnPatch changes a turn; nil fields are left unchanged.
 type TurnPatch struct {
 	Background *bool
 	Now        time.Time
 }
 
-// TurnQuery asks for a page of turns.
+// TurnQuery selects a page of turns.
 type TurnQuery struct {
 	Scope Scope
-	// Tenant, SessionID, AgentID and Statuses restrict the turns where they are set.
+	// Tenant, SessionID, AgentID and Statuses restrict the turns if set.
 	Tenant    string
 	SessionID string
 	AgentID   string
 	Statuses  []Status
 	// Labels restricts the turns to those of sessions that have all of the labels.
 	Labels map[string]string
-	// ChangedAfter leaves out the turns whose state changed last before it; zero
-	// leaves out none.
+	// ChangedAfter leaves out turns whose state last changed before it; zero leaves out none.
 	ChangedAfter time.Time
-	// ByChange orders the turns by when their state changed last, the latest
-	// first, instead of by when they were made. The cursors of the two orders
-	// differ. A turn that changes while one goes through the pages moves to the
-	// front: it may be missed after a cursor.
+	// ByChange orders the turns by the time their state last changed, latest first, instead of by
+	// creation. The cursors of the two orders differ. A turn that changes during paging moves to
+	// the front, so the remaining pages may miss it.
 	ByChange bool
-	// Count asks for the Total of the page. It takes a look at every turn that
-	// matches.
+	// Count requests the Total of the page. It reads every matching turn.
 	Count bool
 	Page  Page
 }
@@ -121,9 +117,9 @@ type TurnQuery struct {
 // TurnPage is a page of turns.
 type TurnPage struct {
 	Turns []*Turn
-	// Next is where the next page begins, or empty if none.
+	// Next is where the next page begins; empty if absent.
 	Next string
-	// Total is how many turns match on all pages, if the query asks for it.
+	// Total is how many turns match on all pages, if the query requests it.
 	Total int
 }
 
@@ -134,41 +130,41 @@ type EndTurn struct {
 	// Status is the final status, and Result the outcome.
 	Status Status
 	Result json.RawMessage
-	// Event is the terminal event; the store gives it its seq.
+	// Event is the terminal event; the store assigns its seq.
 	Event event.Record
 	// Agents is the usage of each agent, which is counted by hour.
 	Agents event.AgentUsages
 	Now    time.Time
 }
 
-// Claim asks for a turn to run.
+// Claim requests a turn to run.
 type Claim struct {
 	TurnID string
 	Worker string
-	// Lease is how long the turn is the worker's without a heartbeat.
+	// Lease is how long the worker owns the turn without a heartbeat.
 	Lease time.Duration
-	// Revision is the hash of the revision that the worker begins turns in. A turn
-	// that has one already keeps its own.
+	// Revision is the hash of the revision in which the worker begins turns. A turn that already
+	// has a revision keeps it.
 	Revision string
 	Now      time.Time
 }
 
-// Claimed is a turn with all that is needed to run it.
+// Claimed is a turn with everything needed to run it.
 type Claimed struct {
 	Turn    Turn
 	Session Session
-	// Snapshot is the snapshot that the turn continues from; nil for none.
+	// Snapshot is the snapshot that the turn continues from; nil if none.
 	Snapshot *Snapshot
-	// State is the latest that was committed; nil for a turn that begins.
+	// State is the last committed state; nil for a new turn.
 	State []byte
 	// Messages are the turn's messages so far: its input, followed by the messages it added.
 	Messages [][]byte
-	// Journal has its tool calls, and Interactions its past and pending interactions.
+	// Journal has the turn's tool calls, and Interactions its past and pending interactions.
 	Journal      []JournalRow
 	Interactions []*Interaction
 }
 
-// Held is a turn that a worker believes to own.
+// Held is a turn that a worker believes it owns.
 type Held struct {
 	TurnID string
 	Fence  int64
@@ -179,35 +175,34 @@ type Commit struct {
 	TurnID string
 	Fence  int64
 	Now    time.Time
-	// Events follow on the latest, with seqs without a gap: any other commit is
-	// refused.
+	// Events follow the latest event, with consecutive seqs; any other commit is rejected.
 	Events []event.Record
-	// State replaces the turn's state, unless it is nil, and clears its strikes:
-	// the turn made progress. Steps comes with it.
+	// State replaces the turn's state, unless it is nil, and clears its strikes because the turn
+	// made progress. Steps is set with it.
 	State []byte
 	Steps int
-	// Messages are added to the turn's own.
+	// Messages are appended to the turn's messages.
 	Messages [][]byte
 	// Journal has the calls that began or ended, by key.
 	Journal   []JournalRow
 	Artifacts []*Artifact
-	// Asked are interactions that can be answered from then on; one whose id the
-	// turn has already stays as it is.
+	// Asked are interactions that can be answered once committed. An interaction whose id the turn
+	// already has stays unchanged.
 	Asked []*Interaction
 
-	// At most one of these is set. Suspend makes the turn wait, Yield hands it
-	// back to be claimed again, and Finish ends it.
+	// At most one of these is set. Suspend makes the turn wait, Yield hands the turn back to be
+	// claimed again, and Finish ends it.
 	Suspend *Suspend
 	Yield   bool
 	Finish  *Finish
-	// Due is when the job of a turn that is handed back is due; zero is at once.
+	// Due is when the job of a turn that is handed back is due; zero means immediately.
 	Due time.Time
 }
 
 // Suspend makes a turn wait for interactions. If one of them is already answered, the turn
 // becomes pending instead.
 type Suspend struct {
-	// Open are the ids of all that have no answer as far as the worker knows.
+	// Open are the ids of all interactions that have no answer to the worker's knowledge.
 	Open []string
 }
 
@@ -217,12 +212,11 @@ type Finish struct {
 	Result json.RawMessage
 	// Agents is the usage of each agent, which is counted by hour.
 	Agents event.AgentUsages
-	// Snapshot becomes the tip of the session; nil for a turn that did not
-	// succeed.
+	// Snapshot becomes the tip of the session; nil if the turn did not succeed.
 	Snapshot *Snapshot
 }
 
-// Position is how far a turn has got.
+// Position is the progress of a turn.
 type Position struct {
 	TurnID string
 	Status Status

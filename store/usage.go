@@ -7,8 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// LatencyBounds are the upper bounds of the buckets that the durations of turns are counted in.
-// The last bucket has none.
+// LatencyBounds are the upper bounds of the buckets for the durations of turns. The last bucket has
+// no bound.
 var LatencyBounds = [...]time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second,
@@ -17,7 +17,7 @@ var LatencyBounds = [...]time.Duration{
 
 // UsageCounts are sums over turns that have ended.
 type UsageCounts struct {
-	// Turns counts all of them, Failed and Canceled those that ended so.
+	// Turns counts all turns, Failed and Canceled those with that outcome.
 	Turns, Failed, Canceled int64
 	Usage                   event.Usage
 	// Cost is in the currency of the group.
@@ -39,7 +39,7 @@ type UsageGroup struct {
 	Hour                               time.Time
 	Tenant, AgentID, ModelID, Currency string
 	UsageCounts
-	// Latency counts the turns that were started by their duration.
+	// Latency counts the turns that started, by duration.
 	Latency [len(LatencyBounds) + 1]int64
 }
 
@@ -59,18 +59,18 @@ func (f UsageField) Has(field UsageField) bool { return f&field != 0 }
 
 // UsageQuery selects usage. Empty texts do not restrict it.
 type UsageQuery struct {
-	// From and To are whole hours. Turns that ended at To are left out.
+	// From and To are whole hours. To is exclusive.
 	From, To                 time.Time
 	Tenant, AgentID, ModelID string
-	// By has the fields that groups differ in.
+	// By has the fields to group by.
 	By UsageField
-	// Limit is the largest number of groups that are read.
+	// Limit is the maximum number of groups.
 	Limit int
 }
 
 // Usages is the part of a Store that keeps the usage of turns by hour, tenant, agent and model.
 // Commit and EndTurn count a turn in the transaction that ends it: for its own agent, and for the
-// model that its agent called first. Tokens and cost count for the agents and models that used
+// model that this agent called first. Tokens and cost count for the agents and models that used
 // them.
 type Usages interface {
 	// Usage returns groups, ordered by their fields.

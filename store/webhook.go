@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// WebhookHold is how much longer than the retention says the events and the
-// session of a turn are kept for a receiver that does not know all of it yet. It
-// is long enough to give that up before, if there is anybody who tries.
+// WebhookHold is how much longer than the retention the events and session of a turn are kept for a
+// receiver that has not received everything. It is long enough for a worker, if there is one, to
+// abandon the receiver first.
 const WebhookHold = 48 * time.Hour
 
-// WebhookState is whether a webhook still has events to deliver.
+// WebhookState is the delivery state of a webhook.
 type WebhookState string
 
-// The states of a webhook. It stays in the last two until it is saved anew.
+// The states of a webhook. It stays in the last two until it is saved again.
 const (
-	// WebhookActive means that the turn is live, or its receiver has not received all events yet.
+	// WebhookActive is a webhook whose turn is live, or whose receiver has not received all events
+	// yet.
 	WebhookActive WebhookState = "active"
-	// WebhookDone is one whose receiver was told of the end of the turn.
+	// WebhookDone is a webhook whose receiver was notified of the end of the turn.
 	WebhookDone WebhookState = "done"
-	// WebhookDead is one whose receiver was given up.
+	// WebhookDead is a webhook whose receiver was abandoned.
 	WebhookDead WebhookState = "dead"
 )
 
-// Webhook is a request to tell somebody outside what happens to a turn. The
-// events of the turn are what there is to tell: the webhook only keeps how far
-// the receiver knows them.
+// Webhook is a request to notify an external receiver of a turn's events. The webhook only stores
+// how far the receiver has got in them.
 type Webhook struct {
 	// ID is unique within the turn.
 	ID     string
@@ -39,15 +39,14 @@ type Webhook struct {
 	Surface string
 	Data    json.RawMessage
 	State   WebhookState
-	// Cursor is the seq of the latest event that needs not be told any more.
+	// Cursor is the seq of the latest event that no longer needs delivery.
 	Cursor uint64
-	// Attempts counts the failures since the receiver took something in last,
-	// FailingSince is when the first of them was and LastError the error of the
-	// latest. They are zero without failures.
+	// Attempts counts the failures since the last successful delivery, FailingSince is the time of
+	// the first failure and LastError the latest error. They are zero without failures.
 	Attempts     int
 	FailingSince time.Time
 	LastError    string
-	// DueAt is before when nobody is to try.
+	// DueAt is the earliest time of the next attempt.
 	DueAt time.Time
 
 	// Worker serves the receiver until LeaseUntil. Fence grows with each claim, and when the
@@ -60,22 +59,22 @@ type Webhook struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// NewWebhook asks for a webhook. Of the webhook it takes ID, TurnID, Surface,
-// Data and CreatedAt.
+// NewWebhook describes a new webhook. Of the webhook it uses ID, TurnID, Surface, Data and
+// CreatedAt.
 type NewWebhook struct {
 	Scope   Scope
 	Webhook Webhook
 	// FromStart sends all events of the turn. Otherwise the first event sent is the next one of a
 	// live turn, or the end of an ended turn.
 	FromStart bool
-	// Limit is how many webhooks the turn may have; 0 is any number.
+	// Limit is how many webhooks the turn may have; 0 means no limit.
 	Limit int
 }
 
-// WebhookQuery asks for a page of webhooks.
+// WebhookQuery selects a page of webhooks.
 type WebhookQuery struct {
 	Scope Scope
-	// TurnID, Surface and State restrict the webhooks where they are set.
+	// TurnID, Surface and State restrict the webhooks if set.
 	TurnID  string
 	Surface string
 	State   WebhookState
@@ -85,29 +84,29 @@ type WebhookQuery struct {
 // WebhookPage is a page of webhooks.
 type WebhookPage struct {
 	Webhooks []*Webhook
-	// Next is where the next page begins, or empty if none.
+	// Next is where the next page begins; empty if absent.
 	Next string
 }
 
-// ClaimWebhooks asks for webhooks to work on.
+// ClaimWebhooks requests webhooks to work on.
 type ClaimWebhooks struct {
 	Worker string
-	// Lease is how long they are the worker's without a heartbeat.
+	// Lease is how long the worker owns the webhooks without a heartbeat.
 	Lease time.Duration
-	// Surfaces are those that the worker can speak.
+	// Surfaces are the surfaces that the worker supports.
 	Surfaces []string
-	// TurnID restricts the claim to the webhooks of a turn, whether there is
-	// something to tell already or not; empty does not.
+	// TurnID restricts the claim to the webhooks of a turn, even if they have nothing to deliver
+	// yet; empty does not restrict it.
 	TurnID string
-	// NotTenants are those whose webhooks are left to others: the worker has
-	// enough of them.
+	// NotTenants are tenants whose webhooks are left to others because the worker has enough of
+	// them.
 	NotTenants []string
-	// Limit is how many it can take.
+	// Limit is the maximum number to claim.
 	Limit int
 	Now   time.Time
 }
 
-// HeldWebhook is a webhook that a worker believes to own.
+// HeldWebhook is a webhook that a worker believes it owns.
 type HeldWebhook struct {
 	TurnID, ID string
 	Fence      int64
@@ -145,22 +144,21 @@ type Webhooks interface {
 	// same id: its worker loses the webhook, and the new one continues after the events already
 	// sent. The errors are ErrNotFound for the turn, and a *LimitError.
 	SaveWebhook(ctx context.Context, n *NewWebhook) (*Webhook, error)
-	// Webhooks returns a page of webhooks, the newest first.
+	// Webhooks returns a page of webhooks, newest first.
 	Webhooks(ctx context.Context, q WebhookQuery) (WebhookPage, error)
 	// DeleteWebhook deletes a webhook. The error is ErrNotFound if the scope does not include it.
 	DeleteWebhook(ctx context.Context, scope Scope, turnID, id string) error
 }
 
-// WebhookWork is the part of a Store that those who call webhooks use.
+// WebhookWork is the part of a Store that callers of webhooks use.
 type WebhookWork interface {
 	WebhookReader
 
-	// ClaimWebhooks makes the worker the owner of active webhooks that are due, of
-	// which there is something to tell, and which nobody owns: those that are due
-	// for the longest come first.
+	// ClaimWebhooks makes the worker the owner of active webhooks that are due, have something to
+	// deliver, and have no owner. Webhooks that have been due longest come first.
 	ClaimWebhooks(ctx context.Context, c *ClaimWebhooks) ([]*Webhook, error)
-	// HeartbeatWebhooks prolongs the leases of a worker's webhooks, and returns
-	// those that the worker does not own any more.
+	// HeartbeatWebhooks extends the leases of a worker's webhooks, and returns the webhooks that
+	// the worker no longer owns.
 	HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []HeldWebhook) (lost []HeldWebhook, err error)
 	// AdvanceWebhook updates a webhook. The error is a *FencedError if the worker no longer owns
 	// it; this is also the only sign that it was deleted.

@@ -56,8 +56,8 @@ func (m *Store) hasRoom(tenant string) bool {
 	return n < m.settings.TenantTurns
 }
 
-// makeRoom admits what had to wait for a turn: the next of its session, or with a
-// limit the oldest of its tenant, which that is one of.
+// makeRoom admits turns that had to wait for t: the next turn of its session, or with a limit the
+// oldest turns of its tenant.
 func (m *Store) makeRoom(t *turn, now time.Time, jobs *jobs) {
 	if m.settings.TenantTurns <= 0 {
 		if next := m.sessions[t.SessionID].nextTurn(now); next != nil {
@@ -72,7 +72,7 @@ func (m *Store) makeRoom(t *turn, now time.Time, jobs *jobs) {
 	}
 }
 
-// inOrder returns the live turns in the order in which they were made.
+// inOrder returns the live turns in creation order.
 func (m *Store) inOrder() []*turn {
 	return slices.SortedFunc(maps.Values(m.live), func(a, b *turn) int { return cmp.Compare(a.order, b.order) })
 }

@@ -23,8 +23,7 @@ func (m *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claim
 	return claimed, err
 }
 
-// claimTurn returns nil for a turn that is held back: that may have changed
-// something.
+// claimTurn returns nil for a turn that is held back. Holding it back may have changed the store.
 func (m *Store) claimTurn(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	t, ok := m.turns[c.TurnID]
 	if !ok {
@@ -39,7 +38,7 @@ func (m *Store) claimTurn(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	}
 	s := m.sessions[t.SessionID]
 	if started := s.startedTurn(); started != nil && started != t {
-		// Another turn that became due has taken its session. The end of that turn queues it
+		// Another turn that became due has taken the session. The end of that turn queues this one
 		// again.
 		t.Admitted = false
 		m.makeRoom(t, now, made)
@@ -58,14 +57,14 @@ func (m *Store) claimTurn(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	return m.claimedTurn(t, s), nil
 }
 
-// holdLease gives a turn to its worker for the time of a lease. Leases use the store's clock,
+// holdLease gives a turn to its worker for the duration of a lease. Leases use the store's clock
 // because the callers' clocks may differ.
 func (t *turn) holdLease(lease time.Duration) {
 	now := time.Now()
 	t.HeartbeatAt, t.LeaseUntil = truncateTime(now), truncateTime(now.Add(lease))
 }
 
-// claimedTurn returns all that is needed to run a turn.
+// claimedTurn returns everything needed to run a turn.
 func (m *Store) claimedTurn(t *turn, s *session) *store.Claimed {
 	c := &store.Claimed{
 		Turn: *copyTurn(&t.Turn), Session: *copySession(&s.Session), State: bytes.Clone(t.state),
@@ -80,7 +79,7 @@ func (m *Store) claimedTurn(t *turn, s *session) *store.Claimed {
 	return c
 }
 
-// Heartbeat prolongs the leases of a worker's turns.
+// Heartbeat extends the leases of a worker's turns.
 func (m *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
 	err = m.withLock(ctx, func() error {
 		for _, h := range held {

@@ -75,7 +75,7 @@ func (m *Store) addRecords(t *turn, c *store.Commit, now time.Time) {
 	t.UpdatedAt = now
 }
 
-// appendEvent adds an event, which follows on the latest.
+// appendEvent adds an event after the latest one.
 func (t *turn) appendEvent(ev *event.Record) {
 	t.Seq++
 	added := copyEvent(ev)
@@ -86,8 +86,7 @@ func (t *turn) appendEvent(ev *event.Record) {
 // releaseWorker takes a turn from its worker.
 func (t *turn) releaseWorker() { t.Worker, t.LeaseUntil = "", time.Time{} }
 
-// goOn hands a running turn back, so that it is claimed again. It keeps its
-// tenant's room.
+// goOn hands a running turn back to be claimed again. The turn keeps its tenant's room.
 func (t *turn) goOn(now time.Time, jobs *jobs) {
 	t.setStatus(store.Pending, now)
 	t.releaseWorker()
@@ -120,7 +119,7 @@ func (m *Store) finishTurn(t *turn, f *store.Finish, now time.Time, jobs *jobs) 
 	m.endTurn(t, f.Status, f.Result, f.Agents, now, jobs)
 }
 
-// endTurn puts a turn into its last state, and admits what that makes room for.
+// endTurn puts a turn into its final state and admits the turns that now have room.
 func (m *Store) endTurn(t *turn, status store.Status, result []byte, agents event.AgentUsages, now time.Time, jobs *jobs) {
 	t.setStatus(status, now)
 	t.Result, t.FinishedAt = bytes.Clone(result), now

@@ -14,7 +14,7 @@ func Driver() driver.Driver {
 	return driver.Driver{Name: settings.StoreMemory, Migrate: migrateNothing, Open: openMemory}
 }
 
-// migrateNothing does nothing: a store in memory is always new.
+// migrateNothing does nothing: a store in memory always starts empty.
 func migrateNothing(context.Context, store.Settings) ([]string, error) { return nil, nil }
 
 func openMemory(_ context.Context, s store.Settings) (*driver.Engine, error) {

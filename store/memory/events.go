@@ -40,7 +40,7 @@ func (m *Store) Journal(ctx context.Context, turnID string) (list []store.Journa
 	return list, err
 }
 
-// State returns the state that was committed last to a turn.
+// State returns the last committed state of a turn.
 func (m *Store) State(ctx context.Context, turnID string) (state []byte, err error) {
 	err = m.withLock(ctx, func() error {
 		if t, ok := m.turns[turnID]; ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// feedback is a feedback with its place in the order in which they were first given.
+// feedback is a store.Feedback with its position in creation order.
 type feedback struct {
 	store.Feedback
 	order int64
@@ -42,7 +42,7 @@ func (m *Store) SaveFeedback(ctx context.Context, scope store.Scope, f *store.Fe
 	return saved, err
 }
 
-// Feedback returns a page of feedback, the first given last.
+// Feedback returns a page of feedback in reverse order of creation.
 func (m *Store) Feedback(ctx context.Context, q store.FeedbackQuery) (page store.FeedbackPage, err error) {
 	err = m.withLock(ctx, func() error {
 		before, err := q.Page.Place()

@@ -44,7 +44,7 @@ func (m *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id s
 	return found, err
 }
 
-// Interactions returns interactions, the oldest first.
+// Interactions returns interactions, oldest first.
 func (m *Store) Interactions(ctx context.Context, q store.InteractionQuery) (list []*store.Interaction, err error) {
 	err = m.withLock(ctx, func() error {
 		asked := m.turns

@@ -1,8 +1,8 @@
-// Package memory is a store that keeps everything in the memory of one process,
-// and loses it with that process: for tests, and for runtimes that need no more.
+// Package memory is a store that keeps everything in the memory of one process and loses it when
+// the process ends. It is for tests and for runtimes that need no more.
 //
-// One lock guards all of it. What comes in and what goes out is copied, and the
-// queue is told of jobs when the lock is free again.
+// One lock guards the whole store. Records are copied on the way in and out, and jobs are queued
+// after the lock is released.
 package memory
 
 import (
@@ -25,7 +25,7 @@ type Store struct {
 	mu     sync.Mutex
 	queue  store.Queue
 	closed bool
-	// unsent are jobs that the queue did not take.
+	// unsent are jobs that the queue rejected.
 	unsent jobs
 	sessionTable
 	turnTable
@@ -42,11 +42,11 @@ type Store struct {
 // turnTable has the turns.
 type turnTable struct {
 	turns map[string]*turn
-	// live are those that have not ended.
+	// live are the turns that have not ended.
 	live map[string]*turn
-	// made counts them, in the order in which they were made.
+	// made counts turns, in creation order.
 	made uint64
-	// usage counts those that have ended.
+	// usage counts the turns that have ended.
 	usage rules.UsageTable
 }
 
@@ -56,26 +56,24 @@ type configTable struct {
 	tenantTable
 }
 
-// exchangeTable holds what tells others of turns, and the runs of which turns are steps.
+// exchangeTable holds webhooks, feedback numbers and workflow runs.
 type exchangeTable struct {
 	webhookTable
 	runTable
-	// rated counts feedback, in the order in which it was first given.
+	// rated counts feedback, in creation order.
 	rated int64
 }
 
 // webhookTable holds the webhooks.
 type webhookTable struct {
-	// hooked counts them, in the order in which they were made, and told has the
-	// turns that have any.
+	// hooked counts the webhooks, in creation order, and told has the turns that have any.
 	hooked uint64
 	told   map[string]*turn
 }
 
 // revocationTable has the revocations.
 type revocationTable struct {
-	// revoked are the revocations, in their order, and revocations counts those
-	// that there were.
+	// revoked are the revocations in order, and revocations counts all there ever were.
 	revoked     []store.Revocation
 	revocations uint64
 }
@@ -83,12 +81,11 @@ type revocationTable struct {
 // session is a session with its turns.
 type session struct {
 	store.Session
-	// turns are all, and live those that have not ended, in the order in which
-	// they were made.
+	// turns are all turns, and live those that have not ended, in creation order.
 	turns, live []*turn
 }
 
-// turn is a turn with what belongs to it.
+// turn is a turn with its records.
 type turn struct {
 	store.Turn
 	order        uint64
@@ -102,7 +99,7 @@ type turn struct {
 	requests     []*store.ModelRequest
 }
 
-// jobs are those that a change queues.
+// jobs are the jobs that a change queues.
 type jobs []store.Job
 
 var _ store.Store = (*Store)(nil)
@@ -126,7 +123,7 @@ func New(s store.Settings) *Store {
 	return m
 }
 
-// Attach sets who is told of jobs.
+// Attach sets the queue for jobs.
 func (m *Store) Attach(q store.Queue) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,8 +141,8 @@ func (m *Store) Close() error {
 	return nil
 }
 
-// withLock calls f with the lock held. All methods of the package that take no
-// context are called like that.
+// withLock calls f with the lock held. All methods of the package without a context require the
+// lock.
 func (m *Store) withLock(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -158,8 +155,8 @@ func (m *Store) withLock(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// withJobs calls f with the lock held, and then queues the jobs that it made. Those
-// that the queue does not take are offered to it again with the next.
+// withJobs calls f with the lock held and then queues the jobs that f made. Jobs that the queue
+// rejects are queued again with the next ones.
 func (m *Store) withJobs(ctx context.Context, f func(jobs *jobs) error) error {
 	var made jobs
 	var queue store.Queue
@@ -184,7 +181,7 @@ func (m *Store) withJobs(ctx context.Context, f func(jobs *jobs) error) error {
 	return nil
 }
 
-// truncateTime returns a time as the store keeps it.
+// truncateTime returns a time as stored.
 func truncateTime(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}

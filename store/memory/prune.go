@@ -19,14 +19,14 @@ func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned,
 	return out, err
 }
 
-// pruneKeys forgets the keys of requests.
+// pruneKeys deletes old idempotency keys.
 func (m *Store) pruneKeys(_ context.Context, c rules.Cutoff) (int, error) {
 	before := len(m.keys)
 	maps.DeleteFunc(m.keys, func(_ string, k *key) bool { return k.at.Before(c.Before) })
 	return before - len(m.keys), nil
 }
 
-// pruneSessions deletes old sessions without a live turn, the oldest first.
+// pruneSessions deletes old sessions without a live turn, oldest first.
 func (m *Store) pruneSessions(_ context.Context, c rules.Cutoff) (int, error) {
 	var old []*session
 	for _, s := range m.sessions {

@@ -17,8 +17,8 @@ func (m *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// Recover takes all running turns from their workers, which are dead, and queues the turns that
-// are admitted or not due yet.
+// Recover takes all running turns from their dead workers, and queues the turns that are admitted
+// or not due yet.
 func (m *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 	err = m.withJobs(ctx, func(made *jobs) error {
 		n = m.takeFromWorkers(now, new(jobs), func(*turn) bool { return true })
@@ -32,8 +32,8 @@ func (m *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// takeFromWorkers makes running turns pending, which keep their tenant's room, and admits
-// what has room.
+// takeFromWorkers makes running turns pending, keeping their tenant's room, and admits turns that
+// have room.
 func (m *Store) takeFromWorkers(now time.Time, made *jobs, dead func(*turn) bool) (n int) {
 	live := m.inOrder()
 	for _, t := range live {

@@ -11,17 +11,17 @@ import (
 
 // revisionTable has the published revisions.
 type revisionTable struct {
-	// published are the revisions of each tenant, the newest last.
+	// published are the revisions of each tenant, newest last.
 	published map[string][]*store.Revision
 	builds    map[string]store.RevisionBuild
 	attempts  []store.RevisionAttempt
-	// held are the bases of tenants that stay over another one than the current one.
+	// held are the bases of tenants that stay over a base other than the current one.
 	held map[string]string
 	// withWorkflows are the tenants whose overlays have workflows.
 	withWorkflows map[string]bool
 }
 
-// currentRevision returns the revision of a tenant that was published last, or nil.
+// currentRevision returns the most recently published revision of a tenant, or nil.
 func (t *revisionTable) currentRevision(tenant string) *store.Revision {
 	list := t.published[tenant]
 	if len(list) == 0 {
@@ -70,7 +70,7 @@ func (m *Store) PublishRevision(ctx context.Context, p *store.PublishRevision) (
 	return published, err
 }
 
-// checkOverlays reports what has changed since a base, or an overlay, was proven.
+// checkOverlays reports changes since a base, or an overlay, was proven.
 func (m *Store) checkOverlays(p *store.PublishRevision) error {
 	base := ""
 	if r := m.currentRevision(""); r != nil {
@@ -82,7 +82,7 @@ func (m *Store) checkOverlays(p *store.PublishRevision) error {
 	return rules.CheckMark(p, m.overlayMark())
 }
 
-// holdOverlays notes which tenants stay over another base.
+// holdOverlays records which tenants stay over another base.
 func (m *Store) holdOverlays(p *store.PublishRevision) {
 	if tenant := p.Revision.Tenant; tenant != "" {
 		delete(m.held, tenant)
@@ -162,7 +162,7 @@ func (m *Store) OverlayMark(ctx context.Context) (mark uint64, err error) {
 	return mark, err
 }
 
-// CurrentRevision returns the revision that was published last.
+// CurrentRevision returns the most recently published revision.
 func (m *Store) CurrentRevision(ctx context.Context, tenant string) (found *store.Revision, err error) {
 	err = m.withLock(ctx, func() error {
 		if found = copyRevision(m.currentRevision(tenant)); found == nil {
@@ -173,7 +173,7 @@ func (m *Store) CurrentRevision(ctx context.Context, tenant string) (found *stor
 	return found, err
 }
 
-// CurrentHash returns the hash of that revision.
+// CurrentHash returns the hash of the current revision.
 func (m *Store) CurrentHash(ctx context.Context, tenant string) (hash string, err error) {
 	err = m.withLock(ctx, func() error {
 		if r := m.currentRevision(tenant); r != nil {
@@ -195,7 +195,7 @@ func (m *Store) Revision(ctx context.Context, tenant, hash string) (found *store
 	return found, err
 }
 
-// Revisions returns a page of revisions, the newest first.
+// Revisions returns a page of revisions, newest first.
 func (m *Store) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
 	below, err := q.Page.Place()
 	if err != nil {
@@ -266,7 +266,7 @@ func (t *revisionTable) addAttempt(a store.RevisionAttempt) {
 	t.attempts = append(t.attempts, a)
 }
 
-// RevisionAttempts returns a page of attempts, the newest first.
+// RevisionAttempts returns a page of attempts, newest first.
 func (m *Store) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (page store.RevisionAttemptPage, err error) {
 	below, err := q.Page.Place()
 	if err != nil {
@@ -287,7 +287,7 @@ func (m *Store) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (pa
 	return page, err
 }
 
-// pruneRevisions deletes revisions that are not current, and that no live turn or run began in.
+// pruneRevisions deletes revisions that are not current and in which no live turn or run began.
 func (m *Store) pruneRevisions(_ context.Context, c rules.Cutoff) (n int, err error) {
 	type document struct{ tenant, hash string }
 	live := make(map[document]bool)

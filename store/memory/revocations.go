@@ -25,7 +25,7 @@ func (m *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
 	})
 }
 
-// RevokedTokens returns revocations in their order.
+// RevokedTokens returns revocations in order.
 func (m *Store) RevokedTokens(ctx context.Context, after uint64, limit int) (found []store.Revocation, err error) {
 	err = m.withLock(ctx, func() error {
 		first := slices.IndexFunc(m.revoked, func(r store.Revocation) bool { return r.Seq > after })

@@ -19,7 +19,7 @@ type key struct {
 	at      time.Time
 }
 
-// replayKey returns the id of the record that an earlier request with the key created; empty for
+// replayKey returns the id of the record that an earlier request with the key created; empty if
 // none.
 func (m *Store) replayKey(scope string, k store.Key) (string, error) {
 	known, ok := m.keys[scope+"\x00"+k.Value]
@@ -125,7 +125,7 @@ func (m *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 	return out, err
 }
 
-// sessionTable has the sessions by ID, and by their labels.
+// sessionTable has the sessions by ID and by label.
 type sessionTable struct {
 	sessions map[string]*session
 	labeled  map[label]map[string]*session
@@ -134,7 +134,7 @@ type sessionTable struct {
 // label is a label of a session.
 type label struct{ key, value string }
 
-// addLabels makes a session found by its labels.
+// addLabels indexes a session by its labels.
 func (m *Store) addLabels(s *session) {
 	for key, value := range s.Labels {
 		of := label{key, value}
@@ -192,7 +192,7 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		}
 		m.removeLabels(s.ID, labels)
 		m.addLabels(s)
-		s.Session = *copySession(&s.Session) // the patch is the caller's
+		s.Session = *copySession(&s.Session) // the caller owns the patch
 		changed = copySession(&s.Session)
 		return nil
 	})

@@ -38,7 +38,7 @@ func (m *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store
 	return out, err
 }
 
-// Conversation returns the messages up to and with a snapshot.
+// Conversation returns the messages up to and including a snapshot.
 func (m *Store) Conversation(ctx context.Context, snapshotID string) (all [][]byte, err error) {
 	err = m.withLock(ctx, func() error {
 		var chain []*store.Snapshot
@@ -81,7 +81,7 @@ func (m *Store) Artifact(ctx context.Context, scope store.Scope, id string) (fou
 	return found, err
 }
 
-// Artifacts returns those that a turn made, without their data.
+// Artifacts returns the artifacts that a turn made, without their data.
 func (m *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string) (list []*store.Artifact, err error) {
 	err = m.withLock(ctx, func() error {
 		t, err := m.findTurn(scope, turnID)

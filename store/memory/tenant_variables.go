@@ -39,7 +39,7 @@ func (m *Store) putVariable(v *store.TenantVariable) {
 	m.variables[v.Tenant][v.Name] = kept
 }
 
-// ReplaceTenantVariable stores a variable in place of one with an old value.
+// ReplaceTenantVariable stores a variable if its stored value is old, nil for none.
 func (m *Store) ReplaceTenantVariable(ctx context.Context, v *store.TenantVariable, old []byte) (done bool, err error) {
 	if err := v.CheckText(); err != nil {
 		return false, err
@@ -81,7 +81,7 @@ func (m *Store) TenantVariable(ctx context.Context, tenant, name string) (found 
 	return found, err
 }
 
-// TenantVariables returns variables of a tenant in the order of their names.
+// TenantVariables returns variables of a tenant, sorted by name.
 func (m *Store) TenantVariables(ctx context.Context, tenant, after string, limit int) (list []*store.TenantVariable, err error) {
 	err = m.withLock(ctx, func() error {
 		for _, name := range slices.Sorted(maps.Keys(m.variables[tenant])) {

@@ -60,7 +60,7 @@ func (m *Store) createTurn(n *store.NewTurn, jobs *jobs) (*turn, error) {
 	return t, nil
 }
 
-// newTurn returns a turn as it is before it was admitted.
+// newTurn returns a turn that is not yet admitted.
 func (m *Store) newTurn(a *store.Turn) *turn {
 	m.made++
 	return &turn{order: m.made, Turn: store.Turn{
@@ -80,7 +80,7 @@ func (m *Store) findTurn(scope store.Scope, id string) (*turn, error) {
 	return t, nil
 }
 
-// SessionAgents returns the agents that turns of a session were made for.
+// SessionAgents returns the agents for which turns of a session were created.
 func (m *Store) SessionAgents(ctx context.Context, sessionID string) (agents []string, err error) {
 	err = m.withLock(ctx, func() error {
 		if s, ok := m.sessions[sessionID]; ok {
@@ -114,7 +114,7 @@ func (m *Store) Turn(ctx context.Context, scope store.Scope, id string) (found *
 	return found, err
 }
 
-// Positions returns how far turns have got.
+// Positions returns the current positions of turns.
 func (m *Store) Positions(ctx context.Context, turnIDs []string) (list []store.Position, err error) {
 	err = m.withLock(ctx, func() error {
 		for _, id := range turnIDs {
@@ -145,8 +145,8 @@ func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 	return out, err
 }
 
-// turnsOf returns turns of which all with one of the statuses are part. Few turns are live
-// at a time, however many there are.
+// turnsOf returns turns that include all turns with one of the statuses. Few turns are live at a
+// time, however many there are.
 func (t *turnTable) turnsOf(statuses []store.Status) map[string]*turn {
 	if len(statuses) == 0 || slices.ContainsFunc(statuses, func(s store.Status) bool { return !s.Live() }) {
 		return t.turns

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// webhook is a webhook with its place in the order in which they were made.
+// webhook is a webhook with its position in creation order.
 type webhook struct {
 	store.Webhook
 	order uint64
@@ -26,7 +26,7 @@ func (t *turn) webhookByID(id string) *webhook {
 	return t.webhooks[i]
 }
 
-// hasActiveWebhook reports whether a receiver does not know all of a turn yet.
+// hasActiveWebhook reports whether a receiver has not yet received all of a turn.
 func (t *turn) hasActiveWebhook() bool {
 	return slices.ContainsFunc(t.webhooks, func(h *webhook) bool { return h.State == store.WebhookActive })
 }
@@ -150,7 +150,7 @@ func (m *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (clai
 	return claimed, err
 }
 
-// isClaimable reports whether a claim asks for a webhook, regardless of its owner.
+// isClaimable reports whether a claim selects a webhook, regardless of its owner.
 func isClaimable(t *turn, h *webhook, c *store.ClaimWebhooks) bool {
 	if h.State != store.WebhookActive || h.DueAt.After(c.Now) || !slices.Contains(c.Surfaces, h.Surface) || slices.Contains(c.NotTenants, h.Owner.Tenant) {
 		return false
@@ -161,7 +161,7 @@ func isClaimable(t *turn, h *webhook, c *store.ClaimWebhooks) bool {
 	return t.Seq > h.Cursor || !t.Status.Live()
 }
 
-// ownedWebhook returns a webhook if it is its worker's.
+// ownedWebhook returns a webhook if the worker owns it.
 func (m *Store) ownedWebhook(held store.HeldWebhook) *webhook {
 	t, ok := m.turns[held.TurnID]
 	if !ok {
@@ -173,7 +173,7 @@ func (m *Store) ownedWebhook(held store.HeldWebhook) *webhook {
 	return nil
 }
 
-// HeartbeatWebhooks prolongs the leases of a worker's webhooks.
+// HeartbeatWebhooks extends the leases of a worker's webhooks.
 func (m *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []store.HeldWebhook) (lost []store.HeldWebhook, err error) {
 	err = m.withLock(ctx, func() error {
 		until := truncateTime(time.Now().Add(lease))

@@ -11,11 +11,11 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// runTable has the runs of workflows, and what begins them.
+// runTable has the runs of workflows and their triggers.
 type runTable struct {
 	runs map[runKey]*run
-	// ordered has them in the order in which they were made, and begun counts them;
-	// liveRuns has those that have not ended.
+	// ordered has the runs in creation order, and begun counts them; liveRuns has those that have
+	// not ended.
 	ordered  []*run
 	begun    int64
 	liveRuns map[*run]struct{}
@@ -27,14 +27,14 @@ type runKey struct{ tenant, id string }
 
 type triggerKey struct{ tenant, kind, id string }
 
-// run is a run with its place in the order in which they were made.
+// run is a run with its position in creation order.
 type run struct {
 	store.WorkflowRun
 	order      int64
 	leaseUntil time.Time
 }
 
-// trigger is a trigger with its place in that order.
+// trigger is a trigger with its position in the same order.
 type trigger struct {
 	store.WorkflowTrigger
 	order int64
@@ -138,7 +138,7 @@ func (m *Store) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunP
 	return page, err
 }
 
-// isDue reports whether a run is to be looked at.
+// isDue reports whether a claim selects a run.
 func (m *Store) isDue(r *run, c *store.ClaimRuns) bool {
 	switch {
 	case !r.Status.Live() || r.leaseUntil.After(time.Now()):
@@ -213,7 +213,7 @@ func (m *Store) countRuns(of *store.WorkflowRun) (n int) {
 	return n
 }
 
-// releaseHeld makes the oldest run due that was held back for the limit.
+// releaseHeld makes the oldest run due that the limit held back.
 func (m *Store) releaseHeld(of *store.WorkflowRun) {
 	var oldest *run
 	for r := range m.liveRuns {
@@ -227,7 +227,7 @@ func (m *Store) releaseHeld(of *store.WorkflowRun) {
 	}
 }
 
-// CancelRun asks for the end of a run.
+// CancelRun requests the end of a run.
 func (m *Store) CancelRun(ctx context.Context, scope store.RunScope, tenant, id, reason string, now time.Time) (changed *store.WorkflowRun, err error) {
 	if err := (&store.WorkflowRun{CancelReason: reason}).CheckText(); err != nil {
 		return nil, err

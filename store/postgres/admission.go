@@ -20,18 +20,17 @@ func jobsOf(ids []string) []store.Job {
 	return jobs
 }
 
-// lockTenants queues the locks under which the admitted turns of the turns'
-// tenants are counted, if they are: for one tenant, replicas decide one after
-// the other.
+// lockTenants queues the locks under which the admitted turns of the turns' tenants are counted, if
+// there is a limit. Replicas decide for one tenant one after the other.
 func (s *Store) lockTenants(ctx context.Context, p *pipeline, turnIDs ...string) {
 	if s.tenantTurns > 0 {
 		_ = p.queuedQueries().LockTenantsOfTurns(ctx, turnIDs) // it is queued
 	}
 }
 
-// queueAdmission queues the admission of what has room now: the next turn of each
-// session, or with a limit the oldest turns of each tenant. Sessions and tenants
-// are locked. The turns are in found when the pipeline was sent.
+// queueAdmission queues the admission of turns that have room now: the next turn of each session,
+// or with a limit the oldest turns of each tenant. Sessions and tenants are locked. found has the
+// turns once the pipeline was sent.
 func (s *Store) queueAdmission(p *pipeline, tenants, sessions []string, now time.Time, found *[]string) {
 	switch {
 	case s.tenantTurns > 0 && len(tenants) > 0:
@@ -41,7 +40,7 @@ func (s *Store) queueAdmission(p *pipeline, tenants, sessions []string, now time
 	}
 }
 
-// makeRoom admits what has room now, as queueAdmission does, and queues jobs for it.
+// makeRoom admits turns that have room now, like queueAdmission, and queues jobs for them.
 func (s *Store) makeRoom(ctx context.Context, tx pgx.Tx, tenants, sessions []string, now time.Time) error {
 	var (
 		p     pipeline
@@ -64,7 +63,7 @@ func (s *Store) lockSession(ctx context.Context, tx pgx.Tx, turnID string) error
 	return p.sendQueued(ctx, tx)
 }
 
-// sortedDistinct returns the values of a list once each, sorted.
+// sortedDistinct returns the distinct values of a list, sorted.
 func sortedDistinct(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Claim makes the worker the owner of a pending turn. It takes one round trip
-// for a turn that is claimed for the first time, and two later. The lease goes by the clock of the database.
+// Claim makes the worker the owner of a pending turn. It takes one round trip for the first claim
+// of a turn, and two for later ones. The database's clock determines the lease.
 func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, error) {
 	claimed, err := s.claimTurn(ctx, s.pool, c)
 	if err == nil && claimed == nil {
@@ -24,12 +24,11 @@ func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, erro
 	return claimed, nil
 }
 
-// firstFence is the fence of a turn that is claimed for the first time. It has no state,
-// no calls and no interactions.
+// firstFence is the fence of a turn that is claimed for the first time. Such a turn has no state,
+// calls or interactions.
 const firstFence = 1
 
-// claimTurn claims a turn that is admitted and whose session is free. It returns nil
-// for any other.
+// claimTurn claims an admitted turn whose session is free. It returns nil for any other turn.
 func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*store.Claimed, error) {
 	var (
 		p            pipeline
@@ -49,8 +48,8 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 		return nil, err
 	}
 	if len(sessions) == 0 {
-		// The turn was stored between the two statements: it was known before its
-		// transaction ended, as with a queue that is not part of it.
+		// The turn was stored between the two statements. It was known before its transaction
+		// ended, as with a queue outside the transaction.
 		queueRows(&p, &sessions, db.GetSession, turns[0].SessionID)
 		if err := p.sendQueued(ctx, to); err != nil || len(sessions) == 0 {
 			return nil, err
@@ -81,8 +80,8 @@ func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*stor
 	return claimed, nil
 }
 
-// claimHeld admits a turn if there is room now, for example because it has become due, and claims
-// it. Otherwise it returns why it cannot be claimed.
+// claimHeld admits and claims a turn if there is room now, for example because it has become due.
+// Otherwise it returns why the turn cannot be claimed.
 func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
 	held := false
 	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
@@ -104,7 +103,7 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 		if err != nil || claimed != nil {
 			return err
 		}
-		// The changes are kept, so this is not an error of the transaction.
+		// The changes are kept, so the transaction does not return this error.
 		held = true
 		if err := s.queries.WithTx(tx).DropAdmission(ctx, row.ID); err != nil { // its session is busy
 			return err
@@ -117,8 +116,7 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 	return claimed, err
 }
 
-// Heartbeat prolongs the leases of a worker's turns, by the clock of the
-// database.
+// Heartbeat extends the leases of a worker's turns by the database's clock.
 func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
 	if len(held) == 0 {
 		return nil, nil

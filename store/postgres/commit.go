@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// maxGroup is how many commits share a transaction, and maxGroupBytes how
-	// much they hold together, so that one does not grow without bounds.
+	// maxGroup is how many commits share a transaction, and maxGroupBytes limits their total size.
 	maxGroup      = 512
 	maxGroupBytes = 8 << 20
 )
 
-// Commit appends to a turn and changes its state. It waits for a transaction shared with commits
-// of other turns. After a lost connection it retries for ten seconds; a commit happens once or
-// not at all.
+// Commit appends to a turn and changes its state. It waits for a transaction shared with commits of
+// other turns. After a lost connection it retries for ten seconds; a commit happens once or not at
+// all.
 //
-// It returns early when ctx ends before its transaction has begun. Later than
-// that it waits until it is certain what became of the commit.
+// It returns early if ctx ends before its transaction has begun. After that it waits until the
+// outcome of the commit is certain.
 func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 	if err := c.CheckText(); err != nil {
 		return err
@@ -34,13 +33,13 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 // pending is a commit that waits for its transaction.
 type pending struct {
 	*store.Commit
-	ctx context.Context // of the caller who waits
-	// taken is set if the writer has it: it can no longer be taken back.
+	ctx context.Context // of the waiting caller
+	// taken reports whether the writer has the commit, which can then not be withdrawn.
 	taken bool
 	done  chan error
 }
 
-// approximateSize is about how much the commit holds.
+// approximateSize returns the approximate size of the commit.
 func (p *pending) approximateSize() int {
 	n := len(p.State)
 	for i := range p.Events {
@@ -58,15 +57,15 @@ func (p *pending) approximateSize() int {
 	return n
 }
 
-// committer collects the commits of a process and hands them to its one writer,
-// group by group: while one group is written, the next collects.
+// committer collects the commits of a process and hands them to its one writer in groups: while one
+// group is written, the next is collected.
 type committer struct {
 	store *Store
 
 	mu      sync.Mutex
 	waiting []*pending
 	closed  bool
-	// wake has room for one: the writer looks for all there are.
+	// wake has a capacity of one: the writer takes all waiting commits.
 	wake chan struct{}
 	// done is closed when the writer has ended.
 	done chan struct{}
@@ -78,7 +77,7 @@ func newCommitter(s *Store) *committer {
 	return c
 }
 
-// awaitCommit waits until a commit was made or refused.
+// awaitCommit waits until a commit is made or rejected.
 func (c *committer) awaitCommit(ctx context.Context, commit *store.Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -126,8 +125,7 @@ func (c *committer) wakeWriter() {
 	}
 }
 
-// runWriter is the writer: it writes group after group until the committer is closed
-// and nothing waits.
+// runWriter writes group after group until the committer is closed and nothing waits.
 func (c *committer) runWriter() {
 	defer close(c.done)
 	for {
@@ -162,7 +160,7 @@ func (c *committer) nextGroup() (group []*pending, closed bool) {
 	return group, c.closed
 }
 
-// close refuses new commits and waits for those that are there.
+// close rejects new commits and waits for pending ones.
 func (c *committer) close() {
 	c.mu.Lock()
 	c.closed = true

@@ -12,12 +12,12 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
-// group is the combined effect of the commits in one transaction: they are folded in order into
-// the rows of their turns and into lists of new rows.
+// group is the combined effect of the commits in one transaction. They are folded in order into the
+// rows of their turns and into lists of new rows.
 type group struct {
 	store   *Store
 	commits []*pending
-	// refused holds, per commit, why it changes nothing; nil for the others.
+	// refused holds, per commit, the error that rejects it; nil for the others.
 	refused []error
 	// token is stored in the rows that the transaction changes.
 	token string
@@ -30,12 +30,11 @@ type group struct {
 	snapshots snapshots
 	asked     []db.InsertInteractionParams
 	jobs      []store.Job
-	// now is the latest of the commits' times.
+	// now is the latest time among the commits.
 	now time.Time
 }
 
-// turnChange is the row of a turn that is locked, as the commits so far leave
-// it.
+// turnChange is the locked row of a turn with the changes of the commits so far.
 type turnChange struct {
 	db.LockTurnsRow
 	changed bool
@@ -46,14 +45,14 @@ type turnChange struct {
 	answered []string
 }
 
-// newGroup returns a group of commits, of which some are refused from the start.
+// newGroup returns a group of commits, some of which are already rejected.
 func newGroup(s *Store, commits []*pending, refused []error) *group {
 	return &group{store: s, commits: commits, refused: slices.Clone(refused), token: rand.Text(), turns: make(map[string]*turnChange, len(commits))}
 }
 
 func (t *turnChange) owner() store.Owner { return store.Owner{Tenant: t.Tenant, Subject: t.Subject} }
 
-// foldCommit adds a commit, or returns why it is refused.
+// foldCommit adds a commit, or returns why it is rejected.
 func (g *group) foldCommit(c *pending) error {
 	t := g.turns[c.TurnID]
 	if t == nil || t.Status != string(store.Running) || t.Fence != c.Fence {
@@ -75,7 +74,7 @@ func (g *group) foldCommit(c *pending) error {
 	case c.Suspend != nil:
 		g.suspendTurn(t, c)
 	case c.Yield:
-		// It keeps its tenant's room, because it continues at once.
+		// The turn keeps its tenant's room because it continues immediately.
 		t.Status = string(store.Pending)
 		g.jobs = append(g.jobs, store.Job{TurnID: t.ID, NotBefore: c.Due})
 	}
@@ -239,7 +238,7 @@ func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnCha
 	return errors.Join(errs...)
 }
 
-// queueAdmission queues the admission of turns into the room that leaving turns free.
+// queueAdmission queues the admission of turns into the room that departing turns free.
 func (g *group) queueAdmission(p *pipeline, changed []*turnChange, found *[]string) {
 	var tenants, sessions []string
 	for _, t := range changed {

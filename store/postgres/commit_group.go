@@ -16,17 +16,16 @@ import (
 const (
 	// patience is how long a group keeps trying to reach the database.
 	patience = 10 * time.Second
-	// firstPause and longestPause lie between two tries.
+	// firstPause and longestPause bound the pause between two tries.
 	firstPause   = 20 * time.Millisecond
 	longestPause = 500 * time.Millisecond
-	// limitLocks keeps a turn that somebody holds, as a replica may that was cut
-	// off, from holding up all others of its group.
+	// limitLocks prevents a turn that another process has locked, such as a replica that was cut
+	// off, from blocking the rest of its group.
 	limitLocks = "SET LOCAL lock_timeout = '2s'"
 )
 
-// writeGroup makes a group of commits and tells each caller what became of it.
-// When the group fails as a whole, each is made alone, so that only the culprit
-// fails.
+// writeGroup commits a group and sends each caller its result. If the group fails as a whole, each
+// commit runs alone, so that only the culprit fails.
 func (s *Store) writeGroup(group []*pending) {
 	refused, err := s.tryGroup(group)
 	switch {
@@ -49,7 +48,7 @@ func (s *Store) writeGroup(group []*pending) {
 // commits one by one would not help.
 type unreachableError struct {
 	cause error
-	// unknown is set if the last transaction may have been made.
+	// unknown reports whether the last transaction may have been committed.
 	unknown bool
 }
 
@@ -77,10 +76,9 @@ func nameTurn(err error, turnID string) error {
 	}
 }
 
-// tryGroup makes a group in one transaction. It runs it again when it lost
-// against another transaction, and while the database cannot be reached. The
-// refusals go by the group; a commit whose caller gave up between two tries is
-// refused.
+// tryGroup commits a group in one transaction. It retries after losing against another transaction,
+// and while the database cannot be reached. refused is per commit; a commit whose caller stopped
+// waiting between two tries is rejected.
 func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -117,8 +115,8 @@ func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 // allGone reports whether no caller waits any more.
 func allGone(gone []error) bool { return !slices.Contains(gone, nil) }
 
-// transactGroup runs the transaction of a group once. It returns an *unreachableError
-// when the connection was lost and nothing was changed, or when nobody can say.
+// transactGroup runs the transaction of a group once. It returns an *unreachableError if the
+// connection was lost and nothing was changed, or if the outcome is unknown.
 func (s *Store) transactGroup(ctx context.Context, g *group) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -143,24 +141,23 @@ func (s *Store) transactGroup(ctx context.Context, g *group) error {
 	return err
 }
 
-// makeCertain finds out what became of a group whose end was not heard. It
-// returns nil when it was made, and an *unreachableError otherwise. The number
-// of its transaction would not tell: after a crash the server gives out numbers
-// again that it had not written down.
+// makeCertain determines the outcome of a group whose commit got no response. It returns nil if the
+// group was committed, and an *unreachableError otherwise. The transaction's number does not tell,
+// because after a crash the server reuses numbers that it had not written to disk.
 func (s *Store) makeCertain(ctx context.Context, g *group, cause error) error {
 	var ids []string
 	for _, t := range g.sortedChanges() {
 		ids = append(ids, t.ID)
 	}
 	if len(ids) == 0 {
-		return nil // nothing was to be changed
+		return nil // nothing needed to change
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		tokens, err := s.commitTokens(ctx, ids)
 		switch {
 		case err == nil && slices.Contains(tokens, g.token):
 			return nil
-		case err == nil: // none of it is there, or all turns belong to others by now
+		case err == nil: // nothing was committed, or other workers own all turns now
 			return &unreachableError{cause: cause}
 		}
 		cause = errors.Join(cause, err)
@@ -182,7 +179,7 @@ func (s *Store) commitTokens(ctx context.Context, ids []string) (tokens []string
 	return tokens, err
 }
 
-// writeChanges makes the changes of a group in a transaction.
+// writeChanges writes the changes of a group in a transaction.
 func (g *group) writeChanges(ctx context.Context, tx joinedTx) error {
 	if err := g.lockTurns(ctx, tx); err != nil {
 		return err
@@ -205,8 +202,8 @@ func (g *group) writeChanges(ctx context.Context, tx joinedTx) error {
 	return g.store.enqueueJoined(ctx, tx, jobsOf(found))
 }
 
-// lockTurns locks the turns of a group, and with those that end or begin to wait the
-// sessions and tenants that this makes room in.
+// lockTurns locks the turns of a group. If turns end or begin to wait, it also locks the sessions
+// and tenants in which they make room.
 func (g *group) lockTurns(ctx context.Context, tx joinedTx) error {
 	var (
 		p        pipeline
@@ -251,7 +248,7 @@ func (g *group) lockTurns(ctx context.Context, tx joinedTx) error {
 	return nil
 }
 
-// sortedChanges returns the turns that were changed, by id.
+// sortedChanges returns the changed turns, sorted by id.
 func (g *group) sortedChanges() []*turnChange {
 	var list []*turnChange
 	for _, t := range g.turns {

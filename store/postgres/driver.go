@@ -25,7 +25,7 @@ func openDatabase(ctx context.Context, s store.Settings) (*driver.Engine, error)
 	return connectDatabase(ctx, s)
 }
 
-// connectDatabase opens a database as it is.
+// connectDatabase opens a database without migrating it.
 func connectDatabase(ctx context.Context, s store.Settings) (*driver.Engine, error) {
 	st, err := Open(ctx, s)
 	if err != nil {

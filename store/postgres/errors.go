@@ -16,12 +16,11 @@ import (
 // ErrClosed reports that the store was closed.
 var ErrClosed = errors.New("the store is closed")
 
-// UnknownOutcomeError reports that the connection was lost while a commit was made
-// final, and that the database did not come back to tell. The turn's events say
-// what became of it.
+// UnknownOutcomeError reports that the connection was lost during a commit and the database did not
+// come back in time to determine the outcome. The turn's events show it.
 type UnknownOutcomeError struct {
 	TurnID string
-	// Cause is why the database could not be asked.
+	// Cause is why the database could not be queried.
 	Cause error
 }
 
@@ -33,7 +32,7 @@ func (e *UnknownOutcomeError) Error() string {
 // Unwrap returns the cause.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Cause }
 
-// The SQLSTATEs that the store tells apart.
+// The SQLSTATEs that the store distinguishes.
 const (
 	codeUniqueViolation = "23505"
 	codeBadText         = "22021"
@@ -54,7 +53,7 @@ func wrapError(operation, id string, err error) error {
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		err = store.ErrNotFound
-	case errorCode(err) == codeBadText: // what is stored was checked, so it was looked for
+	case errorCode(err) == codeBadText: // stored text was checked, so this was a lookup
 		err = store.ErrNotFound
 	case notWritten(err):
 		err = fmt.Errorf("%w: %w", store.ErrNotWritable, err)
@@ -73,8 +72,8 @@ func wrapUnreachable(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// notWritten reports whether the database takes no writes: its disk is full or
-// failing, or it is read-only, as a standby is. The transaction was rolled back.
+// notWritten reports whether the database rejects writes: its disk is full or failing, or it is
+// read-only like a standby. The transaction was rolled back.
 func notWritten(err error) bool {
 	c := errorCode(err)
 	return c == codeDiskFull || c == codeReadOnly || c == codeIO
@@ -93,14 +92,13 @@ func violatesUnique(err error, constraint string) bool {
 	return ok && pgErr.Code == codeUniqueViolation && pgErr.ConstraintName == constraint
 }
 
-// isConflict reports whether the database gave a transaction up in favour of
-// another one.
+// isConflict reports whether the database aborted a transaction in favor of another one.
 func isConflict(err error) bool {
 	c := errorCode(err)
 	return c == codeSerialization || c == codeDeadlock
 }
 
-// lockedOut reports whether somebody else held a lock for too long.
+// lockedOut reports whether another transaction held a lock for too long.
 func lockedOut(err error) bool { return errorCode(err) == codeLockTimeout }
 
 // isDisconnected reports whether an error is caused by the connection, or by a server that is

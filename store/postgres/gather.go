@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxGathered is how many items are stored in one transaction, and maxGatherings how many such
-// transactions a gatherer has under way.
+// maxGathered is how many items one transaction stores, and maxGatherings how many such
+// transactions a gatherer runs concurrently.
 const (
 	maxGathered   = 64
 	maxGatherings = 2
@@ -22,7 +22,7 @@ type gatherer[T any] struct {
 
 	mu      sync.Mutex
 	waiting []*gathered[T]
-	// writing is how many transactions are under way.
+	// writing is the number of running transactions.
 	writing int
 }
 
@@ -34,8 +34,8 @@ type gathered[T any] struct {
 	done chan struct{}
 }
 
-// joinGroup returns when the caller may store an item alone, or when the item was in a group,
-// which may have stored it. The caller calls leave at the end.
+// joinGroup returns when the caller may store an item alone, or after a group that may have stored
+// the item. The caller calls leave at the end.
 func (g *gatherer[T]) joinGroup(ctx context.Context, item T) (leave func(), err error) {
 	g.mu.Lock()
 	if g.writing < maxGatherings {

@@ -16,13 +16,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationLock is the advisory lock of those who migrate: "agentrun" in ASCII.
+// migrationLock is the advisory lock for migrations: "agentrun" in ASCII.
 const migrationLock int64 = 0x6167656e7472756e
 
-// Migrate makes the tables of a database, or brings them up to date, and returns
-// the names of the migrations that it made. Several processes may do so at once:
-// one migrates, and the others wait for it. Tables of a newer program give a
-// *store.SchemaError.
+// Migrate creates the tables of a database or brings them up to date, and returns the names of the
+// applied migrations. Several processes may call it concurrently: one migrates, and the others
+// wait. It returns a *store.SchemaError for tables of a newer program.
 func Migrate(ctx context.Context, s store.Settings) (applied []string, err error) {
 	config, err := poolConfig(s.DSN)
 	if err != nil {
@@ -32,7 +31,7 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 	if err != nil {
 		return nil, wrapUnreachable("migrate PostgreSQL", err)
 	}
-	// The lock ends with its transaction, and that with the connection.
+	// The lock ends with its transaction, and the transaction with the connection.
 	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
 	if err := lockMigration(ctx, lock); err != nil {
 		return nil, wrapUnreachable("migrate PostgreSQL: wait for others who do", err)
@@ -41,8 +40,8 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 	return migrate(ctx, config.ConnConfig)
 }
 
-// lockMigration begins a transaction that holds the lock. A pooler would give the lock of
-// a session to others.
+// lockMigration begins a transaction that holds the lock. A pooler would hand a session's lock to
+// other clients.
 func lockMigration(ctx context.Context, conn *pgx.Conn) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {

@@ -18,16 +18,15 @@ import (
 const (
 	// channel is the notification channel.
 	channel = "agentruntime_turns"
-	// collecting is how long ids are collected before sending. A notification within
-	// the transactions that append would make their commits wait for each other.
+	// collecting is how long ids are collected before sending. If the appending transactions
+	// notified, their commits would wait for each other.
 	collecting = 10 * time.Millisecond
-	// maxPayload is how many bytes one notification takes; PostgreSQL takes less
-	// than 8,000.
+	// maxPayload is the maximum size of a notification in bytes; PostgreSQL accepts less than
+	// 8,000.
 	maxPayload = 7900
-	// silence is how long a listener hears nothing before it checks its
-	// connection.
+	// silence is how long a listener receives nothing before it checks its connection.
 	silence = 30 * time.Second
-	// pollInterval is how often a listener is told to look where it cannot listen.
+	// pollInterval is how often a listener that cannot listen is made to poll.
 	pollInterval = time.Second
 )
 
@@ -35,17 +34,17 @@ const (
 type Notifier struct {
 	pool   *pgxpool.Pool
 	logger *zap.Logger
-	// pooled is set if nothing can listen.
+	// pooled reports whether listening is impossible.
 	pooled bool
-	// wake has room for one, because the sender takes all pending ids.
+	// wake has a capacity of one because the sender takes all pending ids.
 	wake chan struct{}
 
 	mu      sync.Mutex
 	pending map[string]struct{}
 
-	ctx    context.Context // the life of the notifier
+	ctx    context.Context // lifetime of the notifier
 	cancel context.CancelFunc
-	// live are the sender and the listeners.
+	// live waits for the sender and the listeners.
 	live sync.WaitGroup
 }
 
@@ -56,7 +55,7 @@ func newNotifier(pool *pgxpool.Pool, logger *zap.Logger, pooled bool) *Notifier 
 	return n
 }
 
-// Notify reports that something happened to a turn. It never waits.
+// Notify announces a change of a turn. It never blocks.
 func (n *Notifier) Notify(turnID string) {
 	n.mu.Lock()
 	n.pending[turnID] = struct{}{}
@@ -81,7 +80,7 @@ func (n *Notifier) sendPending() {
 		}
 		ids := n.takePending()
 		if err := n.sendIDs(ids); err != nil {
-			// The notifications are kept, once for each turn, until the database is back.
+			// The notifications are kept, one per turn, until the database is back.
 			n.logger.Warn("notifying other processes failed", zap.Int("turns", len(ids)), zap.Error(err))
 			for _, id := range ids {
 				n.Notify(id)
@@ -104,20 +103,20 @@ func (n *Notifier) takePending() []string {
 	return ids
 }
 
-// sendIDs sends ids, in as few notifications as they fit in.
+// sendIDs sends ids in as few notifications as possible.
 func (n *Notifier) sendIDs(ids []string) error {
 	ctx, cancel := context.WithTimeout(n.ctx, patience)
 	defer cancel()
 	_, err := n.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", channel, splitPayloads(ids))
 	if errorCode(err) != "" && !isDisconnected(err, nil) {
-		n.logger.Error("notifications dropped", zap.Error(err)) // the same would be refused again
+		n.logger.Error("notifications dropped", zap.Error(err)) // a retry would be rejected again
 		return nil
 	}
 	return err
 }
 
-// splitPayloads writes ids as JSON lists of at most maxPayload bytes. An id that is
-// longer than that is nobody's.
+// splitPayloads writes ids as JSON lists of at most maxPayload bytes. It drops longer ids, which no
+// turn has.
 func splitPayloads(ids []string) (list []string) {
 	text := []byte{'['}
 	for _, id := range ids {
@@ -140,9 +139,9 @@ func splitPayloads(ids []string) (list []string) {
 	return list
 }
 
-// Listen calls heard with the ids of changed turns, until ctx ends or the store is closed, and
+// Listen calls heard with the ids of changed turns until ctx ends or the store is closed, and
 // returns the reason. It uses a separate connection. After losing it, and possibly notifications,
-// it calls heard without ids; through a pooler, which cannot listen, it does so every second.
+// it calls heard without ids. Through a pooler, which cannot listen, it does so every second.
 func (n *Notifier) Listen(ctx context.Context, heard func(turnIDs []string)) error {
 	if !n.addListener() {
 		return ErrClosed
@@ -202,7 +201,7 @@ func (n *Notifier) listenOnce(ctx context.Context, interrupted bool, heard func(
 	}
 }
 
-// waitNotification waits for a notification, and in a long silence for a sign of life.
+// waitNotification waits for a notification, and pings the server after a long silence.
 func waitNotification(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	waiting, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
@@ -211,7 +210,7 @@ func waitNotification(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	case err == nil:
 		var ids []string
 		if json.Unmarshal([]byte(n.Payload), &ids) != nil {
-			return nil, nil // it is not one of ours
+			return nil, nil // not one of ours
 		}
 		return ids, nil
 	case ctx.Err() == nil && waiting.Err() != nil && !conn.IsClosed():
@@ -223,7 +222,7 @@ func waitNotification(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	}
 }
 
-// addListener counts a listener, unless the notifier has ended.
+// addListener counts a listener, unless the notifier is closed.
 func (n *Notifier) addListener() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

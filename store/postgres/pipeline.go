@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pipeline collects statements and sends them together. It replaces a connection for the
-// generated queries: it queues what they execute. Queries with rows use collect.
+// pipeline collects statements and sends them together. It stands in for a connection and queues
+// what the generated queries execute. Queries with rows use queueRows or queueColumn.
 type pipeline struct {
 	batch pgx.Batch
 }
@@ -18,14 +18,13 @@ type pipeline struct {
 // queuedQueries returns the generated queries, whose statements are queued.
 func (p *pipeline) queuedQueries() *db.Queries { return db.New(p) }
 
-// sender sends statements: a pool, which makes one transaction of them, or a
-// transaction.
+// sender sends statements: it is a transaction, or a pool that runs them in one transaction.
 type sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// sendQueued sends the statements that were queued since the last time, in one round
-// trip, and reads all that they return.
+// sendQueued sends the statements queued since the last call in one round trip and reads all
+// results.
 func (p *pipeline) sendQueued(ctx context.Context, to sender) error {
 	if p.batch.Len() == 0 {
 		return nil
@@ -35,8 +34,8 @@ func (p *pipeline) sendQueued(ctx context.Context, to sender) error {
 	return to.SendBatch(ctx, &batch).Close()
 }
 
-// queueRows queues a query and appends its rows to into when it is sent. The
-// columns go by their position.
+// queueRows queues a query and appends its rows to into when it is sent. Columns are matched by
+// position.
 func queueRows[T any](p *pipeline, into *[]T, query string, args ...any) {
 	p.batch.Queue(query, args...).Query(func(rows pgx.Rows) (err error) {
 		*into, err = pgx.AppendRows(*into, rows, pgx.RowToStructByPos[T])
@@ -52,7 +51,7 @@ func queueColumn[T any](p *pipeline, into *[]T, query string, args ...any) {
 	})
 }
 
-// oneRow returns the row of a query that has one or none.
+// oneRow returns the row of a query with at most one row.
 func oneRow[T any](rows []T) *T {
 	if len(rows) == 0 {
 		return nil
@@ -66,10 +65,10 @@ func (p *pipeline) Exec(_ context.Context, statement string, args ...any) (pgcon
 	return pgconn.CommandTag{}, nil
 }
 
-// Query refuses: its rows are not there before the pipeline is sent.
+// Query fails: its rows are not available before the pipeline is sent.
 func (p *pipeline) Query(context.Context, string, ...any) (pgx.Rows, error) { return nil, errNoRows }
 
-// QueryRow refuses as Query does.
+// QueryRow fails like Query.
 func (p *pipeline) QueryRow(context.Context, string, ...any) pgx.Row { return noRow{} }
 
 type noRow struct{}

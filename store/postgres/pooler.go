@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connect opens a separate connection and reports whether it leads to a pooler, which reports
-// another process ID than the database. It assumes that the pooler may change the process between
+// connect opens a separate connection and reports whether it leads to a pooler, which reports a
+// process ID other than the database's. It assumes that the pooler may change the process between
 // transactions, because this cannot be detected.
 func connect(ctx context.Context, config *pgx.ConnConfig) (conn *pgx.Conn, pooled bool, err error) {
 	conn, err = pgx.ConnectConfig(ctx, config)
@@ -23,9 +23,9 @@ func connect(ctx context.Context, config *pgx.ConnConfig) (conn *pgx.Conn, poole
 	return conn, pid != conn.PgConn().PID(), nil
 }
 
-// adaptToPooler sets what depends on whether connections lead to a pooler. Through one,
-// neither prepared statements nor settings belong to a connection: statements are planned
-// each time, with statistics of that moment, and nothing is set that others would inherit.
+// adaptToPooler configures connections for a pooler or a direct server. Behind a pooler, neither
+// prepared statements nor settings belong to a connection: statements are planned each time, with
+// current statistics, and nothing is set that other clients would inherit.
 func adaptToPooler(config *pgxpool.Config, pooled bool) {
 	setExecMode(config.ConnConfig, pooled)
 	parameters := defaultParameters(config.ConnConfig.RuntimeParams)
@@ -38,8 +38,8 @@ func adaptToPooler(config *pgxpool.Config, pooled bool) {
 	}
 }
 
-// setExecMode selects how statements are executed. The modes without descriptions, which
-// a DSN may ask for because of a pooler, cannot encode all of our parameters.
+// setExecMode selects how statements are executed. The modes without descriptions, which a DSN may
+// request because of a pooler, cannot encode all of our parameters.
 func setExecMode(config *pgx.ConnConfig, pooled bool) {
 	switch config.DefaultQueryExecMode {
 	case pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec:

@@ -1,10 +1,9 @@
-// Package postgres keeps the records of a runtime in PostgreSQL, which any
-// number of processes may use at the same time.
+// Package postgres keeps the records of a runtime in PostgreSQL, which any number of processes may
+// use at the same time.
 //
-// Commits of all turns of a process share transactions. Leases go by the clock
-// of the database, so that the clocks of the processes do not matter. Code that
-// locks several things does so in one order: tenants, sessions, turns, each by
-// id. Two replicas then never wait for each other in a circle.
+// Commits of all turns of a process share transactions. Leases use the database's clock, so the
+// clocks of the processes do not matter. Code that takes several locks takes them in one order:
+// tenants, sessions, turns, each by id. This prevents deadlocks between replicas.
 package postgres
 
 import (
@@ -44,38 +43,37 @@ type Store struct {
 	starts   gatherer[*start]
 	sessions gatherer[*creation]
 	notifier *Notifier
-	// pooled is set if a pooler assigns connections by transaction, or may do so.
+	// pooled reports whether a pooler assigns connections by transaction, or may do so.
 	pooled bool
 
-	// failing is set while writes fail, as they do on a full disk.
+	// failing is true while writes fail, for example on a full disk.
 	failing atomic.Bool
-	// stale is set while the pool may have connections that were made while the
-	// database was read-only.
+	// stale is true while the pool may have connections that were opened while the database was
+	// read-only.
 	stale atomic.Bool
 
 	mu    sync.Mutex
 	queue store.Queue
-	// renewed is when all connections were last made anew.
+	// renewed is when all connections were last reopened.
 	renewed time.Time
 }
 
 // capacity limits how much processes wait for each other.
 type capacity struct {
-	// tenantTurns is how many turns of a tenant are admitted; 0 means any number.
+	// tenantTurns is how many turns of a tenant are admitted; 0 means no limit.
 	tenantTurns int
-	// usageShard is the shard of usage that this process writes.
+	// usageShard is the usage shard that this process writes.
 	usageShard int
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to a database migrated by Migrate. The DSN is a URL or key=value text with
-// libpq's parameters and others, such as pool_max_conns (16 by default). A pooler such as
-// PgBouncer is detected, in any mode. The server must be PostgreSQL 13 or newer.
+// Open connects to a database migrated by Migrate. The DSN is a URL or key=value text with libpq's
+// parameters and others, such as pool_max_conns (16 by default). A pooler such as PgBouncer is
+// detected, in any mode. The server must be PostgreSQL 13 or newer.
 //
-// The error is a *store.SchemaError for a database that was made by another version
-// of the program, and wraps store.ErrUnavailable if the database cannot be reached. No
-// error has the password.
+// Open returns a *store.SchemaError if another version of the program created the database, and
+// wraps store.ErrUnavailable if the database cannot be reached. No error contains the password.
 func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	config, err := poolConfig(s.DSN)
 	if err != nil {
@@ -136,11 +134,11 @@ const (
 	// process. Without it, a process cut off from the network would keep its locks, and block
 	// sessions and tenants, for hours.
 	idleTimeout = "idle_in_transaction_session_timeout"
-	// readWhole is the parameter that allows full table scans. They are faster while a table is
-	// small, but a connection keeps using them after it has grown. Each query has its index.
+	// readWhole is the parameter that allows full table scans. They are faster on a small table,
+	// but a connection keeps using them after the table has grown. Every query has its index.
 	readWhole = "enable_seqscan"
-	// compilePlans is the parameter that lets plans be compiled. A plan that cannot but
-	// read a table as a whole would seem to be worth the 100 ms that this takes.
+	// compilePlans is the parameter that lets plans be JIT-compiled. PostgreSQL would spend 100 ms
+	// compiling a plan that must scan a whole table.
 	compilePlans = "jit"
 )
 
@@ -157,26 +155,26 @@ func defaultParameters(given map[string]string) string {
 
 var errDSN = errors.New("invalid PostgreSQL DSN: use a URL (postgres://user:password@host:5432/database) with escaped special characters in the password, or key=value text")
 
-// Pool returns the connections of the store, for a queue that writes its jobs in
-// the store's transactions. They are closed with the store.
+// Pool returns the connection pool of the store, for a queue that writes its jobs in the store's
+// transactions. The pool is closed with the store.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
-// IsPooled reports whether a pooler such as PgBouncer is between the store and its
-// database. Then nothing can LISTEN.
+// IsPooled reports whether a pooler such as PgBouncer is between the store and its database. If so,
+// LISTEN does not work.
 func (s *Store) IsPooled() bool { return s.pooled }
 
-// Notifier returns the notifier of the store, which ends with it.
+// Notifier returns the notifier of the store, which is closed with the store.
 func (s *Store) Notifier() *Notifier { return s.notifier }
 
-// Attach sets who is told of jobs.
+// Attach sets the queue for jobs.
 func (s *Store) Attach(q store.Queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = q
 }
 
-// Close waits for the commits that are under way, ends the notifier, and closes all
-// connections. It may be called more than once.
+// Close waits for running commits, stops the notifier, and closes all connections. It may be called
+// more than once.
 func (s *Store) Close() error {
 	s.commits.close()
 	s.notifier.close()
@@ -184,7 +182,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enqueueJobs tells the queue of jobs, in the transaction that makes them due.
+// enqueueJobs queues jobs in the transaction that makes them due.
 func (s *Store) enqueueJobs(ctx context.Context, tx pgx.Tx, jobs []store.Job) error {
 	s.mu.Lock()
 	q := s.queue
@@ -198,8 +196,8 @@ func (s *Store) enqueueJobs(ctx context.Context, tx pgx.Tx, jobs []store.Job) er
 	return nil
 }
 
-// runTransaction runs fn in a transaction, and once more from its beginning when the
-// database gave it up in favour of another.
+// runTransaction runs fn in a transaction, and reruns it when the database aborts it in favor of
+// another.
 func (s *Store) runTransaction(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return repeatConflicts(func() error { return pgx.BeginFunc(ctx, s.pool, fn) })
 }
@@ -215,6 +213,5 @@ func repeatConflicts(run func() error) error {
 	return err
 }
 
-// maxConflicts is how often a transaction is run again that lost against
-// another one.
+// maxConflicts is how often a transaction that lost against another one is retried.
 const maxConflicts = 5

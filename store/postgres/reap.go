@@ -14,13 +14,13 @@ import (
 // chunk is how many turns one transaction of the reaper changes or queues.
 const chunk = 500
 
-// lostAfter is how long an admitted turn waits for a worker before it is queued
-// once more: the process that took its job may have died before the claim. A
-// queue that is this long gets jobs twice, which is harmless.
+// lostAfter is how long an admitted turn waits for a worker before it is queued again: the process
+// that took its job may have died before the claim. If jobs wait this long in the queue, it gets
+// duplicates, which are harmless.
 const lostAfter = 15 * time.Second
 
-// Reap makes the turns pending whose leases have ended by the clock of the
-// database. Several replicas may do so at once: none waits for another.
+// Reap makes turns pending whose leases have expired by the database's clock. Several replicas may
+// call it concurrently: none waits for another.
 func (s *Store) Reap(ctx context.Context, now time.Time) (taken int, err error) {
 	for {
 		n, err := s.reapChunk(ctx, now)
@@ -78,8 +78,8 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (taken int, err erro
 	}
 }
 
-// admitFreed admits turns that are due and that nothing holds back any more: they
-// have become due, or a limit was raised.
+// admitFreed admits due turns that nothing blocks any more, because they have become due or a limit
+// was raised.
 func (s *Store) admitFreed(ctx context.Context, now time.Time) (err error) {
 	var tenants, sessions []string
 	if s.tenantTurns > 0 {

@@ -20,7 +20,7 @@ func sessionOf(r *db.Session) (*store.Session, error) {
 	}, err
 }
 
-// labelsOf returns labels as a session keeps them, and as they are searched.
+// labelsOf returns labels as stored in a session and as searched.
 func labelsOf(labels map[string]string) (text []byte, keys, values []string, err error) {
 	for k, v := range labels {
 		keys, values = append(keys, k), append(values, v)
@@ -98,7 +98,7 @@ func (e *events) addEvent(turnID, sessionID string, seq int64, r *event.Record) 
 	e.Ats = append(e.Ats, instant.Time(r.Time))
 	e.Types = append(e.Types, string(r.Type))
 	e.Data = append(e.Data, r.Data)
-	if len(r.Path) > 0 { // those before it have none
+	if len(r.Path) > 0 { // events before r have none
 		e.Paths = append(e.Paths, make([]string, len(e.Seqs)-1-len(e.Paths))...)
 		e.Paths = append(e.Paths, r.PathText())
 	}
@@ -107,7 +107,7 @@ func (e *events) addEvent(turnID, sessionID string, seq int64, r *event.Record) 
 // messages collects the columns of messages.
 type messages struct{ db.InsertMessagesParams }
 
-// addBodies numbers the messages of an owner from n on.
+// addBodies adds the messages of an owner, numbered from n.
 func (m *messages) addBodies(ownerID string, n int, bodies [][]byte) {
 	for i, body := range bodies {
 		m.OwnerIds = append(m.OwnerIds, ownerID)

@@ -25,7 +25,7 @@ func (s session) Exec(ctx context.Context, query string, args ...any) (int64, er
 	return tag.RowsAffected(), err
 }
 
-// Query calls each for the rows of a query. No row has a text that the database cannot keep.
+// Query calls each for every row of a query. No row matches a text that the database cannot store.
 func (s session) Query(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
 	rows, err := s.on.Query(ctx, query, convertTimes(args)...)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s session) Query(ctx context.Context, query string, args []any, each func(
 	return nil
 }
 
-// convertTimes replaces times among arguments or destinations by PostgreSQL times.
+// convertTimes replaces times in arguments or destinations with PostgreSQL times.
 func convertTimes(list []any) []any {
 	for i, v := range list {
 		switch t := v.(type) {

@@ -42,15 +42,15 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 	return made, nameExisting(err, id)
 }
 
-// creation is a session that is to be created, whose caller waits.
+// creation is a session to create, whose caller waits.
 type creation struct {
 	session *store.NewSession
-	// made is set if it was created.
+	// made is set if the session was created.
 	made *store.Session
 }
 
-// createWithoutKey creates a session. A session without labels and chain shares a transaction
-// with other waiting ones.
+// createWithoutKey creates a session. A session without labels and chain shares a transaction with
+// others that wait.
 func (s *Store) createWithoutKey(ctx context.Context, n *store.NewSession) (*store.Session, error) {
 	if len(n.Session.Labels) > 0 || len(n.Base) > 0 || len(n.Artifacts) > 0 {
 		return s.createAlone(ctx, n)
@@ -64,9 +64,9 @@ func (s *Store) createWithoutKey(ctx context.Context, n *store.NewSession) (*sto
 	return s.createAlone(ctx, n)
 }
 
-// createAlone creates a session that has no key.
+// createAlone creates a session without a key, by itself.
 func (s *Store) createAlone(ctx context.Context, n *store.NewSession) (*store.Session, error) {
-	return insertSession(ctx, s.pool, n) // the pool makes one transaction of the pipeline
+	return insertSession(ctx, s.pool, n) // the pool runs the pipeline in one transaction
 }
 
 // writeSessions creates the sessions of a group; none if one of them exists.
@@ -90,7 +90,7 @@ func (s *Store) writeSessions(ctx context.Context, group []*creation) error {
 	return nil
 }
 
-// sessionColumns collects the columns of sessions that are created.
+// sessionColumns collects the columns of new sessions.
 type sessionColumns struct{ db.InsertSessionsParams }
 
 func (l *sessionColumns) addSession(v *store.Session, labels []byte) {
@@ -102,7 +102,7 @@ func (l *sessionColumns) addSession(v *store.Session, labels []byte) {
 	l.CurrentAgentIds = append(l.CurrentAgentIds, v.CurrentAgentID)
 }
 
-// nameExisting returns the error of a session that is created.
+// nameExisting returns the error of a session's creation.
 func nameExisting(err error, id string) error {
 	if violatesUnique(err, "sessions_pkey") {
 		err = &store.ExistsError{Kind: "session", ID: id}
@@ -110,9 +110,8 @@ func nameExisting(err error, id string) error {
 	return wrapError("create session", id, err)
 }
 
-// claimKey takes the key of a request for it. When the key is taken it returns
-// the session that was made with it. Requests with one key wait for each other
-// here.
+// claimKey takes the key of a request. If the key is taken, it returns the session created with the
+// key. Requests with the same key wait for each other here.
 func claimKey(ctx context.Context, q *db.Queries, n *store.NewSession) (known string, err error) {
 	o := n.Session.Owner
 	scope := "session " + strconv.Quote(o.Tenant) + strconv.Quote(o.Subject)
@@ -130,8 +129,7 @@ func claimKey(ctx context.Context, q *db.Queries, n *store.NewSession) (known st
 	return before.ID, rules.CheckKey(n.Key, before.Hash, before.ID)
 }
 
-// insertSession stores a session with the chain that it begins with, and returns
-// it as it is stored.
+// insertSession stores a session with its initial chain, and returns it as stored.
 func insertSession(ctx context.Context, to sender, n *store.NewSession) (*store.Session, error) {
 	v := n.Session
 	labels, keys, values, err := labelsOf(v.Labels)

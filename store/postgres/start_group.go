@@ -10,21 +10,21 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
-// start is a turn that is to be started, whose caller waits.
+// start is a turn to start, whose caller waits.
 type start struct {
 	turn  *store.NewTurn
 	claim *store.Claim
-	// made and claimed are set if it was started.
+	// made and claimed are set if the turn was started.
 	made    *store.Turn
 	claimed *store.Claimed
 }
 
-// canShare reports whether a turn may be started with others.
+// canShare reports whether a turn may be started together with others.
 func (s *Store) canShare(n *store.NewTurn, c *store.Claim) bool {
 	return c != nil && s.tenantTurns <= 0 && n.Key.Value == "" && !n.Turn.NotBefore.After(n.Turn.CreatedAt)
 }
 
-// startShared starts a turn, with others that wait if there are any.
+// startShared starts a turn, together with others that wait.
 func (s *Store) startShared(ctx context.Context, n *store.NewTurn, c *store.Claim) (*store.Turn, *store.Claimed, error) {
 	own := &start{turn: n, claim: c}
 	leave, err := s.starts.joinGroup(ctx, own)
@@ -50,7 +50,7 @@ func (s *Store) writeStarts(ctx context.Context, group []*start) error {
 	})
 }
 
-// lockFree locks the sessions of a group, and returns those that take a turn now.
+// lockFree locks the sessions of a group and returns those that can take a turn now.
 func lockFree(ctx context.Context, tx joinedTx, group []*start) (map[string]*db.Session, error) {
 	var (
 		p        pipeline
@@ -79,8 +79,7 @@ func lockFree(ctx context.Context, tx joinedTx, group []*start) (map[string]*db.
 	return free, nil
 }
 
-// insertStarts stores the turns of a group whose sessions are free, one for each, and
-// commits.
+// insertStarts stores the turns of a group whose sessions are free, one per session, and commits.
 func insertStarts(ctx context.Context, tx joinedTx, group []*start, free map[string]*db.Session) error {
 	var (
 		p         pipeline
@@ -139,7 +138,7 @@ func insertStarts(ctx context.Context, tx joinedTx, group []*start, free map[str
 	return nil
 }
 
-// startColumns collects the columns of turns that are started.
+// startColumns collects the columns of turns to start.
 type startColumns struct {
 	turns    db.StartTurnsParams
 	touched  db.TouchSessionsParams

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// joinedTx is a transaction that begins with its first statements, in their
-// round trip: they follow beginJoined in a pipeline.
+// joinedTx is a transaction that begins in the same round trip as its first statements, which
+// follow beginJoined in a pipeline.
 type joinedTx struct {
 	conn *pgxpool.Conn
 }
@@ -22,8 +22,7 @@ func (t joinedTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults 
 	return t.conn.SendBatch(ctx, b)
 }
 
-// commit ends the transaction. Like pgx it returns an error when the database
-// rolled it back.
+// commit commits the transaction. Like pgx it returns an error if the database rolled it back.
 func (t joinedTx) commit(ctx context.Context) error {
 	tag, err := t.conn.Exec(ctx, "commit")
 	if err == nil && tag.String() == "ROLLBACK" {
@@ -32,29 +31,29 @@ func (t joinedTx) commit(ctx context.Context) error {
 	return err
 }
 
-// endJoined queues the commit of a joinedTx: it is made if all statements before it in the
+// endJoined queues the commit of a joinedTx. It takes effect if all statements before it in the
 // pipeline succeed.
 func endJoined(p *pipeline) { p.batch.Queue("commit") }
 
 // hasEnded reports whether a pipeline ended the transaction, or never began it.
 func (t joinedTx) hasEnded() bool { return t.conn.Conn().PgConn().TxStatus() == 'I' }
 
-// rollback ends the transaction if it has begun. The pool closes a connection
-// on which that fails.
+// rollback rolls the transaction back if it has begun. If that fails, the pool closes the
+// connection.
 func (t joinedTx) rollback(ctx context.Context) {
 	if !t.conn.Conn().IsClosed() && !t.hasEnded() {
 		_, _ = t.conn.Exec(ctx, "rollback")
 	}
 }
 
-// openTx returns the transaction, which has begun, as one of pgx, for a queue that writes
-// its jobs in it. Its statement to begin does nothing.
+// openTx returns the begun transaction as a pgx transaction, for a queue that writes its jobs in
+// it. The BEGIN of pgx does nothing.
 func (t joinedTx) openTx(ctx context.Context) (pgx.Tx, error) {
 	return t.conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: "select"})
 }
 
-// runJoined runs fn in a joinedTx, again from its beginning when it lost against
-// another transaction. The first pipeline that fn sends starts with beginJoined.
+// runJoined runs fn in a joinedTx, and reruns it when it loses against another transaction. The
+// first pipeline that fn sends starts with beginJoined.
 func (s *Store) runJoined(ctx context.Context, fn func(tx joinedTx) error) error {
 	return repeatConflicts(func() error { return s.runJoinedOnce(ctx, fn) })
 }
@@ -75,12 +74,12 @@ func (s *Store) runJoinedOnce(ctx context.Context, fn func(tx joinedTx) error) e
 
 // batchQueue is a store.Queue that can send its jobs with other statements.
 type batchQueue interface {
-	// EnqueueBatch queues the statement that queues jobs.
+	// EnqueueBatch adds the statement that queues jobs to a batch.
 	EnqueueBatch(b *pgx.Batch, jobs []store.Job)
 }
 
-// queueJobs queues the jobs of a pipeline's statements and sends both. A queue
-// that takes a transaction alone is called after them.
+// queueJobs queues the jobs of a pipeline's statements and sends both. A queue that only accepts a
+// transaction is called after the statements.
 func (s *Store) queueJobs(ctx context.Context, tx joinedTx, p *pipeline, jobs []store.Job) error {
 	rest := s.batchJobs(p, jobs)
 	if err := p.sendQueued(ctx, tx); err != nil {
@@ -89,8 +88,7 @@ func (s *Store) queueJobs(ctx context.Context, tx joinedTx, p *pipeline, jobs []
 	return s.enqueueJoined(ctx, tx, rest)
 }
 
-// sendLast is queueJobs for the last statements of a transaction, which ends with them
-// where it can.
+// sendLast is queueJobs for the last statements of a transaction, and commits with them if it can.
 func (s *Store) sendLast(ctx context.Context, tx joinedTx, p *pipeline, jobs []store.Job) error {
 	rest := s.batchJobs(p, jobs)
 	if len(rest) == 0 {
@@ -102,7 +100,7 @@ func (s *Store) sendLast(ctx context.Context, tx joinedTx, p *pipeline, jobs []s
 	return s.enqueueJoined(ctx, tx, rest)
 }
 
-// batchJobs queues jobs in a pipeline, and returns those that the queue does not take so.
+// batchJobs queues jobs in a pipeline, and returns those that the queue does not accept that way.
 func (s *Store) batchJobs(p *pipeline, jobs []store.Job) (rest []store.Job) {
 	s.mu.Lock()
 	q, _ := s.queue.(batchQueue)
@@ -114,7 +112,7 @@ func (s *Store) batchJobs(p *pipeline, jobs []store.Job) (rest []store.Job) {
 	return nil
 }
 
-// enqueueJoined tells the queue of jobs in a joinedTx.
+// enqueueJoined queues jobs in a joinedTx.
 func (s *Store) enqueueJoined(ctx context.Context, tx joinedTx, jobs []store.Job) error {
 	if len(jobs) == 0 {
 		return nil

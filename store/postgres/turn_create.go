@@ -19,8 +19,8 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, 
 
 var _ store.Starter = (*Store)(nil)
 
-// StartTurn stores a new turn, and claims it if there is room and a claim. The lease goes by
-// the clock of the database.
+// StartTurn stores a new turn, and claims it if c is not nil and there is room. The lease uses the
+// database's clock.
 func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim) (made *store.Turn, claimed *store.Claimed, err error) {
 	if err := n.CheckText(); err != nil {
 		return nil, nil, err
@@ -45,12 +45,12 @@ func (s *Store) startAlone(ctx context.Context, n *store.NewTurn, c *store.Claim
 		}
 		delayed := n.Turn.NotBefore.After(n.Turn.CreatedAt)
 		admitted := !delayed && !at.busy && (s.tenantTurns <= 0 || at.admitted < int64(s.tenantTurns))
-		var jobs []store.Job // what makes room for a turn that is held queues it
+		var jobs []store.Job // a held turn is queued when there is room
 		switch {
 		case admitted && c != nil:
 			made, claimed, err = s.insertClaimed(ctx, tx, n, at.session, c)
 			return err
-		case delayed: // it is admitted by the claim
+		case delayed: // the claim admits it
 			jobs = []store.Job{{TurnID: n.Turn.ID, NotBefore: n.Turn.NotBefore}}
 		case admitted:
 			jobs = []store.Job{{TurnID: n.Turn.ID}}
@@ -73,12 +73,12 @@ func (s *Store) startAlone(ctx context.Context, n *store.NewTurn, c *store.Claim
 
 // place is the state in which a new turn is stored.
 type place struct {
-	// known is the turn that was made with its key before.
+	// known is the turn that was created with the same key before.
 	known *db.Turn
 	// session is the session of the new turn.
 	session *db.Session
-	// busy is set if another turn comes first in the session, and admitted is
-	// how many the tenant has.
+	// busy reports whether another turn comes first in the session, and admitted is how many
+	// admitted turns the tenant has.
 	busy     bool
 	admitted int64
 }
@@ -101,7 +101,7 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 		queueColumn(&p, &admitted, db.CountAdmitted, t.Owner.Tenant)
 	}
 	if n.Key.Value == "" {
-		queueRows(&p, &sessions, db.TouchSession, instant.Time(t.CreatedAt), t.SessionID) // undone where the turn is refused
+		queueRows(&p, &sessions, db.TouchSession, instant.Time(t.CreatedAt), t.SessionID) // undone if the turn is rejected
 	} else {
 		queueRows(&p, &sessions, db.LockSession, t.SessionID)
 		queueRows(&p, &keys, db.GetKey, turnScope(t.SessionID), n.Key.Value)
@@ -133,8 +133,8 @@ func (s *Store) lookAtSession(ctx context.Context, tx joinedTx, n *store.NewTurn
 	return at, nil
 }
 
-// checkAcceptable reports why a session with live turns cannot be given another one. Where
-// there is a turn with the id already, that is the reason: the insert finds the others.
+// checkAcceptable returns why a session with live turns cannot accept another one. An existing turn
+// with the same id is the first reason; the insert finds other duplicates.
 func (s *Store) checkAcceptable(ctx context.Context, tx joinedTx, n *store.NewTurn, session *db.Session, live []db.LiveTurnsRow) error {
 	err := rules.CheckActive(session.ID, store.SessionState(session.State))
 	if err == nil && n.Reject && len(live) > 0 {
@@ -155,8 +155,8 @@ func (s *Store) checkAcceptable(ctx context.Context, tx joinedTx, n *store.NewTu
 // turnScope is where the key of a turn is unique.
 func turnScope(sessionID string) string { return "turn " + sessionID }
 
-// insertClaimed stores a turn that is a worker's from the start. Its session is locked and
-// has no other turn that comes first, so that nothing else is to be checked for the claim.
+// insertClaimed stores a turn that a worker owns from the start. Its session is locked and has no
+// other turn that comes first, so the claim needs no other checks.
 func (s *Store) insertClaimed(ctx context.Context, tx joinedTx, n *store.NewTurn, in *db.Session, c *store.Claim) (*store.Turn, *store.Claimed, error) {
 	session, err := sessionOf(in)
 	if err != nil {
@@ -185,8 +185,8 @@ func (s *Store) insertClaimed(ctx context.Context, tx joinedTx, n *store.NewTurn
 	return turnOf(row), claimed, nil
 }
 
-// insertTurn stores a turn in its session, which is locked, queues its jobs and commits. A
-// claim that names a worker makes the turn its.
+// insertTurn stores a turn in its locked session, queues its jobs and commits. A claim that names a
+// worker makes the worker the turn's owner.
 func (s *Store) insertTurn(
 	ctx context.Context, tx joinedTx, p *pipeline, n *store.NewTurn, admitted bool, c *store.Claim, jobs []store.Job,
 ) (*db.Turn, error) {

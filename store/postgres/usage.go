@@ -9,12 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 )
 
-// usageShards is how many rows the usage of the same turns is spread over. Each process writes
-// one of them, so that few processes wait for each other.
+// usageShards is how many rows hold the usage of the same turns. Each process writes one of them,
+// so that few processes wait for each other.
 const usageShards = 16
 
-// queueUsage queues the counts of the turns that end. It comes last, because other processes may
-// wait for the rows.
+// queueUsage queues the counts of ended turns. It comes last because other processes may wait for
+// the rows.
 func (g *group) queueUsage(ctx context.Context, q *db.Queries, changed []*turnChange) error {
 	table := make(rules.UsageTable)
 	for _, t := range changed {

@@ -10,13 +10,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// renewInterval is how often all connections are made anew at most, while the database
-// is read-only.
+// renewInterval is the minimum time between reopening all connections while the database is
+// read-only.
 const renewInterval = time.Second
 
-// watchErrors returns a handler that sees each error of a connection of the pool,
-// regardless of its user. It closes connections that refuse to write, and otherwise decides as
-// before whether the connection is kept.
+// watchErrors returns a handler that sees every error of the pool's connections. It closes
+// connections that reject writes, and otherwise leaves it to keep whether a connection is kept.
 func (s *Store) watchErrors(keep pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		if notWritten(err) {
@@ -31,18 +30,17 @@ func (s *Store) watchErrors(keep pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 	}
 }
 
-// noteReadOnly notes a new connection that does not write: it stays so when the database
-// takes writes again. PostgreSQL 14 and later report it without a query.
+// noteReadOnly notes a new connection that rejects writes, as it still will when the database takes
+// writes again. PostgreSQL 14 and later report this without a query.
 func (s *Store) noteReadOnly(conn *pgconn.PgConn) {
 	if conn.ParameterStatus("default_transaction_read_only") == "on" || conn.ParameterStatus("in_hot_standby") == "on" {
 		s.stale.Store(true)
 	}
 }
 
-// renewConnections closes all connections once they are not used. Those that were made
-// while the database was read-only stay so when it takes writes again, and after a
-// failover they may lead to the old primary. Nothing is written before Open has
-// returned, so the pool is there.
+// renewConnections closes all connections when they become idle. Those opened while the database
+// was read-only stay read-only, and after a failover they may lead to the old primary. Nothing is
+// written before Open returns, so the pool exists.
 func (s *Store) renewConnections() {
 	s.stale.Store(true)
 	s.mu.Lock()
@@ -56,11 +54,10 @@ func (s *Store) renewConnections() {
 	}
 }
 
-// Ping reports whether the database answers and takes writes. Since a write failed
-// for want of room, each Ping writes a temporary table, until one succeeds. Where the
-// database is read-only, all connections are made anew, as after a write that it
-// refuses, and once more when it takes writes again: no connection that is used after a
-// Ping that succeeds was made before.
+// Ping reports whether the database responds and accepts writes. After a write failed for lack of
+// space, each Ping writes a temporary table until one succeeds. If the database is read-only, all
+// connections are reopened, as after a rejected write, and again when it accepts writes. No
+// connection used after a successful Ping was opened before.
 func (s *Store) Ping(ctx context.Context) error {
 	var readOnly bool
 	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly)
@@ -79,7 +76,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.probeWrites(ctx); notWritten(err) {
 		return wrapError("ping", "PostgreSQL", err)
 	}
-	s.failing.Store(false) // also where temporary tables are not allowed: the next write tells
+	s.failing.Store(false) // also if temporary tables are forbidden: the next write will tell
 	return nil
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
-// tenantRoom returns how many turns of a tenant may be admitted now; negative is any
-// number.
+// tenantRoom returns how many more turns of a tenant may be admitted now; negative means no limit.
 func (s *Store) tenantRoom(ctx context.Context, tx *tx, tenant string) (int64, error) {
 	if s.tenantTurns <= 0 {
 		return -1, nil
@@ -20,7 +19,7 @@ func (s *Store) tenantRoom(ctx context.Context, tx *tx, tenant string) (int64, e
 	return max(0, int64(s.tenantTurns)-n), err
 }
 
-// placedTurn is a turn that is looked at for its place among others.
+// placedTurn is a turn with its position and admission.
 type placedTurn struct {
 	made     int64
 	id       string
@@ -34,8 +33,8 @@ const selectNext = `SELECT made, id, status, admitted FROM turns WHERE made = CO
 	(SELECT b.made FROM turns b WHERE b.session_id = ?1 AND b.started_at <> 0 AND b.finished_at = 0),
 	(SELECT d.made FROM turns d WHERE d.session_id = ?1 AND d.finished_at = 0 AND (d.not_before <= ?2 OR d.admitted) ORDER BY d.made LIMIT 1))`
 
-// nextOfSession returns the live turn of a session that is next: the turn that has started, or
-// else the first due turn. It returns false when no turn is next.
+// nextOfSession returns the next live turn of a session: the turn that has started, or else the
+// first due turn. found is false if absent.
 func nextOfSession(ctx context.Context, tx *tx, sessionID string, now time.Time) (next placedTurn, found bool, err error) {
 	row := tx.on.QueryRowContext(ctx, selectNext, sessionID, sqlstore.ToMicros(now))
 	err = row.Scan(&next.made, &next.id, (*string)(&next.status), &next.admitted)
@@ -56,8 +55,8 @@ func (s *Store) mayStart(ctx context.Context, tx *tx, turnID, tenant, sessionID 
 	return room != 0, err
 }
 
-// makeRoom admits the turns that a change made room for: the next of a session,
-// and with a limit the next of its tenant, which that is one of.
+// makeRoom admits the turns that a change made room for: the next turn of a session, or with a
+// limit the oldest held turns of its tenant.
 func (s *Store) makeRoom(ctx context.Context, tx *tx, tenant, sessionID string, now time.Time) error {
 	if s.tenantTurns <= 0 {
 		first, found, err := nextOfSession(ctx, tx, sessionID, now)
@@ -69,8 +68,8 @@ func (s *Store) makeRoom(ctx context.Context, tx *tx, tenant, sessionID string, 
 	return s.admitHeld(ctx, tx, tenant, now)
 }
 
-// selectHeld selects the turns of a tenant that nothing but its limit holds back: those
-// that are due, and the next of their session.
+// selectHeld selects the turns of a tenant that only its limit holds back: they are due and next in
+// their session.
 const selectHeld = `SELECT t.made, t.id FROM turns t
 	WHERE t.tenant = ?1 AND t.status = 'pending' AND NOT t.admitted AND t.not_before <= ?2 AND NOT EXISTS (
 		SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.finished_at = 0 AND o.made <> t.made

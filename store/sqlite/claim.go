@@ -25,7 +25,7 @@ func (s *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claim
 	return claimed, nil
 }
 
-// claimable is a turn with its session, and whether a turn of that has begun and not ended.
+// claimable is a turn with its session. begun reports whether a turn of the session is under way.
 type claimable struct {
 	made    int64
 	turn    store.Turn
@@ -45,8 +45,7 @@ var (
 	selectSnapshot = "SELECT " + sqlstore.SnapshotColumns + " FROM snapshots WHERE id = ?"
 )
 
-// claimTurn returns nil for a turn that is held back: that may have changed
-// something.
+// claimTurn returns nil for a turn that is held back. Holding it back may have changed the store.
 func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.Claimed, error) {
 	row, err := sqlstore.FindRow(ctx, tx, (*claimable).fields, selectClaimable, c.TurnID)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Store) isClaimable(ctx context.Context, tx *tx, row *claimable, now tim
 	return false, s.makeRoom(ctx, tx, t.Owner.Tenant, t.SessionID, now)
 }
 
-// startTurn makes a turn the worker's.
+// startTurn makes the worker the owner of a turn.
 func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
 	now := sqlstore.Truncate(c.Now)
 	if t.StartedAt.IsZero() {
@@ -110,7 +109,7 @@ func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
 	t.Revision = cmp.Or(t.Revision, c.Revision)
 	t.Status, t.Admitted, t.Worker, t.Fence = store.Running, true, c.Worker, t.Fence+1
 	t.UpdatedAt, t.ChangedAt = now, now
-	// Leases go by the clock of the store, as in Heartbeat and Reap.
+	// Leases use the store's clock, as in Heartbeat and Reap.
 	t.HeartbeatAt = sqlstore.Truncate(time.Now())
 	t.LeaseUntil = t.HeartbeatAt.Add(c.Lease).Truncate(time.Microsecond)
 }
@@ -149,7 +148,7 @@ func loadClaimed(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err
 	return err
 }
 
-// Heartbeat prolongs the leases of a worker's turns.
+// Heartbeat extends the leases of a worker's turns.
 func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
 	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		lost = nil

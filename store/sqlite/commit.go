@@ -25,13 +25,13 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 	}))
 }
 
-// hasOnlyEvents reports whether a commit consists of events alone, as most do.
+// hasOnlyEvents reports whether a commit consists only of events, as most do.
 func hasOnlyEvents(c *store.Commit) bool {
 	return len(c.Events) > 0 && c.State == nil && len(c.Messages) == 0 && len(c.Journal) == 0 && len(c.Artifacts) == 0 && len(c.Asked) == 0 &&
 		c.Suspend == nil && !c.Yield && c.Finish == nil
 }
 
-// appendEvents makes a plain commit: it checks and writes with one statement.
+// appendEvents writes a commit that has only events, with one check and update.
 func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
 	before, err := seqBefore(c.Events)
 	if err != nil {
@@ -48,7 +48,7 @@ func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
 	return insertEvents(ctx, tx, c.TurnID, c.Events)
 }
 
-// refusalOf says why a commit was refused.
+// refusalOf returns why a commit was rejected.
 func refusalOf(ctx context.Context, tx *tx, c *store.Commit) error {
 	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
@@ -92,14 +92,14 @@ func findChanging(ctx context.Context, tx *tx, id string) (*changingTurn, error)
 	return sqlstore.FindRow(ctx, tx, (*changingTurn).fields, selectChanging, id)
 }
 
-// ownedTurn returns the turn of a commit if it is the worker's.
+// ownedTurn returns the turn of a commit if the worker owns it.
 func ownedTurn(ctx context.Context, tx *tx, c *store.Commit) (*changingTurn, error) {
 	t, err := findChanging(ctx, tx, c.TurnID)
 	return t, checkOwned(c, t, err)
 }
 
-// checkOwned returns why a turn, given with its read error, does not belong to the commit's
-// worker.
+// checkOwned returns why the commit's worker does not own a turn. err is the error of reading the
+// turn.
 func checkOwned(c *store.Commit, t *changingTurn, err error) error {
 	if errors.Is(err, store.ErrNotFound) || err == nil && (t.status != store.Running || t.fence != c.Fence) {
 		return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
@@ -107,7 +107,7 @@ func checkOwned(c *store.Commit, t *changingTurn, err error) error {
 	return err
 }
 
-// checkSeqs reports events that do not follow on a seq without a gap.
+// checkSeqs reports events that do not follow a seq without gaps.
 func checkSeqs(events []event.Record, before int64) error {
 	for i := range events {
 		if want := before + int64(i) + 1; int64(events[i].Seq) != want {
@@ -128,7 +128,7 @@ func (s *Store) applyCommit(ctx context.Context, tx *tx, c *store.Commit) error 
 	}
 }
 
-// advanceTurn makes a commit after which the worker continues.
+// advanceTurn writes a commit after which the worker continues.
 func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
@@ -138,8 +138,8 @@ func advanceTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 		return err
 	}
 	countCommit(row, c)
-	// It returns no row: RETURNING makes SQLite fill a temporary table and save the pages that
-	// the statement changes.
+	// The statement returns no row: RETURNING makes SQLite fill a temporary table and save the
+	// pages that the statement changes.
 	_, err = tx.Exec(ctx, "UPDATE turns SET seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ? WHERE made = ?",
 		row.seq, row.steps, row.strikes, row.messages, sqlstore.ToMicros(c.Now), row.made)
 	if err != nil {
@@ -157,7 +157,7 @@ func countCommit(t *changingTurn, c *store.Commit) {
 	}
 }
 
-// leaveTurn makes a commit with which the worker leaves the turn before its end.
+// leaveTurn writes a commit with which the worker leaves the turn before its end.
 func (s *Store) leaveTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Store) leaveTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	return nil
 }
 
-// seqBefore returns the seq on which events follow, 0 for no events.
+// seqBefore returns the seq before the first event; 0 if absent.
 func seqBefore(events []event.Record) (int64, error) {
 	if len(events) == 0 {
 		return 0, nil
@@ -193,7 +193,7 @@ func seqBefore(events []event.Record) (int64, error) {
 type turnPlace struct {
 	sessionID string
 	owner     store.Owner
-	messages  int64 // with those of the commit
+	messages  int64 // including the commit's
 }
 
 // addRecords writes the records of a commit.
@@ -228,7 +228,7 @@ func addRecords(ctx context.Context, tx *tx, c *store.Commit, t *turnPlace) erro
 	return insertArtifacts(ctx, tx, c.Artifacts, t.sessionID, c.TurnID, t.owner)
 }
 
-// finishTurn makes a commit that ends the turn.
+// finishTurn writes a commit that ends the turn.
 func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit) error {
 	row, err := sqlstore.FindRow(ctx, tx, (*changingTurn).endingFields, selectEnding, c.TurnID)
 	if err := checkOwned(c, row, err); err != nil {
@@ -271,8 +271,8 @@ func (s *Store) suspendTurn(ctx context.Context, tx *tx, c *store.Commit, row *c
 	return s.releaseTurn(ctx, tx, row, c.TurnID, store.Waiting, c.Now)
 }
 
-// releaseTurn takes a turn from its worker. A turn that becomes pending keeps its room; a turn
-// that waits frees it for other turns of its tenant.
+// releaseTurn takes a turn from its worker. A turn that becomes pending keeps its room; a turn that
+// waits frees its room for other turns of its tenant.
 func (s *Store) releaseTurn(ctx context.Context, tx *tx, row *changingTurn, turnID string, status store.Status, now time.Time) error {
 	row.admitted = status == store.Pending
 	_, err := tx.Exec(ctx, `UPDATE turns SET status = ?1, admitted = ?2, seq = ?3, steps = ?4, strikes = ?5, messages = ?6,

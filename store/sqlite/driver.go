@@ -22,8 +22,8 @@ func openFile(ctx context.Context, s store.Settings) (*driver.Engine, error) {
 	return &driver.Engine{Store: st, NewDispatcher: local.NewDispatcher}, nil
 }
 
-// openFileReadOnly opens a file that another process may be working on. Nothing notifies
-// then, so anyone who follows a turn polls.
+// openFileReadOnly opens a file that another process may be using. It has no notifier, so followers
+// of a turn poll.
 func openFileReadOnly(ctx context.Context, s store.Settings) (*driver.Engine, error) {
 	st, err := OpenReadOnly(ctx, s)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
-// maxRows is how many rows a statement inserts at most. The driver's cost of binding
-// grows with the square of the parameters.
+// maxRows is the maximum number of rows that a statement inserts. The driver's cost of binding
+// grows quadratically with the parameters.
 const maxRows = 8
 
-// rowInserts are statements that insert rows; that at n inserts n+1 of them.
+// rowInserts are statements that insert rows; the one at index n inserts n+1 rows.
 type rowInserts [maxRows]string
 
-// Rows of events and messages come several at a time, and a statement costs more than a
+// Events and messages are inserted several rows at a time because a statement costs more than a
 // row.
 var (
 	eventInserts = makeRowInserts("INSERT INTO events (turn_id, seq, at, type, data) VALUES ", "(?, ?, ?, ?, ?)")
-	// delegateEventInserts are for events of which some have a path: a statement is slower
-	// for each parameter, and most turns have no delegates.
+	// delegateEventInserts are for events some of which have a path. Each parameter makes a
+	// statement slower, and most turns have no delegates.
 	delegateEventInserts = makeRowInserts("INSERT INTO events (turn_id, seq, at, type, data, path) VALUES ", "(?, ?, ?, ?, ?, ?)")
 	messageInserts       = makeRowInserts("INSERT INTO messages (owner_id, n, body) VALUES ", "(?, ?, ?)")
 )
@@ -68,7 +68,7 @@ func insertEvents(ctx context.Context, tx *tx, turnID string, events []event.Rec
 	})
 }
 
-// insertMessages numbers the messages of an owner from n on.
+// insertMessages inserts the messages of an owner, numbered from n.
 func insertMessages(ctx context.Context, tx *tx, ownerID string, n int64, bodies [][]byte) error {
 	return messageInserts.insertRows(ctx, tx, len(bodies), func(args []any, i int) []any {
 		return append(args, ownerID, n+int64(i), bodies[i])

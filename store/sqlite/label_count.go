@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	// rare is how many sessions a label may have to begin with those sessions, and
-	// sort them. With a more common one the latest sessions are gone through.
+	// rare is up to how many sessions of a label a query starts from those sessions and sorts them.
+	// For a more common label it scans the latest sessions.
 	rare = 1000
-	// maxCommonLabels is how many common labels are known, and commonUses how often one
-	// is used until it is counted again: its sessions may have been deleted.
+	// maxCommonLabels is how many common labels are cached, and commonUses how often one is used
+	// before it is counted again, because its sessions may have been deleted.
 	maxCommonLabels = 256
 	commonUses      = 1000
 )
@@ -18,7 +18,7 @@ const (
 // label is a label of sessions.
 type label struct{ key, value string }
 
-// commonLabels are labels that were counted and are not rare. The zero value is empty.
+// commonLabels caches labels that were counted and are not rare. The zero value is empty.
 type commonLabels struct {
 	mu   sync.Mutex
 	left map[label]int
@@ -38,7 +38,7 @@ func (c *commonLabels) use(l label) bool {
 	return known
 }
 
-// add notes that a label is common.
+// add records that a label is common.
 func (c *commonLabels) add(l label) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

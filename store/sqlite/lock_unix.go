@@ -13,12 +13,12 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// fileLock is held on a file beside the database. The system gives it up with
-// the process, however that ends.
+// fileLock is held on a file beside the database. The system releases it when the process ends in
+// any way.
 type fileLock struct{ file *os.File }
 
-// acquireLock takes the lock of a database. The error is a *store.LockedError
-// when another process has it.
+// acquireLock takes the lock of a database. The error is a *store.LockedError if another process
+// has it.
 func acquireLock(path string) (*fileLock, error) {
 	file, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -38,10 +38,10 @@ func acquireLock(path string) (*fileLock, error) {
 	return &fileLock{file}, nil
 }
 
-// readOwner returns the process that has a lock, 0 when it is not known.
+// readOwner returns the process that holds a lock; 0 if unknown.
 func readOwner(file *os.File) int {
 	var text [20]byte
-	n, _ := file.ReadAt(text[:], 0) // the owner is not known then
+	n, _ := file.ReadAt(text[:], 0) // the owner is then unknown
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
 	if err != nil {
 		return 0
@@ -63,8 +63,8 @@ func (l *fileLock) release() error {
 	if l == nil {
 		return nil
 	}
-	// A process that is being started at this moment has a copy of the file until its
-	// program begins, and with it the lock, unless it is given up in so many words.
+	// A process that is being started has a copy of the file, and with it the lock, until its
+	// program begins. Only an explicit unlock releases it.
 	err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 	return errors.Join(err, l.file.Close())
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// fileLock is a file beside the database that nobody else can open as long as
-// its owner has it open. The system gives it up with the process.
+// fileLock is a file beside the database that no other process can open while its owner has it
+// open. The system releases it when the process ends.
 type fileLock struct{ handle syscall.Handle }
 
-// errSharingViolation reports that somebody has a file open.
+// errSharingViolation reports that another process has a file open.
 const errSharingViolation syscall.Errno = 32
 
-// acquireLock takes the lock of a database. The error is a *store.LockedError
-// when another process has it; which one is not known.
+// acquireLock takes the lock of a database. The error is a *store.LockedError without a PID if
+// another process has it.
 func acquireLock(path string) (*fileLock, error) {
 	name, err := syscall.UTF16PtrFromString(path + ".lock")
 	if err != nil {
@@ -33,7 +33,7 @@ func acquireLock(path string) (*fileLock, error) {
 	return &fileLock{handle}, nil
 }
 
-// release gives the lock up.
+// release releases the lock.
 func (l *fileLock) release() error {
 	if l == nil {
 		return nil

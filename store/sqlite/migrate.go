@@ -14,12 +14,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// errForeign reports that a database belongs to something else.
+// errForeign reports that a database belongs to another program.
 var errForeign = errors.New("the file is a SQLite database of another program")
 
-// Migrate creates or updates the tables of a file, and returns the names of the applied
-// migrations. Unlike Open, it also rewrites files created before files could shrink; the name of
-// this step is auto_vacuum. It returns the same errors as Open.
+// Migrate creates or updates the tables of a file and returns the names of the applied migrations.
+// Unlike Open, it also rewrites files that were created before files could shrink; the name of this
+// step is auto_vacuum. It returns the same errors as Open.
 func Migrate(ctx context.Context, s store.Settings) (applied []string, err error) {
 	st, err := newStore(s)
 	if err != nil {
@@ -37,7 +37,7 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 
 // migrateFile migrates a file whose lock is held.
 func migrateFile(ctx context.Context, file string) (applied []string, err error) {
-	// Nothing is written before it is known whose the file is.
+	// Nothing is written before the owner of the file is known.
 	reader, err := openConnections(file, reading)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func makeShrinkable(ctx context.Context, file string, applied []string) (_ []str
 	return applied, err
 }
 
-// checkOwner refuses a database that has tables, but none of this program.
+// checkOwner rejects a database that has tables but none of this program's.
 func checkOwner(ctx context.Context, conn *sql.DB) error {
 	var all, ours int
 	err := conn.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = ?) FROM sqlite_master", migration.Table).Scan(&all, &ours)

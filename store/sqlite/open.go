@@ -18,9 +18,8 @@ import (
 
 // reading and writing are the pragmas of read and write connections. Commits reach the disk
 // (synchronous). The log is checkpointed every 4000 pages and kept below 64 MiB unless a reader
-// prevents it. auto_vacuum, which lets a new file shrink, must come first, before anything is
-// written. The writer's cache is small, because SQLite scans it after each transaction that
-// balanced a tree.
+// prevents it. auto_vacuum, which lets a new file shrink, must be set before anything is written.
+// The writer's cache is small, because SQLite scans it after each transaction that balanced a tree.
 var (
 	reading = []string{"busy_timeout(5000)", "query_only(ON)", "cache_size(-8192)", "temp_store(MEMORY)"}
 	writing = []string{
@@ -30,11 +29,11 @@ var (
 )
 
 // Open opens a store whose DSN is a file path. It creates a missing file and its directories,
-// readable only by the owner, and updates the tables. It also creates files with the suffixes
-// -wal, -shm and .lock.
+// readable only by the owner, and updates the tables. It also creates files with the suffixes -wal,
+// -shm and .lock.
 //
-// The error is a *store.LockedError when another process has the file open, and
-// a *store.SchemaError for a file that a newer program made.
+// The error is a *store.LockedError if another process has the file open, and a *store.SchemaError
+// for a file of a newer program.
 func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	st, err := newStore(s)
 	if err != nil {
@@ -54,7 +53,7 @@ func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	if err := st.openPool(); err != nil {
 		return nil, err
 	}
-	// A separate pool, so that nobody else gets the connection.
+	// A separate pool, so that no other caller gets the connection.
 	own, err := openConnections(st.path, writing)
 	if err != nil {
 		return nil, errors.Join(err, st.pool.Close())
@@ -104,7 +103,7 @@ func newStore(s store.Settings) (*Store, error) {
 	return &Store{path: path, tenantTurns: s.TenantTurns, logger: logger}, nil
 }
 
-// prepareFile makes the file if it is missing, and takes its lock.
+// prepareFile creates the file if it is missing, and takes its lock.
 func prepareFile(path string) (*fileLock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func prepareFile(path string) (*fileLock, error) {
 	return lock, file.Close()
 }
 
-// openPool opens the connections that read.
+// openPool opens the read connections.
 func (s *Store) openPool() error {
 	pool, err := openConnections(s.path, reading)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *Store) openPool() error {
 	return nil
 }
 
-// openConnections returns the connections to a file, which are made when they are used.
+// openConnections returns the connections to a file, which are opened on use.
 func openConnections(path string, pragmas []string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_pragma": pragmas}
 	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(path), OmitHost: true, RawQuery: query.Encode()}

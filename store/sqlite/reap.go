@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
-// Reap takes turns from workers whose leases have ended by the clock of the
-// store, and queues those that became due.
+// Reap takes turns from workers whose leases have expired by the store's clock, and queues turns
+// that have become due.
 func (s *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		ended := sqlstore.ToMicros(time.Now())
@@ -24,9 +24,9 @@ func (s *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	return n, nil
 }
 
-// Recover takes every running turn from its worker: the file belongs to this
-// process, so that another one's workers are dead. It queues jobs for all turns
-// that are admitted or not due, and for those that a raised limit makes room for.
+// Recover takes every running turn from its worker: the file belongs to this process, so all other
+// workers are dead. It queues jobs for all turns that are admitted or not due, and for those that a
+// raised limit makes room for.
 func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		queued := len(tx.jobs)
@@ -44,7 +44,7 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 		}
 		all, err := sqlstore.CollectRows(ctx, tx, func(j *store.Job) []any { return []any{&j.TurnID, (*sqlstore.Time)(&j.NotBefore)} },
 			"SELECT id, not_before FROM turns WHERE status = 'pending' AND finished_at = 0 AND (admitted OR not_before > ?) ORDER BY made", sqlstore.ToMicros(now))
-		tx.jobs = append(tx.jobs[:queued], all...) // those that were queued are among all
+		tx.jobs = append(tx.jobs[:queued], all...) // all includes the queued ones
 		return err
 	})
 	if err != nil {
@@ -79,8 +79,8 @@ func takeFromWorkers(ctx context.Context, tx *tx, now time.Time, dead func(lease
 	return n, nil
 }
 
-// admitDue admits turns that became due, if they have room. All other turns were
-// admitted by the change that made room for them.
+// admitDue admits turns that have become due if they have room. All other turns were admitted by
+// the change that made room for them.
 func (s *Store) admitDue(ctx context.Context, tx *tx, now time.Time) error {
 	type place struct{ tenant, sessionID string }
 	due, err := sqlstore.CollectRows(ctx, tx, func(p *place) []any { return []any{&p.tenant, &p.sessionID} },

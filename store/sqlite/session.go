@@ -21,7 +21,7 @@ func (s session) Exec(ctx context.Context, query string, args ...any) (int64, er
 	return result.RowsAffected()
 }
 
-// Query calls each for the rows of a query.
+// Query calls each for every row of a query.
 func (s session) Query(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
 	if writing, ok := s.on.(*counted); ok && !strings.HasPrefix(query, "SELECT") {
 		writing.rows++ // it returns what it writes
@@ -55,8 +55,8 @@ func (s *Store) makeRoomIn(ctx context.Context, in sqlstore.Session, tenant, ses
 	return s.makeRoom(ctx, in.(*tx), tenant, sessionID, now) //nolint:forcetypeassert // openRecords passes it
 }
 
-// Prune deletes expired records. It uses a transaction per session and turn, so that nobody waits
-// for long. Finally it releases the file's free space.
+// Prune deletes expired records. It uses one transaction per session and turn, so that no caller
+// waits for long. Finally it releases the file's free space.
 func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
 	out, err := s.records.Prune(ctx, r)
 	if err == nil {

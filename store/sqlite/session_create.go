@@ -47,7 +47,7 @@ func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 	return made, rememberKey(ctx, tx, place, n.Key, made.ID, made.ID, made.CreatedAt)
 }
 
-// insertSession stores a session, and returns it as it is read again.
+// insertSession stores a session and returns it as a read would.
 func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Session, error) {
 	s := n.Session
 	labels, err := sqlstore.EncodeLabels(s.Labels)
@@ -89,11 +89,11 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 	return &s, insertArtifacts(ctx, tx, n.Artifacts, s.ID, "", s.Owner)
 }
 
-// keysOf returns the place in which the keys of an owner are unique.
+// keysOf returns the scope in which an owner's keys are unique.
 func keysOf(o store.Owner) string { return "session\x00" + o.Tenant + "\x00" + o.Subject }
 
 // replayKey returns the id of the record that an earlier request with the key created, which may
-// have been deleted; empty for none.
+// have been deleted; empty if none.
 func replayKey(ctx context.Context, tx *tx, place string, k store.Key) (string, error) {
 	if k.Value == "" {
 		return "", nil
@@ -121,7 +121,7 @@ func rememberKey(ctx context.Context, tx *tx, place string, k store.Key, id, ses
 	return err
 }
 
-// putLabels makes a session be found by its labels.
+// putLabels indexes a session by its labels.
 func putLabels(ctx context.Context, tx *tx, s *store.Session) error {
 	for key, value := range s.Labels {
 		if _, err := tx.Exec(ctx, "INSERT INTO session_labels (session_id, key, value) VALUES (?, ?, ?)", s.ID, key, value); err != nil {

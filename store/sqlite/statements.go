@@ -21,8 +21,7 @@ type connection interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// statements runs queries as prepared statements, which it prepares when they
-// are used first.
+// statements runs queries as prepared statements, prepared on first use.
 type statements struct {
 	connection
 

@@ -32,14 +32,14 @@ type Store struct {
 	logger      *zap.Logger
 	lock        *fileLock
 
-	// pool has the connections that read.
+	// pool has the read connections.
 	pool *sql.DB
 	read *statements
 	// common are labels that many sessions have.
 	common commonLabels
-	// writer is nil when the store only reads.
+	// writer is nil in a read-only store.
 	writer *writer
-	// failing is set while writes fail, as they do on a full disk.
+	// failing is true while writes fail, for example on a full disk.
 	failing atomic.Bool
 
 	// unshrinkable ensures that the log reports only once that the file cannot
@@ -55,21 +55,19 @@ var _ store.Store = (*Store)(nil)
 var (
 	// ErrClosed reports that the store was closed.
 	ErrClosed = errors.New("the store is closed")
-	// ErrReadOnly reports that the store was opened to be read.
+	// ErrReadOnly reports that the store was opened read-only.
 	ErrReadOnly = errors.New("the store was opened read-only")
 )
 
-// Attach sets who is told of jobs. The queue must not use the store before
-// Enqueue has returned.
+// Attach sets the queue for jobs. The queue must not use the store before Enqueue has returned.
 func (s *Store) Attach(q store.Queue) {
 	if s.writer != nil {
 		s.writer.attachQueue(q)
 	}
 }
 
-// Ping reports whether the file can be read, and written unless the store only
-// reads. Since a write failed for want of room, each Ping writes a page, until one
-// succeeds.
+// Ping reports whether the file can be read, and written unless the store is read-only. After a
+// write failed for lack of space, each Ping writes a page until one succeeds.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.pool.PingContext(ctx)
 	if err == nil && s.writer != nil {
@@ -78,15 +76,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	return wrapError("ping", s.path, err)
 }
 
-// probeWrites writes a page if the last write that needed room failed, and nothing
-// otherwise: a disk that works is not to be kept busy.
+// probeWrites writes a page if the last write that needed space failed, and nothing otherwise,
+// which keeps a working disk idle.
 func (s *Store) probeWrites(ctx context.Context) error {
 	failing := s.failing.Load()
 	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		if !failing {
 			return nil
 		}
-		// The version is nobody's; to set it writes the page that holds it.
+		// No program uses the version; setting it writes the page that holds it.
 		_, err := tx.counted.statements.ExecContext(ctx, "PRAGMA user_version = 1")
 		return err
 	})
@@ -110,7 +108,7 @@ func (s *Store) Close() error {
 	return s.closed
 }
 
-// runOperation runs an operation in the next transaction, and returns when that is on
+// runOperation runs an operation in the next transaction and returns when the transaction is on
 // disk.
 func (s *Store) runOperation(ctx context.Context, fn operation) error {
 	if s.writer == nil {

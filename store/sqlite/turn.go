@@ -19,7 +19,7 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (*store.Turn, 
 
 var _ store.Starter = (*Store)(nil)
 
-// StartTurn stores a new turn, and claims it if there is room and a claim.
+// StartTurn stores a new turn, and claims it if c is not nil and there is room.
 func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim) (made *store.Turn, claimed *store.Claimed, err error) {
 	if err := n.CheckText(); err != nil {
 		return nil, nil, err
@@ -34,7 +34,7 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 	return made, claimed, nil
 }
 
-// selectSession selects a session, and whether it has a turn whose time it is.
+// selectSession selects a session, and whether it has another turn that is due.
 const selectSession = `SELECT EXISTS (
 		SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= ?1 OR t.admitted)
 	), ` + sqlstore.SessionColumns + " FROM sessions WHERE id = ?2"
@@ -88,7 +88,7 @@ func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn, c *sto
 	return t, claimed, rememberKey(ctx, tx, place, n.Key, t.ID, sessionID, t.CreatedAt)
 }
 
-// claimNew makes a turn the worker's that is about to be stored in a session.
+// claimNew makes the worker the owner of a turn that is about to be stored in a session.
 func claimNew(ctx context.Context, tx *tx, t *store.Turn, n *store.NewTurn, in *sqlstore.SessionRow, c *store.Claim) (*store.Claimed, error) {
 	session, err := in.Record(&sqlstore.Labels{})
 	if err != nil {
@@ -100,8 +100,8 @@ func claimNew(ctx context.Context, tx *tx, t *store.Turn, n *store.NewTurn, in *
 	return claimed, loadParent(ctx, tx, claimed)
 }
 
-// checkAcceptable reports why a session in a state cannot be given a turn. Where there is
-// a turn with the id already, that is the reason.
+// checkAcceptable returns why a session in a state cannot accept a turn. An existing turn with the
+// same id is the first reason.
 func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, state store.SessionState) error {
 	id := n.Turn.SessionID
 	err := rules.CheckActive(id, state)
@@ -109,7 +109,7 @@ func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, state store.
 		err = sqlstore.CheckIdle(ctx, tx, id, "t.finished_at = 0")
 	}
 	if err == nil {
-		return nil // the insert looks for the id
+		return nil // the insert checks the id
 	}
 	switch taken, failed := sqlstore.FindValue[bool](ctx, tx, "SELECT EXISTS (SELECT 1 FROM turns WHERE id = ?)", n.Turn.ID); {
 	case failed != nil:
@@ -120,7 +120,7 @@ func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, state store.
 	return err
 }
 
-// newPendingTurn returns a new turn as it is read again.
+// newPendingTurn returns a new turn as a read would.
 func newPendingTurn(n *store.Turn) *store.Turn {
 	at := sqlstore.Truncate(n.CreatedAt)
 	return &store.Turn{

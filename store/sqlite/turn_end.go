@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
-// writeEnd writes the row of a turn that ends.
+// writeEnd writes the row of an ending turn.
 func writeEnd(ctx context.Context, tx *tx, row *changingTurn, status store.Status, result []byte, now time.Time) error {
 	_, err := tx.Exec(ctx, `UPDATE turns SET status = ?1, result = ?2, seq = ?3, fence = ?4, steps = ?5, messages = ?6,
 		worker = '', lease_until = 0, admitted = 0, finished_at = ?7, updated_at = ?7, changed_at = ?7 WHERE made = ?8`,
@@ -32,13 +32,13 @@ func (s *Store) settleEnd(ctx context.Context, tx *tx, id string, row *changingT
 		return err
 	}
 	if !row.followed && s.tenantTurns <= 0 {
-		return nil // nobody waits for its room
+		return nil // no turn waits for room
 	}
 	return s.makeRoom(ctx, tx, row.owner.Tenant, row.sessionID, now)
 }
 
-// moveTip stores the snapshot of a turn, if it has one, and notes in the session that the
-// turn has ended.
+// moveTip stores the snapshot of a turn, if any, and records in the session that the turn has
+// ended.
 func moveTip(ctx context.Context, tx *tx, id string, row *changingTurn, snapshot *store.Snapshot, now time.Time) error {
 	at := sqlstore.ToMicros(now)
 	if snapshot == nil {

@@ -9,27 +9,25 @@ import (
 )
 
 const (
-	// autoVacuum names what Migrate reports when it rewrote a file so that it can
-	// shrink, and incremental is the value of the pragma of such a file.
+	// autoVacuum is the name under which Migrate reports that it made a file shrinkable, and
+	// incremental is the value of the pragma of such a file.
 	autoVacuum  = "auto_vacuum"
 	incremental = 2
-	// vacuumStep is how many pages one transaction gives back: a writer waits for one
-	// step at most.
+	// vacuumStep is how many pages one transaction returns: a writer waits for at most one step.
 	vacuumStep = 256
-	// manyFree is the number of free pages, in a file that cannot shrink, from
-	// which the log recommends a remedy.
+	// manyFree is the number of free pages from which the log recommends a remedy for a file that
+	// cannot shrink.
 	manyFree = 4096
 )
 
-// enableVacuum rewrites a file that was made before files could shrink, and
-// reports whether it had to. That takes as long as copying the file, and as much
-// room again.
+// enableVacuum rewrites a file that was created before files could shrink, and reports whether it
+// had to. It takes as much time and space as copying the file.
 func enableVacuum(ctx context.Context, conn *sql.DB) (bool, error) {
 	var mode int
 	if err := conn.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil || mode == incremental {
 		return false, err
 	}
-	one, err := conn.Conn(ctx) // the pragma counts for the VACUUM of its own connection
+	one, err := conn.Conn(ctx) // the pragma applies to VACUUM on the same connection
 	if err != nil {
 		return false, err
 	}
@@ -66,10 +64,9 @@ func (s *Store) shrinkFile(ctx context.Context) error {
 	}
 }
 
-// truncateLog checkpoints the log into the file, which can then shrink, unless a reader needs the
-// log: then a later checkpoint does it. The first checkpoint runs beside writers; the second,
-// which has little left to do, blocks them, because only a log that does not grow is fully
-// checkpointed.
+// truncateLog checkpoints the log into the file, which can then shrink. If a reader needs the log,
+// a later checkpoint does it. The first checkpoint runs beside writers; the second, which has
+// little left to do, blocks them, because only a log that does not grow is fully checkpointed.
 func (s *Store) truncateLog(ctx context.Context) error {
 	const pragma = "PRAGMA wal_checkpoint(PASSIVE)"
 	if err := runPragma(ctx, s.pool, pragma); err != nil {
@@ -78,8 +75,7 @@ func (s *Store) truncateLog(ctx context.Context) error {
 	return s.runOperation(ctx, func(ctx context.Context, _ *tx) error { return runPragma(ctx, s.pool, pragma) })
 }
 
-// freePages returns how many pages of the file lie free, and whether it gives such
-// pages back.
+// freePages returns the auto_vacuum mode of the file and the number of its free pages.
 func (s *Store) freePages(ctx context.Context) (mode, free int, err error) {
 	if err = s.pool.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err == nil {
 		err = s.pool.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free)
@@ -87,7 +83,7 @@ func (s *Store) freePages(ctx context.Context) (mode, free int, err error) {
 	return mode, free, err
 }
 
-// noteUnshrinkable logs, once, that a file keeps the size it has.
+// noteUnshrinkable logs once that a file keeps its size.
 func (s *Store) noteUnshrinkable(free int) {
 	if free < manyFree {
 		return
@@ -102,7 +98,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// runPragma runs a pragma that works while its rows are read.
+// runPragma runs a pragma that takes effect while its rows are read.
 func runPragma(ctx context.Context, on querier, pragma string) error {
 	rows, err := on.QueryContext(ctx, pragma)
 	if err != nil {

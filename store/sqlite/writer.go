@@ -14,13 +14,12 @@ import (
 	"modernc.org/sqlite"
 )
 
-// maxBatch is how many operations share a transaction at most.
+// maxBatch is the maximum number of operations that share a transaction.
 const maxBatch = 512
 
-// operation is a change, or several, that are made together or not at all. It
-// may be run more than once, and only what its last run set counts. It checks
-// first and writes then, because an operation that fails after it wrote makes
-// those that share its transaction start again.
+// operation is one or more changes that are made together or not at all. It may run more than once,
+// and only the results of its last run count. It must check before it writes, because an operation
+// that fails after writing makes the others in its transaction start again.
 type operation func(ctx context.Context, tx *tx) error
 
 // The states of a request.
@@ -35,36 +34,36 @@ type request struct {
 	run   operation
 	state atomic.Int32
 	err   error
-	// done is sent the outcome.
+	// done receives the outcome.
 	done chan error
 }
 
-// writer owns the connection that writes.
+// writer owns the write connection.
 type writer struct {
-	pool   *sql.DB // has no connection but this one
+	pool   *sql.DB // has only this connection
 	conn   *sql.Conn
 	tx     tx
 	logger *zap.Logger
 
 	requests chan *request
-	// stop ends the goroutine, and stopped is closed when that has ended.
+	// stop stops the goroutine, and stopped is closed when the goroutine has ended.
 	stop, stopped chan struct{}
 
 	mu    sync.Mutex
 	queue store.Queue
-	// unsent are jobs that the queue did not take. Used by the goroutine.
+	// unsent are jobs that the queue rejected. Only the goroutine uses them.
 	unsent []store.Job
 }
 
-// tx is the transaction under way.
+// tx is the current transaction.
 type tx struct {
 	session
 	counted *counted
-	// jobs are what to tell the queue when the transaction is on disk.
+	// jobs are the jobs to queue when the transaction is on disk.
 	jobs []store.Job
 }
 
-// counted counts the rows that are written.
+// counted counts the written rows.
 type counted struct {
 	*statements
 	rows int64
@@ -98,9 +97,8 @@ func (w *writer) attachQueue(q store.Queue) {
 	w.queue = q
 }
 
-// runOperation runs an operation and returns when it is on disk. It drops an operation that has
-// not begun when ctx ends, but waits for one that has, because an error must mean that nothing
-// changed.
+// runOperation runs an operation and returns when it is on disk. If ctx ends, it drops an operation
+// that has not begun but waits for one that has, because an error must mean that nothing changed.
 func (w *writer) runOperation(ctx context.Context, run operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -132,14 +130,14 @@ func (w *writer) runOperation(ctx context.Context, run operation) error {
 	return <-r.done
 }
 
-// close lets what waits be written, and ends the goroutine.
+// close writes the waiting operations and stops the goroutine.
 func (w *writer) close() error {
 	close(w.stop)
 	<-w.stopped
 	return errors.Join(w.tx.counted.close(), w.conn.Close(), w.pool.Close())
 }
 
-// runWriter writes until the writer is closed, and nothing waits any more.
+// runWriter writes until the writer is closed and nothing waits.
 func (w *writer) runWriter() {
 	defer close(w.stopped)
 	batch := make([]*request, 0, maxBatch)
@@ -154,7 +152,7 @@ func (w *writer) runWriter() {
 		}
 		select {
 		case r := <-w.requests:
-			// Let in the callers that were just answered and want to write again.
+			// Let in callers that just got their result and want to write again.
 			runtime.Gosched()
 			w.writeBatch(w.addWaiting(append(batch[:0], r)))
 		case <-w.stop:
@@ -163,7 +161,7 @@ func (w *writer) runWriter() {
 	}
 }
 
-// addWaiting adds the requests that wait to a batch, up to its limit.
+// addWaiting adds waiting requests to a batch, up to its limit.
 func (w *writer) addWaiting(batch []*request) []*request {
 	for len(batch) < maxBatch {
 		select {
@@ -176,7 +174,7 @@ func (w *writer) addWaiting(batch []*request) []*request {
 	return batch
 }
 
-// writeBatch runs the operations of a batch and answers their callers.
+// writeBatch runs the operations of a batch and replies to their callers.
 func (w *writer) writeBatch(batch []*request) {
 	n := 0
 	for _, r := range batch {
@@ -186,7 +184,7 @@ func (w *writer) writeBatch(batch []*request) {
 		}
 	}
 	batch = batch[:n]
-	ctx := context.Background() // what has begun is brought to its end
+	ctx := context.Background() // begun operations run to their end
 	w.tx.jobs, w.unsent = w.unsent, nil
 	if !w.runTogether(ctx, batch) {
 		for i := range batch {
@@ -200,8 +198,8 @@ func (w *writer) writeBatch(batch []*request) {
 	}
 }
 
-// runTogether runs operations in one transaction. It reports false when nothing was
-// written, because one of several failed half-way: they then go one by one.
+// runTogether runs operations in one transaction. It returns false if nothing was written because
+// one of several failed half-way; they must then run one by one.
 func (w *writer) runTogether(ctx context.Context, batch []*request) bool {
 	queued := len(w.tx.jobs)
 	fail := func(err error) bool {
@@ -246,13 +244,12 @@ func (w *writer) beginTransaction(ctx context.Context) error {
 	return err
 }
 
-// rollbackTransaction ends the transaction, if there is one.
+// rollbackTransaction rolls back the transaction, if any.
 func (w *writer) rollbackTransaction(ctx context.Context) {
 	_, _ = w.tx.counted.statements.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
 }
 
-// enqueueJobs tells the queue of the jobs. Those that it does not take are offered
-// again with the next.
+// enqueueJobs queues the jobs. Jobs that the queue rejects are queued again with the next ones.
 func (w *writer) enqueueJobs(ctx context.Context) {
 	w.mu.Lock()
 	queue := w.queue

@@ -30,9 +30,9 @@ type Settings struct {
 }
 
 // Dispatcher calls handlers in its own process, in the order in which their jobs became due. It
-// merges a job for a turn with a queued one. A job for a turn that is being handled waits until
-// the handler returns, because the handler may have looked too early. The queue is bounded only
-// by the store's admission.
+// merges a job for a turn with a queued one. A job for a turn that is being handled waits until the
+// handler returns, because the handler may have read the turn too early. Only the store's admission
+// bounds the queue.
 type Dispatcher struct {
 	limit  int
 	log    *zap.Logger
@@ -56,10 +56,10 @@ var _ dispatch.Dispatcher = (*Dispatcher)(nil)
 type state uint8
 
 const (
-	// queued is a turn with a job that has not begun: in due, or, while the turn
-	// is handled as well, to be put there when its handler returns.
+	// queued is a turn with a job that has not begun. It is in due, or is put there when its
+	// running handler returns.
 	queued state = 1 << iota
-	// handled is a turn whose handler is under way.
+	// handled is a turn whose handler is running.
 	handled
 )
 
@@ -68,7 +68,7 @@ var (
 	errStopped = errors.New("start dispatcher: it was stopped before")
 )
 
-// New returns a Dispatcher. It queues jobs, and calls nobody before Start.
+// New returns a Dispatcher that queues jobs but calls no handler before Start.
 func New(s Settings) *Dispatcher {
 	d := &Dispatcher{
 		limit: s.Concurrency, log: s.Logger,
@@ -84,8 +84,8 @@ func New(s Settings) *Dispatcher {
 	return d
 }
 
-// NewDispatcher is New for a program that is composed of components: what
-// driver.Engine.NewDispatcher is for a store that serves one process.
+// NewDispatcher is New for a program composed of components: it is the driver.Engine.NewDispatcher
+// of a store that serves one process.
 func NewDispatcher(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
 	return New(Settings{Concurrency: concurrency, Logger: logger}), nil
 }
@@ -148,8 +148,7 @@ func (d *Dispatcher) Stop() {
 	<-d.idle
 }
 
-// close makes the dispatcher take no more jobs, and returns what ends the
-// contexts of its handlers.
+// close stops taking jobs and returns the function that cancels the handlers' contexts.
 func (d *Dispatcher) close() context.CancelFunc {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,8 +168,8 @@ func (d *Dispatcher) close() context.CancelFunc {
 	return d.cancel
 }
 
-// pushTurn queues a turn that is due. It is called with the lock held, as are all
-// methods below but those that lock it.
+// pushTurn queues a turn that is due. It is called with the lock held, like all methods below that
+// do not lock it themselves.
 func (d *Dispatcher) pushTurn(turnID string) {
 	s := d.turns[turnID]
 	if s&queued != 0 {
@@ -182,7 +181,7 @@ func (d *Dispatcher) pushTurn(turnID string) {
 	}
 }
 
-// delayJob queues a job for later and sets the timer to the first of those.
+// delayJob queues a job for later and sets the timer to the first delayed job.
 func (d *Dispatcher) delayJob(job store.Job, now time.Time) {
 	if !d.later.addJob(job) {
 		return
@@ -221,7 +220,7 @@ func (d *Dispatcher) queueDue() {
 	d.startJobs()
 }
 
-// startJobs gives jobs that are due to new goroutines while there may be more.
+// startJobs starts goroutines for due jobs, up to the limit.
 func (d *Dispatcher) startJobs() {
 	if d.work == nil || d.closed {
 		return
@@ -239,8 +238,8 @@ func (d *Dispatcher) popDue() string {
 	return turnID
 }
 
-// handleTurns handles a turn, and then others for as long as there are any: the
-// goroutine is ended by an empty queue, or by close.
+// handleTurns handles a turn and then further turns until the queue is empty or the dispatcher is
+// closed.
 func (d *Dispatcher) handleTurns(turnID string) {
 	for more := true; more; {
 		d.work(d.ctx, turnID)
@@ -265,7 +264,7 @@ func (d *Dispatcher) nextTurn(handledID string) (turnID string, more bool) {
 	return "", false
 }
 
-// leave notes that a handler's place is free.
+// leave releases a handler's place.
 func (d *Dispatcher) leave() {
 	d.running--
 	if d.closed && d.running == 0 {

@@ -15,8 +15,8 @@ type fifo struct {
 func (q *fifo) len() int { return len(q.ids) - q.head }
 
 func (q *fifo) pushID(id string) {
-	// A queue that never runs empty moves down before it grows, once half of it
-	// lies before the head: each id is moved at most once on average.
+	// A queue that never runs empty is compacted before it grows, once half of it lies before the
+	// head. Each id moves at most once on average.
 	if len(q.ids) == cap(q.ids) && q.head > len(q.ids)/2 {
 		n := copy(q.ids, q.ids[q.head:])
 		clear(q.ids[n:])
@@ -35,8 +35,8 @@ func (q *fifo) popID() string {
 	return id
 }
 
-// schedule is a heap of jobs that are not due, the earliest first. One turn may
-// be in it with several times; the same job is in it once.
+// schedule is a heap of jobs that are not due, earliest first. It may hold several jobs of one
+// turn, but the same job only once.
 type schedule struct {
 	heap []store.Job
 	jobs map[key]struct{}
@@ -71,7 +71,7 @@ func (s *schedule) Less(i, k int) bool { return s.heap[i].NotBefore.Before(s.hea
 // Swap implements heap.Interface.
 func (s *schedule) Swap(i, k int) { s.heap[i], s.heap[k] = s.heap[k], s.heap[i] }
 
-// Push implements heap.Interface; add calls it.
+// Push implements heap.Interface; addJob calls it.
 func (s *schedule) Push(x any) {
 	job := x.(store.Job)
 	s.jobs[keyOf(job)] = struct{}{}

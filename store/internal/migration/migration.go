@@ -1,5 +1,4 @@
-// Package migration brings the tables of a store up to date, and reports which
-// version they have.
+// Package migration brings the tables of a store up to date and reports their version.
 package migration
 
 import (
@@ -13,18 +12,17 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Table is where the migrations that were made are listed.
+// Table is the table that lists the applied migrations.
 const Table = "agentruntime_migrations"
 
-// pattern matches the files of migrations. Each is a script that only goes up and that
-// runs in a transaction.
+// pattern matches the migration files. Each is an up-only script that runs in a transaction.
 const pattern = "migrations/*.sql"
 
 // SelectVersion selects the version of the tables, or 0 if none.
 const SelectVersion = "SELECT COALESCE(max(version_id), 0) FROM " + Table + " WHERE is_applied"
 
-// Apply makes the migrations that are missing and returns their names. Tables of
-// a newer program give a *store.SchemaError; kind is what holds them.
+// Apply applies the missing migrations and returns their names. Tables of a newer program cause a
+// *store.SchemaError; kind is what holds the tables.
 func Apply(ctx context.Context, kind string, dialect goose.Dialect, conn *sql.DB, migrations fs.FS) (applied []string, err error) {
 	names, declared, err := declareMigrations(migrations)
 	if err != nil {
@@ -49,9 +47,8 @@ func Apply(ctx context.Context, kind string, dialect goose.Dialect, conn *sql.DB
 	return applied, err
 }
 
-// declareMigrations returns the files of migrations with their names by version. Each
-// is given to the database as a whole: the parser of goose, which splits files into
-// statements, takes 4 MB for every line.
+// declareMigrations returns the migrations and their file names by version. Each file is passed to
+// the database as a whole: goose's parser, which splits files into statements, takes 4 MB per line.
 func declareMigrations(migrations fs.FS) (names map[int64]string, declared []*goose.Migration, err error) {
 	files, err := fs.Glob(migrations, pattern)
 	if err != nil {

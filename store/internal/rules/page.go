@@ -32,8 +32,7 @@ func NumberCursor(created time.Time, number int64) store.Cursor {
 	return store.Cursor{Time: created, ID: strconv.FormatInt(number, 10)}
 }
 
-// CutPage cuts a list in its order down to a page, and returns where the next
-// page begins; empty when the list has no more records than the page may.
+// CutPage cuts an ordered list to a page and returns where the next page begins; empty if absent.
 func CutPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page []T, next string) {
 	n := p.Size()
 	if len(list) <= n {
@@ -42,7 +41,7 @@ func CutPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page [
 	return list[:n], cursor(list[n-1]).String()
 }
 
-// SortPage orders a whole list, the latest first, and cuts a page out of it.
+// SortPage sorts a complete list, latest first, and returns a page of it.
 func SortPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page []T, next string, err error) {
 	after, err := p.Cursor()
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// defaultPrune is from how many sessions, turns and keys one call deletes.
+// defaultPrune is how many sessions, turns and keys one call prunes by default.
 const defaultPrune = 1000
 
 // Cutoff has the times before which records are expired.
 type Cutoff struct {
-	// Before is the time before which a record is too old, and Latest the one
-	// before which it is although a webhook has not reported all of it.
+	// Before is the cutoff for records, and Latest the cutoff for records that a webhook has not
+	// fully reported.
 	Before, Latest time.Time
 	// Limit is how many records may be deleted.
 	Limit int
@@ -25,8 +25,8 @@ type Pruner struct {
 	Sessions, Events, Keys, Revisions, Usage func(ctx context.Context, c Cutoff) (int, error)
 }
 
-// Prune deletes the records that the retention declares expired. Deletions before an error are
-// counted.
+// Prune deletes the records that have expired under the retention. It counts deletions that precede
+// an error.
 func Prune(ctx context.Context, r store.Retention, p Pruner) (done store.Pruned, err error) {
 	for _, part := range []struct {
 		age    time.Duration

@@ -28,8 +28,8 @@ func NextRevision(p *store.PublishRevision, current *store.Revision) (next *stor
 	return &r, true, nil
 }
 
-// CheckBase reports that an overlay is published over another base than it was proven
-// over.
+// CheckBase returns store.ErrBaseChanged if an overlay is published over another base than it was
+// proven over.
 func CheckBase(p *store.PublishRevision, current string) error {
 	if p.Revision.Tenant != "" && p.Base != "" && p.Base != current {
 		return store.ErrBaseChanged
@@ -45,7 +45,7 @@ func CheckMark(p *store.PublishRevision, mark uint64) error {
 	return nil
 }
 
-// CutOverlays cuts a list of one more overlay than a page has.
+// CutOverlays cuts a list, which may have one overlay too many, to a page.
 func CutOverlays(list []*store.Revision, q *store.OverlayQuery) store.OverlayPage {
 	page := store.OverlayPage{Overlays: list}
 	if size := q.Size(); len(list) > size {

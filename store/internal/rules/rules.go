@@ -10,8 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// CheckVisible returns store.ErrNotFound for a record that the scope does not
-// see.
+// CheckVisible returns store.ErrNotFound for a record outside the scope.
 func CheckVisible(scope store.Scope, tenant, subject string) error {
 	if !scope.Sees(store.Owner{Tenant: tenant, Subject: subject}) {
 		return store.ErrNotFound
@@ -19,8 +18,8 @@ func CheckVisible(scope store.Scope, tenant, subject string) error {
 	return nil
 }
 
-// CheckKey returns a *store.KeyConflictError for a key that was used before, for
-// the request with another hash that made id.
+// CheckKey returns a *store.KeyConflictError if a request with a different hash already used the
+// key and created id.
 func CheckKey(k store.Key, hash []byte, id string) error {
 	if !bytes.Equal(k.Hash, hash) {
 		return &store.KeyConflictError{Key: k.Value, ID: id}
@@ -28,8 +27,8 @@ func CheckKey(k store.Key, hash []byte, id string) error {
 	return nil
 }
 
-// CheckAnswer returns why an interaction that is not pending cannot be given an
-// answer; nil if it has the same one already.
+// CheckAnswer returns why an interaction that is not pending cannot be answered; nil if it already
+// has the same answer.
 func CheckAnswer(i *store.Interaction, r *store.Answer) error {
 	switch {
 	case i.State == store.InteractionCanceled:
@@ -49,7 +48,7 @@ func CheckActive(id string, state store.SessionState) error {
 	return nil
 }
 
-// TouchSession notes that a session was given a turn.
+// TouchSession records that a session got a turn.
 func TouchSession(s *store.Session, at time.Time) {
 	if at.After(s.ActiveAt) {
 		s.ActiveAt = at

@@ -35,7 +35,7 @@ type EndedTurn struct {
 	Agents             event.AgentUsages
 }
 
-// HourOf returns the hour of a time since 1970.
+// HourOf returns a time in hours since 1970.
 func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
 // UsageRow holds counts to add to a row of usage.
@@ -93,8 +93,8 @@ func (u UsageTable) AddTurn(t *EndedTurn) {
 	}
 }
 
-// Sorted returns the keys of the rows in the order in which transactions write them, so that
-// they do not wait for each other in a circle.
+// Sorted returns the keys of the rows in the order in which transactions write them, which avoids
+// deadlocks.
 func (u UsageTable) Sorted() []UsageKey { return slices.SortedFunc(maps.Keys(u), compareUsage) }
 
 func compareUsage(a, b UsageKey) int {

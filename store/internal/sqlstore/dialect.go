@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Dialect is the difference between the SQL of the databases.
+// Dialect holds the differences between the SQL of the databases.
 type Dialect struct {
-	// concurrent is set if transactions overlap and therefore lock the rows they change.
+	// concurrent reports whether transactions overlap and therefore lock the rows they change.
 	concurrent bool
-	// zeroTimes is set if a column without a time is 0, not NULL.
+	// zeroTimes reports whether an unset time is stored as 0, not NULL.
 	zeroTimes bool
-	// forUpdate ends a SELECT whose rows are changed; skipLocked leaves out the rows that
-	// other transactions have locked.
+	// forUpdate ends a SELECT of rows to change; skipLocked also skips the rows that other
+	// transactions have locked.
 	forUpdate, skipLocked string
 	// unindexed precedes a column whose index must not be used.
 	unindexed string
-	// micros is the time of the database in microseconds, as an expression.
+	// micros is an expression for the database's time in microseconds.
 	micros string
-	// eventSessions is set if events have the ids of their sessions.
+	// eventSessions reports whether events have their session ids.
 	eventSessions bool
 	// events begins the query of the events of a turn.
 	events string
-	// pruneChunk is how many sessions or turns one transaction prunes; 0 is any number.
+	// pruneChunk is how many sessions or turns one transaction prunes; 0 means no limit.
 	pruneChunk int
 }
 
@@ -35,7 +35,7 @@ var PostgreSQL = &Dialect{
 	events:     "SELECT e.seq, e.session_id, e.at, e.type, e.data, COALESCE(e.path, '') FROM events e WHERE e.turn_id = $1",
 }
 
-// SQLite is the dialect of SQLite, where one transaction at a time writes. Statements go
+// SQLite is the dialect of SQLite, which allows one writing transaction at a time. Statements go
 // through RewriteForSQLite before they are prepared.
 var SQLite = &Dialect{
 	zeroTimes: true,
@@ -46,7 +46,7 @@ var SQLite = &Dialect{
 	pruneChunk: 1,
 }
 
-// live returns the condition that a turn is live, as the partial indexes have it.
+// live returns the condition that a turn is live, written as in the partial indexes.
 func (d *Dialect) live(alias string) string {
 	if d.zeroTimes {
 		return alias + ".finished_at = 0"
@@ -62,7 +62,7 @@ func (d *Dialect) isSet(column string) string {
 	return column + " IS NOT NULL"
 }
 
-// now adds the time by which leases end to a statement.
+// now returns an expression for the current time by the lease clock.
 func (d *Dialect) now(f *Filter) string {
 	if d.concurrent {
 		return "clock_timestamp()"

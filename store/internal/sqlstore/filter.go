@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// Filter is a statement whose conditions vary.
+// Filter is a statement with variable conditions.
 type Filter struct {
 	dialect *Dialect
 	query   string
@@ -19,7 +19,7 @@ type Filter struct {
 	args    []any
 }
 
-// newFilter begins with a statement without conditions.
+// newFilter returns a filter for a statement without conditions.
 func (d *Dialect) newFilter(query string) *Filter { return &Filter{dialect: d, query: query} }
 
 // Arg adds an argument and returns its placeholder.
@@ -31,21 +31,21 @@ func (f *Filter) Arg(v any) string {
 // Time adds a time as an argument and returns its placeholder.
 func (f *Filter) Time(t time.Time) string { return f.Arg(Time(t)) }
 
-// Limit returns the clause that ends the rows after some.
+// Limit returns the LIMIT clause for a number of rows.
 func (f *Filter) Limit(rows int) string { return "LIMIT " + f.Arg(int64(rows)) }
 
 // Where adds a condition.
 func (f *Filter) Where(cond string) { f.conds = append(f.conds, cond) }
 
-// Equals restricts a column to a value, unless that is empty.
+// Equals restricts a column to a value, unless the value is empty.
 func (f *Filter) Equals(column, value string) {
 	if value != "" {
 		f.Where(column + " = " + f.Arg(value))
 	}
 }
 
-// EqualsLiteral is Equals, but writes one of the values into the statement: the one in the
-// condition of an index.
+// EqualsLiteral is Equals, but writes the value indexed, which the condition of an index names,
+// into the statement.
 func (f *Filter) EqualsLiteral(column, value, indexed string) {
 	if value == indexed {
 		f.Where(column + " = '" + indexed + "'")
@@ -54,7 +54,7 @@ func (f *Filter) EqualsLiteral(column, value, indexed string) {
 	f.Equals(column, value)
 }
 
-// Scope restricts the records to those that a scope sees.
+// Scope restricts the records to those visible in a scope.
 func (f *Filter) Scope(s store.Scope) {
 	if !s.All {
 		f.Where("tenant = " + f.Arg(s.Owner.Tenant))
@@ -62,7 +62,7 @@ func (f *Filter) Scope(s store.Scope) {
 	}
 }
 
-// Statement returns the statement with its conditions and what follows them.
+// Statement returns the statement with its conditions, followed by rest.
 func (f *Filter) Statement(rest string) string {
 	if len(f.conds) == 0 {
 		return f.query + " " + rest
@@ -70,9 +70,8 @@ func (f *Filter) Statement(rest string) string {
 	return f.query + " WHERE " + strings.Join(f.conds, " AND ") + " " + rest
 }
 
-// readLatest returns a page of the records that a filter lets through, those with the
-// latest time in a column first, and where the next page begins. cursor has the time of
-// the column.
+// readLatest returns a page of the records that a filter selects, latest in a time column first,
+// and where the next page begins. cursor has the time of the column.
 func readLatest[Row, Record any](
 	ctx context.Context, s Session, f *Filter, column string, p store.Page, fields func(*Row) []any, record func([]*Row) ([]Record, error), cursor func(Record) store.Cursor,
 ) (page []Record, next string, err error) {
@@ -96,8 +95,8 @@ func readLatest[Row, Record any](
 	return page, next, nil
 }
 
-// asTheyAre returns records that are read from rows without a change.
+// asTheyAre returns rows unchanged as records.
 func asTheyAre[T any](rows []*T) ([]*T, error) { return rows, nil }
 
-// limitOf returns the limit of a query, which is store.MaxPage if it has none.
+// limitOf returns the limit of a query, or store.MaxPage if it has none.
 func limitOf(limit int) int { return cmp.Or(limit, store.MaxPage) }

@@ -10,7 +10,7 @@ import (
 // InteractionColumns are the columns of an interaction, in the order of InteractionFields.
 const InteractionColumns = "turn_id, id, session_id, tenant, subject, state, action, request, resolution, resolved_by, created_at, expires_at, resolved_at"
 
-// InteractionFields returns where the columns of an interaction go.
+// InteractionFields returns the scan destinations of an interaction.
 func InteractionFields(i *store.Interaction) []any {
 	return []any{
 		&i.TurnID, &i.ID, &i.SessionID, &i.Owner.Tenant, &i.Owner.Subject, (*string)(&i.State), &i.Action, (*[]byte)(&i.Request), (*[]byte)(&i.Answer), &i.AnsweredBy,
@@ -36,7 +36,7 @@ func findInteraction(ctx context.Context, s Session, scope store.Scope, turnID, 
 	return found, nil
 }
 
-// Interactions returns interactions, the oldest first.
+// Interactions returns interactions, oldest first.
 func (r *turnRecords) Interactions(ctx context.Context, q store.InteractionQuery) ([]*store.Interaction, error) {
 	f := r.dialect.newFilter("SELECT " + InteractionColumns + " FROM interactions")
 	f.Scope(q.Scope)

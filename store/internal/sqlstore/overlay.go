@@ -7,12 +7,12 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// overlayMark returns how often tenants have published.
+// overlayMark returns how many times tenants have published.
 func overlayMark(ctx context.Context, s Session) (uint64, error) {
 	return FindValue[uint64](ctx, s, "SELECT mark FROM overlay_changes WHERE id = 1")
 }
 
-// checkOverlays reports what has changed since a base, or an overlay, was proven.
+// checkOverlays reports changes since a base, or an overlay, was proven.
 func checkOverlays(ctx context.Context, s Session, p *store.PublishRevision) error {
 	if p.Revision.Tenant != "" && p.Base != "" {
 		base, err := currentHash(ctx, s, "")
@@ -31,7 +31,7 @@ func checkOverlays(ctx context.Context, s Session, p *store.PublishRevision) err
 	return rules.CheckMark(p, mark)
 }
 
-// holdOverlays notes which tenants stay over another base.
+// holdOverlays records which tenants stay over another base.
 func holdOverlays(ctx context.Context, s Session, p *store.PublishRevision) error {
 	if p.Revision.Tenant != "" {
 		return noteOverlay(ctx, s, p)
@@ -48,7 +48,7 @@ func holdOverlays(ctx context.Context, s Session, p *store.PublishRevision) erro
 	return err
 }
 
-// noteOverlay notes that a tenant publishes over the current base.
+// noteOverlay records that a tenant publishes over the current base.
 func noteOverlay(ctx context.Context, s Session, p *store.PublishRevision) error {
 	workflows := "DELETE FROM workflow_overlays WHERE tenant = $1"
 	if p.HasWorkflows {

@@ -9,13 +9,13 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// Prune deletes expired records. Several replicas may run it at once: each skips rows that
-// another one is deleting. Deletions before an error are kept and counted.
+// Prune deletes expired records. Several replicas may run it concurrently: each skips rows that
+// another is deleting. Deletions before an error are kept and counted.
 func (r *Records) Prune(ctx context.Context, retention store.Retention) (store.Pruned, error) {
 	return rules.Prune(ctx, retention, rules.Pruner{Sessions: r.pruneSessions, Events: r.pruneTurns, Keys: r.pruneKeys, Revisions: r.pruneRevisions, Usage: r.pruneUsage})
 }
 
-// pruneKeys forgets the keys of requests.
+// pruneKeys deletes old idempotency keys.
 func (r *Records) pruneKeys(ctx context.Context, c rules.Cutoff) (n int, err error) {
 	err = r.db.Execute(ctx, func(ctx context.Context, s Session) error {
 		deleted, err := s.Exec(ctx, `DELETE FROM idempotency_keys WHERE (scope, key) IN (
@@ -26,7 +26,7 @@ func (r *Records) pruneKeys(ctx context.Context, c rules.Cutoff) (n int, err err
 	return n, r.db.WrapError("delete old", "keys", err)
 }
 
-// oldSessions returns the query of sessions without activity since some time.
+// oldSessions returns the query of sessions without activity since the cutoff.
 func (r *sessionRecords) oldSessions(c rules.Cutoff) *Filter {
 	f := r.dialect.newFilter("SELECT s.id FROM sessions s")
 	f.Where("s.active_at < " + f.Time(c.Before))
@@ -35,7 +35,7 @@ func (r *sessionRecords) oldSessions(c rules.Cutoff) *Filter {
 	return f
 }
 
-// oldTurns returns the query of turns that ended before some time and were not pruned.
+// oldTurns returns the query of turns that ended before the cutoff and were not pruned.
 func (r *turnRecords) oldTurns(c rules.Cutoff) *Filter {
 	f := r.dialect.newFilter("SELECT t.id FROM turns t")
 	f.Where(r.dialect.isSet("t.finished_at") + " AND NOT t.pruned AND t.finished_at < " + f.Time(c.Before))
@@ -43,8 +43,8 @@ func (r *turnRecords) oldTurns(c rules.Cutoff) *Filter {
 	return f
 }
 
-// pruneChunks reads the ids of an old query, and prunes them a few in each transaction.
-// prune is given those that are still old and that no other transaction has locked.
+// pruneChunks reads the ids of an old query and prunes one chunk per transaction. prune gets the
+// ids that are still old and that no other transaction has locked.
 func (r *core) pruneChunks(
 	ctx context.Context, c rules.Cutoff, old func(rules.Cutoff) *Filter, alias, age string, prune func(ctx context.Context, s Session, ids []string) (int, error),
 ) (n int, err error) {
@@ -73,10 +73,10 @@ func (r *core) pruneChunks(
 	return n, nil
 }
 
-// pruneSessions deletes sessions without activity since some time.
+// pruneSessions deletes sessions without activity since the cutoff.
 func (r *sessionRecords) pruneSessions(ctx context.Context, c rules.Cutoff) (int, error) {
 	n, err := r.pruneChunks(ctx, c, r.oldSessions, "s", "s.active_at", func(ctx context.Context, s Session, ids []string) (int, error) {
-		if r.dialect.concurrent { // a turn may have been made between the look and the lock
+		if r.dialect.concurrent { // a turn may have been created between query and lock
 			f := r.dialect.newFilter("SELECT DISTINCT t.session_id FROM turns t")
 			f.Where(r.dialect.oneOf(f, "t.session_id", ids))
 			f.Where(r.dialect.live("t"))
@@ -91,8 +91,8 @@ func (r *sessionRecords) pruneSessions(ctx context.Context, c rules.Cutoff) (int
 	return n, r.db.WrapError("delete old", "sessions", err)
 }
 
-// pruneTurns deletes the events, journals, model requests and webhooks of turns that ended before some time.
-// It counts the turns that had events or tool calls.
+// pruneTurns deletes the events, journals, model requests and webhooks of turns that ended before
+// the cutoff. It counts the turns that had events or tool calls.
 func (r *turnRecords) pruneTurns(ctx context.Context, c rules.Cutoff) (int, error) {
 	n, err := r.pruneChunks(ctx, c, r.oldTurns, "t", "t.finished_at", func(ctx context.Context, s Session, ids []string) (int, error) {
 		f := r.dialect.newFilter("SELECT count(*) FROM turns t")

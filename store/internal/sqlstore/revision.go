@@ -41,8 +41,8 @@ func (r *revisionRecords) PublishRevision(ctx context.Context, p *store.PublishR
 	return published, nil
 }
 
-// publishRevision keeps others from publishing for the tenant, and for a tenant from
-// publishing a base, until the transaction ends.
+// publishRevision blocks other publishes for the tenant until the transaction ends. For a tenant it
+// also blocks publishes of a base.
 func (r *revisionRecords) publishRevision(ctx context.Context, s Session, p *store.PublishRevision) (*store.Revision, error) {
 	if p.Revision.Tenant != "" {
 		if err := r.lock(ctx, s, "SELECT pg_advisory_xact_lock_shared(hashtextextended('agentruntime.revisions.', 0))"); err != nil {
@@ -90,13 +90,13 @@ func currentHash(ctx context.Context, s Session, tenant string) (string, error) 
 	return FindValue[string](ctx, s, "SELECT r.hash FROM revisions r WHERE r.tenant = $1 ORDER BY r.number DESC LIMIT 1", tenant)
 }
 
-// CurrentRevision returns the revision that was published last.
+// CurrentRevision returns the most recently published revision.
 func (r *revisionRecords) CurrentRevision(ctx context.Context, tenant string) (*store.Revision, error) {
 	found, err := currentRevision(ctx, r.db.Reader, tenant)
 	return found, r.db.WrapError("read", "the current revision", err)
 }
 
-// CurrentHash returns the hash of that revision.
+// CurrentHash returns the hash of the current revision.
 func (r *revisionRecords) CurrentHash(ctx context.Context, tenant string) (string, error) {
 	hash, err := currentHash(ctx, r.db.Reader, tenant)
 	return hash, r.db.WrapError("read", "the current revision", err)
@@ -108,7 +108,7 @@ func (r *revisionRecords) Revision(ctx context.Context, tenant, hash string) (*s
 	return found, r.db.WrapError("read revision", hash, err)
 }
 
-// Revisions returns a page of revisions, the newest first.
+// Revisions returns a page of revisions, newest first.
 func (r *revisionRecords) Revisions(ctx context.Context, q store.RevisionQuery) (page store.RevisionPage, err error) {
 	below, err := q.Page.Place()
 	if err != nil {
@@ -172,7 +172,7 @@ func addAttempt(ctx context.Context, s Session, a *store.RevisionAttempt) error 
 	return err
 }
 
-// RevisionAttempts returns a page of attempts, the newest first.
+// RevisionAttempts returns a page of attempts, newest first.
 func (r *revisionRecords) RevisionAttempts(ctx context.Context, q store.RevisionQuery) (page store.RevisionAttemptPage, err error) {
 	below, err := q.Page.Place()
 	if err != nil {
@@ -190,8 +190,8 @@ func (r *revisionRecords) RevisionAttempts(ctx context.Context, q store.Revision
 	return page, nil
 }
 
-// oldRevisions returns the query of revisions that are not current, and that no live turn or
-// run began in.
+// oldRevisions returns the query of revisions that are not current and in which no live turn or run
+// began.
 func (r *revisionRecords) oldRevisions() string {
 	query := "SELECT r.tenant, r.number, r.hash FROM revisions r WHERE r.created_at < $1 AND EXISTS (SELECT 1 FROM revisions o WHERE o.tenant = r.tenant AND o.number > r.number)"
 	for _, built := range []string{"b.hash = r.hash AND b.tenant = r.tenant", "b.base = r.hash AND b.base <> '' AND r.tenant = ''"} {

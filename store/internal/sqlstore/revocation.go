@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// RevokeToken stores a revocation. Replicas do so one after the other: a number that is
-// taken first but seen last would be missed by a reader that has moved on.
+// RevokeToken stores a revocation. Replicas do so one after the other: a reader that has moved on
+// would miss a number that was assigned first but committed last.
 func (r *tenantRecords) RevokeToken(ctx context.Context, v store.Revocation) error {
 	if err := v.CheckText(); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (r *tenantRecords) RevokeToken(ctx context.Context, v store.Revocation) err
 	return r.db.WrapError("revoke token", v.TokenID, err)
 }
 
-// RevokedTokens returns revocations in their order.
+// RevokedTokens returns revocations in order.
 func (r *tenantRecords) RevokedTokens(ctx context.Context, after uint64, limit int) ([]store.Revocation, error) {
 	fields := func(v *store.Revocation) []any {
 		return []any{&v.Seq, &v.TokenID, &v.ClientID, (*Time)(&v.Until), (*Time)(&v.RevokedAt)}

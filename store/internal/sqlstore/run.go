@@ -26,7 +26,7 @@ const (
 	due_at, run_limit, cancel_reason, version, created_at, updated_at, started_at, finished_at`
 )
 
-// numberedRun is a run with its place in the order in which runs were made.
+// numberedRun is a run with its position in creation order.
 type numberedRun struct {
 	run *store.WorkflowRun
 	n   int64
@@ -63,7 +63,7 @@ func toInt(b bool) int64 {
 	return 0
 }
 
-// rowsOfInsert is how many rows a statement inserts at most.
+// rowsOfInsert is the maximum number of rows that a statement inserts.
 const rowsOfInsert = 100
 
 // CreateRuns stores new runs and moves cursors.
@@ -83,7 +83,7 @@ func (r *workflowRecords) CreateRuns(ctx context.Context, runs []*store.Workflow
 	return created, r.db.WrapError("create", "runs", err)
 }
 
-// insertRuns returns the ids of the runs that are new.
+// insertRuns inserts runs and returns the ids of the new ones.
 func insertRuns(ctx context.Context, s Session, runs []*store.WorkflowRun) (created []string, err error) {
 	for some := range slices.Chunk(runs, rowsOfInsert) {
 		var args []any
@@ -129,8 +129,7 @@ func moveCursors(ctx context.Context, s Session, cursors []store.ScheduleCursor)
 	return nil
 }
 
-// placeholders returns a number of arguments of a statement, from the one with a number
-// on.
+// placeholders returns count argument placeholders, starting at number from.
 func placeholders(from, count int) string {
 	list := make([]string, count)
 	for i := range list {
@@ -139,7 +138,7 @@ func placeholders(from, count int) string {
 	return strings.Join(list, ", ")
 }
 
-// rowsOf returns the rows of an INSERT that share a number of arguments.
+// rowsOf returns the rows of an INSERT, which share args arguments equally.
 func rowsOf(rows, args int) string {
 	list := make([]string, rows)
 	for i := range list {
@@ -166,7 +165,7 @@ func getRun(ctx context.Context, s Session, scope store.RunScope, tenant, id str
 	return list[0].run, nil
 }
 
-// ListRuns returns a page of runs, the newest first.
+// ListRuns returns a page of runs, newest first.
 func (r *workflowRecords) ListRuns(ctx context.Context, q store.RunQuery) (page store.RunPage, err error) {
 	before, err := q.Page.Place()
 	if err != nil {
@@ -195,8 +194,8 @@ func (r *workflowRecords) ListRuns(ctx context.Context, q store.RunQuery) (page 
 	return page, nil
 }
 
-// ClaimRuns returns runs that are due. Several replicas may ask at once: each gets others.
-// Where one transaction at a time writes, nothing is written if no run is due.
+// ClaimRuns returns runs that are due. Several replicas may call it concurrently: each gets
+// different runs. With serialized transactions, it writes nothing if no run is due.
 func (r *workflowRecords) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (claimed []*store.WorkflowRun, err error) {
 	if !r.dialect.concurrent {
 		due, args := r.dueRuns(c)
@@ -212,7 +211,7 @@ func (r *workflowRecords) ClaimRuns(ctx context.Context, c *store.ClaimRuns) (cl
 	return claimed, r.db.WrapError("claim", "runs", err)
 }
 
-// claimRuns keeps others from getting the runs.
+// claimRuns leases the due runs and returns them.
 func (r *workflowRecords) claimRuns(ctx context.Context, s Session, c *store.ClaimRuns) ([]*store.WorkflowRun, error) {
 	due, args := r.dueRuns(c)
 	args = append(args, c.Lease.Microseconds())
@@ -228,7 +227,7 @@ func (r *workflowRecords) claimRuns(ctx context.Context, s Session, c *store.Cla
 	return runs, nil
 }
 
-// dueRuns returns the query of the numbers of the runs that are due.
+// dueRuns returns the query for the numbers of due runs.
 func (r *workflowRecords) dueRuns(c *store.ClaimRuns) (query string, args []any) {
 	args = []any{ToMicros(c.Now)}
 	cond := ""
@@ -251,8 +250,8 @@ func (r *workflowRecords) dueRuns(c *store.ClaimRuns) (query string, args []any)
 		ORDER BY r.n LIMIT $` + strconv.Itoa(len(args)), args
 }
 
-// SaveRun replaces a run, or holds it back. A run without a limit takes one statement, and
-// so no transaction around it.
+// SaveRun replaces a run or holds it back. A run without a limit takes one statement, so it needs
+// no transaction.
 func (r *workflowRecords) SaveRun(ctx context.Context, run *store.WorkflowRun) error {
 	if err := run.CheckText(); err != nil {
 		return err
@@ -264,7 +263,7 @@ func (r *workflowRecords) SaveRun(ctx context.Context, run *store.WorkflowRun) e
 	var held error
 	version := run.Version
 	err := transact(ctx, func(ctx context.Context, s Session) error {
-		run.Version = version // it may be run again
+		run.Version = version // may be retried
 		err := r.saveRun(ctx, s, run)
 		if held = nil; err == store.ErrRunLimit { //nolint:errorlint // it is returned as it is, and what holds the run back is written
 			held, err = err, nil
@@ -301,8 +300,8 @@ func (r *workflowRecords) saveRun(ctx context.Context, s Session, run *store.Wor
 	return nil
 }
 
-// holdBack returns store.ErrRunLimit for a run that cannot begin. Until the end of the
-// transaction nobody else counts the runs of the workflow.
+// holdBack returns store.ErrRunLimit for a run that cannot begin. No other transaction counts the
+// runs of the workflow until this one ends.
 func (r *workflowRecords) holdBack(ctx context.Context, s Session, run *store.WorkflowRun) error {
 	known, err := getRun(ctx, s, store.RunScope{All: true}, run.Owner.Tenant, run.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && known.Version != run.Version {
@@ -321,7 +320,7 @@ func (r *workflowRecords) holdBack(ctx context.Context, s Session, run *store.Wo
 	return err
 }
 
-// holdRun makes a run wait if as many of its workflow are under way as may be.
+// holdRun makes a run wait if its workflow has as many runs under way as allowed.
 func holdRun(ctx context.Context, s Session, r *store.WorkflowRun) (held bool, err error) {
 	var count int64
 	err = s.Query(ctx, `SELECT count(*) FROM workflow_runs WHERE tenant = $1 AND workflow_id = $2 AND subject = $3 AND status IN ('running', 'waiting')`,
@@ -334,14 +333,14 @@ func holdRun(ctx context.Context, s Session, r *store.WorkflowRun) (held bool, e
 	return true, err
 }
 
-// releaseRun makes the oldest run of a workflow due that was held back.
+// releaseRun makes the oldest held-back run of a workflow due.
 func releaseRun(ctx context.Context, s Session, r *store.WorkflowRun) error {
 	_, err := s.Exec(ctx, `UPDATE workflow_runs SET due_at = $1 WHERE n = (SELECT min(n) FROM workflow_runs
 		WHERE tenant = $2 AND workflow_id = $3 AND subject = $4 AND status = 'pending' AND due_at = 0)`, ToMicros(r.UpdatedAt), r.Owner.Tenant, r.WorkflowID, r.Owner.Subject)
 	return err
 }
 
-// CancelRun asks for the end of a run.
+// CancelRun requests the end of a run.
 func (r *workflowRecords) CancelRun(ctx context.Context, scope store.RunScope, tenant, id, reason string, now time.Time) (canceled *store.WorkflowRun, err error) {
 	if err := (&store.WorkflowRun{CancelReason: reason}).CheckText(); err != nil {
 		return nil, err

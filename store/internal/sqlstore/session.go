@@ -21,14 +21,14 @@ const SessionColumns = "id, tenant, subject, agent_id, state, labels, metadata, 
 // SessionRow is a row of the table of sessions.
 type SessionRow struct {
 	store.Session
-	// labels are JSON, and decoded by Record.
+	// labels are JSON, decoded by Record.
 	labels []byte
 }
 
-// Fields returns where the columns go.
+// Fields returns the scan destinations of the columns.
 func (r *SessionRow) Fields() []any { return r.AppendFields(nil) }
 
-// AppendFields appends where the columns go.
+// AppendFields appends the scan destinations of the columns.
 func (r *SessionRow) AppendFields(list []any) []any {
 	return append(list,
 		&r.ID, &r.Owner.Tenant, &r.Owner.Subject, &r.AgentID, (*string)(&r.State), &r.labels, (*[]byte)(&r.Metadata), &r.Tip,
@@ -43,14 +43,14 @@ func (r *SessionRow) Record(labels *Labels) (_ *store.Session, err error) {
 	return &r.Session, nil
 }
 
-// Labels decodes the labels of rows. Most rows of a page have the labels of the row
-// before, which are decoded once. The zero value has decoded none.
+// Labels decodes the labels of rows. Most rows of a page have the same labels as the previous row,
+// which are decoded once. The zero value is ready to use.
 type Labels struct {
 	raw    []byte
 	labels map[string]string
 }
 
-// decode returns the labels of a row, which belong to the caller.
+// decode returns the labels of a row, which the caller owns.
 func (l *Labels) decode(raw []byte) (map[string]string, error) {
 	if raw == nil {
 		return nil, nil //nolint:nilnil // no labels
@@ -77,7 +77,7 @@ func sessionsOf(rows []*SessionRow) (list []*store.Session, err error) {
 	return list, nil
 }
 
-// EncodeLabels returns labels as the row of a session has them.
+// EncodeLabels returns labels as stored in the row of a session.
 func EncodeLabels(labels map[string]string) ([]byte, error) {
 	if len(labels) == 0 {
 		return nil, nil
@@ -91,7 +91,7 @@ func (r *sessionRecords) Session(ctx context.Context, scope store.Scope, id stri
 	return found, r.db.WrapError("read session", id, err)
 }
 
-// FindSession returns a session that the scope sees. lock ends the query.
+// FindSession returns a session that the scope sees. lock is appended to the query.
 func FindSession(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Session, error) {
 	row, err := FindRow(ctx, s, (*SessionRow).Fields, "SELECT "+SessionColumns+" FROM sessions WHERE id = $1"+lock, id)
 	if err == nil {
@@ -112,7 +112,7 @@ func (r *sessionRecords) Sessions(ctx context.Context, q store.SessionQuery) (pa
 	return page, r.db.WrapError("list sessions of", q.Scope.Owner.Subject, err)
 }
 
-// filterSessions returns a statement on the sessions of a query.
+// filterSessions returns a statement that selects the sessions of a query.
 func (r *sessionRecords) filterSessions(ctx context.Context, q *store.SessionQuery) (*Filter, error) {
 	f, err := r.filterByLabels(ctx, SessionColumns, "sessions", "id", q.Labels)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *sessionRecords) filterSessions(ctx context.Context, q *store.SessionQue
 	return f, nil
 }
 
-// filterByLabels returns a statement on the rows of a table whose sessions have some labels.
+// filterByLabels returns a statement on the rows of a table whose sessions have the wanted labels.
 // idColumn has the id of a row's session. The statement begins with the sessions of a rare label.
 func (r *core) filterByLabels(ctx context.Context, columns, table, idColumn string, wanted map[string]string) (*Filter, error) {
 	f := r.dialect.newFilter("SELECT " + columns + " FROM " + table)
@@ -138,7 +138,7 @@ func (r *core) filterByLabels(ctx context.Context, columns, table, idColumn stri
 			return nil, err
 		}
 		if few {
-			// SQLite executes a cross join in the order in which it is written.
+			// SQLite executes a cross join in the order it is written.
 			f.query = "SELECT " + columns + " FROM (SELECT session_id AS labeled FROM session_labels WHERE key = " + f.Arg(key) +
 				" AND value = " + f.Arg(wanted[key]) + ") l CROSS JOIN " + table + " ON " + idColumn + " = l.labeled"
 			labels = slices.Delete(labels, i, i+1)
@@ -182,7 +182,7 @@ func (r *sessionRecords) UpdateSession(ctx context.Context, scope store.Scope, i
 	return changed, nil
 }
 
-// CheckIdle returns a *store.BusyError for a session that has a turn with a condition.
+// CheckIdle returns a *store.BusyError for a session with a turn that meets a condition.
 func CheckIdle(ctx context.Context, s Session, id, cond string) error {
 	turn, err := FindValue[string](ctx, s, "SELECT t.id FROM turns t WHERE t.session_id = $1 AND "+cond+" ORDER BY t.made LIMIT 1", id)
 	if err == nil && turn != "" {
@@ -191,8 +191,8 @@ func CheckIdle(ctx context.Context, s Session, id, cond string) error {
 	return err
 }
 
-// checkTip returns the current agent of a snapshot to which the tip of a session, which is
-// locked, may be moved.
+// checkTip returns the current agent of a snapshot to which the tip of a locked session may be
+// moved.
 func (r *sessionRecords) checkTip(ctx context.Context, s Session, id, tip string) (current string, err error) {
 	if err := CheckIdle(ctx, s, id, r.dialect.isSet("t.started_at")+" AND "+r.dialect.live("t")); err != nil || tip == "" {
 		return "", err
@@ -207,7 +207,7 @@ func (r *sessionRecords) checkTip(ctx context.Context, s Session, id, tip string
 	return agents[0], nil
 }
 
-// saveSession writes a session that was changed.
+// saveSession writes a changed session.
 func saveSession(ctx context.Context, s Session, v *store.Session, labels bool) error {
 	text, err := EncodeLabels(v.Labels)
 	if err != nil {
@@ -243,8 +243,8 @@ func (r *sessionRecords) DeleteSession(ctx context.Context, scope store.Scope, i
 	return r.db.WrapError("delete session", id, err)
 }
 
-// deleteSessions deletes sessions without live turns, which are locked. What refers to them
-// by a constraint is deleted with them.
+// deleteSessions deletes locked sessions without live turns. Rows that refer to them by a
+// constraint are deleted with them.
 func (r *sessionRecords) deleteSessions(ctx context.Context, s Session, ids []string) error {
 	f := r.dialect.newFilter("")
 	ofSession := func(column string) string {

@@ -10,7 +10,7 @@ import (
 // SnapshotColumns are the columns of a snapshot, in the order of SnapshotFields.
 const SnapshotColumns = "id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at, agent_id, current_agent_id"
 
-// SnapshotFields returns where the columns of a snapshot go.
+// SnapshotFields returns the scan destinations of a snapshot.
 func SnapshotFields(s *store.Snapshot) []any {
 	return []any{
 		&s.ID, &s.SessionID, &s.Owner.Tenant, &s.Owner.Subject, &s.ParentID, &s.TurnID, &s.FinishReason,
@@ -50,7 +50,7 @@ const conversation = `WITH RECURSIVE chain (parent_id, owner_id, depth) AS (
 SELECT m.body FROM chain JOIN messages m ON m.owner_id = chain.owner_id
 ORDER BY chain.depth DESC, m.n`
 
-// Conversation returns the messages up to and with a snapshot.
+// Conversation returns the messages up to and including a snapshot.
 func (r *sessionRecords) Conversation(ctx context.Context, snapshotID string) ([][]byte, error) {
 	all, err := CollectColumn[[]byte](ctx, r.db.Reader, conversation, snapshotID)
 	if err == nil && len(all) == 0 {

@@ -17,7 +17,7 @@ import (
 type Session interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// Query calls each for the rows of a query.
+	// Query calls each for every row of a query.
 	Query(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error
 }
 
@@ -27,11 +27,11 @@ type Database struct {
 	Dialect *Dialect
 	// Reader runs queries outside of transactions.
 	Reader Session
-	// Transact runs do in a transaction, perhaps several times until one succeeds. Execute
-	// does the same for one statement, which may need no transaction around it.
+	// Transact runs do in a transaction, possibly several times until it succeeds. Execute is the
+	// same for one statement, which may need no transaction around it.
 	Transact, Execute func(ctx context.Context, do func(ctx context.Context, s Session) error) error
-	// LockSession locks the room of the tenant of a turn, and its session; nil where one
-	// transaction at a time writes.
+	// LockSession locks the room of a turn's tenant and then the turn's session; nil if
+	// transactions are serialized.
 	LockSession func(ctx context.Context, s Session, turnID string) error
 	// MakeRoom admits the turns that a change made room for in a session and a tenant.
 	MakeRoom func(ctx context.Context, s Session, tenant, sessionID string, now time.Time) error
@@ -39,8 +39,8 @@ type Database struct {
 	Shard int
 	// WrapError adds an operation and its subject to an error of the database.
 	WrapError func(operation, subject string, err error) error
-	// IsRare reports whether so few sessions have a label that searching them beats going
-	// through the latest sessions; nil leaves the choice to the database.
+	// IsRare reports whether so few sessions have a label that searching them beats scanning the
+	// latest sessions; nil leaves the choice to the database.
 	IsRare func(ctx context.Context, key, value string) (bool, error)
 }
 
@@ -67,7 +67,7 @@ func New(db Database) Records {
 	return Records{c, sessionRecords{c}, turnRecords{c}, revisionRecords{c}, tenantRecords{c}, workflowRecords{c}, webhookRecords{c}}
 }
 
-// lock runs a statement that makes other transactions wait, where they overlap.
+// lock runs a statement that blocks other transactions, if the dialect is concurrent.
 func (r *core) lock(ctx context.Context, s Session, statement string, args ...any) error {
 	if !r.dialect.concurrent {
 		return nil
@@ -76,8 +76,8 @@ func (r *core) lock(ctx context.Context, s Session, statement string, args ...an
 	return err
 }
 
-// FindRow returns the row of a query that has one. The error is store.ErrNotFound without
-// a row. fields returns where the columns go.
+// FindRow returns the only row of a query, or store.ErrNotFound if absent. fields returns the scan
+// destinations.
 func FindRow[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args ...any) (*T, error) {
 	var found *T
 	err := s.Query(ctx, query, args, func(scan func(dest ...any) error) error {
@@ -94,7 +94,7 @@ func FindRow[T any](ctx context.Context, s Session, fields func(*T) []any, query
 	}
 }
 
-// eachRow calls add for the rows of a query.
+// eachRow calls add for every row of a query.
 func eachRow[T any](ctx context.Context, s Session, fields func(*T) []any, query string, args []any, add func(row T)) error {
 	var row, none T
 	into := fields(&row)
@@ -120,7 +120,7 @@ func CollectRecords[T any](ctx context.Context, s Session, fields func(*T) []any
 	return list, err
 }
 
-// column is the fields of rows with one column.
+// column returns the scan destination of a single-column row.
 func column[T any](v *T) []any { return []any{v} }
 
 // CollectColumn returns the values of a query with one column.
@@ -128,8 +128,7 @@ func CollectColumn[T any](ctx context.Context, s Session, query string, args ...
 	return CollectRows(ctx, s, column[T], query, args...)
 }
 
-// FindValue returns the value of a query with one row and column, the zero value without
-// a row.
+// FindValue returns the value of a query with one row and column; the zero value without a row.
 func FindValue[T any](ctx context.Context, s Session, query string, args ...any) (value T, err error) {
 	err = s.Query(ctx, query, args, func(scan func(dest ...any) error) error { return scan(&value) })
 	return value, err
@@ -146,8 +145,8 @@ func checkChanged(n int64, err error) error {
 // bareLimit matches limits that are arguments.
 var bareLimit = regexp.MustCompile(`LIMIT (\$\d+)`)
 
-// RewriteForSQLite returns a statement as SQLite takes it. A limit is not a bare argument:
-// SQLite would plan by its value, and prepare the statement whenever it is bound.
+// RewriteForSQLite returns a statement in SQLite's syntax. It casts a limit argument: SQLite would
+// otherwise plan by its value and prepare the statement whenever it is bound.
 func RewriteForSQLite(statement string) string {
 	return strings.ReplaceAll(bareLimit.ReplaceAllString(statement, "LIMIT CAST($1 AS INTEGER)"), "$", "?")
 }

@@ -29,7 +29,7 @@ func (r *tenantRecords) PutTenantVariable(ctx context.Context, v *store.TenantVa
 	return r.db.WrapError("store variable", v.Name, err)
 }
 
-// ReplaceTenantVariable stores a variable in place of one with an old value.
+// ReplaceTenantVariable stores a variable if its stored value is old, nil for none.
 func (r *tenantRecords) ReplaceTenantVariable(ctx context.Context, v *store.TenantVariable, old []byte) (bool, error) {
 	if err := v.CheckText(); err != nil {
 		return false, err
@@ -62,7 +62,7 @@ func (r *tenantRecords) TenantVariable(ctx context.Context, tenant, name string)
 	return found, r.db.WrapError("read variable", name, err)
 }
 
-// TenantVariables returns variables of a tenant in the order of their names.
+// TenantVariables returns variables of a tenant, sorted by name.
 func (r *tenantRecords) TenantVariables(ctx context.Context, tenant, after string, limit int) ([]*store.TenantVariable, error) {
 	list, err := CollectRecords(ctx, r.db.Reader, variableFields, selectVariables+"> $2 ORDER BY name LIMIT $3", tenant, after, int64(min(limit, store.MaxPage)))
 	return list, r.db.WrapError("list", "variables of a tenant", err)

@@ -8,8 +8,8 @@ import (
 )
 
 // Time reads and writes UTC times with microsecond precision, as SQLite stores them: microseconds
-// since 1970, with 0 for the zero time. A Session on another database replaces it by another type
-// in arguments and destinations.
+// since 1970, with 0 for the zero time. A Session on another database substitutes its own type in
+// arguments and destinations.
 type Time time.Time
 
 var (

@@ -19,10 +19,10 @@ type turnRecords struct{ *core }
 const TurnColumns = `id, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, ` +
 	`created_at, updated_at, changed_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, revision`
 
-// TurnFields returns where the columns of a turn go.
+// TurnFields returns the scan destinations of a turn.
 func TurnFields(t *store.Turn) []any { return AppendTurnFields(nil, t) }
 
-// AppendTurnFields appends where the columns of a turn go.
+// AppendTurnFields appends the scan destinations of a turn.
 func AppendTurnFields(list []any, t *store.Turn) []any {
 	return append(list,
 		&t.ID, &t.SessionID, &t.Owner.Tenant, &t.Owner.Subject, &t.AgentID, (*string)(&t.Status),
@@ -37,7 +37,7 @@ func (r *turnRecords) Turn(ctx context.Context, scope store.Scope, id string) (*
 	return t, r.db.WrapError("read turn", id, err)
 }
 
-// FindTurn returns a turn that the scope sees. lock ends the query.
+// FindTurn returns a turn that the scope sees. lock is appended to the query.
 func FindTurn(ctx context.Context, s Session, scope store.Scope, id, lock string) (*store.Turn, error) {
 	t, err := FindRow(ctx, s, TurnFields, "SELECT "+TurnColumns+" FROM turns WHERE id = $1"+lock, id)
 	if err == nil {
@@ -49,7 +49,7 @@ func FindTurn(ctx context.Context, s Session, scope store.Scope, id, lock string
 	return t, nil
 }
 
-// Positions returns how far turns have got.
+// Positions returns the current positions of turns.
 func (r *turnRecords) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
 	var ids any = turnIDs
 	query := "SELECT id, status, seq FROM turns WHERE id = ANY($1::text[])"
@@ -64,7 +64,7 @@ func (r *turnRecords) Positions(ctx context.Context, turnIDs []string) ([]store.
 	return list, r.db.WrapError("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
 
-// SessionAgents returns the agents that turns of a session were made for.
+// SessionAgents returns the agents for which turns of a session were created.
 func (r *turnRecords) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
 	agents, err := CollectColumn[string](ctx, r.db.Reader, "SELECT DISTINCT agent_id FROM turns WHERE session_id = $1", sessionID)
 	return agents, r.db.WrapError("read the agents of session", sessionID, err)
@@ -110,7 +110,7 @@ func (r *turnRecords) filterTurns(ctx context.Context, columns string, q *store.
 		}
 		f.Where(r.dialect.oneOf(f, "status", statuses))
 		if (r.dialect.zeroTimes || q.Count) && !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }) {
-			f.Where(r.dialect.live("turns")) // as the indexes have it
+			f.Where(r.dialect.live("turns")) // as in the indexes
 		}
 	}
 	if !q.ChangedAfter.IsZero() {
@@ -165,7 +165,7 @@ func (r *turnRecords) Events(ctx context.Context, turnID string, after uint64, l
 // JournalColumns are the columns of a tool call, in the order of JournalFields.
 const JournalColumns = "key, entry, result"
 
-// JournalFields returns where the columns of a tool call go.
+// JournalFields returns the scan destinations of a tool call.
 func JournalFields(r *store.JournalRow) []any {
 	return []any{&r.Key, (*[]byte)(&r.Entry), (*[]byte)(&r.Result)}
 }
@@ -176,7 +176,7 @@ func (r *turnRecords) Journal(ctx context.Context, turnID string) ([]store.Journ
 	return list, r.db.WrapError("read the journal of turn", turnID, err)
 }
 
-// State returns the state that was committed last to a turn.
+// State returns the last committed state of a turn.
 func (r *turnRecords) State(ctx context.Context, turnID string) ([]byte, error) {
 	state, err := FindValue[[]byte](ctx, r.db.Reader, "SELECT body FROM turn_states WHERE turn_id = $1", turnID)
 	return state, r.db.WrapError("read the state of turn", turnID, err)

@@ -37,7 +37,7 @@ func (r *turnRecords) lockTurn(ctx context.Context, s Session, scope store.Scope
 	return FindTurn(ctx, s, scope, id, r.dialect.forUpdate)
 }
 
-// endTurn puts a turn into its last state, and admits what that makes room for.
+// endTurn puts a turn into its final state and admits the turns that now have room.
 func (r *turnRecords) endTurn(ctx context.Context, s Session, t *store.Turn, e *store.EndTurn) error {
 	at := Truncate(e.Now)
 	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = e.Status, bytes.Clone(e.Result), at, at, at
@@ -80,8 +80,8 @@ func (r *turnRecords) insertLast(ctx context.Context, s Session, t *store.Turn, 
 	return err
 }
 
-// AnswerInteraction answers a pending interaction, and admits its turn if that waits and
-// there is room.
+// AnswerInteraction answers a pending interaction, and admits its turn if it is waiting and there
+// is room.
 func (r *turnRecords) AnswerInteraction(ctx context.Context, a *store.Answer) (answered *store.Interaction, err error) {
 	if err := a.CheckText(); err != nil {
 		return nil, err

@@ -25,8 +25,8 @@ var insertUsage = func() string {
 		" ON CONFLICT (" + usageKey + ") DO UPDATE SET " + strings.Join(adds, ", ")
 }()
 
-// AddUsage counts a turn that ends. It is the last statement of its transaction, because others
-// wait for the rows.
+// AddUsage counts an ended turn. It is the last statement of its transaction because other
+// transactions wait for the rows.
 func (r *turnRecords) AddUsage(ctx context.Context, s Session, t *rules.EndedTurn) error {
 	rows := t.Rows()
 	for i := range rows {
@@ -40,7 +40,7 @@ func (r *turnRecords) AddUsage(ctx context.Context, s Session, t *rules.EndedTur
 	return nil
 }
 
-// usageRow is a group with its hour as it is stored.
+// usageRow is a group with its hour as stored.
 type usageRow struct {
 	store.UsageGroup
 	hour int64

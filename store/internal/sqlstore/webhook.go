@@ -14,7 +14,7 @@ import (
 // webhookRecords keeps webhooks.
 type webhookRecords struct{ *core }
 
-// webhookRow is a webhook with its number, which orders webhooks by when they were made.
+// webhookRow is a webhook with its number in creation order.
 type webhookRow struct {
 	store.Webhook
 	n int64
@@ -53,8 +53,8 @@ func (r *webhookRecords) SaveWebhook(ctx context.Context, n *store.NewWebhook) (
 	return saved, nil
 }
 
-// saveWebhook locks the turn, so that the limit and the first cursor hold. A webhook that is
-// there keeps its place in the order and its cursor.
+// saveWebhook locks the turn, so that the limit and the first cursor hold. An existing webhook
+// keeps its position in the order and its cursor.
 func (r *webhookRecords) saveWebhook(ctx context.Context, s Session, n *store.NewWebhook) (*store.Webhook, error) {
 	h := &n.Webhook
 	turn, err := FindTurn(ctx, s, n.Scope, h.TurnID, r.dialect.forUpdate)
@@ -96,7 +96,7 @@ func (r *webhookRecords) Webhook(ctx context.Context, scope store.Scope, turnID,
 	return &row.Webhook, nil
 }
 
-// Webhooks returns a page of webhooks, the newest first.
+// Webhooks returns a page of webhooks, newest first.
 func (r *webhookRecords) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.WebhookPage, err error) {
 	before, err := q.Page.Place()
 	if err != nil {
@@ -107,7 +107,7 @@ func (r *webhookRecords) Webhooks(ctx context.Context, q store.WebhookQuery) (pa
 		f.Scope(q.Scope)
 	} else {
 		f.Equals("turn_id", q.TurnID)
-		if plain := r.dialect.unindexed; !q.Scope.All { // the few of a turn are not searched among all of its owner
+		if plain := r.dialect.unindexed; !q.Scope.All { // avoids searching all webhooks of the owner
 			f.Where(plain + "tenant = " + f.Arg(q.Scope.Owner.Tenant) + " AND " + plain + "subject = " + f.Arg(q.Scope.Owner.Subject))
 		}
 	}
@@ -135,8 +135,8 @@ func (r *webhookRecords) DeleteWebhook(ctx context.Context, scope store.Scope, t
 	return r.db.WrapError("delete webhook", id+" of turn "+turnID, err)
 }
 
-// ClaimWebhooks makes the worker the owner of webhooks. Several replicas may run it at once: each
-// skips rows that another one is claiming. With serialized transactions, it writes nothing if
+// ClaimWebhooks makes the worker the owner of webhooks. Several replicas may run it concurrently:
+// each skips rows that another is claiming. With serialized transactions, it writes nothing if
 // there are no webhooks.
 func (r *webhookRecords) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (claimed []*store.Webhook, err error) {
 	if len(c.Surfaces) == 0 || c.Limit <= 0 {
@@ -182,10 +182,10 @@ func (r *webhookRecords) dueWebhooks(query string, c *store.ClaimWebhooks) *Filt
 	return &Filter{dialect: f.dialect, query: statement, args: f.args}
 }
 
-// maxProlonged is how many leases a statement prolongs at most.
+// maxProlonged is the maximum number of leases that a statement extends.
 const maxProlonged = 16
 
-// HeartbeatWebhooks prolongs the leases of a worker's webhooks.
+// HeartbeatWebhooks extends the leases of a worker's webhooks.
 func (r *webhookRecords) HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []store.HeldWebhook) (lost []store.HeldWebhook, err error) {
 	for some := range slices.Chunk(held, maxProlonged) {
 		var kept []store.HeldWebhook
@@ -205,8 +205,8 @@ func (r *webhookRecords) HeartbeatWebhooks(ctx context.Context, worker string, l
 	return lost, nil
 }
 
-// prolongWebhooks prolongs leases and returns the webhooks that the worker owns. Rows are
-// locked in order, so that transactions do not wait for each other in a circle.
+// prolongWebhooks extends leases and returns the webhooks that the worker owns. Rows are locked in
+// a fixed order, which avoids deadlocks.
 func (r *webhookRecords) prolongWebhooks(ctx context.Context, s Session, worker string, lease time.Duration, held []store.HeldWebhook) ([]store.HeldWebhook, error) {
 	f := r.dialect.newFilter("")
 	rows := make([]string, len(held))
@@ -221,7 +221,7 @@ func (r *webhookRecords) prolongWebhooks(ctx context.Context, s Session, worker 
 	return CollectRows(ctx, s, func(h *store.HeldWebhook) []any { return []any{&h.TurnID, &h.ID, &h.Fence} }, statement, f.args...)
 }
 
-// AdvanceWebhook changes a webhook by the worker that owns it.
+// AdvanceWebhook changes a webhook on behalf of the worker that owns it.
 func (r *webhookRecords) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) error {
 	if err := a.CheckText(); err != nil {
 		return err

@@ -1,11 +1,10 @@
-// Package river holds the Dispatcher for several replicas on one PostgreSQL. It uses River's
-// queue in the database of the turns, so that a job is committed together with its turn.
+// Package river holds the Dispatcher for several replicas on one PostgreSQL. It uses River's queue
+// in the database of the turns, so that a job is committed together with its turn.
 //
-// River fetches jobs, wakes the replicas with LISTEN, and cleans up. Two things
-// bypass it. Jobs are inserted with a statement of ours, which is one
-// round trip and puts delayed jobs where every replica sees them when they are
-// due; River's own scheduler looks every five seconds, on one replica. And a ringer
-// notifies the replicas of jobs.
+// River fetches jobs, wakes the replicas with LISTEN, and cleans up. Two things bypass River. Jobs
+// are inserted with our own statement, which takes one round trip and makes delayed jobs visible to
+// every replica when they are due; River's own scheduler polls every five seconds, on one replica.
+// And a ringer notifies the replicas of jobs.
 package river
 
 import (
@@ -35,7 +34,7 @@ const (
 	// fetchCooldown is the minimum time between two fetches of a replica, which delays jobs on a
 	// busy one. River's default is 100 ms. A lower value would cost more than it saves.
 	fetchCooldown = 2 * time.Millisecond
-	// fetchPoll is how long a job waits without a notification, because it was delayed or its
+	// fetchPoll is how long a job waits if it has no notification because it was delayed or the
 	// notification was lost.
 	fetchPoll = time.Second
 	// fetchPollOnly is how long a job of another replica waits with Settings.PollOnly.
@@ -49,14 +48,14 @@ const (
 
 // Settings configures a Dispatcher.
 type Settings struct {
-	// Queue names the queue, for runtimes that share a database and not their
-	// turns; empty means DefaultQueue. It holds letters, digits, _ and -.
+	// Queue names the queue, for runtimes that share a database but not their turns; empty means
+	// DefaultQueue. It consists of letters, digits, _ and -.
 	Queue string
 	// Concurrency is how many handlers of this process run at the same time, at
 	// most 10 000; 0 means DefaultConcurrency.
 	Concurrency int
-	// PollOnly looks for jobs every 250 ms instead of listening for them, which takes a
-	// connection that no pooler assigns by transaction.
+	// PollOnly polls for jobs every 250 ms instead of listening. Listening needs a connection that
+	// no pooler assigns by transaction.
 	PollOnly bool
 	// Logger receives River's log; nil drops it.
 	Logger *zap.Logger
@@ -75,11 +74,11 @@ type Dispatcher struct {
 
 	work   dispatch.Handler // set before the client starts
 	ending atomic.Bool      // set when it is to end
-	// slots is a semaphore: each handler that is under way has one.
+	// slots is a semaphore: each running handler holds one.
 	slots chan struct{}
 
 	mu      sync.Mutex
-	stopped <-chan struct{} // of a client that runs: closed when it has ended
+	stopped <-chan struct{} // closed when a running client has stopped
 	hints   hints
 }
 
@@ -91,8 +90,8 @@ var (
 )
 
 // New returns a Dispatcher on a pool, which the caller owns and closes after Stop. Once started,
-// it holds one separate connection for listening, unless Settings.PollOnly is set. New does not
-// connect; it fails only for invalid settings. The database must be migrated before Start.
+// the Dispatcher holds one separate connection for listening, unless Settings.PollOnly is set. New
+// does not connect; it fails only for invalid settings. The database must be migrated before Start.
 func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 	if s.Queue == "" {
 		s.Queue = DefaultQueue
@@ -148,14 +147,14 @@ func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
 	d.hints.ctx, d.hints.cancel = context.WithCancel(ctx)
 	d.mu.Unlock()
 	if d.ending.Load() {
-		d.Stop() // the one that came in between found nothing to stop
+		d.Stop() // a Stop in between found nothing to stop
 		return errStopped
 	}
-	d.ringer.requestEchoes() // for jobs between the first fetch and the begin of listening
+	d.ringer.requestEchoes() // for jobs between the first fetch and listening
 	return nil
 }
 
-// setHandler takes the handler, once.
+// setHandler sets the handler, once.
 func (d *Dispatcher) setHandler(work dispatch.Handler) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,10 +204,10 @@ func (d *Dispatcher) stopClient(stop func(context.Context) error) <-chan struct{
 		close(nothing)
 		return nothing
 	}
-	// The client is only told: while it waits itself, nobody else can tell it
-	// anything, such as that it is to hurry.
+	// The context is canceled so that stop does not wait: while it waits, no other caller can make
+	// the client hurry.
 	told, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = stop(told) // it fails, since it did not wait
+	_ = stop(told) // fails because it did not wait
 	return stopped
 }

@@ -11,20 +11,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// notify tells River's clients of jobs in the queue $1, as River does.
+// notify notifies River's clients of jobs in the queue $1, as River does.
 const notify = `pg_notify(concat(current_schema(), '.river_insert'), json_build_object('queue', $1::text)::text)`
 
-// notifyTimeout bounds a notification for itself.
+// notifyTimeout bounds a notification sent on its own.
 const notifyTimeout = 5 * time.Second
 
-// insert inserts jobs as River's clients do. A job that is due later is
-// available like the others: a fetch passes over it until then.
+// insert inserts jobs as River's clients do. A delayed job is available like the others, but
+// fetches skip it until it is due.
 const insert = `
 INSERT INTO river_job (state, kind, queue, max_attempts, args, scheduled_at)
 SELECT 'available', 'turn', $1, $2, jsonb_build_object('turn_id', job.turn_id), coalesce(job.due, now())
 FROM unnest($3::text[], $4::timestamptz[]) AS job(turn_id, due)`
 
-// insertAndRing also tells the replicas, when it is committed.
+// insertAndRing also notifies the replicas on commit.
 const insertAndRing = `WITH ring AS (SELECT ` + notify + `)` + insert + `, ring`
 
 // executor is a transaction or the pool.
@@ -32,7 +32,7 @@ type executor interface {
 	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
 }
 
-// notifyReplicas tells the replicas of jobs.
+// notifyReplicas notifies the replicas of jobs.
 func (d *Dispatcher) notifyReplicas(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (d *Dispatcher) notifyReplicas(ctx context.Context) {
 }
 
 // Enqueue implements store.Queue. A transaction must be a pgx.Tx on the pool's database; without
-// one, the jobs are committed when Enqueue returns. It returns errors of the database.
+// one, the jobs are committed when Enqueue returns. It returns errors from the database.
 func (d *Dispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) error {
 	if len(jobs) == 0 {
 		return nil
@@ -62,8 +62,8 @@ func (d *Dispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) erro
 	return nil
 }
 
-// EnqueueBatch queues jobs as Enqueue does, with the other statements of a batch,
-// which belongs to a transaction on the database of the pool.
+// EnqueueBatch queues jobs like Enqueue, but adds its statement to a batch, which belongs to a
+// transaction on the pool's database.
 func (d *Dispatcher) EnqueueBatch(b *pgx.Batch, jobs []store.Job) {
 	if len(jobs) > 0 {
 		statement, args := d.insertStatement(jobs)

@@ -7,15 +7,14 @@ import (
 	"github.com/agentruntime/agentruntime/store/dispatch"
 )
 
-// hintLimit is how many handlers may be under way for a hint to be taken. It spares a
-// replica with little to do the time until River has fetched the job; with more to do,
-// fetching many jobs at once is cheaper.
+// hintLimit is the maximum number of running handlers at which a hint is taken. On a nearly idle
+// replica a hint saves the time until River fetches the job; on a busy one, fetching many jobs
+// together is cheaper.
 const hintLimit = 8
 
-// hints are the handlers that hints began. They are guarded by the mutex of the
-// Dispatcher.
+// hints are the handlers started by hints. The mutex of the Dispatcher guards them.
 type hints struct {
-	// ctx is the handlers' context, and cancel ends it; nil before Start.
+	// ctx is the handlers' context, and cancel cancels it; nil before Start.
 	ctx     context.Context //nolint:containedctx // it ends with Stop
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -45,7 +44,7 @@ func (d *Dispatcher) Hint(turnID string) {
 
 func (d *Dispatcher) leaveSlot() { <-d.slots }
 
-// cancelHints ends the contexts of the handlers that hints began.
+// cancelHints cancels the contexts of the handlers started by hints.
 func (d *Dispatcher) cancelHints() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,8 +53,8 @@ func (d *Dispatcher) cancelHints() {
 	}
 }
 
-// hintsHandled returns a channel that is closed when the handlers that hints began have
-// returned. It is called when no further hint is taken.
+// hintsHandled returns a channel that is closed when the handlers started by hints have returned.
+// It is called after the last hint is taken.
 func (d *Dispatcher) hintsHandled() <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

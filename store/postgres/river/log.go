@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// logHandler hands what River says to zap. What River finds worth an
-// information, such as each round of cleaning, is for debugging here.
+// logHandler writes River's log to zap. What River logs as info, such as each round of cleaning, is
+// logged as debug.
 type logHandler struct{ to *zap.Logger }
 
 var _ slog.Handler = (*logHandler)(nil)
@@ -47,7 +47,7 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &logHandler{to: h.to.With(zap.Namespace(name))}
 }
 
-// zapField returns an attribute as a field; the attributes of a group are in it.
+// zapField returns an attribute as a field; the field of a group contains its attributes.
 func zapField(a slog.Attr) zap.Field {
 	value := a.Value.Resolve()
 	if value.Kind() != slog.KindGroup {

@@ -13,8 +13,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// migrationLock is the advisory lock of those who migrate River's tables: "rivr"
-// and "turn" as numbers.
+// migrationLock is the advisory lock for migrating River's tables: "rivr" and "turn" as numbers.
 const migrationLock = 0x72697672_7475726e
 
 // Migrate updates River's tables, and returns the names of the applied migrations. Replicas that
@@ -41,7 +40,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied []string, err err
 
 // lockMigration takes the advisory lock on a separate connection, because the migrations may need
 // the pool's last one. It is a transaction lock, because a pooler would pass a session lock to
-// others.
+// other clients.
 func lockMigration(ctx context.Context, pool *pgxpool.Pool) (unlock func() error, err error) {
 	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 var _ dispatch.Reserver = (*Dispatcher)(nil)
 
-// Reserve implements dispatch.Reserver. Half of the places are kept for jobs, which all
+// Reserve implements dispatch.Reserver. Half of the places are reserved for jobs, which all
 // replicas share.
 func (d *Dispatcher) Reserve() (dispatch.Place, bool) {
 	d.mu.Lock()

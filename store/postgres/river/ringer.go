@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// ringQuiet is the time without inserts after which one notifies itself.
+	// ringQuiet is the time without inserts after which an insert notifies by itself.
 	ringQuiet = 25 * time.Millisecond
 	// ringFirst limits the time from an insert to its first echo, and ringLast the time between
 	// two echoes, which doubles each time. Their sum is the time a transaction has to commit.
@@ -15,27 +15,25 @@ const (
 	ringLast  = 80 * time.Millisecond
 )
 
-// ringer tells replicas of new jobs. A notification is seen with the commit of
-// its transaction, which is just right, but such transactions of the whole
-// server commit one after the other. So an insert notifies only where there was
-// none for a while. Those that follow are made up for by echoes, notifications
-// for themselves, which are no more where there are more inserts.
+// ringer notifies replicas of new jobs. A notification is seen when its transaction commits, which
+// is the right time, but all notifying transactions of a server commit one after the other. So an
+// insert notifies only after a quiet period. Echoes, which are separate notifications, cover the
+// inserts that follow; more inserts do not cause more echoes.
 //
-// River notifies with the first insert within its cooldown and makes up for
-// nothing: of two jobs within it the second one waits for the next poll.
+// River notifies with the first insert within its cooldown and does not make up for the others: the
+// second of two jobs within a cooldown waits for the next poll.
 type ringer struct {
 	notify   func(ctx context.Context)
 	cancel   context.CancelFunc
 	ended    <-chan struct{}
 	finished chan struct{}
-	inserts  chan struct{} // holds a token when there are to be echoes
+	inserts  chan struct{} // holds a token when echoes are due
 
 	mu     sync.Mutex
-	latest time.Time // when the latest insert was
+	latest time.Time // time of the latest insert
 }
 
-// newRinger returns a ringer with a goroutine, which calls notify for echoes and
-// which close ends.
+// newRinger returns a ringer with a goroutine that calls notify for echoes and ends on close.
 func newRinger(notify func(ctx context.Context)) *ringer {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &ringer{
@@ -46,8 +44,8 @@ func newRinger(notify func(ctx context.Context)) *ringer {
 	return r
 }
 
-// beforeInsert is called before each insert of jobs that are due. It reports
-// whether the insert is to notify; otherwise there will be echoes.
+// beforeInsert is called before each insert of due jobs. It reports whether the insert must notify;
+// otherwise echoes follow.
 func (r *ringer) beforeInsert() (notify bool) {
 	select {
 	case <-r.ended:
@@ -85,7 +83,7 @@ func (r *ringer) runEchoLoop(ctx context.Context) {
 	}
 }
 
-// runEchoes notifies until there was no insert for so long that all are committed.
+// runEchoes notifies until there has been no insert for so long that all are committed.
 func (r *ringer) runEchoes(ctx context.Context) {
 	pause, next := ringFirst, time.Now().Add(ringFirst)
 	timer := time.NewTimer(ringFirst)

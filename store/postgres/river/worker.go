@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// maxAttempts is how often a job is begun when processes die over it. The
-	// turn is safe without: the store queues another job for it.
+	// maxAttempts is how often a job is started if processes die while handling it. The turn does
+	// not depend on it: the store queues another job.
 	maxAttempts = 3
 	// rescueAfter is when River considers a job's process dead and queues the job again. A turn
 	// that runs longer gets one second job this way, whose claim is rejected.
 	rescueAfter = 5 * time.Minute
-	// placePatience is how long a job that was fetched waits for a place that a turn
-	// without a job has.
+	// placePatience is how long a fetched job waits for a place that is taken by a turn without a
+	// job.
 	placePatience = time.Second
 )
 
@@ -33,8 +33,7 @@ type worker struct {
 	dispatcher *Dispatcher
 }
 
-// Work implements river.Worker. Whatever became of the turn is in the store, so
-// the job is done.
+// Work implements river.Worker. The outcome of the turn is in the store, so the job is always done.
 func (w *worker) Work(ctx context.Context, job *river.Job[turn]) error {
 	waited := time.NewTimer(placePatience)
 	defer waited.Stop()
@@ -42,7 +41,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[turn]) error {
 	case w.dispatcher.slots <- struct{}{}:
 		defer w.dispatcher.leaveSlot()
 	case <-waited.C:
-		return river.JobSnooze(0) // turns without jobs have the places: perhaps another replica has one
+		return river.JobSnooze(0) // turns without jobs have all places: another replica may have one
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil || w.dispatcher.ending.Load() {
@@ -52,9 +51,8 @@ func (w *worker) Work(ctx context.Context, job *river.Job[turn]) error {
 	return nil
 }
 
-// Timeout implements river.Worker. River asks before it works on a job, where a
-// turn may take any time, and again about jobs that it would rescue, where no
-// timeout would mean: never.
+// Timeout implements river.Worker. River calls it before it works on a job, where a turn may take
+// any time, and again for jobs that it would rescue, where no timeout would mean never.
 func (w *worker) Timeout(job *river.Job[turn]) time.Duration {
 	if job.AttemptedAt != nil && time.Since(*job.AttemptedAt) >= rescueAfter {
 		return rescueAfter
@@ -62,6 +60,6 @@ func (w *worker) Timeout(job *river.Job[turn]) time.Duration {
 	return -1
 }
 
-// NextRetry implements river.Worker. It retries at once, because a rescued job has waited long
+// NextRetry implements river.Worker. It retries immediately, because a rescued job has waited long
 // enough.
 func (w *worker) NextRetry(*river.Job[turn]) time.Time { return time.Now() }

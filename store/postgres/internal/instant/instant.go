@@ -21,7 +21,7 @@ func (t *Time) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// TimestamptzValue returns the value that the database keeps.
+// TimestamptzValue returns the value to store.
 func (t Time) TimestamptzValue() (pgtype.Timestamptz, error) {
 	at := time.Time(t)
 	return pgtype.Timestamptz{Time: at, Valid: !at.IsZero()}, nil
