@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The attributes that the conventions have no name for.
+// The attributes that have no name in the conventions.
 const (
 	keyTurnID          = attribute.Key("agentruntime.turn.id")
 	keyParentTurnID    = attribute.Key("agentruntime.turn.parent_id")
@@ -44,8 +44,8 @@ const (
 	modelSpanPrefix    = "chat "
 )
 
-// starts are the options that spans of the same agent, model or tool begin
-// with. They hold what samplers decide by.
+// starts are the start options of spans of the same agent, model or tool. They hold the attributes
+// that samplers use.
 type starts struct {
 	turns  cache[turnStart, start]
 	steps  cache[stepStart, start]
@@ -53,7 +53,7 @@ type starts struct {
 	tools  cache[toolStart, start]
 }
 
-// start is how a span begins.
+// start holds the name and start options of a span.
 type start struct {
 	name    string
 	options []trace.SpanStartOption
@@ -108,7 +108,7 @@ func newToolStart(k toolStart) *start {
 		keyToolEffect.String(k.effect), keyToolSource.String(k.source))
 }
 
-// dropEmpty returns the attributes without those whose text is empty.
+// dropEmpty returns the attributes without those that have an empty text.
 func dropEmpty(attributes []attribute.KeyValue) []attribute.KeyValue {
 	kept := attributes[:0]
 	for _, a := range attributes {
@@ -119,8 +119,8 @@ func dropEmpty(attributes []attribute.KeyValue) []attribute.KeyValue {
 	return kept
 }
 
-// providerName returns the conventions' name of a provider: their own word for
-// vendors that they know under another one.
+// providerName returns a provider's name in the conventions, which have their own names for some
+// vendors.
 func providerName(provider string) attribute.KeyValue {
 	switch provider {
 	case "google":
@@ -136,7 +136,7 @@ func providerName(provider string) attribute.KeyValue {
 	}
 }
 
-// The reasons for which an answer ends, in the words of the conventions.
+// The reasons for the end of an answer, as named by the conventions.
 var finishReasons = map[model.FinishReason]attribute.KeyValue{
 	model.FinishStop:          semconv.GenAIResponseFinishReasons("stop"),
 	model.FinishToolCalls:     semconv.GenAIResponseFinishReasons("tool_call"),

@@ -101,7 +101,7 @@ func (c *content) appendResult(attributes []attribute.KeyValue, parts []model.Pa
 	return noteCut(attributes, w.cut)
 }
 
-// redactText returns a text alone, redacted and cut.
+// redactText returns a single text, redacted and cut.
 func (c *content) redactText(text string) string {
 	w := writer{content: c, left: c.limit}
 	return w.redactText(text)
@@ -117,13 +117,12 @@ func noteCut(attributes []attribute.KeyValue, cut bool) []attribute.KeyValue {
 // writer writes one attribute.
 type writer struct {
 	*content
-	// left is how much text still fits in, in bytes, without what makes it JSON.
+	// left is how many more bytes of text fit, not counting JSON syntax.
 	left int
 	cut  bool
 }
 
-// redactText redacts a text, and then cuts it: half a secret would not be known for
-// one.
+// redactText redacts a text before cutting it, because half a secret would not be recognized.
 func (w *writer) redactText(text string) string {
 	text = w.redact(text)
 	if len(text) > w.left {
@@ -163,7 +162,7 @@ func (w *writer) toPart(p *model.Part) part {
 	return out
 }
 
-// writeBlob records that there was an image or file, and where, without its bytes.
+// writeBlob records an image or file and its location, without its bytes.
 func (w *writer) writeBlob(out *part, b *model.Blob) {
 	out.MimeType, out.Modality = b.MediaType, "document"
 	if kind, _, _ := strings.Cut(b.MediaType, "/"); kind == "image" || kind == "audio" || kind == "video" {
@@ -221,7 +220,7 @@ func (w *writer) redactObject(v map[string]any) map[string]any {
 	for name := range v {
 		names = append(names, name)
 	}
-	slices.Sort(names) // what is cut must not depend on the order of a map
+	slices.Sort(names) // cutting must not depend on map order
 	for _, name := range names {
 		if w.left <= 0 {
 			w.cut = true
@@ -233,7 +232,7 @@ func (w *writer) redactObject(v map[string]any) map[string]any {
 	return out
 }
 
-// encodeJSON writes a value as JSON. The values are made here, of what JSON has.
+// encodeJSON writes a value as JSON. The values are built here from JSON types only.
 func encodeJSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -13,14 +13,14 @@ type Evaluation struct {
 	TurnID, SessionID, AgentID string
 	// Name is the criterion.
 	Name string
-	// Score is nil without one. Label and Explanation are optional.
+	// Score may be nil. Label and Explanation are optional.
 	Score              *float64
 	Label, Explanation string
 }
 
 // RecordEvaluation exports a verdict as the event gen_ai.evaluation.result of the OpenTelemetry
-// conventions, in a span of its own that names the turn. The explanation is content: it is
-// exported only where the contents of messages are.
+// conventions, in a span of its own that names the turn. The explanation is content: it is exported
+// only if the contents of messages are.
 func (t *Telemetry) RecordEvaluation(ctx context.Context, e Evaluation) {
 	if t == nil || t.tracer == nil {
 		return

@@ -12,21 +12,21 @@ import (
 // identity is the turn that a context belongs to.
 type identity struct {
 	turn string
-	// step is the step that the turn is in, 0 before the first.
+	// step is the current step of the turn, 0 before the first.
 	step atomic.Int64
-	// of is the turn itself; nil when it is not observed.
+	// of is the turn itself; nil if it is not observed.
 	of *TurnSpan
 }
 
 type identityKey struct{}
 
-// WithTurn returns a context by which Fields knows the turn, for turns that no
-// Telemetry observes; StartTurn does the same.
+// WithTurn returns a context from which Fields gets the turn, for turns that no Telemetry observes;
+// StartTurn does the same.
 func WithTurn(ctx context.Context, turnID string) context.Context {
 	return &turnContext{Context: ctx, identity: identity{turn: turnID}}
 }
 
-// turnContext is a context with the turn that it belongs to.
+// turnContext is a context with its turn.
 type turnContext struct {
 	context.Context //nolint:containedctx // the one it is derived from
 
@@ -41,8 +41,8 @@ func (c *turnContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Fields returns the log fields that link a log line with a turn and trace: turn_id, step,
-// trace_id and span_id, as far as ctx has them. It is nil when ctx has none.
+// Fields returns the log fields that link a log line with a turn and trace: those of turn_id, step,
+// trace_id and span_id that ctx has. It is nil if ctx has none.
 func Fields(ctx context.Context) []zap.Field {
 	id, _ := ctx.Value(identityKey{}).(*identity)
 	span := trace.SpanContextFromContext(ctx)
@@ -62,8 +62,8 @@ func Fields(ctx context.Context) []zap.Field {
 	return fields
 }
 
-// TraceAttrs returns trace_id and span_id, for log lines that tell the turn
-// themselves. It is nil when ctx belongs to no trace.
+// TraceAttrs returns trace_id and span_id, for log lines that already name the turn. It is nil if
+// ctx belongs to no trace.
 func TraceAttrs(ctx context.Context) []slog.Attr {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsValid() {
@@ -72,8 +72,8 @@ func TraceAttrs(ctx context.Context) []slog.Attr {
 	return []slog.Attr{slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String())}
 }
 
-// Logger returns a logger that adds the Fields of ctx to all it logs: base
-// itself if it has none.
+// Logger returns a logger that adds the Fields of ctx to everything it logs; it is base if ctx has
+// none.
 func Logger(ctx context.Context, base *zap.Logger) *zap.Logger {
 	if fields := Fields(ctx); fields != nil {
 		return base.With(fields...)

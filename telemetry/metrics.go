@@ -93,9 +93,8 @@ func newMetrics(meter metric.Meter) (*metrics, error) {
 	return m, errors.Join(errs[:]...)
 }
 
-// measured are the attributes of one measurement, in the form of both kinds of
-// instruments. They are kept as slices because making one for each measurement
-// would be garbage.
+// measured holds the attributes of one measurement for both kinds of instruments. They are kept as
+// slices because building one per measurement would create garbage.
 type measured struct {
 	add    []metric.AddOption
 	record []metric.RecordOption
@@ -135,8 +134,8 @@ func newLegacyToolMeasured(k legacyToolKey) *measured {
 
 type modelKey struct{ agent, provider, model, served, failure, tenant string }
 
-// modelMeasured are the attributes of a model call's metrics: the duration concerns the provider,
-// and the tokens the agent and the tenant.
+// modelMeasured holds the attributes of a model call's metrics: the duration is measured by
+// provider, the tokens by agent and tenant.
 type modelMeasured struct {
 	call, input, output measured
 }

@@ -13,10 +13,9 @@ import (
 
 // Inference describes a model call at its start.
 type Inference struct {
-	// Provider is the type of the provider, as in openai, or its id where the
-	// type is not known.
+	// Provider is the type of the provider, such as openai, or its id if the type is unknown.
 	Provider string
-	// ModelID is the id of the model or pool that is asked.
+	// ModelID is the id of the requested model or pool.
 	ModelID string
 	// AgentID is the calling agent; empty for the turn's agent.
 	AgentID string
@@ -30,7 +29,7 @@ type ModelOutcome struct {
 	// Served is the vendor's name of the model that answered; if empty, the one named by
 	// EventServed, or else the requested one.
 	Served string
-	// Reason is why the answer ended; empty when it did not.
+	// Reason is why the answer ended; empty if it did not.
 	Reason model.FinishReason
 	// Usage is the usage of the call, including failed attempts.
 	Usage model.Usage
@@ -56,12 +55,12 @@ type ModelSpan struct {
 	begun   time.Time
 	first   time.Time
 	retries int
-	// attributes has room for the span's attributes.
+	// attributes is storage for the span's attributes.
 	attributes []attribute.KeyValue
 }
 
-// newModelSpan returns a ModelSpan, with the room for attributes in the same memory if
-// there is a span. There are seldom more than that.
+// newModelSpan returns a ModelSpan. If there is a span, the same allocation holds its attributes,
+// which seldom exceed the room for them.
 func (s *TurnSpan) newModelSpan() *ModelSpan {
 	if s.span == nil {
 		return &ModelSpan{turn: s}
@@ -74,8 +73,7 @@ func (s *TurnSpan) newModelSpan() *ModelSpan {
 	return &traced.ModelSpan
 }
 
-// StartModel begins the span of a model call. The context it returns is the one
-// to make the call with.
+// StartModel begins the span of a model call. The call must use the returned context.
 func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Context, *ModelSpan) {
 	if s == nil || call.Request == nil {
 		return ctx, nil
@@ -159,8 +157,7 @@ func (m *ModelSpan) countRetry(r *model.Retry) {
 	m.span.AddEvent(eventRetry, trace.WithAttributes(attributes...))
 }
 
-// End ends the span. The cost is counted here, and nowhere else, so that no
-// model call is counted twice.
+// End ends the span. The cost is recorded only here, so that no model call is counted twice.
 func (m *ModelSpan) End(o ModelOutcome) {
 	if m == nil || m.turn == nil {
 		return
@@ -180,8 +177,8 @@ func (m *ModelSpan) End(o ModelOutcome) {
 	m.turn = nil
 }
 
-// setAttributes sets all attributes of the call at once: a span copies its attributes
-// each time some are set.
+// setAttributes sets all attributes of the call together, because a span copies its attributes each
+// time some are set.
 func (m *ModelSpan) setAttributes(o *ModelOutcome) {
 	t := m.turn.telemetry
 	attributes := appendUsage(t.appendRequest(m.attributes, m.request), &o.Usage)
@@ -226,7 +223,7 @@ func (m *ModelSpan) recordMetrics(o *ModelOutcome) {
 	}
 }
 
-// errorType returns the class of an error, as error.type has it.
+// errorType returns the class of an error for error.type.
 func errorType(err error) string {
 	if err == nil {
 		return ""

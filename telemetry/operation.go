@@ -28,13 +28,13 @@ const (
 	keyAgentToolSource = "agent.tool.source"
 )
 
-// Operations measures what clients ask of agent sessions and turns. A nil one does
+// Operations measures what clients request of agent sessions and turns. A nil *Operations does
 // nothing. It is safe for concurrent use.
 type Operations struct {
 	tracer trace.Tracer
-	// operation is measured once a request, provider once for each call of the provider
-	// of sessions, and toolResolve for each set of tools that a turn is given. The second
-	// of each is the one under the names of Gestalt, or nil.
+	// operation is measured once per request, provider once per call of the session provider, and
+	// toolResolve once per set of tools given to a turn. The second family of each has Gestalt's
+	// names, or is nil.
 	operation, provider, toolResolve [2]*family
 }
 
@@ -46,8 +46,8 @@ type family struct {
 	duration      metric.Float64Histogram
 }
 
-// NewOperations returns what measures the operations of agent sessions. With legacy set
-// they are measured under the names of Gestalt, too. It is nil for a nil Telemetry.
+// NewOperations returns Operations for agent sessions. With legacy set they are also measured under
+// Gestalt's names. It returns nil for a nil Telemetry.
 func (t *Telemetry) NewOperations(legacy bool) (*Operations, error) {
 	if t == nil {
 		return nil, nil //nolint:nilnil // nil is an Operations that does nothing
@@ -92,7 +92,7 @@ type Operation struct {
 
 type operationAttribute struct{ key, value string }
 
-// Start begins an operation that a client asks for, such as create_turn.
+// Start begins an operation requested by a client, such as create_turn.
 func (o *Operations) Start(ctx context.Context, name string) (context.Context, *Operation) {
 	if o == nil {
 		return ctx, &Operation{}
@@ -124,7 +124,7 @@ func (o *Operations) start(ctx context.Context, span string, families [2]*family
 	return ctx, op
 }
 
-// SetProvider names the provider of a call that was not known when it began.
+// SetProvider names the provider of a call if it was unknown at the start.
 func (op *Operation) SetProvider(name string) {
 	for i := range op.attributes {
 		if a := &op.attributes[i]; a.key == keyAgentProvider {
@@ -136,8 +136,8 @@ func (op *Operation) SetProvider(name string) {
 	}
 }
 
-// End ends the operation, once. failure is the error.type of an operation that failed;
-// empty if it did not.
+// End ends the operation, once. failure is the error.type of a failed operation; empty if it
+// succeeded.
 func (op *Operation) End(failure string) {
 	if op.span != nil {
 		if failure != "" {
@@ -160,7 +160,7 @@ func (op *Operation) End(failure string) {
 	}
 }
 
-// keyValues returns the attributes under names that begin with a prefix.
+// keyValues returns the attributes with names that begin with a prefix.
 func (op *Operation) keyValues(prefix string) []attribute.KeyValue {
 	list := make([]attribute.KeyValue, 0, len(op.attributes))
 	for _, a := range op.attributes {

@@ -16,16 +16,15 @@ func Extract(ctx context.Context, header http.Header) context.Context {
 	return propagator.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// Inject writes the trace context and the baggage of ctx into the headers of a
-// request to a peer of the same house. Baggage holds whatever callers put there,
-// so a request to anybody else gets the trace context alone, by
-// propagation.TraceContext.
+// Inject writes the trace context and baggage of ctx into the headers of a request to a trusted
+// peer. Baggage holds whatever callers put there, so a request to any other server gets only the
+// trace context, by propagation.TraceContext.
 func Inject(ctx context.Context, header http.Header) {
 	propagator.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
-// ExtractMetadata is Extract for the metadata of a gRPC request: names in lower case,
-// each with its values.
+// ExtractMetadata is Extract for the metadata of a gRPC request: lower-case names, each with its
+// values.
 func ExtractMetadata(ctx context.Context, metadata map[string][]string) context.Context {
 	return propagator.Extract(ctx, metadataCarrier(metadata))
 }
@@ -35,7 +34,7 @@ func InjectMetadata(ctx context.Context, metadata map[string][]string) {
 	propagator.Inject(ctx, metadataCarrier(metadata))
 }
 
-// metadataCarrier is the metadata of a gRPC request as a carrier.
+// metadataCarrier adapts the metadata of a gRPC request to a carrier.
 type metadataCarrier map[string][]string
 
 // Get returns the first value of a name.

@@ -27,8 +27,8 @@ func (s *TurnSpan) StartStep(ctx context.Context, number int, agentID string) (c
 	return ctx, StepSpan{s, span}
 }
 
-// End ends the span. With an error it has the status Error, and the error's
-// class in error.type.
+// End ends the span. If err is not nil the span has the status Error and the error's class in
+// error.type.
 func (s StepSpan) End(err error) {
 	if s.span == nil {
 		return

@@ -1,9 +1,9 @@
-// Package telemetry exports agent activity to OpenTelemetry: a span per turn, step, model call
-// and tool call, and matching metrics. Names and attributes follow the semantic conventions for
+// Package telemetry exports agent activity to OpenTelemetry: a span per turn, step, model call and
+// tool call, and matching metrics. Names and attributes follow the semantic conventions for
 // generative AI; additional names start with agentruntime.
 //
-// A nil *Telemetry, a nil *TurnSpan and the zero values of the other spans are
-// valid and do nothing: code that is observed need not ask whether it is.
+// A nil *Telemetry, a nil *TurnSpan and the zero values of the other spans are valid and do
+// nothing, so instrumented code needs no checks.
 package telemetry
 
 import (
@@ -25,19 +25,19 @@ const defaultMaxContent = 16 << 10
 
 // Settings configures the destination and content of telemetry.
 type Settings struct {
-	// TracerProvider receives the spans; nil for none.
+	// TracerProvider receives the spans; it may be nil.
 	TracerProvider trace.TracerProvider
-	// MeterProvider receives the metrics; nil for none.
+	// MeterProvider receives the metrics; it may be nil.
 	MeterProvider metric.MeterProvider
 	// CaptureContent adds content to the spans: messages, arguments and results of tools, and
 	// error texts. Otherwise, spans have only names, numbers and ids. Content can be personal and
 	// secret: anyone who can read the traces can read it.
 	CaptureContent bool
-	// Redact is applied to every text before it is cut and kept; nil keeps it as
-	// it is. It is called from many goroutines at once.
+	// Redact is applied to every text before it is cut and kept; nil keeps texts unchanged. It must
+	// be safe for concurrent use.
 	Redact func(string) string
-	// MaxContent is how much text one attribute may hold, in bytes; 0 or less is
-	// 16 KiB. Of a conversation the latest messages are kept.
+	// MaxContent is the maximum size of the text in one attribute, in bytes; 0 or less means 16
+	// KiB. Of a conversation the latest messages are kept.
 	MaxContent int
 
 	_ struct{} // keyed literals only
@@ -46,15 +46,15 @@ type Settings struct {
 // Telemetry makes the spans and metrics of turns. It is safe for concurrent
 // use.
 type Telemetry struct {
-	// tracer is nil when nobody takes the spans.
+	// tracer is nil if spans are not exported.
 	tracer  trace.Tracer
 	meter   metric.Meter
 	metrics *metrics
 	content *content
 	starts  starts
-	// legacyTools measures tool calls under the names of Gestalt, too.
+	// legacyTools reports whether tool calls are also measured under Gestalt's names.
 	legacyTools atomic.Bool
-	// tenants are those that metrics tell apart; a nil map tells none apart.
+	// tenants are the tenants that metrics distinguish; a nil map distinguishes none.
 	tenants atomic.Pointer[map[string]bool]
 }
 

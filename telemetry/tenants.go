@@ -2,8 +2,7 @@ package telemetry
 
 import "github.com/agentruntime/agentruntime/settings"
 
-// otherValue is the conventions' word for a value that is not a
-// known one.
+// otherValue is the conventions' value for any unknown value.
 const otherValue = "_OTHER"
 
 // SetTenants sets the tenants distinguished by the metrics of turns. It applies to turns that

@@ -14,13 +14,13 @@ import (
 
 // ToolCall describes a tool call at its start.
 type ToolCall struct {
-	// ID is the call's id, as the model gave it, and Name the tool's id.
+	// ID is the call's id as given by the model, and Name the tool's id.
 	ID   string
 	Name string
-	// Type is function, extension or datastore; empty is function.
+	// Type is function, extension or datastore; empty means function.
 	Type string
-	// Effect is the class of the tool's effect, and Source what gave the agent
-	// the tool: global, delegate, handoff or plugin. Either may be empty.
+	// Effect is the class of the tool's effect, and Source the origin of the agent's tool: global,
+	// delegate, handoff or plugin. Either may be empty.
 	Effect string
 	Source string
 	// AgentID is the calling agent; empty for the turn's agent.
@@ -33,8 +33,8 @@ type ToolCall struct {
 // ToolOutcome is the outcome of a tool call.
 type ToolOutcome struct {
 	Outcome event.CallOutcome
-	// Failure is why the outcome is failed, such as timeout or canceled; empty is
-	// tool_error, an error that the tool returned.
+	// Failure is why the call failed, such as timeout or canceled; empty means tool_error, an error
+	// that the tool returned.
 	Failure string
 	// Result is the result that the model reads. It is read only when content is captured.
 	Result []model.Part
@@ -48,12 +48,11 @@ type ToolSpan struct {
 	arguments json.RawMessage
 	key       toolKey
 	begun     time.Time
-	// attributes has room for the span's attributes.
+	// attributes is storage for the span's attributes.
 	attributes []attribute.KeyValue
 }
 
-// newToolSpan returns a ToolSpan, with the room for attributes in the same memory if there
-// is a span.
+// newToolSpan returns a ToolSpan. If there is a span, the same allocation holds its attributes.
 func (s *TurnSpan) newToolSpan() *ToolSpan {
 	if s.span == nil {
 		return &ToolSpan{turn: s}
@@ -114,7 +113,7 @@ func (c *ToolSpan) End(o ToolOutcome) {
 	}
 }
 
-// SetLegacyToolMetrics chooses whether tool calls are also measured as Gestalt does, by
+// SetLegacyToolMetrics sets whether tool calls are also measured as in Gestalt, by
 // gen_ai.client.operation.duration with the operation execute_tool.
 func (t *Telemetry) SetLegacyToolMetrics(on bool) {
 	if t != nil {

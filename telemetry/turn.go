@@ -15,12 +15,12 @@ import (
 
 // Turn describes a turn at its start. Empty fields are omitted.
 type Turn struct {
-	// AgentID is the agent that works on the turn; it is its name too.
+	// AgentID is the agent that works on the turn; it is also the agent's name.
 	AgentID string
 	// Description describes the agent.
 	Description string
-	// Provider is the type of the provider of the agent's model, as in openai,
-	// or its id where the type is not known.
+	// Provider is the type of the provider of the agent's model, such as openai, or its id if the
+	// type is unknown.
 	Provider string
 	// Model is the vendor's name of the agent's model; empty for a pool.
 	Model string
@@ -33,7 +33,7 @@ type Turn struct {
 	ParentTurnID string
 	// Tenant owns the turn; empty for the tenant of the turn in the context, if any.
 	Tenant string
-	// Resumed is set if the turn resumes after a stop or suspension.
+	// Resumed reports whether the turn resumes after a stop or suspension.
 	Resumed bool
 }
 
@@ -45,15 +45,14 @@ type TurnOutcome struct {
 	Err error
 }
 
-// TurnSpan is the span of a running turn. It is safe for concurrent use, and a
-// nil one does nothing.
+// TurnSpan is the span of a running turn. It is safe for concurrent use. A nil span does nothing.
 type TurnSpan struct {
 	identity
 	telemetry *Telemetry
-	// span is nil when nobody takes the spans, or the turn is not sampled.
+	// span is nil if spans are not exported or the turn is not sampled.
 	span  trace.Span
 	agent string
-	// tenant is the tenant attribute of the turn's metrics, fixed at its start; empty for none.
+	// tenant is the tenant attribute of the turn's metrics, fixed at its start; empty if none.
 	tenant string
 	begun  time.Time
 	ended  atomic.Bool
@@ -80,8 +79,8 @@ func (t *Telemetry) StartTurn(ctx context.Context, turn Turn) (context.Context, 
 	return context.WithValue(ctx, identityKey{}, &s.identity), s
 }
 
-// startSpan begins a span. The span is nil when it records nothing; its children
-// are not sampled then either.
+// startSpan begins a span. The span is nil if it records nothing; its children are not sampled
+// either.
 func (t *Telemetry) startSpan(ctx context.Context, begin *start) (context.Context, trace.Span) {
 	ctx, span := t.tracer.Start(ctx, begin.name, begin.options...)
 	if !span.IsRecording() {
@@ -111,8 +110,8 @@ func (s *TurnSpan) setTurnAttributes(turn *Turn) {
 	s.span.SetAttributes(attributes...)
 }
 
-// TurnFromContext returns the turn that ctx belongs to; nil, which is valid,
-// when it belongs to none or the turn is not observed.
+// TurnFromContext returns the turn that ctx belongs to; nil, which is valid, if absent or the turn
+// is not observed.
 func TurnFromContext(ctx context.Context) *TurnSpan {
 	if id, ok := ctx.Value(identityKey{}).(*identity); ok {
 		return id.of
@@ -120,17 +119,16 @@ func TurnFromContext(ctx context.Context) *TurnSpan {
 	return nil
 }
 
-// Handoff records that another agent has the conversation from now on.
+// Handoff records that another agent has taken over the conversation.
 func (s *TurnSpan) Handoff(agentID string) {
 	if s != nil && s.span != nil {
 		s.span.AddEvent(eventHandoff, trace.WithAttributes(semconv.GenAIAgentID(agentID)))
 	}
 }
 
-// End ends the span. A turn ends once: what comes later changes nothing. Turns
-// that failed have the status Error, with the code of their termination in
-// error.type, or its type where it has no code; those that were canceled have
-// error.type canceled, and no status.
+// End ends the span. Only the first call has an effect. Failed turns have the status Error, with
+// the code of their termination in error.type, or its type if it has no code; canceled turns have
+// error.type canceled and no status.
 func (s *TurnSpan) End(o TurnOutcome) {
 	if s == nil || s.ended.Swap(true) {
 		return
@@ -167,7 +165,7 @@ func (s *TurnSpan) setAttributes(o *TurnOutcome, failure string) {
 	s.span.SetAttributes(s.telemetry.setFailure(s.span, attributes, failure, o.Err)...)
 }
 
-// turnFailure returns the error.type of a turn, "" for a successful one.
+// turnFailure returns the error.type of a turn; "" if it succeeded.
 func turnFailure(status event.Status, end *event.Termination) string {
 	switch {
 	case status == event.StatusCanceled:
@@ -183,9 +181,8 @@ func turnFailure(status event.Status, end *event.Termination) string {
 	}
 }
 
-// setFailure gives a span the status of its failure, and returns the attributes with
-// its error.type. The text of the error is content, so that without content the
-// status says the type only.
+// setFailure gives a span the status of its failure and returns the attributes with its error.type.
+// The text of the error is content; without content, the status has only the type.
 func (t *Telemetry) setFailure(span trace.Span, attributes []attribute.KeyValue, failure string, err error) []attribute.KeyValue {
 	if failure == "" {
 		return attributes
@@ -217,8 +214,8 @@ func appendUsage(attributes []attribute.KeyValue, u *model.Usage) []attribute.Ke
 	return attributes
 }
 
-// Resolved measures the time to resolve an agent. failure is a word for the problem, "" for
-// success; the name of an unresolved agent is not recorded, because it comes from the caller.
+// Resolved measures the time to resolve an agent. failure is a word for the problem; "" for
+// success. The name of an unresolved agent is not recorded because the caller chose it.
 func (t *Telemetry) Resolved(ctx context.Context, agentID string, took time.Duration, failure string) {
 	if t == nil {
 		return
@@ -230,8 +227,8 @@ func (t *Telemetry) Resolved(ctx context.Context, agentID string, took time.Dura
 	m.resolve.Record(ctx, took.Seconds(), m.plans.get(resolveKey{agentID, failure}, newResolveMeasured).record...)
 }
 
-// CapturesContent reports whether content is captured, for callers that would have to assemble it
-// first.
+// CapturesContent reports whether content is captured, for callers that would have to assemble the
+// content first.
 func (s *TurnSpan) CapturesContent() bool {
 	return s != nil && s.span != nil && s.telemetry.content != nil
 }

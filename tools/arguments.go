@@ -28,7 +28,7 @@ func DecodeArguments(raw json.RawMessage) (Arguments, error) {
 	return args, nil
 }
 
-// Has reports whether an argument is there; null is as good as missing.
+// Has reports whether an argument is present and not null.
 func (a Arguments) Has(name string) bool {
 	raw := a[name]
 	return len(raw) > 0 && string(raw) != "null"
@@ -45,7 +45,7 @@ func (a Arguments) Text(name string) (string, error) {
 	switch raw[0] {
 	case '"':
 		if inside := raw[1 : len(raw)-1]; bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
-			return string(inside), nil // as most strings are: nothing to decode
+			return string(inside), nil // most strings need no decoding
 		}
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {

@@ -7,16 +7,16 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// Bundle is a configuration entry that provides many tools, such as a server's. Agents get its
-// members instead of the bundle, which is never described or called itself.
+// Bundle is a configuration entry that provides many tools, such as those of a server. Agents get
+// its members instead of the bundle, which is never described or called itself.
 type Bundle interface {
 	Tool
 	// Members returns the current tools in a stable order, and diagnostics with paths below the
-	// entry. It leaves out unusable tools. A member never changes: when the bundle's tools do,
+	// entry. It leaves out unusable tools. A member never changes: when the bundle's tools change,
 	// Members returns new ones. It makes no requests and is safe for concurrent use.
 	Members() ([]Member, diag.List)
-	// Prefix is how the ids of members begin, empty if unknown. It identifies a
-	// reference to a tool while there are no members.
+	// Prefix is the prefix of the ids of members; empty if unknown. It identifies a reference to a
+	// tool while there are no members.
 	Prefix() string
 }
 
@@ -24,8 +24,8 @@ type Bundle interface {
 type TenantBundle interface {
 	LiveBundle
 	TenantReferrer
-	// RefreshFor asks for the tools as Refresh does, with the variables of a tenant. A bundle
-	// that refers to none does not need them.
+	// RefreshFor requests the tools like Refresh, with the variables of a tenant. A bundle that
+	// refers to no variables does not need them.
 	RefreshFor(ctx context.Context, tenant *TenantVariables) error
 }
 
@@ -35,18 +35,16 @@ type Member struct {
 	Tool Tool
 }
 
-// LiveBundle is a bundle whose tools are listed by another party and may change.
+// LiveBundle is a bundle whose tools are listed by an external party and may change.
 type LiveBundle interface {
 	Bundle
-	// Known reports whether the tools are known, from an answer of now or of
-	// earlier.
+	// Known reports whether the tools are known from a current or earlier response.
 	Known() bool
-	// Refresh asks for the tools. Members returns them from then on. An error
-	// changes nothing.
+	// Refresh requests the tools, which Members then returns. An error changes nothing.
 	Refresh(ctx context.Context) error
-	// OnChange sets the function that is called, on a goroutine of the bundle, when the tools
-	// have changed other than by Refresh. Its context ends when the bundle is closed. A later
-	// function replaces an earlier one.
+	// OnChange sets the function to call, on a goroutine of the bundle, when the tools have changed
+	// other than by Refresh. Its context is canceled when the bundle is closed. A later function
+	// replaces an earlier one.
 	OnChange(changed func(ctx context.Context))
 }
 
@@ -59,17 +57,17 @@ type ConnectedBundle interface {
 
 // Connections describes the connections of a bundle to its server.
 type Connections struct {
-	// Open counts the open connections, and Failures the failures in a row of the connection
-	// that most calls share: attempts that failed, and connections that were lost early.
+	// Open counts the open connections. Failures counts the consecutive failures of the connection
+	// that most calls share: failed attempts and connections lost early.
 	Open, Failures int
 	// Tools counts the known tools.
 	Tools int
-	// LoggedOut counts the tenants or subjects whose login is missing, has ended or lacks scopes, as
-	// of its latest use.
+	// LoggedOut counts the tenants or subjects whose login is missing, has expired or lacks scopes,
+	// as of its latest use.
 	LoggedOut int
 }
 
-// String describes the connections in a few words.
+// String summarizes the connections in a few words.
 func (c Connections) String() string {
 	state := "not connected"
 	switch {

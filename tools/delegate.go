@@ -8,18 +8,18 @@ import (
 	"github.com/agentruntime/agentruntime/interaction"
 )
 
-// DelegateRequest asks for a turn of another agent.
+// DelegateRequest requests a turn of another agent.
 type DelegateRequest struct {
 	AgentID string
 	Prompt  string
-	// CallID is the tool call that asks, and Number counts the agents that the call has
-	// run, from 1. The runtime sets both.
+	// CallID is the requesting tool call, and Number counts the agents that the call has run, from
+	// 1. The runtime sets both.
 	CallID string
 	Number int
 	// Events receives the events of the turn, if they are recorded. The runtime sets it.
 	Events event.Sink
-	// Resumed continues a turn that waited, or was running when the process died. Its State comes
-	// from DelegateResult or Keep.
+	// Resumed continues a turn that was waiting, or was running when the process died. Its State
+	// comes from DelegateResult or Keep.
 	Resumed *Resumed
 	// Keep stores the state from which the turn continues if the process dies before the turn
 	// ends. The runtime sets it, and calls it for turns that run elsewhere; nil if nothing is
@@ -34,7 +34,7 @@ type DelegateResult struct {
 	event.Outcome
 	TurnID string
 	Status event.Status
-	// Questions are the open interactions of a turn that waits, and State is where it continues.
+	// Questions are the open interactions of a waiting turn, and State is where it continues.
 	Questions []interaction.Request
 	State     json.RawMessage
 }

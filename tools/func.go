@@ -14,24 +14,23 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Func is a tool made from a Go function. The schema of its arguments comes
-// from the type In, which must be a struct or a map: fields are named by their
-// json tags, described by jsonschema tags, and required unless they are tagged
-// omitempty or omitzero. An Out that is a string is given to the model as it
-// is, any other as JSON.
+// Func is a tool made from a Go function. The schema of its arguments comes from the type In, which
+// must be a struct or a map: fields are named by their json tags, described by jsonschema tags, and
+// required unless tagged omitempty or omitzero. A string Out is passed to the model as it is, any
+// other Out as JSON.
 //
-// The zero values of the other fields are good defaults. A Func must not be
-// copied after it was registered.
+// The zero values of the other fields are good defaults. A Func must not be copied after it was
+// registered.
 type Func[In, Out any] struct {
 	// Description describes the tool's purpose for the model.
 	Description string
-	// Run is the function. It may be called from many goroutines at once.
+	// Run is the function. It must be safe for concurrent use.
 	Run func(ctx context.Context, in In) (Out, error)
 	// Effect is the class of the function's effect; empty means Once.
 	Effect Effect
 	// Timeout is how long a call may take; 0 means DefaultTimeout.
 	Timeout time.Duration
-	// Serial keeps calls from running beside others of the same answer.
+	// Serial prevents calls from running concurrently with others of the same answer.
 	Serial bool
 
 	once       sync.Once

@@ -8,41 +8,41 @@ import (
 // LoginSource is a TenantSource that also keeps logins at servers, encrypted.
 type LoginSource interface {
 	TenantSource
-	// SubjectName names the subject for whom something is done; empty for none.
+	// SubjectName names the subject of an operation; empty if none.
 	SubjectName() string
-	// LoginRecord returns the record of the tenant's login at a server, or of a subject's.
+	// LoginRecord returns the record of the login of the tenant, or of a subject, at a server.
 	LoginRecord(server, subject string) LoginRecord
 }
 
 // LoginRecord keeps one login. It is safe for concurrent use, also by several processes. Its text
 // must not be logged or shown.
 type LoginRecord interface {
-	// Read returns the stored text, or "" if there is none.
+	// Read returns the stored text, or "".
 	Read(ctx context.Context) (string, error)
-	// Replace stores text if the stored text is still old, the result of Read. It reports false
-	// if another text was stored since then. An empty text deletes the record.
+	// Replace stores text if the stored text is still old, the result of Read. It returns false if
+	// the text has changed since. An empty text deletes the record.
 	Replace(ctx context.Context, old, text string) (bool, error)
 }
 
-// LoginBundle is a Bundle of a server that may require the login of a person.
+// LoginBundle is a Bundle of a server that may require a person to log in.
 type LoginBundle interface {
 	Bundle
-	// NeedsLogin reports whether it does.
+	// NeedsLogin reports whether the server requires a login.
 	NeedsLogin() bool
 	// LogIn waits for the person until ctx ends, stores the login, and lists the tools with it.
 	LogIn(ctx context.Context, asked *LoginRequest) (*LoginResult, error)
 	// CheckLogin returns the stored login without using it. The error names the command to run if a
 	// person has to log in.
 	CheckLogin(ctx context.Context, tenant *TenantVariables) (*LoginResult, error)
-	// LogOut deletes the login and revokes its tokens. The result is nil without a login.
+	// LogOut deletes the login and revokes its tokens. The result is nil if there is no login.
 	LogOut(ctx context.Context, tenant *TenantVariables) (*LogoutResult, error)
 }
 
-// LogoutResult describes a login that was deleted.
+// LogoutResult describes a deleted login.
 type LogoutResult struct {
 	// Issuer is the authorization server; empty if the login was malformed.
 	Issuer string
-	// IsRevoked is set if the tokens were revoked. RevokeError is why that failed; nil if the
+	// IsRevoked reports whether the tokens were revoked. RevokeError is why that failed; nil if the
 	// authorization server does not support it.
 	IsRevoked   bool
 	RevokeError error
@@ -50,7 +50,7 @@ type LogoutResult struct {
 
 // LoginRequest is one login of a person at a server.
 type LoginRequest struct {
-	// Tenant is whose login it is. Its Source is a LoginSource.
+	// Tenant is the owner of the login. Its Source is a LoginSource.
 	Tenant *TenantVariables
 	// Scopes are requested in addition to the server's.
 	Scopes []string
@@ -58,15 +58,16 @@ type LoginRequest struct {
 	Show func(url string)
 }
 
-// LoginResult describes a login that was stored.
+// LoginResult describes a stored login.
 type LoginResult struct {
 	// Issuer is the authorization server.
 	Issuer string
 	Scopes []string
-	// Expiry is when the token expires; zero if unknown. IsRenewable is set if it can be renewed.
+	// Expiry is when the token expires; zero if unknown. IsRenewable reports whether it can be
+	// renewed.
 	Expiry      time.Time
 	IsRenewable bool
-	// Tools is how many tools the server has, in the file Catalog. ListError is why they could
+	// Tools is the number of the server's tools, in the file Catalog. ListError is why they could
 	// not be listed.
 	Tools     int
 	Catalog   string

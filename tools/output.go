@@ -16,7 +16,7 @@ const MaxOutput = 256 << 10
 // MaxOutput, and invalid UTF-8 becomes the replacement character.
 func (r Result) Readable() Result { return r.Within(MaxOutput) }
 
-// Within returns the result as Readable does, with text of at most limit bytes.
+// Within is Readable with text of at most limit bytes.
 func (r Result) Within(limit int) Result {
 	if len(r.Content) == 0 && len(r.Data) > 0 {
 		r.Content = []model.Part{model.Text(string(r.Data))}
@@ -46,7 +46,7 @@ func cleanParts(parts []model.Part) []model.Part {
 	if first < 0 {
 		return parts
 	}
-	parts = slices.Clone(parts) // they may be the tool's own
+	parts = slices.Clone(parts) // the tool may own them
 	for i := first; i < len(parts); i++ {
 		p := &parts[i]
 		p.Text = clip.Clean(p.Text)
@@ -57,8 +57,7 @@ func cleanParts(parts []model.Part) []model.Part {
 	return parts
 }
 
-// cutTo cuts the text among parts, which has total bytes, to the bytes that
-// there is room for.
+// cutTo cuts the text among parts, which has total bytes, to room bytes.
 func cutTo(room int, parts []model.Part, total int) []model.Part {
 	out := make([]model.Part, 0, len(parts))
 	for _, p := range parts {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
-// IsPlaceholderName reports whether a name can stand in a placeholder,
-// {{name}}, of the settings of a tool.
+// IsPlaceholderName reports whether a name is valid in a placeholder, {{name}}, of a tool's
+// settings.
 func IsPlaceholderName(name string) bool {
 	if name == "" {
 		return false
@@ -28,19 +28,19 @@ func IsPlaceholderName(name string) bool {
 	return true
 }
 
-// PlaceholderPart is a part of a text with placeholders: a literal, or the place
-// of an argument when Name is set.
+// PlaceholderPart is a part of a text with placeholders: a literal, or a placeholder for an
+// argument if Name is set.
 type PlaceholderPart struct{ Literal, Name string }
 
-// The errors do not repeat the text: it may be a secret.
+// The errors do not quote the text, which may be a secret.
 var (
 	errPlaceholder = errors.New("a placeholder is {{name}} with a name of letters, digits, '_', '-' and '.'")
 	errBraces      = errors.New("}} has no {{ before it")
 )
 
-// ParsePlaceholders splits a text at its placeholders. Four braces stand for two.
-// Single braces are text, also when they meet, as long as they are closed: jq
-// and awk have programs like {a:{b:1}}. Errors do not repeat the text.
+// ParsePlaceholders splits a text at its placeholders. Four braces stand for two. Single braces are
+// text, even adjacent ones, as long as they are closed: jq and awk have programs like {a:{b:1}}.
+// Errors do not quote the text.
 func ParsePlaceholders(text string) ([]PlaceholderPart, error) {
 	var parts []PlaceholderPart
 	var literal strings.Builder
@@ -87,15 +87,15 @@ func ParsePlaceholders(text string) ([]PlaceholderPart, error) {
 type Declaration struct {
 	// Properties are the arguments that the schema lists.
 	Properties map[string]json.RawMessage `json:"properties"`
-	// Required are the names of those that no call leaves out.
+	// Required are the names of the required arguments.
 	Required []string `json:"required"`
-	// Open means that names cannot be checked, because the schema is invalid or defines
+	// Open reports that names cannot be checked, because the schema is invalid or defines
 	// properties elsewhere.
 	Open bool `json:"-"`
 }
 
-// DeclaredParameters reads a JSON Schema of arguments. That it is one is
-// checked where the tool is registered.
+// DeclaredParameters reads a JSON Schema of arguments. The registry checks that it is a valid
+// schema.
 func DeclaredParameters(parameters json.RawMessage) Declaration {
 	var declared Declaration
 	var keys map[string]json.RawMessage
@@ -134,5 +134,5 @@ func (d *Declaration) Check(path string, names map[string]bool) diag.List {
 	return list
 }
 
-// Requires reports whether every call has the argument of that name.
+// Requires reports whether every call must have the argument with that name.
 func (d *Declaration) Requires(name string) bool { return slices.Contains(d.Required, name) }

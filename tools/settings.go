@@ -8,15 +8,14 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The limits of max_output, of the tool kinds of a configuration file, in
-// bytes.
+// The limits of max_output of configured tool kinds, in bytes.
 const (
 	minConfiguredOutput = 256
 	maxConfiguredOutput = 1 << 20
 )
 
-// CheckSettings checks the settings that the tool kinds of a configuration file
-// have in common: effect, timeout and max_output. A nil timeout is absent.
+// CheckSettings checks the settings that configured tool kinds have in common: effect, timeout and
+// max_output. A nil timeout is absent.
 func CheckSettings(effect Effect, timeout *spec.Duration, maxOutput int) diag.List {
 	var list diag.List
 	switch effect {
@@ -35,7 +34,7 @@ func CheckSettings(effect Effect, timeout *spec.Duration, maxOutput int) diag.Li
 	return list
 }
 
-// CallTimeout returns the setting timeout, and DefaultTimeout where it is absent.
+// CallTimeout returns the setting timeout, or DefaultTimeout if it is absent.
 func CallTimeout(timeout *spec.Duration) time.Duration {
 	if timeout == nil {
 		return DefaultTimeout
@@ -43,8 +42,7 @@ func CallTimeout(timeout *spec.Duration) time.Duration {
 	return timeout.Std()
 }
 
-// OutputLimit returns the setting max_output, in bytes, and MaxOutput where it is
-// absent.
+// OutputLimit returns the setting max_output in bytes, or MaxOutput if it is absent.
 func OutputLimit(maxOutput int) int { return cmp.Or(maxOutput, MaxOutput) }
 
 // CheckID checks that models accept an id as the name of a tool.

@@ -24,7 +24,7 @@ type TenantSource interface {
 // TenantValue is the value of a variable of a tenant.
 type TenantValue struct {
 	Text string
-	// Secret is set if the value was set as a secret.
+	// Secret reports whether the value was set as a secret.
 	Secret bool
 }
 
@@ -40,16 +40,16 @@ func (v TenantValues) ReadTenantVariable(_ context.Context, name string) (Tenant
 	return TenantValue{Text: text}, ok, nil
 }
 
-// TenantVariables are the variables of the tenant for whom something is done. Values are
-// read at each use. They must not be kept, logged or shown.
+// TenantVariables are the variables of the tenant of an operation. Values are read at each use.
+// They must not be kept, logged or shown.
 type TenantVariables struct {
-	// Declared are the variables that the configuration declares; nil declares none.
+	// Declared are the variables that the configuration declares; nil if none.
 	Declared *spec.Tenants
 	// Source has the tenant's values; nil if there is no tenant.
 	Source TenantSource
 }
 
-// TenantName names the tenant; empty for none. It is safe for nil.
+// TenantName names the tenant; empty if none. It is safe for nil.
 func (v *TenantVariables) TenantName() string {
 	if v == nil || v.Source == nil {
 		return ""
@@ -60,9 +60,9 @@ func (v *TenantVariables) TenantName() string {
 // TenantVariableError reports that a variable of a tenant cannot be used.
 type TenantVariableError struct {
 	Name string
-	// Problem says why, without the value.
+	// Problem is the reason, without the value.
 	Problem string
-	// Err is why it cannot be read; nil otherwise.
+	// Err is why the variable cannot be read; nil otherwise.
 	Err error
 }
 
@@ -105,10 +105,10 @@ func (v *TenantVariables) Read(ctx context.Context, name string) (TenantValue, e
 	return TenantValue{Text: *declared.Default}, nil
 }
 
-// TenantReader reads variables of a tenant for one request: each once, so that all places
-// of the request have the same value. The zero value reads none; one goroutine uses it.
+// TenantReader reads variables of a tenant for one request: each once, so that the whole request
+// uses the same value. The zero value reads none. It is not safe for concurrent use.
 type TenantReader struct {
-	// Variables are those that are read.
+	// Variables are the variables to read from.
 	Variables *TenantVariables
 
 	known   map[string]string
@@ -136,15 +136,15 @@ func (r *TenantReader) Read(ctx context.Context, name string) (string, error) {
 	return value.Text, nil
 }
 
-// Secrets returns the secrets that were read, in each way that a request or the answer to
-// it may spell them.
+// Secrets returns the secrets that were read, in every spelling that a request or its response may
+// use.
 func (r *TenantReader) Secrets() []string { return r.secrets }
 
 // TenantReference is where a setting of a tool refers to a variable of a tenant.
 type TenantReference struct {
-	// Path is the place, relative to the tool.
+	// Path is the position, relative to the tool.
 	Path, Name string
-	// Plain is set where no secret may stand.
+	// Plain reports whether secrets are forbidden there.
 	Plain bool
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// hostCharacters are those that a variable may bring into the name of a host.
+// hostCharacters are the characters that a variable may add to a host's name.
 const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
 
 // IsHostPart reports whether the value of a variable can be part of the name of a host.
@@ -13,8 +13,8 @@ func IsHostPart(value string) bool {
 	return value != "" && strings.Trim(value, hostCharacters) == "" && !strings.Contains(value, "..")
 }
 
-// LeavesPath reports whether an escaped segment of a path holds "." or ".." once it is
-// unescaped, also after a slash or before path parameters.
+// LeavesPath reports whether an escaped path segment contains "." or ".." after unescaping,
+// including after a slash or before path parameters.
 func LeavesPath(segment string) bool {
 	if !strings.ContainsAny(segment, ".%") {
 		return false

@@ -7,23 +7,22 @@ import (
 	"path/filepath"
 )
 
-// Workspace is the directory of the machine that the session of a call works in.
+// Workspace is the local directory that the session of a call works in.
 type Workspace struct {
-	// Root is the absolute path of the directory, which no path leads out of.
+	// Root is the absolute path of the directory. No path leads out of it.
 	Root string
-	// Cwd is where work begins: a path below Root, with slashes.
+	// Cwd is the initial directory: a slash-separated path below Root.
 	Cwd string
 }
 
-// WorkspaceError reports a directory of a session that cannot be used.
+// WorkspaceError reports an unusable directory of a session.
 type WorkspaceError struct{ Problem string }
 
-// Error names the problem, without the path, which is one of the machine.
+// Error names the problem without the path, which is local to the machine.
 func (e *WorkspaceError) Error() string { return "the workspace of the session " + e.Problem }
 
-// Directory returns the absolute path of the directory that work begins in, with all
-// symbolic links resolved. The error is a *WorkspaceError if it is not there, or is not
-// below the root.
+// Directory returns the absolute path of the initial directory, with all symbolic links resolved.
+// The error is a *WorkspaceError if the directory does not exist or is not below the root.
 func (w *Workspace) Directory() (string, error) { return w.Resolve(w.Cwd) }
 
 // Resolve returns the absolute path of a directory below the root. The error is as in
@@ -46,7 +45,7 @@ func (w *Workspace) Resolve(name string) (string, error) {
 	return dir, nil
 }
 
-// errOutside reports a path that leads out of the root.
+// errOutside reports a path that leads outside the root.
 var errOutside = errors.New("leads out")
 
 // resolveBelow returns the path of a directory below another one without symbolic links.

@@ -19,7 +19,7 @@ func CheckTimes(expression, timeZone string) diag.List {
 	if expression == "" {
 		return list
 	}
-	if strings.Contains(expression, "TZ=") { // the parser knows it, but not that it can be wrong
+	if strings.Contains(expression, "TZ=") { // the parser accepts it but does not validate it
 		return append(list, diag.New(diag.InvalidValue, "cron", "cron names a time zone").WithHint("write time_zone"))
 	}
 	switch times, err := cron.Parse(expression, ""); {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Starts returns what starts the workflow, for a person.
+// Starts describes for people what starts the workflow.
 func (w *Workflow) Starts() []string {
 	var list []string
 	for i := range w.Schedules {
@@ -42,7 +42,7 @@ func pausedText(paused bool) string {
 	return ""
 }
 
-// Does describes the step's action for a person.
+// Does describes the step's action for people.
 func (s *Step) Does() string {
 	switch {
 	case s.Agent != nil:
@@ -56,7 +56,7 @@ func (s *Step) Does() string {
 	}
 }
 
-// Text returns the condition, for a person.
+// Text returns the condition for people.
 func (c *Condition) Text() string {
 	value, found := ParseValue(c.Value)
 	if len(found) > 0 {
@@ -69,8 +69,8 @@ func (c *Condition) Text() string {
 	return left + " = " + string(c.Equals)
 }
 
-// DependsOn returns the ids of the steps whose outputs the step refers to, sorted: if one
-// of them is skipped, so is the step.
+// DependsOn returns the ids of the steps whose outputs the step refers to, sorted. If one of them
+// is skipped, so is the step.
 func (s *Step) DependsOn() []string {
 	ids := make(map[string]bool)
 	for _, value := range s.values() {
@@ -83,7 +83,7 @@ func (s *Step) DependsOn() []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// values returns all values of the step that can be read.
+// values returns all valid values of the step.
 func (s *Step) values() []*Value {
 	var list []*Value
 	add := func(raw []byte) {
@@ -115,7 +115,7 @@ func (s *Step) values() []*Value {
 	return list
 }
 
-// Arrow is a way that data, or control, takes from one step to another.
+// Arrow is a path of data or control from one step to another.
 type Arrow struct {
 	// From and To are positions of steps. Data is set if To refers to the outputs of
 	// From; otherwise it is only the next step.
@@ -123,8 +123,8 @@ type Arrow struct {
 	Data     bool
 }
 
-// Arrows returns the ways through the steps: each step after the one before, and from
-// each step to those that refer to it.
+// Arrows returns the paths through the steps: from each step to the next, and to those that refer
+// to it.
 func (w *Workflow) Arrows() []Arrow {
 	steps := w.AllSteps()
 	var list []Arrow
@@ -140,7 +140,7 @@ func (w *Workflow) Arrows() []Arrow {
 	return list
 }
 
-// Explain returns the workflow as text, for a person.
+// Explain returns the workflow as text for people.
 func (w *Workflow) Explain() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s\n", w.ID)
@@ -174,7 +174,7 @@ func (w *Workflow) Explain() string {
 	return b.String()
 }
 
-// explainParts writes what else there is to know of a step.
+// explainParts writes the remaining properties of a step.
 func (s *Step) explainParts(b *strings.Builder) {
 	row := func(name, value string) {
 		if value != "" {

@@ -12,19 +12,19 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// GestaltProvider is the name that Gestalt's clients know the only workflow provider by.
+// GestaltProvider is the only workflow provider's name for Gestalt's clients.
 const GestaltProvider = "local"
 
-// mcpPrefix begins the ids of tools of MCP servers.
+// mcpPrefix is the prefix of the ids of tools of MCP servers.
 const mcpPrefix = "mcp__"
 
-// GestaltTrigger is an event trigger in the spelling of Gestalt: a workflow with one event.
+// GestaltTrigger is an event trigger in Gestalt's format: a workflow with one event.
 type GestaltTrigger struct {
 	Match *GestaltMatch `json:"match" required:"true" doc:"The events that begin a run each."`
 	GestaltWork
 }
 
-// GestaltSchedule is a schedule in the spelling of Gestalt: a workflow with one schedule.
+// GestaltSchedule is a schedule in Gestalt's format: a workflow with one schedule.
 type GestaltSchedule struct {
 	Cron     string `json:"cron" required:"true" doc:"When a run begins, as in a schedule."`
 	TimeZone string `json:"timezone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in."`
@@ -38,7 +38,7 @@ type GestaltMatch struct {
 	Subject string `json:"subject,omitempty" doc:"Their subject, exactly; any if absent."`
 }
 
-// GestaltWork is the part that triggers and schedules share.
+// GestaltWork is the part shared by triggers and schedules.
 type GestaltWork struct {
 	Provider    string              `json:"provider,omitempty" enum:"local" default:"local" doc:"The workflow provider. The runtime has one."`
 	Target      GestaltTarget       `json:"target" required:"true" doc:"The work of a run."`
@@ -53,7 +53,7 @@ type GestaltPermission struct {
 	Operations []string `json:"operations,omitempty" doc:"The operations of the app; if absent, the tool with the name of the app."`
 }
 
-// GestaltTarget is the work of a run: steps, or in the older form one call or turn.
+// GestaltTarget is the work of a run: steps, or a single call or turn in the older form.
 type GestaltTarget struct {
 	Steps  []GestaltStep `json:"steps,omitempty" max:"100" doc:"The steps of a run, in order."`
 	App    *GestaltCall  `json:"app,omitempty" doc:"A single call instead of steps."`
@@ -99,7 +99,7 @@ type GestaltTool struct {
 	Operation string `json:"operation,omitempty" doc:"The operation, as in a call."`
 }
 
-// GestaltToolID returns the id of an app's operation: of an MCP server's tool, or of the app
+// GestaltToolID returns the id of an app's operation: that of an MCP server's tool, or of the app
 // itself if the operation is empty or has its name.
 func GestaltToolID(app, operation string) string {
 	if operation == "" || operation == app {
@@ -118,7 +118,7 @@ func gestaltNames(id string) (app, operation string) {
 	return id, id
 }
 
-// Workflow converts the trigger to a workflow. The paths of problems are those of the trigger's
+// Workflow converts the trigger to a workflow. The diagnostics have the paths of the trigger's
 // fields. A workflow with problems is incomplete.
 func (t *GestaltTrigger) Workflow(id string) (*Workflow, diag.List) {
 	w, list := t.translate(id)
@@ -130,7 +130,7 @@ func (t *GestaltTrigger) Workflow(id string) (*Workflow, diag.List) {
 	return w, list
 }
 
-// Workflow converts the schedule to a workflow, as GestaltTrigger.Workflow does.
+// Workflow converts the schedule to a workflow, like GestaltTrigger.Workflow.
 func (s *GestaltSchedule) Workflow(id string) (*Workflow, diag.List) {
 	w, list := s.translate(id)
 	w.Schedules = []Schedule{{Cron: s.Cron, TimeZone: s.TimeZone, Paused: s.Paused}}
@@ -163,7 +163,7 @@ func (g *GestaltWork) translate(id string) (*Workflow, diag.List) {
 	return t.workflow, t.found
 }
 
-// ToSteps converts the target to steps. The paths of problems begin with target.
+// ToSteps converts the target to steps. The paths of diagnostics begin with target.
 func (g *GestaltTarget) ToSteps() ([]Step, diag.List) {
 	w, list := (&GestaltWork{Target: *g}).translate(targetStep)
 	return w.Steps, list
@@ -172,8 +172,8 @@ func (g *GestaltTarget) ToSteps() ([]Step, diag.List) {
 // gestaltTranslation translates one trigger or schedule.
 type gestaltTranslation struct {
 	workflow *Workflow
-	// invoked are the tools that steps may call; nil if nothing limits them. invokedAt is the
-	// field that lists them.
+	// invoked are the tools that steps may call; nil if there is no limit. invokedAt is the field
+	// that lists them.
 	invoked   spec.Names
 	invokedAt string
 	found     diag.List
@@ -218,7 +218,7 @@ func (t *gestaltTranslation) toolIDs(path string, tools []GestaltTool) spec.Name
 	return ids
 }
 
-// addStep translates a step that is written at a path.
+// addStep translates the step at a path.
 func (t *gestaltTranslation) addStep(s *GestaltStep, path string) {
 	at := diag.Index("steps", len(t.workflow.Steps))
 	t.workflow.addWritten(at, path)
@@ -253,7 +253,7 @@ func (t *gestaltTranslation) addStep(s *GestaltStep, path string) {
 	t.workflow.Steps = append(t.workflow.Steps, step)
 }
 
-// turnOf translates the turn of a step that is written at a path.
+// turnOf translates the turn of the step at a path.
 func (t *gestaltTranslation) turnOf(g *GestaltTurn, path string) *AgentTurn {
 	turn := &AgentTurn{Agent: g.Provider, ModelID: g.Model, Prompt: g.Prompt, Messages: g.Messages, Output: g.Output, SessionKey: g.SessionKey}
 	if g.Tools == nil {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// ToGestaltTarget returns the steps of a workflow as a target in the spelling of Gestalt. Fields
-// that Gestalt does not have are left out.
+// ToGestaltTarget returns the steps of a workflow as a target in Gestalt's format. It omits fields
+// that Gestalt does not have.
 func (w *Workflow) ToGestaltTarget() GestaltTarget {
 	steps := w.AllSteps()
 	if len(steps) == 1 && steps[0].ID == targetStep {
@@ -41,8 +41,8 @@ func viewStep(s *Step) GestaltStep {
 	return v
 }
 
-// FitsGestalt reports whether the spelling of Gestalt has all fields of a workflow with one
-// schedule or event trigger.
+// FitsGestalt reports whether Gestalt's format has all fields of a workflow with one schedule or
+// event trigger.
 func (w *Workflow) FitsGestalt() bool {
 	work := GestaltWork{Target: w.ToGestaltTarget()}
 	var again *Workflow

@@ -15,8 +15,8 @@ type outputSchema struct {
 	Items      json.RawMessage            `json:"items"`
 }
 
-// findMissing returns the position in a path of the first part that a value of a schema
-// cannot have, with the names that there are; -1 if none is known to be missing.
+// findMissing returns the position in a path of the first part that a value of a schema cannot
+// have, with the names that exist; -1 if none is known to be missing.
 func findMissing(raw json.RawMessage, path Path) (position int, known []string) {
 	for i, segment := range path {
 		var s outputSchema
@@ -49,7 +49,7 @@ func (s *outputSchema) part(segment Segment) (next json.RawMessage, missing bool
 	return nil, closed || len(types) > 0 && !slices.Contains(types, "object")
 }
 
-// types returns the types that the schema allows; nil if it does not say.
+// types returns the types that the schema allows; nil if unspecified.
 func (s *outputSchema) types() []string {
 	var one string
 	if json.Unmarshal(s.Type, &one) == nil && one != "" {
@@ -62,8 +62,7 @@ func (s *outputSchema) types() []string {
 	return list
 }
 
-// TypesAt returns the types that the part of an answer at a path may have; nil if the
-// schema does not tell.
+// TypesAt returns the possible types of the part of an answer at a path; nil if unknown.
 func TypesAt(raw json.RawMessage, path Path) []string {
 	for _, segment := range path {
 		var s outputSchema
@@ -81,7 +80,7 @@ func TypesAt(raw json.RawMessage, path Path) []string {
 	return s.types()
 }
 
-// joinNames lists names for a person.
+// joinNames joins names into a list for people.
 func joinNames(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

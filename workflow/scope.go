@@ -10,16 +10,16 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// Scope has the values that a step's references resolve to. Numbers are json.Number.
+// Scope has the values for the references of a step. Numbers are json.Number.
 type Scope struct {
-	// Input is the input of the run, and Signal what began it.
+	// Input is the input of the run, and Signal what started it.
 	Input, Signal any
 	// Outputs are the outputs of completed steps, by step id.
 	Outputs map[string]any
 	// Inputs are the inputs of the step.
 	Inputs map[string]any
 
-	// taken is the size of what references were replaced with so far, in bytes.
+	// taken is the total size of the values of references so far, in bytes.
 	taken int
 }
 
@@ -34,7 +34,7 @@ func (s *Scope) take(bytes int) error {
 	return nil
 }
 
-// MissingError reports that a reference leads to nothing.
+// MissingError reports that a reference has no value.
 type MissingError struct {
 	Ref *Ref
 	// At is the part of the reference that is missing.
@@ -46,7 +46,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s is not there: %s", clip.Text(e.Ref.String()), clip.Text(e.At))
 }
 
-// DecodeJSON reads a JSON value as scopes have it. Nothing is null.
+// DecodeJSON reads a JSON value in the form used by scopes. Empty input is null.
 func DecodeJSON(raw []byte) (v any, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, nil //nolint:nilnil // null
@@ -94,7 +94,7 @@ func anyMap(m map[string]any) any {
 	return m
 }
 
-// find returns the part of a value that the segment names.
+// find returns the part of a value named by the segment.
 func (s Segment) find(v any) (any, bool) {
 	if s.IsIndex {
 		list, ok := v.([]any)
@@ -147,7 +147,7 @@ func (v *Value) Evaluate(s *Scope) (any, error) {
 	}
 }
 
-// sizeOf returns about how many bytes a value has as JSON.
+// sizeOf returns the approximate size of a value as JSON, in bytes.
 func sizeOf(v any) int {
 	n := len("null,")
 	switch v := v.(type) {
@@ -167,8 +167,8 @@ func sizeOf(v any) int {
 	return n
 }
 
-// Evaluate returns the text with its references replaced: by texts as they are, and by
-// other values as JSON.
+// Evaluate returns the text with its references replaced: texts as they are, and other values as
+// JSON.
 func (t Template) Evaluate(s *Scope) (string, error) {
 	var out strings.Builder
 	for i := range t.parts {
@@ -201,7 +201,7 @@ func TextOf(v any) (string, error) {
 	return string(data), err
 }
 
-// EvaluateRaw reads and evaluates a value as it is written.
+// EvaluateRaw parses and evaluates an encoded value.
 func (s *Scope) EvaluateRaw(raw json.RawMessage) (any, error) {
 	v, found := ParseValue(raw)
 	if len(found) > 0 {
@@ -223,7 +223,7 @@ func (s *Scope) EvaluateFields(fields map[string]json.RawMessage) (map[string]an
 	return out, nil
 }
 
-// Holds reports whether the condition holds. A value that is not there equals null.
+// Holds reports whether the condition holds. A missing value equals null.
 func (c *Condition) Holds(s *Scope) (bool, error) {
 	v, err := s.EvaluateRaw(c.Value)
 	if _, missing := err.(*MissingError); missing { //nolint:errorlint // values of conditions are not wrapped
@@ -239,8 +239,7 @@ func (c *Condition) Holds(s *Scope) (bool, error) {
 	return equalScalars(v, want), nil
 }
 
-// equalScalars reports whether two scalars are equal; numbers are, whatever their
-// spelling.
+// equalScalars reports whether two scalars are equal; numbers are compared by value, not spelling.
 func equalScalars(a, b any) bool {
 	x, isNumber := a.(json.Number)
 	y, both := b.(json.Number)

@@ -37,7 +37,7 @@ type AgentTurn struct {
 	SessionKey json.RawMessage `json:"session_key,omitempty" doc:"The name of the workflow's conversation that the turn continues; it may contain ${{ … }}. Without it each turn has a new session."`
 }
 
-// Message is a message that a turn is given.
+// Message is an input message of a turn.
 type Message struct {
 	Role string          `json:"role,omitempty" enum:"user|system|assistant" default:"user" doc:"Who says it."`
 	Text json.RawMessage `json:"text" required:"true" doc:"A text, which may contain ${{ … }}, or {template: text}."`
@@ -49,7 +49,7 @@ type Output struct {
 	Structured *Structured `json:"structured,omitempty" doc:"The answer is an object, whose fields are the outputs of the step."`
 }
 
-// Structured is an answer that a JSON Schema describes.
+// Structured is an answer described by a JSON Schema.
 type Structured struct {
 	Schema json.RawMessage `json:"schema" required:"true" doc:"The JSON Schema of the answer."`
 }
@@ -60,15 +60,15 @@ type Condition struct {
 	Equals json.RawMessage `json:"equals" required:"true" doc:"The text, number, boolean or null that it has to equal."`
 }
 
-// Retry repeats a step that failed. What must not be repeated is not: a step whose call
-// may have had an effect that must happen once fails.
+// Retry repeats a failed step. A step whose call may have had an effect that must happen only once
+// is not repeated; it fails.
 type Retry struct {
 	MaxAttempts int            `json:"max_attempts" required:"true" min:"1" max:"20" doc:"How often the step is tried, the first time included."`
 	Backoff     *spec.Duration `json:"backoff,omitempty" default:"1s" doc:"The pause before the second attempt; it doubles with each one."`
 	MaxBackoff  *spec.Duration `json:"max_backoff,omitempty" default:"1m" doc:"The longest pause."`
 }
 
-// TimeLimit returns how long the step may take.
+// TimeLimit returns the step's time limit.
 func (s *Step) TimeLimit() time.Duration {
 	if s.Timeout == nil {
 		return DefaultStepTimeout

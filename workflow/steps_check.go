@@ -35,7 +35,7 @@ func validateSteps(steps []Step) diag.List {
 	return list
 }
 
-// checkStep checks the next step. Paths are relative to it.
+// checkStep checks the next step. Paths are relative to the step.
 func (v *stepsCheck) checkStep(s *Step) diag.List {
 	var list diag.List
 	if _, taken := v.earlier[s.ID]; taken {
@@ -104,7 +104,7 @@ func (v *stepsCheck) checkAgent(s *Step) diag.List {
 	return list
 }
 
-// checkText checks a value that has to be a text, at a path.
+// checkText checks a value at a path that must be text.
 func (v *stepsCheck) checkText(path string, raw json.RawMessage, s *Step) diag.List {
 	value, found := ParseValue(raw)
 	if len(found) > 0 {
@@ -201,7 +201,7 @@ func (v *stepsCheck) checkStepRef(path string, ref *Ref) diag.List {
 	return diag.List{diag.New(diag.UnknownStep, path, "${{ %s }} refers to step %q, which does not exist", ref, clip.Text(ref.Step)).WithNearest(ref.Step, ids)}
 }
 
-// checkOutputPath checks that an output can be there, where the form of the answer tells.
+// checkOutputPath checks that an output can exist, if the form of the answer is known.
 func checkOutputPath(path string, ref *Ref, step *Step) diag.List {
 	if step.Tool != nil || len(ref.Path) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The ids of the steps that a target is converted to.
+// The ids of the steps that a target becomes.
 const (
 	targetStep   = "target"
 	deliveryStep = "deliver"
@@ -30,13 +30,13 @@ type Delivery struct {
 	Bindings []Binding `json:"input_bindings,omitempty" doc:"The arguments of the call."`
 }
 
-// Binding is one argument of the tool that gets an answer.
+// Binding is one argument of the tool that receives an answer.
 type Binding struct {
 	Field string       `json:"input_field" required:"true" doc:"The name of the argument."`
 	Value BindingValue `json:"value" required:"true" doc:"Its value."`
 }
 
-// BindingValue is where an argument comes from. Exactly one field is set.
+// BindingValue is the source of an argument. Exactly one field is set.
 type BindingValue struct {
 	AgentOutput    string          `json:"agent_output,omitempty" doc:"text is the text of the answer, structured_output.PATH a part of the structured one."`
 	SignalPayload  string          `json:"signal_payload,omitempty" doc:"A path below the data of the event."`
@@ -106,7 +106,7 @@ func (t *Target) toSteps() []Step {
 	return append(steps, Step{ID: deliveryStep, Tool: call})
 }
 
-// toValue returns the value as steps write it.
+// toValue returns the value in the form that steps use.
 func (v *BindingValue) toValue() json.RawMessage {
 	form, content := "literal", any(v.Literal)
 	switch {

@@ -18,7 +18,7 @@ type Root string
 const (
 	// RootInput is the input of the run.
 	RootInput Root = "input"
-	// RootSignal is what began the run: an event, or the due time of a schedule.
+	// RootSignal is what started the run: an event, or the due time of a schedule.
 	RootSignal Root = "signal"
 	// RootSteps are the outputs of an earlier step.
 	RootSteps Root = "steps"
@@ -32,14 +32,14 @@ type Ref struct {
 	Root Root
 	// Step is the id of the step of RootSteps.
 	Step string
-	// Path leads to the value below the root.
+	// Path is the path of the value below the root.
 	Path Path
 }
 
-// Path leads to a part of a value: names of fields and positions in lists.
+// Path is the path of a part of a value: names of fields and positions in lists.
 type Path []Segment
 
-// Segment is one step of a path.
+// Segment is one element of a path.
 type Segment struct {
 	// Name is the name of a field; Index is the position in a list if IsIndex is set.
 	Name    string
@@ -106,7 +106,7 @@ func (t *Template) addText(plain *strings.Builder) {
 	}
 }
 
-// Refs returns the references of the template, in their order.
+// Refs returns the references of the template in order.
 func (t Template) Refs() []*Ref {
 	var list []*Ref
 	for i := range t.parts {
@@ -117,7 +117,7 @@ func (t Template) Refs() []*Ref {
 	return list
 }
 
-// Single returns the reference that the whole template consists of, or nil.
+// Single returns the reference if it is the whole template, or nil.
 func (t Template) Single() *Ref {
 	if len(t.parts) != 1 {
 		return nil
@@ -125,7 +125,7 @@ func (t Template) Single() *Ref {
 	return t.parts[0].ref
 }
 
-// String returns a text that reads as the template.
+// String returns a text that parses as the template.
 func (t Template) String() string {
 	var out strings.Builder
 	for i := range t.parts {
@@ -177,8 +177,8 @@ func (r *Ref) String() string {
 	return append(path, r.Path...).String()
 }
 
-// ParsePath reads a path: names that are separated by dots, positions in brackets, and
-// names in brackets and quotes. The empty path leads to the whole value.
+// ParsePath parses a path: names separated by dots, positions in brackets, and names in brackets
+// and quotes. The empty path denotes the whole value.
 func ParsePath(text string) (Path, error) {
 	var path Path
 	for rest := text; rest != ""; {
@@ -246,7 +246,7 @@ func cutBracket(text string) (s Segment, rest string, err error) {
 	return s, rest, nil
 }
 
-// String returns a text that reads as the path.
+// String returns a text that parses as the path.
 func (p Path) String() string {
 	var out strings.Builder
 	for i, s := range p {

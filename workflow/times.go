@@ -7,12 +7,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/cron"
 )
 
-// Times are the moments at which a schedule is due. They are immutable and safe from many
-// goroutines.
+// Times are the moments at which a schedule is due. They are immutable and safe for concurrent use.
 type Times struct {
 	*cron.Times
-	// every is the distance between the times of @every, which has no others to go by: they
-	// are counted from the moment that is asked about. It is 0 for all else.
+	// every is the interval of @every, whose times are counted from the moment given. It is 0 for
+	// all other expressions.
 	every time.Duration
 }
 
@@ -25,8 +24,8 @@ func (s *Schedule) Times() (*Times, error) {
 	return &Times{Times: times, every: times.Every()}, nil
 }
 
-// alignTo returns a moment from which the times are those that follow on another one: the
-// moment itself, or, for @every, the last time before it.
+// alignTo returns a moment such that the times after it are those that follow an anchor: the moment
+// itself or, for @every, the last time before it.
 func (t *Times) alignTo(anchor, at time.Time) time.Time {
 	if t.every <= 0 || !at.After(anchor) {
 		return at
@@ -35,7 +34,7 @@ func (t *Times) alignTo(anchor, at time.Time) time.Time {
 	return anchor.Add(at.Sub(anchor) / t.every * t.every)
 }
 
-// onTime is how late a run may begin that is not one for a missed time.
+// onTime is how late a run may begin before its time counts as missed.
 const onTime = time.Minute
 
 // Due returns the times after a moment, up to now, for which to start runs: times that have just
@@ -58,7 +57,7 @@ func (s *Schedule) Due(t *Times, after, now time.Time) []time.Time {
 	return list
 }
 
-// between returns the times after a moment, up to another one: the latest MaxMissed.
+// between returns the latest MaxMissed times after one moment and up to another.
 func (t *Times) between(after, until time.Time) []time.Time {
 	var list []time.Time
 	for next := t.Next(after); !next.IsZero() && !next.After(until); next = t.Next(next) {
@@ -69,8 +68,8 @@ func (t *Times) between(after, until time.Time) []time.Time {
 	return list
 }
 
-// latest returns the last of the times after a moment, up to another one. It looks back
-// further and further, so that a frequent schedule costs no more than a rare one.
+// latest returns the last time after one moment and up to another. It looks back in growing
+// intervals, so that a frequent schedule costs no more than a rare one.
 func (t *Times) latest(after, until time.Time) []time.Time {
 	for span := time.Minute; ; span *= 8 {
 		from := t.alignTo(after, until.Add(-span))

@@ -11,21 +11,20 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Missed decides what becomes of the times at which a schedule was due and no process
-// ran.
+// Missed is the policy for times at which a schedule was due and no process was running.
 type Missed string
 
-// The policies. The empty one is MissedSkip.
+// The policies. Empty means MissedSkip.
 const (
-	// MissedSkip begins no runs for them.
+	// MissedSkip begins no runs for missed times.
 	MissedSkip Missed = "skip"
-	// MissedLatest begins one run, for the latest of them.
+	// MissedLatest begins one run, for the latest missed time.
 	MissedLatest Missed = "latest"
-	// MissedAll begins a run for each, the oldest first, up to MaxMissed.
+	// MissedAll begins a run for each missed time, oldest first, up to MaxMissed.
 	MissedAll Missed = "all"
 )
 
-// MaxMissed is how many missed times a schedule makes up for at once.
+// MaxMissed is how many missed times a schedule catches up on together.
 const MaxMissed = 100
 
 // DefaultTolerance is how far the time of a signed request may be from ours.
@@ -76,13 +75,13 @@ func (t *EventTrigger) Matches(typ, source, subject string) bool {
 	return typ == t.Type && (t.Source == "" || source == t.Source) && (t.Subject == "" || subject == t.Subject)
 }
 
-// ScheduleID returns the id under which a schedule is known.
+// ScheduleID returns the id of a schedule.
 func (w *Workflow) ScheduleID(s *Schedule) string { return cmp.Or(s.ID, w.ID) }
 
-// TriggerID returns the id under which a trigger is known.
+// TriggerID returns the id of a trigger.
 func (w *Workflow) TriggerID(t *EventTrigger) string { return cmp.Or(t.ID, w.ID) }
 
-// WebhookID returns the id under which a webhook is known.
+// WebhookID returns the id of a webhook.
 func (w *Workflow) WebhookID(h *Webhook) string { return cmp.Or(h.ID, w.ID) }
 
 // validateTriggers checks what starts the workflow.
@@ -116,7 +115,7 @@ func (s *Schedule) Validate() diag.List {
 	return append(list, check.OneOf("missed", string(s.Missed), string(MissedSkip), string(MissedLatest), string(MissedAll))...)
 }
 
-// idsOnce are the ids of a list, which differ from each other. At most one is empty.
+// idsOnce are the ids of a list, which must be unique. At most one is empty.
 type idsOnce map[string]string
 
 // add checks the id of the element at a path.

@@ -10,10 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// Value is where a value comes from: a constant, a reference, or a composition of
-// others.
+// Value is the source of a value: a constant, a reference, or a composition of other values.
 type Value struct {
-	// Exactly one of these is set; Constant if none of the others is.
+	// At most one of these is set; if none is, Constant is used.
 	Template *Template
 	Ref      *Ref
 	Fields   map[string]*Value
@@ -29,9 +28,9 @@ type Value struct {
 // camel case names.
 var forms = []string{"literal", "object", "array", "template", "input", "signal", "step_output", "stepOutput", "step_input", "stepInput"}
 
-// ParseValue reads a value as it is written: a text is a template, a mapping with one
-// key that names a form has that form, and what mappings and lists contain are values.
-// The paths of the diagnostics are relative to the value.
+// ParseValue parses an encoded value: a text is a template, a mapping with one key that names a
+// form has that form, and the contents of mappings and lists are values. The paths of the
+// diagnostics are relative to the value.
 func ParseValue(raw json.RawMessage) (*Value, diag.List) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -191,8 +190,8 @@ func (p *valueParser) parseStepOutput(content any, path string) *Value {
 	return &Value{Ref: ref}
 }
 
-// EachRef calls yield for each reference of the value, with the path of the value that
-// contains it, which is relative to the outermost one, in a fixed order.
+// EachRef calls yield for each reference of the value, in a fixed order, with the path of the
+// containing value relative to the outermost one.
 func (v *Value) EachRef(yield func(path string, ref *Ref)) {
 	switch {
 	case v == nil:
@@ -224,8 +223,8 @@ func (v *Value) IsConstant() (constant any, ok bool) {
 	return constant, err == nil
 }
 
-// Types returns the types that the value may have, as JSON Schema names them, by the
-// inputs of its step and the answers of earlier ones; nil if they are not known.
+// Types returns the possible types of the value in JSON Schema terms, given the inputs of its step
+// and the answers of earlier steps; nil if unknown.
 func (v *Value) Types(s *Step, earlier []Step) []string {
 	switch {
 	case v.Template != nil:
@@ -257,7 +256,7 @@ func (v *Value) Types(s *Step, earlier []Step) []string {
 	return nil
 }
 
-// outputTypes returns the types of an output of the step; nil if they are not known.
+// outputTypes returns the types of an output of the step; nil if unknown.
 func (s *Step) outputTypes(path Path) []string {
 	if s.Tool != nil {
 		return nil

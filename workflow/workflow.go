@@ -1,6 +1,6 @@
-// Package workflow holds what workflows are: what starts them, their steps, and the
-// values and templates that carry data from one step to the next. Everything in it is
-// computed without reaching out; package service/workflow runs workflows.
+// Package workflow defines workflows: what starts them, their steps, and the values and templates
+// that carry data from one step to the next. It only computes and contacts nothing external;
+// package service/workflow runs workflows.
 package workflow
 
 import (
@@ -12,36 +12,36 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// OnWait decides what becomes of a run that has to wait for a person.
+// OnWait is the policy for a run that must wait for a person.
 type OnWait string
 
-// The policies. The empty one is WaitForPerson.
+// The policies. Empty means WaitForPerson.
 const (
 	// WaitForPerson lets the run wait for the answer.
 	WaitForPerson OnWait = "wait"
-	// FailOnWait cancels what waits, and fails the run.
+	// FailOnWait cancels the waiting work and fails the run.
 	FailOnWait OnWait = "fail"
 )
 
-// OnLimit decides what becomes of a run that would be one too many.
+// OnLimit is the policy for a run that exceeds the limit.
 type OnLimit string
 
-// The policies. The empty one is QueueRun.
+// The policies. Empty means QueueRun.
 const (
 	// QueueRun lets the run wait until another one has ended.
 	QueueRun OnLimit = "queue"
-	// SkipRun ends it at once, as canceled.
+	// SkipRun ends the run immediately, as canceled.
 	SkipRun OnLimit = "skip"
 )
 
 const (
-	// DefaultTenant owns the runs of a workflow that names no tenant.
+	// DefaultTenant owns the runs of a workflow without a tenant.
 	DefaultTenant = "default"
 	// DefaultSubject owns the runs of a workflow without a subject.
 	DefaultSubject = "workflow"
-	// DefaultStepTimeout is how long a step may take when it does not say.
+	// DefaultStepTimeout is the default time limit of a step.
 	DefaultStepTimeout = 5 * time.Minute
-	// MaxSteps is how many steps a workflow may have.
+	// MaxSteps is the maximum number of steps of a workflow.
 	MaxSteps = 100
 )
 
@@ -70,12 +70,12 @@ type Concurrency struct {
 	OnLimit OnLimit `json:"on_limit,omitempty" enum:"queue|skip" default:"queue" doc:"What happens to an additional run: it waits, or is canceled."`
 }
 
-// Owner returns the tenant and the subject that the runs belong to.
+// Owner returns the tenant and the subject that own the runs.
 func (w *Workflow) Owner() (tenant, subject string) {
 	return cmp.Or(w.Tenant, DefaultTenant), cmp.Or(w.Subject, DefaultSubject)
 }
 
-// Limit returns how many runs may be under way at the same time; 0 is any number.
+// Limit returns how many runs may be under way at the same time; 0 means no limit.
 func (w *Workflow) Limit() int {
 	if w.Concurrency == nil {
 		return 0
@@ -83,7 +83,7 @@ func (w *Workflow) Limit() int {
 	return w.Concurrency.Limit
 }
 
-// Waits reports whether a run waits for a person.
+// Waits reports whether a run may wait for a person.
 func (w *Workflow) Waits() bool { return w.OnWait != FailOnWait }
 
 // AllSteps returns the steps of the workflow, or its converted Target in the older form.
@@ -101,8 +101,7 @@ func (w *Workflow) Definition() *Workflow {
 	return &own
 }
 
-// Validate checks the record by itself. Whether agents and tools exist is checked where
-// they are known.
+// Validate checks the record by itself. It does not check whether agents and tools exist.
 func (w *Workflow) Validate() diag.List {
 	var list diag.List
 	switch {

@@ -1,5 +1,5 @@
-// Package agenttool holds the tools that lead to other agents: a delegate calls
-// one, and a handoff lets one take over the conversation.
+// Package agenttool holds the tools that lead to other agents: a delegate calls an agent, and a
+// handoff lets an agent take over the conversation.
 package agenttool
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// DelegatePrefix begins the id of every tool that calls another agent.
+// DelegatePrefix is the prefix of the id of every tool that calls another agent.
 const DelegatePrefix = "agent_run_"
 
-// DelegateID returns the id of the tool that calls an agent: every byte of the
-// agent's id that a tool id must not have becomes '_'.
+// DelegateID returns the id of the tool that calls an agent. Every byte of the agent's id that is
+// invalid in a tool id becomes '_'.
 func DelegateID(agentID string) string {
 	id := []byte(agentID)
 	for i, c := range id {
@@ -31,7 +31,7 @@ func DelegateID(agentID string) string {
 
 // Delegate is the tool that calls another agent.
 type Delegate struct {
-	// AgentID is the agent that is called.
+	// AgentID is the agent to call.
 	AgentID string
 	// Description describes the agent's purpose for the calling model.
 	Description string
@@ -41,10 +41,10 @@ var _ tools.Tool = (*Delegate)(nil)
 
 var delegateParameters = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","minLength":1,"description":"What the agent is to do, with all it needs to know: it sees nothing else."}},"required":["prompt"],"additionalProperties":false}`)
 
-// Descriptor describes the delegate to the calling model. Its effect is Once,
-// whatever tools the agent has: a turn that is run again may decide otherwise,
-// and its calls would have other keys, so that not even an idempotent tool could
-// recognise repetitions. A delegate that waits is not repeated, it continues.
+// Descriptor describes the delegate to the calling model. Its effect is Once, whatever tools the
+// agent has: a turn that runs again may decide otherwise, and its calls would have other keys, so
+// not even an idempotent tool could recognise repetitions. A waiting delegate continues rather than
+// repeats.
 func (d *Delegate) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: d.Description,

@@ -7,12 +7,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// HandoffPrefix begins the id of every tool that hands the conversation to
-// another agent.
+// HandoffPrefix is the prefix of the id of every tool that hands the conversation to another agent.
 const HandoffPrefix = "hand_off_to_"
 
-// HandoffID returns the id of the tool that hands the conversation to an agent.
-// It is made as DelegateID makes one.
+// HandoffID returns the id of the tool that hands the conversation to an agent. It is derived as in
+// DelegateID.
 func HandoffID(agentID string) string {
 	return HandoffPrefix + DelegateID(agentID)[len(DelegatePrefix):]
 }
@@ -29,8 +28,8 @@ var _ tools.Tool = (*Handoff)(nil)
 
 var handOffParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
-// Descriptor describes the agent to the calling model. Its effect is Idempotent:
-// of several requests in a step the first counts.
+// Descriptor describes the agent to the calling model. Its effect is Idempotent: of several
+// requests in a step only the first counts.
 func (h *Handoff) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: "Hands the whole conversation to another agent, which answers from here on: " + h.Description,

@@ -1,8 +1,8 @@
-// Package ask is the tool kind ask: a call asks the user of the turn, and
-// the answer is its result.
+// Package ask is the tool kind ask: a call asks the user of the turn a question, and the answer is
+// its result.
 //
-// A call is an interaction like an approval: every surface can answer it, it survives restarts,
-// and it times out as configured for turns. The answer is checked immediately; an invalid one is
+// A call is an interaction like an approval: every surface can answer it, it survives restarts, and
+// it times out as configured for turns. The answer is checked immediately; an invalid answer is
 // rejected, and the question stays open.
 package ask
 

@@ -40,7 +40,7 @@ func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	return t, nil
 }
 
-// Descriptor describes the tool as its configuration does.
+// Descriptor describes the tool as configured.
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 func (t *tool) defaultDescription() string {
@@ -50,8 +50,8 @@ func (t *tool) defaultDescription() string {
 	return "Asks the person a question and returns the answer."
 }
 
-// parameterSchema returns the schema of the arguments, which for a tool without a configured
-// question include the question itself.
+// parameterSchema returns the schema of the arguments, which include the question if none is
+// configured.
 func (t *tool) parameterSchema() json.RawMessage {
 	if t.config.Question != "" {
 		return t.config.Parameters
@@ -79,7 +79,7 @@ func (t *tool) offersChoices() bool {
 	return c.Question == "" && c.questionKind() == KindQuestion && len(c.Choices) == 0 && len(c.Schema) == 0
 }
 
-// Call asks. The answer is the result; it was checked when it was given.
+// Call asks the question. The answer is the result; it was checked when it arrived.
 func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	var given struct {
 		Question string   `json:"question"`
@@ -118,7 +118,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{q}, AnswerIsResult: true}}, nil
 }
 
-// questionDetails returns the data with which a program shows the question.
+// questionDetails returns the data that a program needs to show the question.
 func (t *tool) questionDetails(choices []string) json.RawMessage {
 	about := map[string]any{"kind": t.config.questionKind()}
 	if len(choices) > 0 {

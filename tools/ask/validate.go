@@ -77,7 +77,7 @@ func (c *Config) checkAnswer() diag.List {
 	return list
 }
 
-// checkAuth checks the kind and what belongs to one of them alone.
+// checkAuth checks the kind and the settings specific to one kind.
 func (c *Config) checkAuth() diag.List {
 	var list diag.List
 	switch c.questionKind() {
@@ -102,8 +102,7 @@ func (c *Config) checkAuth() diag.List {
 	return list
 }
 
-// isSafe reports whether a person can be sent to an address to authorise an
-// agent there.
+// isSafe reports whether a person can be sent to an address to authorise an agent.
 func isSafe(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil || u.Hostname() == "" {

@@ -1,5 +1,5 @@
-// Package client is the tool whose calls are executed by the client of the turn. A call waits, as
-// an interaction stored with the turn, until the client reports its result.
+// Package client is the tool whose calls the client of the turn executes. A call waits, as an
+// interaction stored with the turn, until the client reports its result.
 package client
 
 import (
@@ -16,7 +16,7 @@ import (
 // Action is the action of the calls' interactions.
 const Action = "client:call"
 
-// LongRunning is the end of a slow tool's description.
+// LongRunning is the suffix of a slow tool's description.
 const LongRunning = "NOTE: This is a long-running operation. Do not call this tool again if it has already returned an intermediate or pending status."
 
 // Config describes a tool of a client.
@@ -25,16 +25,16 @@ type Config struct {
 	Name string
 	// Description describes the tool's purpose for the model; may be empty.
 	Description string
-	// Parameters is the JSON Schema of the arguments. If it is not an object schema the tool has
+	// Parameters is the JSON Schema of the arguments. If it is not an object schema, the tool has
 	// no parameters.
 	Parameters json.RawMessage
 	// Output is the JSON Schema of the result, ignored unless it is an object schema. Results are
 	// not checked against it.
 	Output json.RawMessage
-	// LongRunning adds the advice of that name to the description.
+	// LongRunning appends the constant LongRunning to the description.
 	LongRunning bool
-	// Echo is a JSON object with data that the client needs for answering, in addition to the
-	// tool and arguments. It is shown as the interaction's parameters.
+	// Echo is a JSON object with data that the client needs for its answer, in addition to the tool
+	// and arguments. It is shown as the interaction's parameters.
 	Echo json.RawMessage
 }
 
@@ -52,9 +52,8 @@ func New(c Config) tools.Tool {
 		Description: c.Description,
 		Parameters:  objectSchema(c.Parameters),
 		Output:      objectSchema(c.Output),
-		// A call does nothing but ask, and asks the same thing under the same id
-		// whenever it is repeated. Who answers does the work once, however often
-		// it was asked.
+		// A call only sends a request, and repeats it under the same id. The client does the work
+		// once, however often the request is repeated.
 		Effect: tools.Idempotent,
 	}
 	if c.LongRunning {
@@ -66,8 +65,8 @@ func New(c Config) tools.Tool {
 	return &tool{config: c, descriptor: d}
 }
 
-// objectSchema returns a schema whose type is object, and nil for any other: no
-// model takes such a one.
+// objectSchema returns a schema of type object, or nil for any other, because no model accepts
+// others.
 func objectSchema(raw json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {
@@ -92,9 +91,8 @@ type Answer struct {
 	Error  *string `json:"error,omitempty"`
 }
 
-// MaxArguments bounds the arguments of a call, in bytes of JSON: a client must not
-// make a call with a part of them, and an event that has all of them, up to twice, is
-// at most 1 MiB.
+// MaxArguments bounds the arguments of a call, in bytes of JSON. A client must not execute a call
+// with only part of them, and an event with all of them, up to twice, is at most 1 MiB.
 const MaxArguments = 440 << 10
 
 // Call waits for the client, or returns its answer. A call resumed without an answer, because its
@@ -127,7 +125,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	}
 }
 
-// encodedSize returns how many bytes arguments have as they are sent.
+// encodedSize returns the encoded size of arguments in bytes.
 func encodedSize(arguments json.RawMessage) int {
 	encoded, err := json.Marshal(arguments)
 	if err != nil {

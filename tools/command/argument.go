@@ -9,11 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// maxElement is how long an element of a command line may be, in bytes: Linux
-// takes 128 KiB with the byte that ends it.
+// maxElement is the maximum length of a command-line element, in bytes: Linux allows 128 KiB
+// including the terminating byte.
 const maxElement = 128<<10 - 1
 
-// maxNumber is how long a number may be, in bytes.
+// maxNumber is the maximum length of a number, in bytes.
 const maxNumber = 4096
 
 // maxExponent is the largest exponent of a number that is written out.
@@ -44,8 +44,8 @@ func argumentText(args tools.Arguments, name string) (string, error) {
 	return text, nil
 }
 
-// plainNumber writes a number without an exponent and without a fraction of
-// zeros: 1e3 and 1000.0 are 1000.
+// plainNumber writes a number without an exponent and without a zero fraction: 1e3 and 1000.0
+// become 1000.
 func plainNumber(name, number string) (string, error) {
 	if len(number) > maxNumber {
 		return "", errors.New("argument " + name + " has too many digits for a command line")

@@ -36,8 +36,8 @@ func (c *Config) checkCode(where string, i int, parts []part) diag.List {
 	return nil
 }
 
-// endsInCodeOption reports whether the elements after an interpreter make the next element code.
-// If there is a file among them it is a script with its own options.
+// endsInCodeOption reports whether the elements after an interpreter make the next element code. A
+// file among them is a script with its own options.
 func endsInCodeOption(between []string, literal string) bool {
 	if slices.ContainsFunc(between, func(word string) bool {
 		return !strings.HasPrefix(word, "-") && len(word) > 2 && strings.ContainsAny(word, "./ ")
@@ -58,7 +58,7 @@ func endsInCodeOption(between []string, literal string) bool {
 	return false
 }
 
-// beginsAwk reports whether the element after the given ones is the code of awk.
+// beginsAwk reports whether the element after the given ones is awk code.
 func beginsAwk(between []string, literal string) bool {
 	if strings.HasPrefix(literal, "-") {
 		return false

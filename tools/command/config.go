@@ -1,11 +1,9 @@
-// Package command is the tool kind command: a call runs a program that a
-// configuration file names.
+// Package command is the tool kind command: a call runs a program that a configuration file names.
 //
-// The program is started directly, never through a shell. It reads the arguments
-// of a call as one line of JSON on its standard input, or the text of the stdin
-// setting. Placeholders put arguments into elements of the command line. An
-// element stays one element whatever the model wrote, and cannot become an
-// option or a command. The standard output is the result.
+// The program is started directly, never through a shell. It reads the arguments of a call as one
+// line of JSON on its standard input, or the text of the stdin setting. Placeholders put arguments
+// into elements of the command line. An element stays one element whatever the model writes, and
+// cannot become an option or a command. The standard output is the result.
 package command
 
 import (
@@ -18,9 +16,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// KeyVariable is the environment variable that holds the idempotency key of the
-// call that a program is started for. It is the same when the call is repeated
-// after a crash.
+// KeyVariable is the environment variable with the idempotency key of the program's call. The key
+// is the same if the call is repeated after a crash.
 const KeyVariable = "RUNTIME_IDEMPOTENCY_KEY"
 
 // Config is the configuration of a tool of this kind.

@@ -11,19 +11,19 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// commandLine is what follows the program on its command line.
+// commandLine is the part of the command line after the program.
 type commandLine struct {
 	elements []element
 	// stdin is the template of the standard input; nil for the arguments as JSON.
 	stdin *element
 	// allowDash holds the arguments that may begin with '-' anywhere.
 	allowDash map[string]bool
-	// filled reports that there are placeholders.
+	// filled reports whether there are placeholders.
 	filled bool
 }
 
-// compileCommand compiles the elements of the command after the program. The messages
-// do not repeat them: they may hold a secret.
+// compileCommand compiles the elements of the command after the program. Its messages do not quote
+// them, because they may contain a secret.
 func (c *Config) compileCommand() (commandLine, diag.List) {
 	line := commandLine{allowDash: make(map[string]bool)}
 	var list diag.List
@@ -58,7 +58,7 @@ func (c *Config) compileCommand() (commandLine, diag.List) {
 	return line, list
 }
 
-// unusedDash is the mistake of an entry of allow_dash that no placeholder uses.
+// unusedDash returns the diagnostic for an entry of allow_dash that no placeholder uses.
 func unusedDash(path, name string, used map[string]bool) diag.Diagnostic {
 	wrong := diag.New(diag.InvalidValue, path, "no placeholder of the command is {{%s}}", name)
 	if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(used))); ok {
@@ -68,8 +68,8 @@ func unusedDash(path, name string, used map[string]bool) diag.Diagnostic {
 }
 
 // isGuarded reports whether an element begins with an argument that the program could take for an
-// option. Directly after "--", and after placeholders that follow it, it cannot. A word in
-// between may be another program with its own options.
+// option. It cannot do so directly after "--" and the placeholders that follow. A word in between
+// may be another program with its own options.
 func (c *Config) isGuarded(i int, parts []part) bool {
 	if len(parts) == 0 || parts[0].Name == "" {
 		return false
@@ -83,8 +83,8 @@ func (c *Config) isGuarded(i int, parts []part) bool {
 	return true
 }
 
-// checkOptional reports arguments that a call may leave out although the rest
-// of the command does not make sense without them.
+// checkOptional reports arguments that a call may omit although the rest of the command makes no
+// sense without them.
 func (c *Config) checkOptional(path string, i int, parts []part, declared *tools.Declaration) diag.List {
 	if isFixed(parts) || isOption(parts) {
 		return nil
@@ -104,7 +104,7 @@ func (c *Config) checkOptional(path string, i int, parts []part, declared *tools
 	return list
 }
 
-// checkRequired reports the arguments of a template that a call may leave out.
+// checkRequired reports the arguments of a template that a call may omit.
 func checkRequired(path string, parts []part, declared *tools.Declaration, why string) diag.List {
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(argumentNames(parts))) {
@@ -139,8 +139,7 @@ func (l *commandLine) renderElements(raw []byte) ([]string, error) {
 	return words, nil
 }
 
-// fillElement returns an element with the arguments in their places; false leaves it
-// out.
+// fillElement returns an element filled with the arguments; false leaves it out.
 func (l *commandLine) fillElement(e *element, args tools.Arguments) (string, bool, error) {
 	var b strings.Builder
 	dash := true

@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// compileStdin compiles the template of the standard input. It returns nil without a template.
+// compileStdin compiles the template of the standard input. It returns nil if absent.
 func (c *Config) compileStdin() (*element, diag.List) {
 	if c.Stdin == nil {
 		return nil, nil
@@ -83,7 +83,7 @@ func (l *commandLine) renderInput(raw json.RawMessage) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// inputLine returns the arguments as one line of JSON, so that programs can read it as a message.
+// inputLine returns the arguments as one line of JSON, which programs can read as a message.
 func inputLine(arguments json.RawMessage) ([]byte, error) {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")

@@ -6,23 +6,23 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// element is one element of the command line, with places for arguments. However
-// it is filled, it stays one element.
+// element is one element of the command line with placeholders for arguments. It stays one element
+// however it is filled.
 type element struct {
 	parts []part
-	// optional reports that the element is left out when the argument is missing.
+	// optional reports whether the element is left out if the argument is missing.
 	optional bool
-	// guarded means that its beginning comes from the model, and nothing before it ends the
+	// guarded reports that the model writes the element's beginning and nothing before it ends the
 	// options: it must not begin with '-'.
 	guarded bool
 }
 
-// part is a literal, or the place of an argument when Name is set.
+// part is a literal, or a placeholder for an argument if Name is set.
 type part = tools.PlaceholderPart
 
 const bracesHint = "for the braces themselves write {{{{ and }}}}"
 
-// onlyName returns the name of the argument that parts consist of, or "".
+// onlyName returns the name of the argument if parts are nothing else, or "".
 func onlyName(parts []part) string {
 	if len(parts) != 1 {
 		return ""
@@ -35,8 +35,7 @@ func isFixed(parts []part) bool {
 	return len(parts) == 0 || len(parts) == 1 && parts[0].Name == ""
 }
 
-// isOption reports whether parts are the name of an option and its value, as in
-// --max={{n}} and -n{{n}}.
+// isOption reports whether parts are an option with its value, as in --max={{n}} and -n{{n}}.
 func isOption(parts []part) bool {
 	if len(parts) != 2 || parts[1].Name == "" {
 		return false

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// pipeDelay is how long output is waited for when the program has ended but
-	// something that it started still holds its pipes.
+	// pipeDelay is how long to wait for output after the program has ended while a process it
+	// started still holds its pipes.
 	pipeDelay = time.Second
-	// errorLimit is how much of the error output is kept, in bytes.
+	// errorLimit is the maximum size of the kept error output, in bytes.
 	errorLimit = 4 << 10
 )
 
@@ -39,8 +39,8 @@ type tool struct {
 
 var _ tools.Tool = (*tool)(nil)
 
-// createTool makes the tool that a configuration describes. It does not look for
-// the program: a dry run may happen where it is not installed.
+// createTool returns the configured tool. It does not look for the program, because a dry run may
+// happen where it is not installed.
 func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	return t, nil
 }
 
-// Descriptor describes the tool as its configuration does.
+// Descriptor describes the tool as configured.
 func (t *tool) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: t.config.Description,
@@ -98,7 +98,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	return r.successResult(), nil
 }
 
-// directory returns where the program runs: the configured directory, else the session's
+// directory returns the program's working directory: the configured directory, else the session's
 // workspace, else the runtime's directory.
 func (t *tool) directory(w *tools.Workspace) (string, error) {
 	if t.config.Dir != "" || w == nil {
@@ -113,7 +113,7 @@ type run struct {
 	// words are the program's command line arguments.
 	words []string
 	input []byte
-	// key is the call's idempotency key, and dir where the program runs.
+	// key is the call's idempotency key, and dir the program's working directory.
 	key    string
 	dir    string
 	cmd    *exec.Cmd
@@ -129,10 +129,10 @@ func (t *tool) newRun(words []string, input []byte, key string) *run {
 	}
 }
 
-// startProgram starts the program. The error is a *process.StartError when the machine
-// is not as the configuration expects it.
+// startProgram starts the program. The error is a *process.StartError if the machine does not match
+// the configuration.
 func (r *run) startProgram(ctx context.Context) error {
-	// A relative program is one of the configuration or the runtime, never of a checkout.
+	// A relative program belongs to the configuration or the runtime, never to a checkout.
 	path, err := process.Find(r.config.Command[0], r.config.Dir, r.config.Env)
 	if err != nil {
 		return err
@@ -144,8 +144,8 @@ func (r *run) startProgram(ctx context.Context) error {
 	if r.key != "" && !strings.ContainsRune(r.key, 0) {
 		cmd.Env = append(cmd.Env, KeyVariable+"="+r.key)
 	}
-	// All of the input is there before the program is: if the runtime dies now,
-	// a program that is already running must not take half a call for a whole one.
+	// All input is written before the program starts: if the runtime dies now, a running program
+	// must not mistake half a call for a whole one.
 	stdin, err := process.Input(r.input)
 	if err != nil {
 		return fmt.Errorf("write the arguments: %w", err)

@@ -26,8 +26,8 @@ func (c *Config) Validate() diag.List {
 	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.outputLimit())...)
 }
 
-// checkCommand checks the program and its arguments. The messages do not repeat
-// them: they may hold a secret.
+// checkCommand checks the program and its arguments. Its messages do not quote them, because they
+// may contain a secret.
 func (c *Config) checkCommand() diag.List {
 	if len(c.Command) == 0 {
 		return diag.List{diag.New(diag.MissingField, "command", "command is required").

@@ -27,7 +27,7 @@ func withoutNames(args tools.Arguments, names map[string]bool) tools.Arguments {
 	return rest
 }
 
-// inputError is a mistake in the arguments that the model can correct.
+// inputError is an error in the arguments that the model can correct.
 type inputError struct{ text string }
 
 // Error describes the error in the arguments.

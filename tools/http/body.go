@@ -15,23 +15,23 @@ const jsonType = "application/json"
 
 // body makes the body of a request. A nil body makes none.
 type body struct {
-	// rest makes the body from the arguments that stand nowhere else.
+	// rest builds the body from the arguments that are used nowhere else.
 	rest   bool
 	pieces []piece
 }
 
-// piece is a part of a body, with how its argument is put in.
+// piece is a part of a body with the way to insert its argument.
 type piece struct {
 	part
 
 	insert inserter
 }
 
-// inserter appends an argument in the form that its place needs.
+// inserter appends an argument in the form required by its place.
 type inserter func(dst []byte, args tools.Arguments, name string) ([]byte, error)
 
-// parseBody compiles a configured body: a JSON string is a text template, any other JSON value is
-// sent as it is, with placeholders in its strings. Empty text means no body.
+// parseBody compiles a configured body: a JSON string is a text template, and any other JSON value
+// is sent as it is, with placeholders in its strings. Empty text means no body.
 func parseBody(raw json.RawMessage, typ string) (*body, error) {
 	media := mediaType(typ)
 	var text string
@@ -117,8 +117,8 @@ func escapeXML(dst []byte, _, value string) ([]byte, error) {
 	return w.Bytes(), err
 }
 
-// renderBody returns the body, or nil for none. used contains the names of the arguments that
-// occur anywhere.
+// renderBody returns the body; nil if absent. used contains the names of the arguments that are
+// used anywhere.
 func (b *body) renderBody(args tools.Arguments, used map[string]bool) ([]byte, error) {
 	if b == nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// parseStructure compiles a body that was configured as a structure.
+// parseStructure compiles a body configured as a structure.
 func parseStructure(raw json.RawMessage) (*body, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil {
@@ -19,8 +19,8 @@ func parseStructure(raw json.RawMessage) (*body, error) {
 }
 
 // parseJSON compiles a JSON text. Inside a string a placeholder becomes the argument as text,
-// outside as JSON. In a structure a string with only a placeholder counts as outside, since there
-// is no other way to write it; its text must be compact JSON.
+// outside as JSON. In a structure a string that is only a placeholder counts as outside, since
+// there is no other way to write it; the structure's text must be compact JSON.
 func parseJSON(text string, structure bool) (*body, error) {
 	s := jsonScanner{text: text, structure: structure}
 	for s.pos < len(s.text) {
@@ -47,10 +47,10 @@ type jsonScanner struct {
 	pieces    []piece
 
 	pos int
-	// from is where the literal begins that is not yet a piece.
+	// from is where the literal begins that is not yet in pieces.
 	from int
-	// inString reports that pos is inside a string, which begins at opened, and
-	// filled that the string has a placeholder.
+	// inString reports whether pos is inside a string, which begins at opened, and filled whether
+	// the string has a placeholder.
 	inString, filled bool
 	opened           int
 }
@@ -101,7 +101,7 @@ func (s *jsonScanner) readPlaceholder() error {
 	p := piece{t[0], insertJSON}
 	switch {
 	case s.inString && s.structure && s.opened == start && s.text[s.pos] == '"':
-		s.pos++ // the quotes go away with the placeholder
+		s.pos++ // the quotes go with the placeholder
 		if s.atColon() {
 			return errKey
 		}

@@ -47,14 +47,14 @@ func isTextual(media string) bool {
 	}
 }
 
-// toUTF8 converts text from the character sets that are still common on the web. It
-// reports false for others.
+// toUTF8 converts text from the character sets still common on the web. It returns false for
+// others.
 func toUTF8(raw []byte, charset string) (string, bool) {
 	switch charset {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":
 		return strings.ToValidUTF8(string(raw), "\uFFFD"), true
 	case "iso-8859-1", "latin1", "windows-1252", "cp1252":
-		// Browsers read the first as the last, which has more characters.
+		// Browsers decode ISO 8859-1 as Windows-1252, which has more characters.
 		text, err := charmap.Windows1252.NewDecoder().Bytes(raw)
 		return string(text), err == nil
 	case "iso-8859-15":
@@ -65,7 +65,7 @@ func toUTF8(raw []byte, charset string) (string, bool) {
 	}
 }
 
-// trimCharacter removes the beginning of a character that UTF-8 text ends with.
+// trimCharacter removes an incomplete character at the end of UTF-8 text.
 func trimCharacter(raw []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(raw); i++ {
 		rest, last := raw[:len(raw)-i], raw[len(raw)-i:]

@@ -1,15 +1,14 @@
-// Package http is the tool kind http: a call becomes one HTTP request that
-// a configuration file describes.
+// Package http is the tool kind http: a call becomes one HTTP request that a configuration file
+// describes.
 //
 // The configuration is trusted, the arguments are not: they come from a model, which may repeat
 // instructions from a web page. So an argument can only fill its place, where it is escaped. The
 // host is fixed, redirects are not followed, and private addresses are rejected unless the
 // configuration allows them.
 //
-// A request carries its trace (traceparent, tracestate), but never
-// carries baggage. One with side effects names its call
-// (Idempotency-Key), so that a server can tell a call that is repeated after a
-// crash from another one. Headers that the configuration sets stay as they are.
+// A request carries its trace (traceparent, tracestate) but never baggage. A request with side
+// effects names its call (Idempotency-Key), so that a server can recognize a call that is repeated
+// after a crash. Headers that the configuration sets are not changed.
 package http
 
 import (

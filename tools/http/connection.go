@@ -6,8 +6,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/connection"
 )
 
-// bindConnection returns the program with the headers of a connection of the host, which
-// are secrets; the program itself for an empty name.
+// bindConnection returns the program with the headers of a connection of the host, which are
+// secrets; it returns the program itself for an empty name.
 func (p *program) bindConnection(ctx context.Context, name string) (*program, error) {
 	if name == "" {
 		return p, nil

@@ -25,16 +25,16 @@ const (
 	userAgent      = "User-Agent"
 )
 
-// ownHeaders are set only by the HTTP client, so that a request cannot be read as two and the
-// response is always readable.
+// ownHeaders are headers that only the HTTP client sets, so that a request cannot be read as two
+// and the response is always readable.
 var ownHeaders = map[string]bool{
 	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Expect": true,
 	"Host": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true,
 	"Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-// parseHeaders compiles the headers, sorted by name. Its messages do not repeat
-// values: they may be secret.
+// parseHeaders compiles the headers, sorted by name. Its messages do not quote values, which may be
+// secret.
 func parseHeaders(values map[string]string) ([]header, diag.List) {
 	var list diag.List
 	headers := make([]header, 0, len(values))

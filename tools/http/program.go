@@ -19,7 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// program is a compiled configuration: everything that does not depend on the arguments is done.
+// program is a compiled configuration: everything that does not depend on the arguments.
 type program struct {
 	method  string
 	effect  tools.Effect
@@ -27,15 +27,15 @@ type program struct {
 	query   []param
 	headers []header
 	body    *body
-	// typ is the Content-Type of a body when the headers do not set it.
+	// typ is the Content-Type of a body if the headers do not set it.
 	typ string
-	// used holds the names of all arguments that stand somewhere.
+	// used holds the names of all arguments that are used.
 	used map[string]bool
 	// secrets are the configured values that look like credentials.
 	secrets [][]byte
-	// connection has the headers of a connection of the host; nil for none.
+	// connection has the headers of a connection of the host; nil if absent.
 	connection *connection.Connection
-	// hasTenant is set if variables of the tenant stand somewhere.
+	// hasTenant reports whether variables of the tenant are used.
 	hasTenant bool
 }
 
@@ -49,7 +49,7 @@ func (c *Config) compileProgram() (*program, diag.List) {
 	list = append(list, more...)
 	p.headers, more = parseHeaders(c.Headers)
 	list = append(list, more...)
-	if len(more) == 0 { // the content type decides what a body must look like
+	if len(more) == 0 { // the body's form depends on the content type
 		p.body, more = c.compileBody(findHeader(p.headers, contentType))
 		list = append(list, more...)
 	}
@@ -57,7 +57,7 @@ func (c *Config) compileProgram() (*program, diag.List) {
 		p.typ = jsonType
 	}
 	declared := tools.DeclaredParameters(c.Parameters)
-	// A schema that lists no properties leaves it to the model which there are.
+	// A schema without properties lets the model choose them.
 	declared.Open = declared.Open || len(c.Parameters) > 0 && declared.Properties == nil
 	for _, place := range p.placeholderPlaces() {
 		list = append(list, declared.Check(place.path, place.names)...)
@@ -119,7 +119,7 @@ func (c *Config) compileBody(typ string) (*body, diag.List) {
 	return &body{rest: true}, nil
 }
 
-// place is a setting in which placeholders stand.
+// place is a setting that contains placeholders.
 type place struct {
 	path  string
 	names map[string]bool
@@ -197,8 +197,8 @@ func (p *program) setOwnHeaders(req *http.Request, call *tools.Call) {
 	}
 }
 
-// setTrace adds the request to the trace of ctx, unless the configuration sets a trace header.
-// Baggage is not sent: it holds data of the callers, and the server may belong to anyone.
+// setTrace adds the request to the trace of ctx, unless the configuration sets a trace header. It
+// does not send baggage, which holds data of the callers, because the server may belong to anyone.
 func setTrace(ctx context.Context, h http.Header) {
 	if !trace.SpanContextFromContext(ctx).IsValid() || h["Traceparent"] != nil || h["Tracestate"] != nil {
 		return
@@ -206,10 +206,9 @@ func setTrace(ctx context.Context, h http.Header) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(h))
 }
 
-// forbidReplay keeps the HTTP client from sending a request again on its own.
-// The client takes a request with these headers for repeatable, which is for
-// the server to decide, and by the tool's effect it is not. It knows the
-// headers by their canonical spelling only; to servers case means nothing.
+// forbidReplay prevents the HTTP client from resending a request on its own. The client considers
+// requests with these headers repeatable, but the server decides that, and the tool's effect says
+// otherwise. The client knows the headers only by their canonical spelling; servers ignore case.
 func forbidReplay(h http.Header) {
 	for _, name := range []string{idempotencyKey, "X-Idempotency-Key"} {
 		if value, ok := h[name]; ok {

@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// errorLimit is how much of the body of an answer other than a success is
-// shown, in bytes.
+// errorLimit is how much of the body of an unsuccessful response is shown, in bytes.
 const errorLimit = 2 << 10
 
 // toResult converts a response into the call's result. It does not close the body.
@@ -22,7 +21,7 @@ func (t *tool) toResult(resp *http.Response) (tools.Result, error) {
 	status := statusText(resp.StatusCode)
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		// Where it points to is not told: such URLs often carry tokens.
+		// The target is not shown: such URLs often carry tokens.
 		return tools.ErrorResult(fmt.Sprintf("the server answered %s: redirects are not followed", status)), nil
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return t.failureResult(resp, status)
@@ -84,14 +83,14 @@ type content struct {
 	// text is the body, or its beginning, in UTF-8.
 	text     string
 	complete bool
-	// total is the length of the whole body, -1 when it is not known.
+	// total is the length of the whole body; -1 if unknown.
 	total int64
 }
 
-// readContent reads a body as far as it can be shown.
+// readContent reads as much of a body as can be shown.
 func (t *tool) readContent(resp *http.Response, limit int) (*content, error) {
-	// To hide a secret at the end of the shown text, all of it must be read, so more is read than
-	// shown.
+	// To hide a secret at the end of the shown text, the whole secret must be read, so more is read
+	// than shown.
 	margin := t.program.longestSecret()
 	most := limit + margin + utf8.UTFMax
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)))
@@ -109,7 +108,7 @@ func (t *tool) readContent(resp *http.Response, limit int) (*content, error) {
 	return c, nil
 }
 
-// mayBeJSON reports whether the server called the content JSON, or nothing.
+// mayBeJSON reports whether the server declared the content as JSON, or not at all.
 func (c *content) mayBeJSON() bool { return c.media == "" || isJSON(c.media) }
 
 // describeBinary names content that cannot be shown.
@@ -127,7 +126,7 @@ func (c *content) describeBinary() string {
 // fitsIn reports whether all of the text can be shown in limit bytes.
 func (c *content) fitsIn(limit int) bool { return c.complete && len(c.text) <= limit }
 
-// clippedText returns the text in at most limit bytes, with a note when it is cut.
+// clippedText returns at most limit bytes of the text, with a note if it is cut.
 func (c *content) clippedText(limit int) string {
 	if c.fitsIn(limit) {
 		return c.text

@@ -9,12 +9,12 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
-// shortestSecret is the length from which a configured value is looked for in
-// responses. Shorter ones would be found in any text.
+// shortestSecret is the minimum length of a configured value that is searched for in responses.
+// Shorter ones would match any text.
 const shortestSecret = 8
 
-// credentialNames end the names of headers and parameters that carry
-// credentials, apart from dashes and underscores.
+// credentialNames are suffixes of the names of headers and parameters with credentials, ignoring
+// dashes and underscores.
 var credentialNames = []string{
 	"apikey", "appkey", "accesskey", "authkey", "secretkey", "subscriptionkey", "privatekey",
 	"token", "secret", "password", "passwd", "authorization", "auth", "cookie",

@@ -7,15 +7,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// template is a text with places for arguments, and for variables of the tenant.
+// template is a text with placeholders for arguments and for variables of the tenant.
 type template []part
 
-// part is a literal, or the place of an argument if name is set, or of a tenant variable if
+// part is a literal, or a placeholder for an argument if name is set, or for a tenant variable if
 // tenant is set.
 type part struct{ literal, name, tenant string }
 
-// Braces that are no placeholder are refused rather than sent as they are: most
-// likely they are a misspelt one. The text is not repeated, it may be a secret.
+// Braces that form no placeholder are rejected, not sent as they are: most likely they are a
+// misspelt one. The error does not quote the text, which may be a secret.
 var errPlaceholder = errors.New("a placeholder is {{name}} with a name of letters, digits, '_', '-' and '.'")
 
 // parseTemplate splits a text at its placeholders.
@@ -39,8 +39,7 @@ func parseTemplate(text string) (template, error) {
 	}
 }
 
-// onlyName returns the name of the argument that t consists of, "" when t is
-// anything else.
+// onlyName returns the name of the only argument in t; "" if t contains anything else.
 func (t template) onlyName() string {
 	if len(t) != 1 {
 		return ""
@@ -67,11 +66,10 @@ func (t template) addNames(set map[string]bool) {
 	}
 }
 
-// escaper appends the value of an argument in the form that its place needs.
+// escaper appends the value of an argument in the form required by its place.
 type escaper func(dst []byte, name, value string) ([]byte, error)
 
-// appendTo appends the text with the arguments in their places. Literals are
-// appended as they are.
+// appendTo appends the text with the arguments filled in. Literals are appended as they are.
 func (t template) appendTo(dst []byte, args tools.Arguments, escape escaper) ([]byte, error) {
 	for i := range t {
 		if t[i].name == "" {

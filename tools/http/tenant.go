@@ -16,8 +16,7 @@ import (
 
 var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")
 
-// parseReferring splits a text at its placeholders, and at its references to variables
-// of tenants.
+// parseReferring splits a text at its placeholders and its references to variables of tenants.
 func parseReferring(text string) (template, error) {
 	var t template
 	for _, p := range spec.Template(text).Parts() {
@@ -37,20 +36,20 @@ func parseReferring(text string) (template, error) {
 	return t, nil
 }
 
-// origin is the beginning of a URL that variables of the tenant decide.
+// origin is the beginning of a URL that depends on variables of the tenant.
 type origin struct {
-	// base is the variable that has a URL, up to some part of its path; empty if the
-	// authority has the variables.
+	// base is the variable that holds a URL, up to some part of its path; empty if the authority
+	// has the variables.
 	base string
 	// scheme is the scheme of the authority, whose texts and variables are in parts.
 	scheme string
 	parts  template
-	// label is the beginning as the configuration has it.
+	// label is the beginning as configured.
 	label string
 }
 
-// parseOrigin compiles the beginning of a URL, if variables of the tenant stand in it, and
-// returns what follows; nil for no variables.
+// parseOrigin compiles the beginning of a URL if it contains variables of the tenant, and returns
+// what follows; o is nil if absent.
 func parseOrigin(raw string) (o *origin, rest string, err error) {
 	if parts := spec.Template(raw).Parts(); len(parts) > 0 && parts[0].Name != "" {
 		o = &origin{base: parts[0].Name, label: parts[0].String()}
@@ -87,8 +86,8 @@ func parseOrigin(raw string) (o *origin, rest string, err error) {
 	return o, after[len(authority):], (&address{base: o.scheme + "://" + host}).setHost(host)
 }
 
-// bindOrigin returns the beginning of a URL for one tenant: its scheme, host and port,
-// and the part of its path that comes first.
+// bindOrigin returns the beginning of a URL for one tenant: its scheme, host and port, and the
+// first part of its path.
 func (o *origin) bindOrigin(read readVariable) (*address, error) {
 	if o.base == "" {
 		host, err := o.parts.bindParts(read, func(name, value string) (string, error) {
@@ -127,8 +126,8 @@ func tenantProblem(name, problem string) error {
 // readVariable returns the value of a variable of the tenant.
 type readVariable func(name string) (string, error)
 
-// bindParts returns the template with the values of variables, each as escape returns it,
-// as literals.
+// bindParts returns the template with variables replaced by their values, as escaped by escape, as
+// literals.
 func (t template) bindParts(read readVariable, escape func(name, value string) (string, error)) (template, error) {
 	if t.firstTenant() == "" {
 		return t, nil
@@ -151,7 +150,7 @@ func (t template) bindParts(read readVariable, escape func(name, value string) (
 	return bound, nil
 }
 
-// firstTenant returns the first variable of the tenant in t, "" for none.
+// firstTenant returns the first variable of the tenant in t; "" if none.
 func (t template) firstTenant() string {
 	for i := range t {
 		if t[i].tenant != "" {
@@ -198,8 +197,8 @@ func (p *program) tenantReferences() []tools.TenantReference {
 	return list
 }
 
-// bindProgram returns the program with the values of the variables of a tenant. A
-// program without any is returned as it is. The error is a *tools.TenantVariableError.
+// bindProgram returns the program with the values of the tenant's variables. A program without
+// variables is returned as it is. The error is a *tools.TenantVariableError.
 func (p *program) bindProgram(ctx context.Context, tenant *tools.TenantVariables) (*program, error) {
 	if !p.hasTenant {
 		return p, nil
@@ -280,8 +279,7 @@ func bindHeaders(headers []header, read readVariable) ([]header, error) {
 	return bound, nil
 }
 
-// hideOrigin returns an error of a request to an address that a variable decides, without
-// the address.
+// hideOrigin returns an error for a request to an address set by a variable, without the address.
 func (o *origin) hideOrigin(err error) error {
 	problem := "cannot be reached"
 	if _, blocked := errors.AsType[*netguard.BlockedError](err); blocked {

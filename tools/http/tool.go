@@ -23,8 +23,7 @@ func Kind() tools.Kind {
 type tool struct {
 	descriptor tools.Descriptor
 	program    *program
-	// connection names the connection of the host that requests are made with; empty for
-	// none.
+	// connection names the connection of the host to use for requests; empty if none.
 	connection string
 	client     *http.Client
 	limit      int
@@ -35,8 +34,7 @@ var (
 	_ tools.TenantReferrer = (*tool)(nil)
 )
 
-// createTool makes the tool that a configuration describes. It is pure: the first
-// connection is made by the first call.
+// createTool returns the configured tool. It is pure: the first call opens the first connection.
 func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
@@ -63,19 +61,18 @@ func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 func newClient(guard *netguard.Guard, p *program) *http.Client {
 	transport := netguard.Transport(guard)
 	if p.effect == tools.Once && (p.method == http.MethodGet || p.method == http.MethodHead) {
-		// On a connection that was used before, the client repeats these
-		// methods on its own when the server hangs up.
+		// On a reused connection, the client repeats these methods on its own when the server hangs
+		// up.
 		transport.DisableKeepAlives = true
 	}
 	return &http.Client{
 		Transport: transport,
-		// A redirect would carry headers and arguments to wherever the server
-		// says.
+		// A redirect would carry headers and arguments to an address chosen by the server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// Descriptor describes the tool as its configuration does.
+// Descriptor describes the tool as configured.
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 // TenantReferences returns where the settings refer to variables of tenants.
@@ -115,8 +112,8 @@ func (t *tool) send(ctx context.Context, call *tools.Call) (tools.Result, error)
 	return result, nil
 }
 
-// withoutURL returns err without the URL that the HTTP client puts around it: with
-// the arguments and the query it may hold secrets.
+// withoutURL returns err without the URL that the HTTP client adds, whose arguments and query may
+// contain secrets.
 func (t *tool) withoutURL(ctx context.Context, err error) error {
 	err = redact.WithoutURL(err)
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
@@ -135,7 +132,7 @@ func (t *tool) withoutURL(ctx context.Context, err error) error {
 	return fmt.Errorf("call %s: %w", t.program.address.host, err)
 }
 
-// Close closes the connections that no call uses.
+// Close closes idle connections.
 func (t *tool) Close() error {
 	t.client.CloseIdleConnections()
 	return nil

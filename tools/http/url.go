@@ -11,15 +11,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// address is a URL with places for arguments in its path and query.
+// address is a URL with placeholders for arguments in its path and query.
 type address struct {
-	// base is scheme://host, without a slash after it.
+	// base is scheme://host, without a trailing slash.
 	base string
 	// host is the host's name or IP address, without a port.
 	host string
-	// port is as written, empty when it is the scheme's own.
+	// port is as written; empty for the scheme's default.
 	port string
-	// segments are the parts of the path, each of which follows a slash.
+	// segments are the parts of the path, each preceded by a slash.
 	segments []template
 	query    []param
 	// origin, if set, decides base, host and port for each tenant.
@@ -31,13 +31,11 @@ type param struct {
 	// key is escaped, and ends with '=' unless the parameter has no value.
 	key   string
 	value template
-	// configured is the name as the query setting has it; empty for a
-	// parameter of the URL.
+	// configured is the name in the query setting; empty for a parameter of the URL.
 	configured string
 }
 
-// parseAddress compiles a URL. Its errors do not repeat it: it may contain a
-// secret.
+// parseAddress compiles a URL. Its errors do not quote the URL, which may contain a secret.
 func parseAddress(raw string) (*address, error) {
 	raw, _, hasFragment := strings.Cut(raw, "#")
 	if hasFragment {
@@ -87,7 +85,7 @@ func splitAddress(rest string) (authority, path, query string) {
 
 var errHostPlaceholder = errors.New("a placeholder must not appear in the host, port or user of url: arguments cannot choose where a request goes")
 
-// setHost checks the part of a URL that says to whom the request goes.
+// setHost checks the part of a URL that names the host.
 func (a *address) setHost(authority string) error {
 	if strings.Contains(authority, "{{") || strings.Contains(authority, "}}") {
 		return errHostPlaceholder
@@ -172,8 +170,8 @@ func parseEscaped(text string) (template, error) {
 	return t, nil
 }
 
-// escapeLiteral escapes what may not stand in a path or query as it is, and
-// leaves escapes and delimiters alone.
+// escapeLiteral escapes characters that are invalid in a path or query, and leaves escapes and
+// delimiters alone.
 func escapeLiteral(text string) (string, error) {
 	const plain = "-._~!$&'()*+,;=:@/?"
 	const hex = "0123456789ABCDEF"
@@ -252,9 +250,9 @@ func escapeQuery(dst []byte, _, value string) ([]byte, error) {
 	return append(dst, url.QueryEscape(value)...), nil
 }
 
-// checkSegment refuses arguments that would make a server take another path
-// than the one the configuration describes. Escaping does not keep them from
-// it: many servers resolve dots, and some also slashes, after unescaping.
+// checkSegment rejects arguments that would make a server use a path other than the configured one.
+// Escaping does not prevent this: many servers resolve dots, and some also slashes, after
+// unescaping.
 func checkSegment(t template, rendered string, args tools.Arguments) error {
 	if t.isLiteral() {
 		return nil
@@ -262,8 +260,8 @@ func checkSegment(t template, rendered string, args tools.Arguments) error {
 	if tools.LeavesPath(rendered) {
 		return inputErrorf("argument %s is used in a path and must not contain %q or %q as a segment", t.firstName(), ".", "..")
 	}
-	// A missing argument was left out knowingly; an empty one would turn
-	// "delete item x" into "delete items".
+	// A missing argument was omitted on purpose; an empty one would turn "delete item x" into
+	// "delete items".
 	if rendered == "" && slices.ContainsFunc(t, func(p part) bool { return args.Has(p.name) }) {
 		return inputErrorf("argument %s is used in a path and must not be empty", t.firstName())
 	}

@@ -12,9 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Validate checks the record by itself, without reaching out. Paths are
-// relative to the tool. That parameters is a JSON Schema is checked where the
-// tool is registered.
+// Validate checks the record by itself, without network access. Paths are relative to the tool. The
+// registry checks that parameters is a JSON Schema.
 func (c *Config) Validate() diag.List {
 	var list diag.List
 	list = append(list, c.checkChoices()...)
@@ -35,8 +34,8 @@ func (c *Config) checkChoices() diag.List {
 	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.responseLimit())...)
 }
 
-// checkAllowPrivate checks the allow list, and that a host which is certainly
-// not public is on it: otherwise every call would be refused.
+// checkAllowPrivate checks the allow list, and that it contains a host that is certainly not
+// public. Otherwise every call would be rejected.
 func (c *Config) checkAllowPrivate(to *address) diag.List {
 	var list diag.List
 	for i, entry := range c.AllowPrivate {

@@ -77,7 +77,7 @@ func (a *ServerAuth) checkFields() diag.List {
 	return list
 }
 
-// isNoScope reports whether scopes cannot have a character (RFC 6749, section 3.3).
+// isNoScope reports whether a character is invalid in scopes (RFC 6749, section 3.3).
 func isNoScope(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
 
 // checkLogin checks the fields of a login.
@@ -105,11 +105,11 @@ func (a *ServerAuth) checkLogin() diag.List {
 // tokenSource gets the tokens of a server.
 type tokenSource interface {
 	auth.OAuthHandler
-	// Secrets returns the current secrets, which texts of the server must not show.
+	// Secrets returns the current secrets, which must be hidden in the server's texts.
 	Secrets() []string
 }
 
-// tokens returns the current tokens, to be hidden.
+// tokens returns the current tokens, which must be hidden.
 func (t *target) tokens() []string {
 	if t.oauth == nil {
 		return nil
@@ -117,7 +117,7 @@ func (t *target) tokens() []string {
 	return t.oauth.Secrets()
 }
 
-// hidden returns the texts that results and messages of the server must not show.
+// hidden returns the texts to hide in the server's results and messages.
 func (t *target) hidden() []string { return slices.Concat(t.own, t.tokens()) }
 
 // oauthServer describes the server for package oauth.
@@ -138,7 +138,7 @@ func (s *server) clientTokens(address string) tokenSource {
 }
 
 // openAuthHTTP prepares requests to authorization servers. A server must not name private
-// addresses, except on its own host; one on this machine may name others on this machine.
+// addresses, except on its own host; a server on this machine may name others on this machine.
 func (s *server) openAuthHTTP() error {
 	a := s.config.Auth
 	switch {

@@ -3,23 +3,22 @@ package mcp
 import "time"
 
 const (
-	// steady is how long a session must have lived for its end not to count as
-	// one more failure of a row.
+	// steady is the minimum lifetime of a session for its end not to count as another consecutive
+	// failure.
 	steady = 30 * time.Second
 	// firstPause and longestPause bound the pauses between failures.
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
 )
 
-// backoff says when a server may be connected to again. After a first failure
-// that is at once, after each more of a row later.
+// backoff limits when to reconnect to a server: immediately after the first failure, and later
+// after each further consecutive failure.
 type backoff struct {
 	failures int
 	until    time.Time
 }
 
-// noteFailure counts a failure: connecting went wrong, or a session ended that had
-// begun a time ago.
+// noteFailure counts a failure: connecting failed, or a session ended after the given lifetime.
 func (b *backoff) noteFailure(now time.Time, lived time.Duration) {
 	if lived >= steady {
 		b.failures = 0
@@ -36,7 +35,7 @@ func (b *backoff) noteFailure(now time.Time, lived time.Duration) {
 	b.until = now.Add(pause)
 }
 
-// remainingPause returns how long connecting must wait.
+// remainingPause returns how long to wait before connecting.
 func (b *backoff) remainingPause(now time.Time) time.Duration {
 	return max(b.until.Sub(now), 0)
 }

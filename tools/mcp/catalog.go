@@ -21,11 +21,11 @@ const (
 	catalogVersion = 1
 	// maxCatalog bounds a list of tools, in bytes.
 	maxCatalog = 5 << 20
-	// maxTools bounds how many tools a server may have.
+	// maxTools is the maximum number of tools of a server.
 	maxTools = 512
 	// maxDescription bounds a server's description of a tool, in bytes.
 	maxDescription = 4096
-	// maxName bounds the names that a server gives, in bytes.
+	// maxName bounds the names given by a server, in bytes.
 	maxName = 256
 	// maxSchema bounds each schema of a tool, in bytes.
 	maxSchema = 256 << 10
@@ -35,7 +35,7 @@ const (
 type catalog struct {
 	// Version is the version of the format.
 	Version int `json:"version"`
-	// Fingerprint names the settings under which the server was asked.
+	// Fingerprint identifies the settings used to query the server.
 	Fingerprint string     `json:"fingerprint"`
 	Server      serverInfo `json:"server"`
 	// Features lists prompts and resources if the server has them.
@@ -57,22 +57,23 @@ type toolInfo struct {
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  annotations     `json:"annotations,omitzero"`
-	// RequiresTask is set if the tool runs as a task only.
+	// RequiresTask reports whether the tool runs only as a task.
 	RequiresTask bool `json:"requiresTask,omitempty"`
 	// Unusable is why agents do not get the tool; empty if they do.
 	Unusable string `json:"unusable,omitempty"`
 }
 
-// annotations are the hints that decide the effect of a tool.
+// annotations are the hints that determine a tool's effect.
 type annotations struct {
 	ReadOnly bool `json:"readOnlyHint,omitempty"`
-	// Destructive is set only if the server says so, although it is the protocol's default.
+	// Destructive is set only if the server says so explicitly, although it is the protocol's
+	// default.
 	Destructive bool `json:"destructiveHint,omitempty"`
 	Idempotent  bool `json:"idempotentHint,omitempty"`
 }
 
-// toolEffect returns the effect of a tool. The configured effect takes precedence over the
-// hints, except that a tool that calls itself destructive is never read-only.
+// toolEffect returns the effect of a tool. The configured effect takes precedence over the hints,
+// except that a tool that declares itself destructive is never read-only.
 func (a annotations) toolEffect(configured tools.Effect) tools.Effect {
 	repeatable := tools.Once
 	if a.Idempotent {
@@ -95,7 +96,7 @@ func newCatalog(fingerprint string, server serverInfo, list []toolInfo) *catalog
 	return c
 }
 
-// cleanTools bounds the texts and sorts the tools. Cleaning twice changes nothing.
+// cleanTools bounds the texts and sorts the tools. It is idempotent.
 func (c *catalog) cleanTools() {
 	c.Server.Name, c.Server.Version = cleanText(c.Server.Name, maxName), cleanText(c.Server.Version, maxName)
 	for i := range c.Tools {
@@ -126,7 +127,7 @@ func cleanText(text string, limit int) string {
 	return clip.Head(text, limit-len(mark)) + mark
 }
 
-// encodeFile returns the catalogue as its file holds it.
+// encodeFile returns the catalogue in its file format.
 func (c *catalog) encodeFile() ([]byte, error) {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -139,7 +140,7 @@ func (c *catalog) encodeFile() ([]byte, error) {
 	return data, nil
 }
 
-// decodeCatalog decodes the output of encode. The file may have been changed since, so it is
+// decodeCatalog decodes the output of encodeFile. The file may have been changed since, so it is
 // checked like a server's response.
 func decodeCatalog(data []byte) (*catalog, error) {
 	if len(data) > maxCatalog {
@@ -165,12 +166,12 @@ func decodeCatalog(data []byte) (*catalog, error) {
 	return c, nil
 }
 
-// serverFingerprint names what decides which server an entry means. Secrets do not
-// enter it, and neither does anything that leaves the server the same.
+// serverFingerprint identifies the server that an entry refers to. It excludes secrets and all
+// settings that do not change the server.
 func (c *Config) serverFingerprint(s *tools.Settings) string {
 	dir := c.Dir
 	if relative, err := filepath.Rel(s.Dir, c.Dir); err == nil && c.Dir != "" {
-		dir = filepath.ToSlash(relative) // where the runtime was started does not count
+		dir = filepath.ToSlash(relative) // the start directory does not count
 	}
 	auth := ""
 	if c.Auth != nil {

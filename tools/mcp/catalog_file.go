@@ -13,7 +13,7 @@ import (
 // errNoCatalog reports that no catalogue exists yet.
 var errNoCatalog = errors.New("no catalogue yet")
 
-// readCatalog reads a catalogue created for the settings with a fingerprint. The error is
+// readCatalog reads a catalogue created with the settings of a fingerprint. The error is
 // errNoCatalog if the file does not exist; otherwise it explains why the file cannot be used.
 func readCatalog(name, fingerprint string) (*catalog, error) {
 	f, err := os.Open(name)
@@ -76,7 +76,7 @@ func writeCatalog(name string, c *catalog) error {
 	return nil
 }
 
-// withoutPath strips an error of the path, which the caller reports.
+// withoutPath removes the path from an error; the caller reports it.
 func withoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err

@@ -1,10 +1,10 @@
-// Package mcp is the tool kind mcp: one entry of a configuration gives the
-// tools of a server that speaks the Model Context Protocol, a program that is
-// started here or an address that is reached over HTTP.
+// Package mcp is the tool kind mcp: one entry of a configuration provides the tools of a server
+// that speaks the Model Context Protocol, either a program started here or an address reached over
+// HTTP.
 //
 // The configuration is trusted, the server is not. The tools come from a catalogue, a file beside
-// the configuration, so that a dry run needs no server; the first call connects to it. The
-// server's output, in the catalogue, results and errors, is bounded and checked before use.
+// the configuration, so that a dry run needs no server; the first call connects to it. The server's
+// output, in the catalogue, results and errors, is bounded and checked before use.
 package mcp
 
 import (
@@ -18,8 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// defaultConnectTimeout is how long connecting may take when the configuration
-// does not say.
+// defaultConnectTimeout is the default time limit for connecting.
 const defaultConnectTimeout = 30 * time.Second
 
 // Config is the configuration of a server.
@@ -99,7 +98,7 @@ func (c *Config) catalogFile(s *tools.Settings) string {
 	return filepath.Join(s.Dir, ".runtime", "mcp", s.ID+".json")
 }
 
-// maxOutput returns how much text a result may have, in bytes.
+// maxOutput returns the maximum size of a result's text, in bytes.
 func (c *Config) maxOutput() int { return tools.OutputLimit(c.MaxOutput) }
 
 func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }

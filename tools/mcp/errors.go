@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Error reports that a server could not be reached, or that it did not keep to the
-// protocol.
+// Error reports that a server could not be reached or violated the protocol.
 type Error struct {
 	// Server is the id of the entry.
 	Server string
@@ -27,11 +26,11 @@ func (e *Error) Error() string { return fmt.Sprintf("mcp server %s: %v", e.Serve
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrClosed is the cause when the runtime has closed the connection.
+// ErrClosed is the cause if the runtime has closed the connection.
 var ErrClosed = errors.New("the connection is closed")
 
-// pausedError reports that a server keeps failing and is not tried for a while. It does not
-// tell the last failure, which may have been the failure of another tenant's call.
+// pausedError reports that a server keeps failing and is not tried for a while. It omits the last
+// failure, which may come from another tenant's call.
 type pausedError struct{ pause time.Duration }
 
 // Error tells the pause.
@@ -39,8 +38,8 @@ func (e *pausedError) Error() string {
 	return fmt.Sprintf("it keeps failing and is not tried again for %s; the reason is in the log of the runtime", e.pause.Round(time.Second/10))
 }
 
-// shortestSecret is the length from which a configured value is looked for in
-// texts. Shorter ones would be found in any.
+// shortestSecret is the minimum length of a configured value that is searched for in texts. Shorter
+// ones would match any text.
 const shortestSecret = 8
 
 // secretValues returns the configured values that must not appear in errors, longest
@@ -84,13 +83,13 @@ func appendSecret(texts []string, value string) []string {
 	return texts
 }
 
-// longestFirst returns the texts without those that are empty or there twice.
+// longestFirst returns the texts, longest first, without empty texts and duplicates.
 func longestFirst(texts []string) []string {
 	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.DeleteFunc(slices.Compact(texts), func(text string) bool { return text == "" })
 }
 
-// hiddenError is an error whose text is shown without secrets.
+// hiddenError is an error whose text contains no secrets.
 type hiddenError struct {
 	text string
 	err  error
@@ -99,9 +98,8 @@ type hiddenError struct {
 // Error returns the text without secrets.
 func (e *hiddenError) Error() string { return e.text }
 
-// Unwrap returns the error itself.
+// Unwrap returns the original error.
 func (e *hiddenError) Unwrap() error { return e.err }
 
-// maxError bounds the text of an error, much of which a server may have
-// written, in bytes.
+// maxError bounds the text of an error, much of which may come from a server, in bytes.
 const maxError = 4 << 10

@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxRounds bounds how often a server may ask for more before it returns a result.
+// maxRounds bounds how often a server may request more input before it returns a result.
 const maxRounds = 20
 
 // exchange is the request of a call to a server, with the server's questions.
@@ -25,8 +25,8 @@ type exchange struct {
 	request *request
 	// progress is kept while the call waits for answers.
 	progress exchangeState
-	// next is the next round, and replay the answer to a question that a repeated request
-	// asks again.
+	// next is the next round, and replay the answer for a repeated request that asks the same
+	// question again.
 	next     round
 	replay   *replay
 	reopened int
@@ -34,11 +34,11 @@ type exchange struct {
 	task     taskID
 }
 
-// exchangeState continues an exchange after its questions were answered, perhaps in another
+// exchangeState continues an exchange after its questions were answered, possibly in another
 // process.
 type exchangeState struct {
 	Rounds int `json:"rounds,omitempty"`
-	// Parked identifies the flight that waits in this process, and Question its question.
+	// Parked identifies the flight waiting in this process, and Question its question.
 	Parked   string `json:"parked,omitempty"`
 	Question string `json:"question,omitempty"`
 	// Requests are the questions of a server without sessions, by its keys, Responses the answers
@@ -48,12 +48,12 @@ type exchangeState struct {
 	State     string                          `json:"state,omitempty"`
 	// Task is the task that the request has become at the server.
 	Task string `json:"task,omitempty"`
-	// Addresses is set if the server wants addresses to be visited before the request is sent
+	// Addresses reports whether the server wants addresses to be visited before the request is sent
 	// again.
 	Addresses bool `json:"addresses,omitempty"`
 }
 
-// replay is an answer that was given before the request had to be sent again.
+// replay is an answer given before the request had to be sent again.
 type replay struct {
 	question string
 	answer   interaction.Answer
@@ -70,7 +70,7 @@ func (s *server) runExchange(ctx context.Context, call *tools.Call, r *request) 
 		}
 	}
 	for {
-		if id := e.task.load(); id != "" { // with the answers that it may lack
+		if id := e.task.load(); id != "" { // with answers it may lack
 			s.storeTask(ctx, call.Host, &exchangeState{Task: id, Responses: e.next.responses, State: e.next.state})
 		}
 		if f == nil {
@@ -93,12 +93,11 @@ func (s *server) runExchange(ctx context.Context, call *tools.Call, r *request) 
 		if result != nil {
 			return *result, nil
 		}
-		f = nil // another round, or the same one again
+		f = nil // another round, or a retry
 	}
 }
 
-// start opens a session and sends the next round. A session that turns out to have ended before
-// is opened anew.
+// start opens a session and sends the next round. A session that has already ended is reopened.
 func (e *exchange) start(ctx context.Context) (*flight, error) {
 	link, leave, err := e.server.enterPlace(ctx, e.call)
 	if err != nil {
@@ -113,7 +112,7 @@ func (e *exchange) start(ctx context.Context) (*flight, error) {
 	return session.startFlight(ctx, e.request, &e.next, e.call, leave)
 }
 
-// placeError reports that a call has no connection to use.
+// placeError reports that a call has no usable connection.
 type placeError struct{ error }
 
 // connectionError returns the result of a call that reached no server.
@@ -146,12 +145,12 @@ func (e *exchange) takeReply(ctx context.Context, f *flight, asked *question) (*
 	}
 }
 
-// reopened is how often a call is made again because its session had ended
-// before: a server that is started anew may forget the next one, too.
+// reopened is how often a call is retried because its session had already ended: a restarted server
+// may forget the next session too.
 const reopened = 2
 
-// takeError decides what follows when a request failed: it is sent again if the server has not
-// received it, or if its effect allows repeating it.
+// takeError handles a failed request. The request is sent again if the server has not received it,
+// or if its effect allows a repetition.
 func (e *exchange) takeError(ctx context.Context, f *flight) (*tools.Result, error) {
 	c := f.session
 	refused, ok := errors.AsType[*jsonrpc.Error](f.err)
@@ -181,12 +180,12 @@ func (e *exchange) takeError(ctx context.Context, f *flight) (*tools.Result, err
 	return nil, &Error{Server: e.server.id, Err: c.target.hideSecrets(f.err)}
 }
 
-// lostResult is the result of a call of which nobody knows whether it has taken effect.
+// lostResult is the result of a call whose effect is unknown.
 func lostResult(text string) *tools.Result {
 	return &tools.Result{Content: []model.Part{model.Text(text)}, IsError: true, Indeterminate: true}
 }
 
-// wasUnsent reports whether a call failed because the session had ended before.
+// wasUnsent reports whether a call failed because the session had already ended.
 func wasUnsent(err error) bool {
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing)
 }
@@ -233,8 +232,8 @@ func (e *exchange) answerInputs(ctx context.Context, f *flight) (*tools.Result, 
 	return nil, nil //nolint:nilnil // another round follows
 }
 
-// resume continues an exchange whose questions were answered. It returns the flight that has
-// waited, nil if one must be started, or a result.
+// resume continues an exchange whose questions were answered. It returns the waiting flight, or nil
+// if a flight must be started, or a result.
 func (e *exchange) resume() (*flight, *tools.Result) {
 	if err := json.Unmarshal(e.call.Resumed.State, &e.progress); err != nil {
 		r := tools.ErrorResult("the state of the call cannot be read")

@@ -41,7 +41,7 @@ func (c *Config) clientFeatures() clientFeatures {
 	return clientFeatures{c.allowsFeature(featureElicitation), c.allowsFeature(featureSampling), c.allowsFeature(featureRoots)}
 }
 
-// offeredFeatures returns the features that a server offers, of those that agents can use.
+// offeredFeatures returns the server's features that agents can use.
 func offeredFeatures(r *mcp.InitializeResult) []string {
 	var list []string
 	if r == nil || r.Capabilities == nil {
@@ -141,7 +141,7 @@ func (l *listing) clean() {
 	l.Description = cleanText(l.Description, maxDescription)
 }
 
-// listReply returns a page of a list, one entry a line.
+// listReply returns a page of a list, one entry per line.
 func listReply(entries []listing, next string) (*reply, error) {
 	var text strings.Builder
 	for i := range entries {

@@ -16,23 +16,22 @@ import (
 )
 
 const (
-	// maxNotes bounds how many reports of progress and log lines of a call are shown.
+	// maxNotes bounds the progress reports and log lines shown for a call.
 	maxNotes = 1000
 	// settlePing is how long a server may take to confirm that it has noticed a cancellation.
 	settlePing = 2 * time.Second
 )
 
-// request is a request to a server, which it may interrupt with questions.
+// request is a request to a server, which the server may interrupt with questions.
 type request struct {
-	// name describes the request in errors, as in "tool echo".
+	// name describes the request in errors, such as "tool echo".
 	name   string
 	effect tools.Effect
 	// send sends the request with the answers of the previous round.
 	send func(ctx context.Context, session *session, round *round) (*reply, error)
 }
 
-// round is one of the rounds of a request; a server without sessions starts another one to ask
-// something.
+// round is one round of a request. A server without sessions starts another one to ask a question.
 type round struct {
 	meta      mcp.Meta
 	responses mcp.InputResponseMap
@@ -48,15 +47,15 @@ type reply struct {
 	state  string
 }
 
-// flight is a round under way in a session. It may outlive its call, which waits for the answer
-// to a question.
+// flight is a running round in a session. It may outlive its call, which waits for the answer to a
+// question.
 type flight struct {
 	session *session
 	// tag identifies the flight in messages; the server does not know it.
 	tag string
-	// owner is the agent's session that the call is made for.
+	// owner is the agent session of the call.
 	owner string
-	// ctx ends with the flight, and with the session.
+	// ctx is canceled when the flight or the session ends.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	// asked passes the server's questions to the call.
@@ -67,10 +66,10 @@ type flight struct {
 	err   error
 
 	mu sync.Mutex
-	// host serves the call that waits for the flight; nil while none does.
+	// host serves the call that waits for the flight; nil if absent.
 	host  tools.Host
 	notes int
-	// samples counts the requests of the server to the model.
+	// samples counts the server's requests to the model.
 	samples atomic.Int32
 }
 
@@ -84,7 +83,7 @@ type question struct {
 // context of the request.
 type delivery struct {
 	tag string
-	// refused is set when the server did not know the session.
+	// refused is set if the server did not know the session.
 	refused atomic.Bool
 }
 
@@ -114,15 +113,15 @@ func (c *session) startFlight(ctx context.Context, r *request, next *round, call
 	return f, nil
 }
 
-// run sends the round and waits for its reply. The error wraps [mcp.ErrSessionMissing] when the
-// server refused the message because it does not know the session.
+// run sends the round and waits for its reply. The error wraps [mcp.ErrSessionMissing] if the
+// server rejected the message because it does not know the session.
 func (f *flight) run(r *request, next *round, d *delivery, token string, leave func()) {
 	c := f.session
 	stop := context.AfterFunc(c.ctx, func() { f.cancel(nil) })
 	defer stop()
 	f.reply, f.err = r.send(f.ctx, c, next)
 	if f.err != nil && d.refused.Load() && !errors.Is(f.err, mcp.ErrSessionMissing) {
-		// The session ended over it, and was faster than the answer.
+		// The session ended because of it, before the answer arrived.
 		f.err = errors.Join(mcp.ErrSessionMissing, f.err)
 	}
 	strays := f.ctx.Err() != nil && c.ctx.Err() == nil && !c.isStateless()
@@ -146,7 +145,7 @@ func (c *session) awaitStrays() {
 	ctx, cancel := context.WithTimeout(c.ctx, settlePing)
 	defer cancel()
 	if c.client.Ping(ctx, nil) != nil {
-		return // whose its questions are stays unknown until the session ends
+		return // the owner of its questions is unknown until the session ends
 	}
 	c.mu.Lock()
 	c.strays--
@@ -185,7 +184,7 @@ func (f *flight) isLost() bool {
 	}
 }
 
-// attach makes host serve the flight; nil while no call waits for it.
+// attach makes host serve the flight; nil detaches it.
 func (f *flight) attach(host tools.Host) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -199,7 +198,7 @@ func (f *flight) waitingHost() tools.Host {
 	return f.host
 }
 
-// showNote shows a line to those who watch the call.
+// showNote shows a line to observers of the call.
 func (f *flight) showNote(text string) {
 	f.mu.Lock()
 	host := f.host
@@ -217,9 +216,9 @@ func (f *flight) showNote(text string) {
 // stream a message belongs.
 const tagKey = "agentruntime/flight"
 
-// findFlight returns the flight that a server's message belongs to: the one in whose stream it
-// came, or else the only candidate. It returns nil if there are several, or if it may belong to
-// a call of another session of an agent that waits for an answer.
+// findFlight returns the flight of a server's message: the one in whose stream it came, or else the
+// only candidate. It returns nil if there are several, or if the message may belong to a call,
+// waiting for an answer, from another session of an agent.
 func (c *session) findFlight(meta mcp.Meta) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,7 +232,7 @@ func (c *session) findFlight(meta mcp.Meta) *flight {
 	var found, waits *flight
 	for _, f := range c.flights {
 		switch {
-		case f.waitingHost() == nil && len(c.flights) > 1: // the server waits for an answer itself
+		case f.waitingHost() == nil && len(c.flights) > 1: // the server itself waits for an answer
 			waits = f
 		case found != nil:
 			return nil

@@ -27,11 +27,11 @@ func (s *server) guardAddresses(allow []string) error {
 	return list.Err()
 }
 
-// checkReach reports a URL whose host needs no lookup and is refused.
+// checkReach reports a URL with a blocked host that needs no lookup.
 func checkReach(guard *netguard.Guard, path, address string) diag.List {
 	u, err := url.Parse(address)
 	if err != nil || address == "" {
-		return nil // reported by what checks the settings
+		return nil // the settings check reports it
 	}
 	port := 443
 	if u.Scheme == "http" {

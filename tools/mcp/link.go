@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// link keeps the one session that all calls share. It is opened when somebody
-// asks for it, and opened anew when it has ended and somebody asks again.
+// link keeps the one session that all calls share. It opens the session on demand, and reopens it
+// on the next request after it has ended.
 type link struct {
 	// open connects; it is called by one goroutine at a time. The session's
 	// goroutines belong to running, and end with ctx.
 	open func(ctx context.Context, running *sync.WaitGroup) (*session, error)
 
-	// ctx ends when the link is closed. running are all goroutines that serve
-	// it.
+	// ctx is canceled when the link is closed. running waits for all its goroutines.
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -40,8 +39,8 @@ func newLink(open func(context.Context, *sync.WaitGroup) (*session, error)) *lin
 	return l
 }
 
-// openSession returns the session; fresh reports whether it was opened for this call. The attempt
-// continues for the next caller when ctx ends.
+// openSession returns the session; fresh reports whether it was opened for this call. If ctx ends,
+// the attempt continues for the next caller.
 func (l *link) openSession(ctx context.Context) (s *session, fresh bool, err error) {
 	attempt, s, err := l.currentAttempt()
 	if s != nil || err != nil {
@@ -55,7 +54,7 @@ func (l *link) openSession(ctx context.Context) (s *session, fresh bool, err err
 	}
 }
 
-// currentAttempt returns the session there is, or else the attempt under way.
+// currentAttempt returns the current session, or else the current attempt.
 func (l *link) currentAttempt() (*opening, *session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,13 +86,13 @@ func (l *link) runAttempt(o *opening) {
 	defer l.mu.Unlock()
 	l.opening, l.current = nil, s
 	o.session, o.err = s, err
-	if err != nil && !isLoginError(err) { // a login must count at once
+	if err != nil && !isLoginError(err) { // a login takes effect now
 		l.backoff.noteFailure(time.Now(), 0)
 	}
 	close(o.done)
 }
 
-// state returns whether a session is open, and how many failures there were in a row.
+// state returns whether a session is open, and the number of consecutive failures.
 func (l *link) state() (open bool, failures int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -72,7 +72,7 @@ func (s *server) LogOut(ctx context.Context, tenant *tools.TenantVariables) (*to
 	return result, nil
 }
 
-// openLogin returns the tokens of a login, which need not exist yet.
+// openLogin returns the tokens of a login, which may not exist yet.
 func (s *server) openLogin(address string, tenant *tools.TenantVariables) (*oauth.Session, error) {
 	record, missing, err := s.loginRecord(tenant)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *server) openLogin(address string, tenant *tools.TenantVariables) (*oaut
 	return oauth.NewSession(s.oauthServer(address), record, *missing, func(isUsable bool) { s.noteLogin(owner, isUsable) }), nil
 }
 
-// noteLogin notes whether somebody's login is usable. More than maxTenants are not counted.
+// noteLogin records whether an owner's login is usable. It counts at most maxTenants.
 func (s *server) noteLogin(owner string, isUsable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +97,8 @@ func (s *server) noteLogin(owner string, isUsable bool) {
 	}
 }
 
-// loginRecord returns the record of the login that counts for a tenant or subject, and the error
-// for its absence.
+// loginRecord returns the record of the login that applies to a tenant or subject, and the error
+// for a missing login.
 func (s *server) loginRecord(tenant *tools.TenantVariables) (tools.LoginRecord, *oauth.LoginError, error) {
 	missing := &oauth.LoginError{Server: s.id, Tenant: tenant.TenantName()}
 	if !keepsLogins(tenant) {
@@ -124,7 +124,7 @@ func keepsLogins(tenant *tools.TenantVariables) bool {
 	return ok
 }
 
-// ownerOf names whose connection a call uses.
+// ownerOf returns the owner of a call's connection.
 func (s *server) ownerOf(tenant *tools.TenantVariables) string {
 	owner := tenant.TenantName()
 	if s.NeedsLogin() && s.config.Auth.Per == perSubject {
@@ -135,8 +135,8 @@ func (s *server) ownerOf(tenant *tools.TenantVariables) string {
 	return owner
 }
 
-// rereadCatalog reads the catalogue again, which a login may have written since. Without a login
-// the tools cannot be listed.
+// rereadCatalog reads the catalogue again because a login may have written it. Without a login the
+// tools cannot be listed.
 func (s *server) rereadCatalog() error {
 	if s.Known() {
 		return nil

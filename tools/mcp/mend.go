@@ -18,9 +18,9 @@ import (
 // cannot read. One such part would make the library reject the whole result.
 type mender struct {
 	in *bufio.Reader
-	// whole is set if the stream is a single message, possibly of several lines.
+	// whole reports whether the stream is a single message, possibly of several lines.
 	whole bool
-	// tag identifies the flight to whose stream the messages belong; empty if unknown.
+	// tag identifies the flight whose stream carries the messages; empty if unknown.
 	tag string
 	// out has the mended bytes that Read has not returned yet.
 	out []byte
@@ -76,7 +76,7 @@ func (m *mender) readLine() {
 // mendable are the texts of which a message has one if it may need mending.
 var mendable = [][]byte{[]byte(`"content"`), []byte(`"task`), []byte(`"id":"`), []byte(`"id": "`)}
 
-// tagged are the methods whose messages are marked with the flight that they belong to.
+// tagged are the methods whose messages are marked with their flight.
 var tagged = []string{"elicitation/create", "sampling/createMessage", "notifications/message"}
 
 // mendLine mends the message in a line or in the data of an event.
@@ -135,14 +135,14 @@ func addTag(params json.RawMessage, tag string) (json.RawMessage, bool) {
 	return rawjson.EncodeMembers(addEntry(members, "_meta", rawjson.Member{Name: tagKey, Value: strconv.AppendQuote(nil, tag)})), true
 }
 
-// addEntry adds an entry to the member that is an object. It replaces a member of another type.
+// addEntry adds an entry to an object member. It replaces a member of another type.
 func addEntry(members []rawjson.Member, name string, entry rawjson.Member) []rawjson.Member {
 	object, _ := rawjson.Members(rawjson.Find(members, name))
 	members = slices.DeleteFunc(members, func(m rawjson.Member) bool { return m.Name == name })
 	return append(members, rawjson.Member{Name: name, Value: rawjson.EncodeMembers(append(object, entry))})
 }
 
-// mendID returns an ID that the server has turned into a string as the number that it was.
+// mendID returns an ID that the server has turned into a string as its original number.
 func mendID(id json.RawMessage) (json.RawMessage, bool) {
 	var text string
 	if json.Unmarshal(id, &text) != nil {
@@ -196,11 +196,11 @@ func isTask(result []rawjson.Member) bool {
 	return len(task) > 0 && task[0] == '{' || string(rawjson.Find(result, "resultType")) == `"task"`
 }
 
-// taskSupportKey is the key in the metadata of a tool under which the mender passes on the
-// field execution.taskSupport, which the library drops.
+// taskSupportKey is the metadata key of a tool under which the mender passes on the field
+// execution.taskSupport, which the library drops.
 const taskSupportKey = "agentruntime/taskSupport"
 
-// markTasks notes in the metadata of tools that they run as tasks only.
+// markTasks notes in the metadata of tools that they run only as tasks.
 func markTasks(list json.RawMessage) (json.RawMessage, bool) {
 	var all []json.RawMessage
 	if !bytes.Contains(list, []byte(`"taskSupport"`)) || json.Unmarshal(list, &all) != nil {
@@ -331,7 +331,7 @@ func textPart(text string) json.RawMessage {
 	return encoded
 }
 
-// decodeData reads base64 in any of its alphabets, also from a data URL.
+// decodeData reads base64 in any of its alphabets, including from a data URL.
 func decodeData(data string) ([]byte, error) {
 	if _, after, ok := strings.Cut(data, ";base64,"); ok && strings.HasPrefix(data, "data:") {
 		data = after

@@ -9,17 +9,17 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// maxMendedDepth bounds how deep a schema is mended. Deeper ones do not compile anyway.
+// maxMendedDepth bounds how deep a schema is mended. Deeper schemas do not compile anyway.
 const maxMendedDepth = 64
 
-// compactSchema returns a schema without insignificant space, so that one from a file
-// compares with one from a server; nil for null. Forms of older drafts, of OpenAPI and of careless
-// servers are replaced by equivalent ones: keywords that are null, nullable, exclusive bounds and required
-// that are booleans, texts that are not. References to other documents are not followed.
+// compactSchema returns a schema without insignificant space, so that one from a file compares with
+// one from a server; nil for null. It replaces forms from older drafts, OpenAPI and careless
+// servers with equivalent ones: null keywords, nullable, boolean exclusive bounds and required, and
+// texts of another type. References to other documents are not followed.
 func compactSchema(raw json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	if json.Compact(&out, raw) != nil || out.String() == "null" {
-		return nil // what came out of a decoder is JSON
+		return nil // a decoder's output is valid JSON
 	}
 	members, ok := rawjson.Members(out.Bytes())
 	if !ok {
@@ -44,10 +44,10 @@ func compactSchema(raw json.RawMessage) json.RawMessage {
 
 // schemaMender mends the schemas of a document.
 type schemaMender struct {
-	// id is the address of the document. elsewhere is set if there are documents in it.
+	// id is the address of the document. elsewhere reports whether it contains other documents.
 	id        string
 	elsewhere bool
-	// oldBounds keeps exclusive bounds that are booleans, as draft 4 has them.
+	// oldBounds keeps boolean exclusive bounds, as in draft 4.
 	oldBounds bool
 }
 
@@ -88,7 +88,8 @@ func (d *schemaMender) mendMembers(members []rawjson.Member, depth int) []rawjso
 	return members
 }
 
-// isExternal reports whether a reference leads out of the document, and not to a draft of JSON Schema.
+// isExternal reports whether a reference leads outside the document and not to a draft of JSON
+// Schema.
 func (d *schemaMender) isExternal(ref string) bool {
 	if ref == "" || ref[0] == '#' || d.elsewhere || strings.HasPrefix(ref, "http://json-schema.org/") || strings.HasPrefix(ref, "https://json-schema.org/") {
 		return false
@@ -111,13 +112,13 @@ func dropConstraints(members []rawjson.Member, ref string, isRoot bool) []rawjso
 	}
 	for _, m := range members {
 		if m.Name == "$defs" || m.Name == "definitions" {
-			open = append(open, m) // other references may lead there
+			open = append(open, m) // other references may use it
 		}
 	}
 	return append(open, rawjson.Member{Name: "description", Value: note})
 }
 
-// mendBounds replaces exclusive bounds that are booleans.
+// mendBounds replaces boolean exclusive bounds.
 func mendBounds(members []rawjson.Member) []rawjson.Member {
 	for _, bound := range []string{"minimum", "maximum"} {
 		exclusive := "exclusiveM" + bound[1:]
@@ -149,7 +150,8 @@ func requiredProperties(properties json.RawMessage) (names []string) {
 	return names
 }
 
-// mendRequired replaces a required that is no list, and adds the names of further required properties.
+// mendRequired replaces a required that is not a list, and adds the names of further required
+// properties.
 func mendRequired(members []rawjson.Member, names []string) []rawjson.Member {
 	given := rawjson.Find(members, "required")
 	isList := len(given) > 0 && given[0] == '['
@@ -174,7 +176,7 @@ func mendRequired(members []rawjson.Member, names []string) []rawjson.Member {
 	return members
 }
 
-// withoutNull returns a list of object and null, which arguments never are, as object.
+// withoutNull returns the types object and null as object, because arguments are never null.
 func withoutNull(types json.RawMessage) json.RawMessage {
 	var list []string
 	if json.Unmarshal(types, &list) == nil && len(list) == 2 && slices.Contains(list, "object") && slices.Contains(list, "null") {

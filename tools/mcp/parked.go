@@ -31,8 +31,8 @@ type parked struct {
 	expiry *time.Timer
 }
 
-// add keeps a flight until its question is answered, for a limited time. It returns an ID that
-// nobody can guess, or "" if too many wait.
+// add keeps a flight for a limited time until its question is answered. It returns an unguessable
+// ID, or "" if too many flights wait.
 func (p *parkedFlights) add(f *flight, asked *question) (id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,7 @@ func (p *parkedFlights) add(f *flight, asked *question) (id string) {
 	return id
 }
 
-// take removes a flight and returns it; nil if it does not wait any more.
+// take removes a flight and returns it; nil if it no longer waits.
 func (p *parkedFlights) take(id string) *parked {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +84,7 @@ func (p *parkedFlights) close() {
 	p.waiting = nil
 }
 
-// park makes the call wait for the answer to a question, while its flight stays open.
+// park makes the call wait for the answer to a question while its flight stays open.
 func (e *exchange) park(f *flight, asked *question) *tools.Result {
 	e.progress.Parked, e.progress.Question = e.server.parked.add(f, asked), hashQuestion(&asked.request)
 	if e.progress.Parked == "" {
@@ -96,8 +96,8 @@ func (e *exchange) park(f *flight, asked *question) *tools.Result {
 	return e.suspend(&tools.Wait{Questions: []interaction.Request{asked.request}})
 }
 
-// unpark passes the answer to the flight that waits for it. If that is gone, the request is sent
-// again, if its effect allows that.
+// unpark passes the answer to the waiting flight. If the flight no longer exists, the request is
+// sent again if its effect allows it.
 func (e *exchange) unpark(answers []interaction.Answer) (*flight, *tools.Result) {
 	one := e.server.parked.take(e.progress.Parked)
 	e.progress.Parked = ""
@@ -106,7 +106,7 @@ func (e *exchange) unpark(answers []interaction.Answer) (*flight, *tools.Result)
 		one.asked.answer <- readAnswer(one.asked.request.Action, &answers[0])
 		return one.flight, nil
 	}
-	if one != nil { // a crash of another process has lost the answer
+	if one != nil { // another process crashed and lost the answer
 		one.flight.cancel(nil)
 	}
 	if e.request.effect == tools.Once && e.task.load() == "" {
@@ -118,7 +118,7 @@ func (e *exchange) unpark(answers []interaction.Answer) (*flight, *tools.Result)
 	return nil, nil
 }
 
-// answerAgain answers a question of a repeated request that was answered before, and reports
+// answerAgain answers a question of a repeated request that was already answered, and reports
 // whether it did.
 func (e *exchange) answerAgain(asked *question) bool {
 	if e.replay == nil || e.replay.question != hashQuestion(&asked.request) {

@@ -17,11 +17,11 @@ const (
 	changesRejected = "error"
 )
 
-// ChangedError reports that the tools of a server differ from the catalogue that pins them.
+// ChangedError reports that a server's tools differ from the catalogue that pins them.
 type ChangedError struct {
 	// Catalog is the file of the catalogue.
 	Catalog string
-	// Changes describes the change of each tool, by the server's name of it.
+	// Changes describes the change of each tool, by its name at the server.
 	Changes map[string]string
 }
 
@@ -46,7 +46,7 @@ func listChanges(changes map[string]string) string {
 	return strings.Join(texts, ", ")
 }
 
-// compareTools describes the changes of tools from one catalogue to another.
+// compareTools describes the differences of tools between two catalogues.
 func compareTools(old, now *catalog) map[string]string {
 	byName := make(map[string]*toolInfo, len(old.Tools))
 	for i := range old.Tools {
@@ -85,7 +85,7 @@ func changedParts(a, b *toolInfo) string {
 	return strings.Join(parts, " and ")
 }
 
-// changePolicy returns what happens when the server's tools differ from the catalogue.
+// changePolicy returns what to do if the server's tools differ from the catalogue.
 func (c *Config) changePolicy() string { return cmp.Or(c.ChangedTools, changesWarned) }
 
 // pinnedCatalog returns the catalogue that the server's tools must match; nil if they may
@@ -116,8 +116,8 @@ func (s *server) checkPins(session *session, now *catalog) error {
 	return &ChangedError{Catalog: s.file, Changes: changes}
 }
 
-// verifyTools lists the tools of a session that does not provide the catalogue, if they are
-// pinned or if calls have headers that depend on the list. Its error is one of listing them.
+// verifyTools lists the tools of a session that does not provide the catalogue, if they are pinned
+// or if calls have headers that depend on the list. It returns an error only if listing fails.
 func (s *server) verifyTools(ctx context.Context, session *session) error {
 	if mirrored := session.isStateless() && s.mirrorsArguments(); !mirrored && s.pinnedCatalog() == nil {
 		return nil
@@ -141,8 +141,8 @@ func (s *server) mirrorsArguments() bool {
 	return s.catalog != nil && slices.ContainsFunc(s.catalog.Tools, func(t toolInfo) bool { return bytes.Contains(t.InputSchema, []byte(`"x-mcp-header"`)) })
 }
 
-// followPins verifies the tools whenever the server announces a change. A session whose tools
-// cannot be listed any more ends.
+// followPins verifies the tools whenever the server announces a change. It ends a session whose
+// tools can no longer be listed.
 func (c *session) followPins(s *server) {
 	for {
 		select {

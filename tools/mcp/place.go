@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// placeIdle is how long a connection that is not shared by all stays after its latest
-	// call.
+	// placeIdle is how long a connection not shared by all calls is kept after its latest call.
 	placeIdle = time.Minute
 	// maxTenants bounds the connections of tenants to one server.
 	maxTenants = 256
@@ -22,33 +21,33 @@ const (
 // places are connections that serve only some calls, by key: programs in session workspaces by
 // directory, and servers reached with tenant variables by tenant. The zero value is empty.
 type places struct {
-	// idle is how long a connection is kept after its latest call; 0 is placeIdle. most is
-	// how many there may be; 0 is any number.
+	// idle is how long a connection is kept after its latest call; 0 means placeIdle. most limits
+	// the connections; 0 means no limit.
 	idle time.Duration
 	most int
 
 	mu   sync.Mutex
 	open map[string]*placed
-	// replaced are the connections that have calls but no place any more.
+	// replaced are the connections that have calls but have lost their place.
 	replaced map[*placed]bool
 	closed   bool
-	// waiting are the goroutines that end idle connections.
+	// waiting waits for the goroutines that close idle connections.
 	waiting sync.WaitGroup
 }
 
-// placed is one such connection.
+// placed is a connection with a place.
 type placed struct {
 	link *link
-	// state identifies the settings of the connection: other settings need another connection.
+	// state identifies the settings of the connection; other settings need another connection.
 	state string
-	// calls is how many calls use it, and last when the latest one ended.
+	// calls is how many calls use the connection, and last when the latest call ended.
 	calls int
 	last  time.Time
-	// ended is closed after its latest call when it has lost its place.
+	// ended is closed after the latest call if the connection has lost its place.
 	ended chan struct{}
 }
 
-// errTooManyTenants reports that as many tenants call a server as may at the same time.
+// errTooManyTenants reports that the maximum number of tenants is calling a server.
 var errTooManyTenants = errors.New("too many tenants use it at the same time; try again later")
 
 // enterPlace returns the connection for a call: the tenant's if the settings use tenant
@@ -99,8 +98,8 @@ func (s *server) openTo(to *target) func(context.Context, *sync.WaitGroup) (*ses
 	}
 }
 
-// enter returns the connection at a place, which open makes unless there is one with that
-// state. leave is called after the call.
+// enter returns the connection at a place, and uses open if none has that state. The caller calls
+// leave after the call.
 func (p *places) enter(at, state string, open func(context.Context, *sync.WaitGroup) (*session, error)) (l *link, leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +183,7 @@ func (p *places) leave(one *placed) {
 	}
 }
 
-// endIdle ends a connection once it was not used for some time, or has lost its place.
+// endIdle ends a connection that has been idle for some time or has lost its place.
 func (p *places) endIdle(at string, one *placed) {
 	idle := p.idle
 	if idle == 0 {
@@ -210,7 +209,7 @@ func (p *places) endIdle(at string, one *placed) {
 	}
 }
 
-// remove forgets a connection that is idle; otherwise it returns when to look again.
+// remove removes an idle connection; otherwise it returns when to check again.
 func (p *places) remove(at string, one *placed, idle time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

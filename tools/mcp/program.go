@@ -19,43 +19,42 @@ const (
 	// defaultWriteTime is how long a program may leave its input unread before
 	// it counts as dead.
 	defaultWriteTime = 10 * time.Second
-	// askTime and killTime are how long after its input was closed a program is
-	// asked to end, and is ended.
+	// askTime and killTime are how long after its input was closed a program is terminated and
+	// killed.
 	askTime  = 500 * time.Millisecond
 	killTime = 2 * time.Second
-	// pipeDelay is how long the error output is waited for when the program has
-	// ended but something that it started still holds it.
+	// pipeDelay is how long to wait for error output after the program has ended while a process it
+	// started still holds the pipe.
 	pipeDelay = time.Second
 )
 
-// errUnread reports that a program does not take what is written to it.
+// errUnread reports that a program does not read its input.
 var errUnread = errors.New("the program does not read its input")
 
 // program carries a session over the standard input and output of a program.
 type program struct {
 	config *Config
-	// dir is where the program runs.
+	// dir is the working directory.
 	dir string
 	// writeTime is how long the program may leave its input unread.
 	writeTime time.Duration
 
 	mu sync.Mutex
-	// cmd is nil until the program was started; stopped keeps it from being
-	// started any more.
+	// cmd is nil until the program is started; stopped prevents a later start.
 	cmd     *exec.Cmd
 	stopped bool
 	input   *os.File
 	output  *os.File
-	// stderr logs the error output. Calls of all tenants share the program, so no caller
-	// may see it.
+	// stderr logs the error output. Calls of all tenants share the program, so no caller may see
+	// the output.
 	stderr *process.LineWriter
-	// warn logs that the program writes text to its standard output; warned is done then.
+	// warn logs that the program writes text to its standard output; warned makes that happen once.
 	warn   func(line string)
 	warned sync.Once
-	// unread is set if the program has left its input unread for too long.
+	// unread reports whether the program has left its input unread for too long.
 	unread bool
-	// exited is closed when the program and all that it started are gone; err
-	// is how it ended then.
+	// exited is closed when the program and all its processes have ended; err then says how it
+	// ended.
 	exited chan struct{}
 	err    error
 }
@@ -73,8 +72,8 @@ func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
 	return transport.Connect(ctx)
 }
 
-// noteText logs a line of the standard output that is not a message: once as a warning,
-// and then like the error output.
+// noteText logs a line of the standard output that is not a message: first as a warning, and then
+// like the error output.
 func (p *program) noteText(line string) {
 	p.warned.Do(func() { p.warn(line) })
 	_, _ = p.stderr.Write([]byte(line + "\n")) // it never fails
@@ -117,8 +116,8 @@ func (p *program) startProcess() error {
 	return nil
 }
 
-// reapProcess waits for the program to exit, which stop ensures, and ends the
-// processes that it left running: they hold the output open.
+// reapProcess waits for the program to exit, which stop ensures, and ends the processes that it
+// left running, because they hold the output open.
 func (p *program) reapProcess() {
 	err := process.Wait(p.cmd)
 	p.stderr.Flush()
@@ -129,8 +128,7 @@ func (p *program) reapProcess() {
 	close(p.exited)
 }
 
-// stop ends the program: by the end of its input, which servers understand, or
-// else by force.
+// stop ends the program by closing its input, which servers understand, or else by force.
 func (p *program) stop() {
 	p.mu.Lock()
 	p.stopped = true
@@ -147,9 +145,9 @@ func (p *program) stop() {
 	<-p.exited
 }
 
-// giveUp ends the session with a program that does not read its input: part of a
-// message may have been written, so no other can follow. The session and the
-// calls that wait for answers learn of it by the end of the output.
+// giveUp ends the session with a program that does not read its input: part of a message may have
+// been written, so no other can follow. The end of the output ends the session and the waiting
+// calls.
 func (p *program) giveUp() {
 	p.mu.Lock()
 	p.unread = true
@@ -157,7 +155,7 @@ func (p *program) giveUp() {
 	_ = p.output.Close()
 }
 
-// explainError adds how the program ended.
+// explainError adds to an error how the program ended.
 func (p *program) explainError(err error) error {
 	p.mu.Lock()
 	started, unread := p.cmd != nil, p.unread
@@ -179,8 +177,8 @@ func (p *program) explainError(err error) error {
 	return err
 }
 
-// input is the input of a program. A program that does not read it makes
-// writing fail rather than wait for ever.
+// input is the input of a program. If the program does not read it, writing fails instead of
+// blocking forever.
 type input struct {
 	*os.File
 	program *program

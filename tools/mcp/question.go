@@ -22,22 +22,22 @@ const (
 	maxAddress = 2048
 )
 
-// Reasons to refuse a question.
+// Reasons to reject a question.
 const (
 	refusedElicitation = "elicitation is not allowed by the configuration"
 	refusedSecret      = "it asks for a secret in a form; servers must send the user to an address for that"
 	refusedOwner       = "it cannot be told which call it belongs to"
 )
 
-// secretField matches names and titles of fields for secrets, and secretRequest texts that ask
-// for one.
+// secretField matches names and titles of fields for secrets, and secretRequest texts that request
+// a secret.
 var (
 	secretField = regexp.MustCompile(`(?i)pass[\s_-]?(word|phrase|code|wd)|\bpwd\b|secret|token|api[\s_-]?key|apikey|private[\s_-]?key|access[\s_-]?key|credential|` +
 		`\bpin\b|\botp\b|one[\s_-]?time|verification[\s_-]?code|security[\s_-]?code|\bcvv2?\b|\bcvc\b|card[\s_-]?number|seed[\s_-]?phrase|mnemonic|social[\s_-]?security|\bssn\b`)
 	secretRequest = regexp.MustCompile(`(?i)(enter|type|provide|give|send|share|paste|confirm|need|what|your)\b[^.?!\n]{0,60}\b(pass(word|phrase|code)|secret|api[\s_-]?key|access[\s_-]?token|private[\s_-]?key|credentials?|pin|otp|cvv|seed[\s_-]?phrase)\b`)
 )
 
-// formField is a field of a form as far as it is checked.
+// formField holds the checked properties of a form field.
 type formField struct {
 	Type        string            `json:"type"`
 	Title       string            `json:"title"`
@@ -61,7 +61,7 @@ func (f *formField) takesText() bool {
 	return f.Type == "string" && len(f.Enum) == 0 && len(f.OneOf) == 0
 }
 
-// readQuestion returns a server's question as the user is asked it, or why it is refused.
+// readQuestion returns a server's question as the user sees it, or why it is rejected.
 func (c *session) readQuestion(p *mcp.ElicitParams) (asked *interaction.Request, refusal string) {
 	if !c.features.elicitation {
 		return nil, refusedElicitation
@@ -100,7 +100,7 @@ func checkAddress(address string) string {
 	return ""
 }
 
-// readForm returns the schema of a form, or why it is refused. Texts in it are cleaned.
+// readForm returns the schema of a form, or why it is rejected. Texts in it are cleaned.
 func readForm(form any, message string) (_ json.RawMessage, refusal string) {
 	raw, err := json.Marshal(cleanStrings(form))
 	if err != nil || len(raw) > maxForm {
@@ -188,7 +188,7 @@ func hashQuestion(asked *interaction.Request) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// noteRefusal logs that a question was refused.
+// noteRefusal logs that a question was rejected.
 func (c *session) noteRefusal(refusal string) {
 	c.logger.Warn("a question of the MCP server was refused", "reason", refusal)
 }

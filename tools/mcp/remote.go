@@ -26,8 +26,8 @@ type remote struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	// events is set for the transport HTTP+SSE of 2024-11-05, and refused when the server
-	// rejects a message as servers of that transport do.
+	// events is set for the HTTP+SSE transport of 2024-11-05, and refused if the server rejects a
+	// message like servers of that transport.
 	events  bool
 	refused atomic.Bool
 
@@ -35,8 +35,7 @@ type remote struct {
 	connection mcp.Connection
 }
 
-// plainTransport returns what requests to a server of the configuration go
-// through.
+// plainTransport returns the transport for requests to a server of the configuration.
 func plainTransport() *http.Transport {
 	return http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
 }
@@ -55,7 +54,7 @@ func newRemote(ctx context.Context, auth *ServerAuth, to *target) *remote {
 func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
 	client := &http.Client{
 		Transport: r,
-		// A redirect would take the credentials somewhere else.
+		// A redirect would send the credentials to another address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	streamable := &mcp.StreamableClientTransport{Endpoint: r.endpoint, MaxEventSize: maxMessage, MaxRetries: 3, HTTPClient: client}
@@ -89,8 +88,8 @@ func (r *remote) stop() {
 // explainError adds nothing, because the error already explains the problem.
 func (r *remote) explainError(err error) error { return err }
 
-// RoundTrip makes a request with the configured headers and credentials. A
-// token that is refused is replaced once.
+// RoundTrip makes a request with the configured headers and credentials. It replaces a rejected
+// token once.
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.events && !r.isSameOrigin(req.URL) {
 		return nil, errOtherOrigin
@@ -121,8 +120,8 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// oldTransportStatus are the statuses with which a server of the transport HTTP+SSE rejects
-// messages that are sent to its stream.
+// oldTransportStatus are the statuses with which a server of the HTTP+SSE transport rejects
+// messages sent to its stream.
 var oldTransportStatus = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}
 
 // errOtherOrigin reports that a server wants messages to be sent to another server.
@@ -148,11 +147,11 @@ func (r *remote) dressRequest(req *http.Request) *http.Request {
 	return dressed
 }
 
-// errTooLarge reports that an answer is larger than any should be.
+// errTooLarge reports that an answer exceeds the maximum size.
 var errTooLarge = errors.New("the answer is larger than 16 MiB")
 
-// bodyLimit returns how large the body of a response may be. A stream may be
-// endless; its events are bounded each.
+// bodyLimit returns the maximum size of a response body. A stream may be endless; each of its
+// events is bounded.
 func bodyLimit(resp *http.Response) int64 {
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
 		return -1
@@ -168,7 +167,7 @@ type body struct {
 	release func()
 }
 
-// Read reads until the bound is passed, which is an error.
+// Read reads until the limit is exceeded, which is an error.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return b.ReadCloser.Read(p)

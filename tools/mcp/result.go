@@ -35,8 +35,8 @@ func (t *tool) convertResult(ctx context.Context, r *mcp.CallToolResult) tools.R
 	return result
 }
 
-// outputMismatch returns where a result does not fit the output schema; empty if it fits. An
-// error need not fit it.
+// outputMismatch returns where a result violates the output schema; empty if it does not. An error
+// need not match the schema.
 func (t *tool) outputMismatch(ctx context.Context, r *tools.Result) string {
 	if t.output == nil || r.IsError {
 		return ""
@@ -89,8 +89,8 @@ func contentParts(content []mcp.Content) []model.Part {
 	return out
 }
 
-// blobPart returns bytes as an image, or as a file if they are no image. An image that is labeled
-// as another kind gets its own label, since vendors reject the request otherwise.
+// blobPart returns bytes as an image, or as a file if they are not one. An image with the label of
+// another type gets its own label, since vendors reject the request otherwise.
 func blobPart(mediaType string, data []byte, name string) model.Part {
 	found, _, _ := strings.Cut(http.DetectContentType(data), ";")
 	switch isImage := strings.HasPrefix(found, "image/"); {
@@ -109,11 +109,11 @@ func blobPart(mediaType string, data []byte, name string) model.Part {
 	return model.File(&model.Blob{MediaType: mediaType, Data: data, Name: name})
 }
 
-// detectedImages are the media types of images that their bytes show.
+// detectedImages are the image media types that can be detected from the bytes.
 var detectedImages = []string{"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/bmp"}
 
-// resourceParts returns a resource that was sent, after its URI, by which the model can
-// refer to it.
+// resourceParts returns an embedded resource, preceded by its URI so that the model can refer to
+// it.
 func resourceParts(r *mcp.ResourceContents) []model.Part {
 	text := "[resource " + r.URI
 	if r.MIMEType != "" {
@@ -126,8 +126,8 @@ func resourceParts(r *mcp.ResourceContents) []model.Part {
 	return []model.Part{model.Text(text + "\n" + r.Text)}
 }
 
-// linkText tells of a resource that was not sent. It is a text and no file: the
-// vendor of a model could not fetch it.
+// linkText describes a resource that was not sent. It is text, not a file, because a model vendor
+// could not fetch it.
 func linkText(l *mcp.ResourceLink) string {
 	text := "[resource " + l.URI
 	if l.Name != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxSamples bounds how often a server may ask the model during one call, and maxSampled how
-// large such a request may be, in bytes.
+// maxSamples bounds how often a server may call the model during one call, and maxSampled the size
+// of such a request, in bytes.
 const (
 	maxSamples = 32
 	maxSampled = 1 << 20
@@ -29,7 +29,7 @@ func (c *session) handleSampling(ctx context.Context, r *mcp.CreateMessageReques
 	return c.sample(ctx, c.findFlight(r.Params.Meta), withContentLists(r.Params))
 }
 
-// withContentLists returns a request in the form in which messages have lists of content.
+// withContentLists returns a request whose messages have lists of content.
 func withContentLists(p *mcp.CreateMessageParams) *mcp.CreateMessageWithToolsParams {
 	out := &mcp.CreateMessageWithToolsParams{SystemPrompt: p.SystemPrompt, MaxTokens: p.MaxTokens, StopSequences: p.StopSequences, Temperature: p.Temperature}
 	for _, m := range p.Messages {
@@ -40,7 +40,7 @@ func withContentLists(p *mcp.CreateMessageParams) *mcp.CreateMessageWithToolsPar
 	return out
 }
 
-// sample asks the agent's model, within the budgets of the turn.
+// sample calls the agent's model within the budgets of the turn.
 func (c *session) sample(ctx context.Context, f *flight, p *mcp.CreateMessageWithToolsParams) (*mcp.CreateMessageResult, error) {
 	if !c.features.sampling {
 		return nil, errSamplingForbidden
@@ -73,7 +73,7 @@ func (c *session) sample(ctx context.Context, f *flight, p *mcp.CreateMessageWit
 	return result, nil
 }
 
-// samplingRequest returns the request to a model. The server chooses no model and no tools.
+// samplingRequest returns the request to a model. The server cannot choose the model or tools.
 func samplingRequest(p *mcp.CreateMessageWithToolsParams) (*model.Request, error) {
 	if len(p.Messages) == 0 || len(p.Tools) > 0 {
 		return nil, errors.New("a request needs messages, and must not have tools")
@@ -124,7 +124,8 @@ func (c *session) answerInput(ctx context.Context, f *flight, input mcp.InputReq
 	return nil, errors.New("it asks for something that the client does not offer")
 }
 
-// root returns the workspace of a program in the protocol's form; nil if the server is not told.
+// root returns the workspace of a program in the protocol's form; nil if it is not sent to the
+// server.
 func (t *target) root() *mcp.Root {
 	if t.workspace == "" {
 		return nil

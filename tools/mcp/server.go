@@ -26,8 +26,8 @@ func Kind() tools.Kind {
 	return spec.NewKind("mcp", "The tools of a server that speaks the Model Context Protocol.", newTools)
 }
 
-// server is the entry of a configuration: the tools of one server, and the
-// connection that all of them share.
+// server is an entry of a configuration: the tools of one server, and the connection that they
+// share.
 type server struct {
 	id          string
 	config      Config
@@ -37,16 +37,16 @@ type server struct {
 	filter      *filter
 	secrets     []string
 	link        *link
-	// writeTime is how long a program may leave its input unread, and transport
-	// makes what requests go through.
+	// writeTime is how long a program may leave its input unread, and transport returns the
+	// transport for requests.
 	writeTime time.Duration
 	transport func() *http.Transport
 
-	// refersToTenant is set if variables of tenants stand in the settings, and isForeign if
-	// they decide the host, which guard has to allow then.
+	// refersToTenant reports whether the settings use variables of tenants, and isForeign whether
+	// these decide the host, which guard must then allow.
 	refersToTenant, isForeign bool
 	guard                     *netguard.Guard
-	// authHTTP reaches authorization servers; nil if there are none.
+	// authHTTP is the client for authorization servers; nil if absent.
 	authHTTP *http.Client
 
 	// places are the connections of programs in session workspaces, and tenants the connections
@@ -60,8 +60,8 @@ type server struct {
 	catalog *catalog
 	unknown error
 	members []tools.Member
-	// loggedOut are the owners whose login is missing, has ended or lacks scopes, as of its latest
-	// use.
+	// loggedOut are the owners whose login is missing, has expired or lacks scopes, as of its
+	// latest use.
 	loggedOut map[string]bool
 	found     diag.List
 	changed   func(ctx context.Context)
@@ -74,8 +74,7 @@ var (
 	_ interface{ Close() error } = (*server)(nil)
 )
 
-// newTools makes the tools that a configuration describes. It reads the
-// catalogue; it reaches no server.
+// newTools returns the configured tools. It reads the catalogue and contacts no server.
 func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
 	return v, nil
 }
 
-// newServer returns a server that has no catalogue yet.
+// newServer returns a server without a catalogue.
 func newServer(s *tools.Settings, c *Config) (*server, error) {
 	v := &server{
 		id: s.ID, config: c.clone(), logger: s.Logger, secrets: c.secretValues(),
@@ -136,7 +135,7 @@ func (c *Config) clone() Config {
 	return own
 }
 
-// Descriptor describes nothing: agents get the members.
+// Descriptor returns an empty descriptor: agents get the members.
 func (s *server) Descriptor() tools.Descriptor { return tools.Descriptor{} }
 
 // Call fails: agents get the members.
@@ -174,9 +173,9 @@ func (s *server) OnChange(changed func(ctx context.Context)) {
 	s.changed = changed
 }
 
-// Members returns the tools of the catalogue. Those that cannot be used are
-// reported: an invalid schema as a warning, since the server is not the
-// configuration's responsibility, two names for one id as an error.
+// Members returns the tools of the catalogue. It reports unusable tools: an invalid schema as a
+// warning, since the server is not the configuration's responsibility, and two names for one id as
+// an error.
 func (s *server) Members() ([]tools.Member, diag.List) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,8 +192,8 @@ func (s *server) Members() ([]tools.Member, diag.List) {
 	return nil, diag.List{d.WithHint("run runtime validate --online, which asks the server and writes the catalogue")}
 }
 
-// setCatalog makes a catalogue the current one and reports whether the tools differ
-// from those before.
+// setCatalog sets the current catalogue and reports whether its tools differ from the previous
+// ones.
 func (s *server) setCatalog(c *catalog) (differs bool) {
 	s.mu.Lock()
 	known := s.catalog
@@ -296,8 +295,7 @@ func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
 	return t, nil
 }
 
-// Refresh asks the server for its tools and keeps the answer, also in the file
-// of the catalogue.
+// Refresh requests the tools from the server and keeps the response, also in the catalogue file.
 func (s *server) Refresh(ctx context.Context) error {
 	if s.refersToTenant || s.NeedsLogin() {
 		return s.RefreshFor(ctx, nil)
@@ -313,8 +311,8 @@ func (s *server) Refresh(ctx context.Context) error {
 	return err
 }
 
-// listTools asks for the tools within the time that connecting may take, and keeps
-// them. It reports whether they differ from those before.
+// listTools requests the tools within the connect timeout and keeps them. It reports whether they
+// differ from the previous ones.
 func (s *server) listTools(ctx context.Context, session *session) (differs bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.connectTimeout())
 	defer cancel()
@@ -329,7 +327,7 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 		return false, &Error{Server: s.id, Err: session.target.hideSecrets(err)}
 	}
 	s.warnOfChanges(c)
-	if s.file == "" || s.isCurrent(c) { // nothing needs to be kept of it
+	if s.file == "" || s.isCurrent(c) { // nothing to keep
 		return s.setCatalog(c), nil
 	}
 	if err := writeCatalog(s.file, c); err != nil {
@@ -338,7 +336,7 @@ func (s *server) listTools(ctx context.Context, session *session) (differs bool,
 	return s.setCatalog(c), nil
 }
 
-// isCurrent reports whether the file holds a catalogue already.
+// isCurrent reports whether the file already holds a catalogue.
 func (s *server) isCurrent(now *catalog) bool {
 	s.mu.Lock()
 	known := s.catalog
@@ -350,7 +348,7 @@ func (s *server) isCurrent(now *catalog) bool {
 	return err == nil
 }
 
-// warnOfChanges logs the tools that differ from those known so far.
+// warnOfChanges logs the tools that differ from the known ones.
 func (s *server) warnOfChanges(now *catalog) {
 	s.mu.Lock()
 	known := s.catalog
@@ -361,8 +359,7 @@ func (s *server) warnOfChanges(now *catalog) {
 	s.logger.Warn("the server has changed its tools", "changes", listChanges(compareTools(known, now)))
 }
 
-// relistTools lists the tools again, because the server announced a change, and
-// notifies the observer.
+// relistTools lists the tools again after the server announced a change, and notifies the observer.
 func (s *server) relistTools(ctx context.Context, session *session) {
 	differs, err := s.listTools(ctx, session)
 	if err != nil {
@@ -386,8 +383,7 @@ func (s *server) notifyChange(ctx context.Context) {
 	}
 }
 
-// Close ends the connection and the program, and waits until nothing of them is
-// left. Calls that are under way fail.
+// Close ends the connection and the program, and waits for both to finish. Running calls fail.
 func (s *server) Close() error {
 	s.parked.close()
 	s.link.close()

@@ -24,8 +24,7 @@ const (
 	maxPages = 100
 	// partingTime is how long a server may take over the end of a session.
 	partingTime = 2 * time.Second
-	// settleTime is how much later than a call a session may learn that its
-	// connection is broken.
+	// settleTime is how much later than a call a session may notice that its connection is broken.
 	settleTime = time.Second
 )
 
@@ -33,13 +32,13 @@ const (
 type session struct {
 	client  *mcp.ClientSession
 	carrier carrier
-	// target is the server it is connected to.
+	// target is the connected server.
 	target *target
-	// listed is what went wrong when the tools were listed at the beginning.
+	// listed is the error of the first listing of the tools.
 	listed error
 
-	// ctx ends with the session. done is closed when nothing is left of it;
-	// cause and lived are set then.
+	// ctx ends with the session. done is closed when everything in the session has ended; cause and
+	// lived are set then.
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -54,16 +53,16 @@ type session struct {
 	features clientFeatures
 	logger   *slog.Logger
 
-	// running are the flights and what else runs in the session. over is set when no more may
-	// start.
+	// running waits for the flights and the other goroutines of the session. over is set when no
+	// more may start.
 	running sync.WaitGroup
 
 	mu   sync.Mutex
 	over bool
-	// changed are the tools that differ from the catalogue that pins them, with how they differ.
+	// changed maps the tools that differ from the pinning catalogue to their differences.
 	changed map[string]string
-	// flights are the requests of calls under way, by their progress tokens, and strays counts
-	// canceled ones of which the server may not know yet.
+	// flights are the requests of running calls, by progress token. strays counts canceled requests
+	// of which the server may not know yet.
 	flights map[string]*flight
 	strays  int
 	calls   uint64
@@ -71,10 +70,10 @@ type session struct {
 	watches watches
 }
 
-// carrier is what carries the messages of a session.
+// carrier carries the messages of a session.
 type carrier interface {
 	mcp.Transport
-	// stop ends all activity and waits for that.
+	// stop ends all activity and waits for it to finish.
 	stop()
 	// explainError adds the carrier's knowledge about the cause to an error.
 	explainError(err error) error
@@ -143,19 +142,19 @@ func (s *server) logOutput(line string) {
 	s.logger.Info("MCP server output", "line", redactTexts(line, s.secrets))
 }
 
-// warnText warns of a line that the program wrote to its standard output.
+// warnText logs a warning for a line that the program wrote to its standard output.
 func (s *server) warnText(line string) {
 	s.logger.Warn("the MCP server writes text to its standard output, which is for messages only; the text is skipped", "line", cleanText(redactTexts(line, s.secrets), maxError))
 }
 
-// newClient returns the client of a session. It declares the features that are allowed.
+// newClient returns the client of a session. It declares the allowed features.
 func (c *session) newClient() (*mcp.Client, error) {
 	o := &mcp.ClientOptions{
 		Capabilities:               &mcp.ClientCapabilities{},
 		MultiRoundTrip:             &mcp.MultiRoundTripOptions{Disabled: true},
 		ToolListChangedHandler:     func(context.Context, *mcp.ToolListChangedRequest) { c.noteChange() },
 		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { c.watches.notify("") },
-		// The library drops its copies of lists and resources that have changed.
+		// The library drops its cached lists and resources when they change.
 		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) {},
 		ResourceUpdatedHandler:      func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { c.watches.notify(r.Params.URI) },
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.routeProgress(r.Params) },
@@ -180,7 +179,7 @@ func (c *session) newClient() (*mcp.Client, error) {
 	return client, addTaskMethods(client)
 }
 
-// requestLogs asks the server for log messages, which belong to calls.
+// requestLogs requests log messages from the server, which belong to calls.
 func (c *session) requestLogs() {
 	r := c.client.InitializeResult()
 	if c.isStateless() || r == nil || r.Capabilities == nil || r.Capabilities.Logging == nil {
@@ -193,7 +192,7 @@ func (c *session) requestLogs() {
 	}
 }
 
-// routeLog shows a log message at the call that it belongs to.
+// routeLog shows a log message at its call.
 func (c *session) routeLog(p *mcp.LoggingMessageParams) {
 	data, ok := p.Data.(string)
 	if !ok {
@@ -211,7 +210,7 @@ func (c *session) routeLog(p *mcp.LoggingMessageParams) {
 	c.logger.Debug("MCP server log", "line", cleanText(redactTexts(redactTexts(text, c.target.tokens()), c.target.secrets), maxError))
 }
 
-// initialize shakes hands. A server that does not answer in time is given up.
+// initialize performs the handshake. It abandons a server that does not respond in time.
 func (c *session) initialize(limit time.Duration) error {
 	client, err := c.newClient()
 	if err != nil {
@@ -219,7 +218,7 @@ func (c *session) initialize(limit time.Duration) error {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, limit)
 	defer cancel()
-	// Some of what connecting waits for does not end with its context.
+	// Some waits during connecting do not end with the context.
 	late := context.AfterFunc(ctx, c.carrier.stop)
 	connected, err := client.Connect(ctx, c.carrier, nil)
 	if stopped := !late(); stopped || err != nil && ctx.Err() != nil {
@@ -235,11 +234,11 @@ func (c *session) initialize(limit time.Duration) error {
 	return err
 }
 
-// waitForEnd waits for the end of the session, which the server, the carrier or the
-// runtime brings about, and sees to it that nothing is left.
+// waitForEnd waits until the server, the carrier or the runtime ends the session, and then for
+// everything in it to finish.
 func (c *session) waitForEnd(s *server, began time.Time) {
 	ended := make(chan error, 1)
-	go func() { ended <- c.client.Wait() }() // ends when part has returned
+	go func() { ended <- c.client.Wait() }() // ends after sayGoodbye
 	var err error
 	select {
 	case err = <-ended:
@@ -265,7 +264,7 @@ func (c *session) waitForEnd(s *server, began time.Time) {
 	close(c.done)
 }
 
-// sayGoodbye takes leave of the server, and does not wait long for that.
+// sayGoodbye closes the session at the server, without waiting long.
 func (c *session) sayGoodbye() {
 	late := time.AfterFunc(partingTime, c.carrier.stop)
 	_ = c.client.Close()
@@ -282,8 +281,8 @@ func (c *session) hasEnded() bool {
 	}
 }
 
-// isEnding reports whether the session is about to end, and waits for that. A call
-// may learn of a broken connection before the session does.
+// isEnding reports whether the session is about to end, and waits until it has. A call may notice a
+// broken connection before the session does.
 func (c *session) isEnding() bool {
 	late := time.NewTimer(settleTime)
 	defer late.Stop()
@@ -304,8 +303,8 @@ func (c *session) noteChange() {
 	}
 }
 
-// followChanges lists the tools whenever they may have changed, until the session
-// ends. The beginning differs when the first list did.
+// followChanges lists the tools whenever they may have changed, until the session ends. differs
+// reports whether the first list did.
 func (c *session) followChanges(s *server, differs bool) {
 	if differs {
 		s.notifyChange(c.ctx)
@@ -320,7 +319,7 @@ func (c *session) followChanges(s *server, differs bool) {
 	}
 }
 
-// listCatalog asks for the tools.
+// listCatalog requests the tools.
 func (c *session) listCatalog(ctx context.Context, fingerprint string) (*catalog, error) {
 	var list []toolInfo
 	size := 0
@@ -360,7 +359,7 @@ func (c *session) listCatalog(ctx context.Context, fingerprint string) (*catalog
 	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
 }
 
-// serverInfo returns what the server calls itself.
+// serverInfo returns the server's own name and version.
 func (c *session) serverInfo() serverInfo {
 	if r := c.client.InitializeResult(); r != nil && r.ServerInfo != nil {
 		return serverInfo{Name: r.ServerInfo.Name, Version: r.ServerInfo.Version}

@@ -9,10 +9,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// structuredContent returns the structured content of a result as JSON. The library
-// has decoded its numbers as floats, which do not tell large integers apart.
-// The protocol asks servers to repeat the content as text, and where a server
-// has, the digits are taken from there.
+// structuredContent returns the structured content of a result as JSON. The library decodes its
+// numbers as floats, which cannot distinguish large integers. The protocol asks servers to repeat
+// the content as text; if a server has, the digits are taken from the text.
 func structuredContent(r *mcp.CallToolResult) (json.RawMessage, error) {
 	if isInexact(r.StructuredContent) {
 		for _, c := range r.Content {
@@ -26,11 +25,10 @@ func structuredContent(r *mcp.CallToolResult) (json.RawMessage, error) {
 	return json.Marshal(r.StructuredContent)
 }
 
-// maxExact is the largest integer up to which floats tell all integers apart.
+// maxExact is the largest integer up to which floats represent all integers exactly.
 const maxExact = 1<<53 - 1
 
-// isInexact reports whether a decoded value has a number that may have lost
-// digits.
+// isInexact reports whether a decoded value contains a number that may have lost digits.
 func isInexact(value any) bool {
 	switch value := value.(type) {
 	case float64:
@@ -51,7 +49,7 @@ func isInexact(value any) bool {
 	return false
 }
 
-// decodesTo reports whether a text is JSON of a value, as far as floats tell.
+// decodesTo reports whether a text is JSON of a value, to the precision of floats.
 func decodesTo(text []byte, value any) bool {
 	var decoded any
 	return json.Unmarshal(text, &decoded) == nil && reflect.DeepEqual(decoded, value)

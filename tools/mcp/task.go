@@ -15,7 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The methods of tasks. Servers with sessions have taskResult, servers without them updateTask.
+// The methods of tasks. Servers with sessions support taskResult, servers without them updateTask.
 const (
 	getTask    = "tasks/get"
 	taskResult = "tasks/result"
@@ -26,14 +26,14 @@ const (
 const (
 	// tasksExtension offers tasks in versions without sessions.
 	tasksExtension = "io.modelcontextprotocol/tasks"
-	// createdTaskKey and offersTasksKey are the keys under which the mender passes on the task
-	// that a call has become, and the capability, which the library drops.
+	// createdTaskKey and offersTasksKey are the keys under which the mender passes on the task that
+	// a call has become and the capability, both of which the library drops.
 	createdTaskKey = "agentruntime/createdTask"
 	offersTasksKey = "agentruntime/tasks"
-	// taskTTL is how long servers with sessions are asked to keep a task.
+	// taskTTL is how long servers with sessions are requested to keep a task.
 	taskTTL = 24 * time.Hour
-	// defaultPoll is the time between two questions about a task, unless the server sets it to
-	// a time between minPoll and maxPoll.
+	// defaultPoll is the time between two polls of a task, unless the server sets it to a time
+	// between minPoll and maxPoll.
 	defaultPoll, minPoll, maxPoll = time.Second, 100 * time.Millisecond, 30 * time.Second
 )
 
@@ -44,7 +44,7 @@ type taskParams struct {
 	InputResponses mcp.InputResponseMap `json:"inputResponses,omitempty"`
 }
 
-// remoteTask is a task at a server, in the forms of both versions.
+// remoteTask is a task at a server, in the form of either version.
 type remoteTask struct {
 	mcp.ResultBase
 	TaskID         string              `json:"taskId"`
@@ -57,7 +57,7 @@ type remoteTask struct {
 	InputRequests  mcp.InputRequestMap `json:"inputRequests"`
 }
 
-// pollDelay returns how long to wait before the next question about the task.
+// pollDelay returns how long to wait before the next poll of the task.
 func (t *remoteTask) pollDelay() time.Duration {
 	if ms := max(t.PollInterval, t.PollIntervalMs); ms > 0 {
 		return min(max(time.Duration(min(ms, maxPoll.Seconds()*1000))*time.Millisecond, minPoll), maxPoll)
@@ -65,7 +65,7 @@ func (t *remoteTask) pollDelay() time.Duration {
 	return defaultPoll
 }
 
-// taskCall is a call that asks for a task.
+// taskCall is a call that requests a task.
 type taskCall struct {
 	*mcp.CallToolParams
 	Task struct {
@@ -78,7 +78,7 @@ type (
 	taskNameKey struct{}
 )
 
-// addTaskMethods makes the library send the methods of tasks, and the parameter task.
+// addTaskMethods adds the methods of tasks and the parameter task to the library's requests.
 func addTaskMethods(client *mcp.Client) error {
 	client.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -126,8 +126,8 @@ func createdTask(r *mcp.CallToolResult) (*remoteTask, error) {
 	return created, nil
 }
 
-// followTask waits for the result of a task, or for its questions. It cancels the task when ctx
-// ends before the session does, unless another process continues the call.
+// followTask waits for the result of a task or for its questions. It cancels the task if ctx ends
+// before the session, unless another process continues the call.
 func (t *tool) followTask(ctx context.Context, c *session, id string, next *round) (*reply, error) {
 	ctx = context.WithValue(ctx, taskNameKey{}, id)
 	defer func() {
@@ -162,7 +162,7 @@ func (t *tool) followTask(ctx context.Context, c *session, id string, next *roun
 	}
 }
 
-// readTask returns the reply of a task; nil while it works.
+// readTask returns the reply of a task; nil while it is working.
 func (t *tool) readTask(ctx context.Context, c *session, id string, task *remoteTask) (*reply, error) {
 	isWorking := task.Status == "working" || task.Status == "input_required"
 	switch {
@@ -188,7 +188,7 @@ func (t *tool) readTask(ctx context.Context, c *session, id string, task *remote
 	}
 }
 
-// showTaskNote shows a line to those who watch the call.
+// showTaskNote shows a line to observers of the call.
 func (c *session) showTaskNote(ctx context.Context, text string) {
 	if f := c.flightOf(ctx); f != nil {
 		f.showNote(text)
@@ -214,8 +214,8 @@ func (s *server) keepTask(ctx context.Context, c *session, id string) {
 	}
 }
 
-// storeTask stores the state of a call that has become a task. If that fails, a call whose process
-// dies is indeterminate.
+// storeTask stores the state of a call that has become a task. If storing fails, the call is
+// indeterminate if its process dies.
 func (s *server) storeTask(ctx context.Context, host tools.Host, state *exchangeState) {
 	text, err := json.Marshal(state)
 	if err == nil {
@@ -238,8 +238,8 @@ func (t *taskID) load() string {
 
 func (t *taskID) store(id string) { t.id.Store(&id) }
 
-// mendTask returns a task, which the library takes for an empty success, as a result that has it
-// in its metadata.
+// mendTask returns a task, which the library would take for an empty success, as a result with the
+// task in its metadata.
 func mendTask(result []rawjson.Member) json.RawMessage {
 	task := rawjson.Find(result, "task")
 	if len(task) == 0 || task[0] != '{' {
@@ -251,8 +251,8 @@ func mendTask(result []rawjson.Member) json.RawMessage {
 	})
 }
 
-// mendTaskResult mends the content of the result in a task. It does not look into deeper results,
-// which would take quadratic time.
+// mendTaskResult mends the content of the result in a task. It ignores deeper results, which would
+// take quadratic time.
 func mendTaskResult(result json.RawMessage) (_ json.RawMessage, mended bool) {
 	members, _ := rawjson.Members(result)
 	for i := range members {
@@ -266,7 +266,7 @@ func mendTaskResult(result json.RawMessage) (_ json.RawMessage, mended bool) {
 	return rawjson.EncodeMembers(members), true
 }
 
-// noteTasks notes in the capabilities of a server that its tools can run as tasks.
+// noteTasks records in the capabilities of a server that its tools can run as tasks.
 func noteTasks(capabilities json.RawMessage) (json.RawMessage, bool) {
 	var offered struct {
 		Tasks struct {

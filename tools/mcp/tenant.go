@@ -21,30 +21,30 @@ import (
 	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
 )
 
-// target is a server as it is reached: by the settings alone, or, where variables of tenants
-// stand in them, for one tenant. It is immutable.
+// target is a server as reached with the settings alone or, if they use variables of tenants, for
+// one tenant. It is immutable.
 type target struct {
-	// dir is where a program runs. workspace is the same if it is a session's and the program is
-	// told so.
+	// dir is a program's working directory. workspace is the same if it is a session's and the
+	// program may know it.
 	dir, workspace string
 	// url and headers configure a server reached over HTTP.
 	url     string
 	headers map[string]string
-	// transport makes what requests go through.
+	// transport returns the transport for requests.
 	transport func() *http.Transport
 	// secrets are the texts hidden in errors, longest first. own are the tenant's secrets among
 	// them, which are also hidden in results.
 	secrets, own []string
-	// isForeign is set if a tenant decides the host.
+	// isForeign reports whether a tenant decides the host.
 	isForeign bool
 	// oauth gets tokens; nil if the server needs none.
 	oauth tokenSource
 }
 
-// errBlocked is the error that a tenant sees for a rejected address.
+// errBlocked is the error shown to a tenant for a rejected address.
 var errBlocked = errors.New("it is not a public address, or not one that allow_private lists")
 
-// hideSecrets returns an error whose text has no secrets and is of moderate length.
+// hideSecrets returns an error with a text of moderate length without secrets.
 func (t *target) hideSecrets(err error) error {
 	text := err.Error()
 	if _, blocked := errors.AsType[*netguard.BlockedError](err); blocked && t.isForeign {
@@ -63,8 +63,8 @@ func redactTexts(text string, secrets []string) string {
 	return text
 }
 
-// hideResult removes the tenant's secrets from a result, because servers repeat requests, and the
-// model must see no secrets.
+// hideResult removes the tenant's secrets from a result, because servers repeat requests and the
+// model must not see secrets.
 func (t *target) hideResult(r tools.Result) tools.Result {
 	own := t.hidden()
 	if len(own) == 0 {
@@ -112,7 +112,7 @@ func nextPlace(begun string) urlPlace {
 	}
 }
 
-// refersToTenant reports whether variables of tenants stand in the url or the headers.
+// refersToTenant reports whether the url or the headers use variables of tenants.
 func (c *Config) refersToTenant() bool {
 	refers := func(text string) bool { return len(spec.Template(text).References(spec.TenantScope)) > 0 }
 	return refers(c.URL) || slices.ContainsFunc(slices.Collect(maps.Values(c.Headers)), refers)
@@ -120,7 +120,7 @@ func (c *Config) refersToTenant() bool {
 
 var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")
 
-// fillURL returns the url with what fill returns in the places of variables.
+// fillURL returns the url with each variable replaced by the result of fill.
 func (c *Config) fillURL(fill func(name string, at urlPlace) (string, error)) (string, error) {
 	var out strings.Builder
 	for i, part := range spec.Template(c.URL).Parts() {
@@ -145,7 +145,7 @@ func (c *Config) fillURL(fill func(name string, at urlPlace) (string, error)) (s
 	return out.String(), nil
 }
 
-// sampleURL returns the url with a value in the place of each variable, to be checked.
+// sampleURL returns the url with a sample value for each variable, to be checked.
 func (c *Config) sampleURL() (string, error) {
 	return c.fillURL(func(_ string, at urlPlace) (string, error) {
 		if at == inBeginning {
@@ -180,7 +180,7 @@ func (c *Config) hasForeignHost() bool {
 	return slices.ContainsFunc(c.tenantReferences(), func(r tools.TenantReference) bool { return r.Plain })
 }
 
-// plainTarget returns the server as the settings alone have it.
+// plainTarget returns the server as reached with the settings alone.
 func (s *server) plainTarget() *target {
 	t := &target{dir: s.config.Dir, headers: make(map[string]string), transport: s.transport, secrets: s.secrets}
 	t.url = plainText(s.config.URL)
@@ -191,7 +191,7 @@ func (s *server) plainTarget() *target {
 	return t
 }
 
-// plainText returns a text that refers to nothing as it is sent.
+// plainText returns a text without references as it is sent.
 func plainText(text string) string {
 	var out strings.Builder
 	for _, part := range spec.Template(text).Parts() {
@@ -203,7 +203,7 @@ func plainText(text string) string {
 }
 
 // bindTarget returns the server for one tenant. The error is a *tools.TenantVariableError, or
-// reports that the address is refused.
+// reports that the address is blocked.
 func (s *server) bindTarget(ctx context.Context, tenant *tools.TenantVariables) (*target, error) {
 	b := &binding{ctx, tools.TenantReader{Variables: tenant}}
 	t := &target{headers: make(map[string]string), transport: s.transport, isForeign: s.isForeign}
@@ -248,7 +248,7 @@ func (s *server) checkForeign(address string, hidden []string) ([]string, error)
 	return append(hidden, address, u.Scheme+"://"+u.Host, u.Host, u.Hostname()), nil
 }
 
-// state tells the values of one tenant from those that it sets later. It shows none.
+// state distinguishes the current values of one tenant from later ones, without revealing any.
 func (t *target) state() string {
 	h := sha256.New()
 	write := func(text string) { fmt.Fprintf(h, "%d:%s", len(text), text) }
@@ -337,8 +337,8 @@ func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 // errNoTenant reports that a server's tools were requested without a tenant.
 var errNoTenant = errors.New("its settings contain variables of tenants, so its tools can be listed only for a tenant")
 
-// RefreshFor asks the server for its tools with the variables of a tenant, and keeps the
-// answer for all tenants. The connection is closed again.
+// RefreshFor requests the tools from the server with the variables of a tenant, and keeps the
+// response for all tenants. It closes the connection afterwards.
 func (s *server) RefreshFor(ctx context.Context, tenant *tools.TenantVariables) error {
 	if !s.refersToTenant && !s.NeedsLogin() {
 		return s.Refresh(ctx)
@@ -356,7 +356,7 @@ func (s *server) RefreshFor(ctx context.Context, tenant *tools.TenantVariables) 
 	return s.listToolsAt(ctx, to)
 }
 
-// listToolsAt asks a target for its tools on a connection that is closed again.
+// listToolsAt requests the tools of a target on a temporary connection.
 func (s *server) listToolsAt(ctx context.Context, to *target) error {
 	once := newLink(s.openTo(to))
 	defer once.close()

@@ -10,16 +10,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tool is a tool of a server. It never changes: another catalogue has others.
+// tool is a tool of a server. It is immutable: another catalogue has other tools.
 type tool struct {
 	server *server
 	// name is the server's name for the tool.
 	name       string
 	descriptor tools.Descriptor
-	// output is what structured results must fit; nil where the server does not
-	// say.
+	// output is the schema for structured results; nil if the server declares none.
 	output *schema.Schema
-	// requiresTask is set if the tool runs as a task only, at servers with sessions.
+	// requiresTask reports whether the tool runs only as a task, at servers with sessions.
 	requiresTask bool
 }
 
@@ -28,8 +27,8 @@ var _ tools.Tool = (*tool)(nil)
 // Descriptor describes the tool as the server does.
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
-// Call calls the tool. A session that turns out to have ended before the call
-// was sent is opened anew; a call that may have arrived is repeated only if its effect allows it.
+// Call calls the tool. It reopens a session that had ended before the call was sent; a call that
+// may have arrived is repeated only if its effect allows it.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	return t.server.runExchange(ctx, call, &request{name: t.name, effect: t.descriptor.EffectClass(), send: func(ctx context.Context, session *session, next *round) (*reply, error) {
 		if change := session.changedTool(t.name); change != "" {

@@ -9,10 +9,9 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// traceMeta returns the metadata of a call that make it part of the trace that
-// ctx belongs to: every transport carries them. Outside of traces there are
-// none. Baggage stays here: it holds whatever callers put there, and the server
-// may be anybody's.
+// traceMeta returns metadata that adds a call to the trace of ctx; every transport carries it.
+// Outside of traces there is none. Baggage is not sent: it holds whatever callers put there, and
+// the server may belong to anyone.
 func traceMeta(ctx context.Context) mcp.Meta {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
@@ -23,9 +22,8 @@ func traceMeta(ctx context.Context) mcp.Meta {
 	return meta
 }
 
-// setTrace makes a request part of the trace that its context belongs to, for
-// proxies on the way to the server, unless the configuration names another trace.
-// Baggage is not sent.
+// setTrace adds a request to the trace of its context, for proxies on the way to the server, unless
+// the configuration names another trace. Baggage is not sent.
 func (r *remote) setTrace(req *http.Request) {
 	for name := range r.headers {
 		if strings.EqualFold(name, "traceparent") || strings.EqualFold(name, "tracestate") {

@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Validate checks the record by itself, without reaching the server. Paths are
-// relative to the entry.
+// Validate checks the record by itself, without contacting the server. Paths are relative to the
+// entry.
 func (c *Config) Validate() diag.List {
 	var list diag.List
 	switch local, remote := len(c.Command) > 0, c.URL != ""; {
@@ -56,7 +56,7 @@ func (c *Config) Validate() diag.List {
 
 var prefixGrammar = regexp.MustCompile(`^[A-Za-z0-9_-]{0,40}$`)
 
-// checkProgram checks the settings of a program. The messages do not repeat arguments and values,
+// checkProgram checks the settings of a program. Its messages do not quote arguments and values,
 // which may contain secrets.
 func (c *Config) checkProgram() diag.List {
 	var list diag.List
@@ -84,7 +84,7 @@ func (c *Config) checkProgram() diag.List {
 	return append(list, misplacedField("auth", c.Auth != nil, "url")...)
 }
 
-// misplacedField reports a field that belongs to the other way of reaching a server.
+// misplacedField reports a field that belongs to the other way of connecting to a server.
 func misplacedField(field string, set bool, with string) diag.List {
 	if !set {
 		return nil
@@ -124,8 +124,8 @@ func (c *Config) checkAddress() diag.List {
 	return list
 }
 
-// checkReferences checks the url, with a value in the place of each variable, and what
-// follows from who decides the host.
+// checkReferences checks the url with a sample value for each variable, and the settings that
+// depend on who decides the host.
 func (c *Config) checkReferences() diag.List {
 	sample, err := c.sampleURL()
 	if err != nil {

@@ -10,20 +10,19 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Visit describes a server that somebody outside names for a turn, which nobody
-// vouches for. Nothing is kept of it.
+// Visit describes an untrusted server that an external party names for a turn. Nothing of it is
+// kept.
 type Visit struct {
-	// Name is the prefix of the tool ids, before an underscore.
+	// Name is the prefix of the tool ids, followed by an underscore.
 	Name string
-	// URL is where the server is, over streamable HTTP.
+	// URL is the address of the server, which uses streamable HTTP.
 	URL string
-	// Headers go with every request. The protocol's own cannot be among them.
+	// Headers are sent with every request. They exclude the protocol's own.
 	Headers map[string]string
-	// Tools are the names of those that are wanted, as the server calls them;
-	// empty is all.
+	// Tools are the server's names of the requested tools; empty means all.
 	Tools []string
-	// AllowPrivate are the hosts on a private network that may be reached, as
-	// netguard.New takes them. All others may not.
+	// AllowPrivate are the hosts on a private network that may be reached, in the form of
+	// netguard.New. All others are blocked.
 	AllowPrivate []string
 }
 
@@ -45,7 +44,7 @@ func (v *Visit) Members(ctx context.Context) (members []tools.Member, release fu
 // buildServer returns the server, without a catalogue.
 func (v *Visit) buildServer() (*server, error) {
 	prefix := v.Name + "_"
-	// Nothing that it says refers to variables.
+	// Its texts contain no references to variables.
 	c := &Config{Features: []string{}, URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: &prefix}
 	for name, value := range v.Headers {
 		c.Headers[name] = string(spec.QuoteTemplate(value))
@@ -71,5 +70,5 @@ func (v *Visit) buildServer() (*server, error) {
 	return s, nil
 }
 
-// special are the characters that mean something in a glob.
+// special matches the characters with a meaning in globs.
 var special = regexp.MustCompile(`[\\*?\[\]{},!^-]`)

@@ -10,11 +10,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// watches are the calls that wait for changes of resources, in one session. The zero value is
-// empty.
+// watches are the calls of one session that wait for changes of resources. The zero value is empty.
 type watches struct {
-	// subscribing serializes subscriptions, so that one call does not end that of another. kept
-	// are those that are not ended.
+	// subscribing serializes subscriptions, so that one call does not end another's. kept are the
+	// subscriptions that stay open.
 	subscribing sync.Mutex
 	kept        map[string]bool
 
@@ -35,7 +34,7 @@ func (w *watches) add(uri string) chan struct{} {
 	return changed
 }
 
-// remove forgets a channel, and reports whether no other waits for the same resource.
+// remove removes a channel, and reports whether no other channel waits for the same resource.
 func (w *watches) remove(changed chan struct{}, uri string) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +60,8 @@ func (w *watches) notify(uri string) {
 	}
 }
 
-// awaitChange subscribes to a resource, and waits until it changes. Without a URI it waits for a
-// change of the list of resources. It reports false if nothing has changed within limit.
+// awaitChange subscribes to a resource and waits until it changes. Without a URI it waits for a
+// change of the list of resources. It returns false if nothing has changed within limit.
 func (c *session) awaitChange(ctx context.Context, uri string, limit time.Duration) (bool, error) {
 	r := c.client.InitializeResult()
 	if r == nil || r.Capabilities == nil || r.Capabilities.Resources == nil {
@@ -115,11 +114,11 @@ func (c *session) unsubscribe(ctx context.Context, changed chan struct{}, uri st
 	}
 }
 
-// maxKept bounds the subscriptions that are not ended.
+// maxKept bounds the subscriptions that stay open.
 const maxKept = 32
 
-// keepSubscription reports whether a subscription stays until the session ends. A program of the
-// Go SDK without sessions forgets all subscriptions of its client when one ends.
+// keepSubscription reports whether a subscription stays open until the session ends. A sessionless
+// program that uses the Go SDK drops all subscriptions of its client when one ends.
 func (c *session) keepSubscription(uri string) bool {
 	if _, isProgram := c.carrier.(*program); !isProgram || !c.isStateless() {
 		return false

@@ -1,6 +1,5 @@
-// Package toolset holds the tools of an agent: entries that are checked and
-// compiled once per revision, the filter of the catalog that decides which ones
-// the agent sees, and the set of those.
+// Package toolset holds the tools of an agent: entries that are checked and compiled once per
+// revision, the catalog filter that selects which of them the agent sees, and the resulting set.
 package toolset
 
 import (
@@ -28,7 +27,7 @@ type SourceKind string
 const (
 	// SourceGlobal is a tool of the registry.
 	SourceGlobal SourceKind = "global"
-	// SourceTurn is a tool that the turn brought along.
+	// SourceTurn is a tool that a turn brings along.
 	SourceTurn SourceKind = "turn"
 	// SourceDelegate is an agent that may be called.
 	SourceDelegate SourceKind = "delegate"
@@ -36,21 +35,20 @@ const (
 	SourceHandoff SourceKind = "handoff"
 	// SourcePlugin is a tool that a plugin registered.
 	SourcePlugin SourceKind = "plugin"
-	// SourceBackend is a question of the backend that the turn runs on, as a tool call.
-	// It is not a tool of the agent, and no gate decides about it.
+	// SourceBackend is a question of the turn's backend, as a tool call. It is not a tool of the
+	// agent, and no gate applies to it.
 	SourceBackend SourceKind = "backend"
 )
 
-// Source is where an agent got a tool from.
+// Source is the origin of an agent's tool.
 type Source struct {
 	Kind SourceKind `json:"kind"`
-	// Name is the id of the agent or plugin, and for a global tool the id of the
-	// bundle that it belongs to, or empty.
+	// Name is the id of the agent or plugin, or of the bundle of a global tool; it may be empty.
 	Name string `json:"name,omitempty"`
 }
 
-// String returns the source as a person would name it: "global tool", "global
-// tool of x", "delegate y", "plugin z".
+// String describes the source for people: "global tool", "global tool of x", "delegate y", "plugin
+// z".
 func (s Source) String() string {
 	switch {
 	case s.Kind == SourceGlobal && s.Name != "":
@@ -76,8 +74,8 @@ type Entry struct {
 
 var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
-// Compile checks a tool and compiles what calling it needs. The diagnostics
-// have paths below the tool; with any error the entry is nil.
+// Compile checks a tool and compiles what its calls need. The diagnostics have paths below the
+// tool; the entry is nil if there are errors.
 func Compile(id string, tool tools.Tool, source Source) (entry *Entry, list diag.List) {
 	defer panics.Handle(func(p *panics.Error) {
 		entry = nil
@@ -148,18 +146,17 @@ func compileParameters(d *tools.Descriptor) (*schema.Schema, error) {
 	return compiled, nil
 }
 
-// withTool returns the entry for another instance of the same tool, as a
-// plugin registers one at every resolve.
+// withTool returns the entry for another instance of the same tool, because a plugin registers one
+// at every resolve.
 func (e *Entry) withTool(tool tools.Tool) *Entry {
 	c := *e
 	c.Tool = tool
 	return &c
 }
 
-// Execute validates the arguments and calls the tool. Whatever goes wrong is a
-// result that tells the model so: arguments that do not fit, an error, a
-// panic, a passed deadline. The result is readable. The tool finds the call in
-// its context, too.
+// Execute validates the arguments and calls the tool. Every failure becomes a result for the model:
+// invalid arguments, an error, a panic, an exceeded deadline. The result is readable. The tool also
+// finds the call in its context.
 func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Result) {
 	defer panics.Handle(func(p *panics.Error) {
 		result = tools.ErrorResult(fmt.Sprintf("tool %s panicked: %v", e.ID, p.Value)).Readable()
@@ -178,7 +175,7 @@ func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Res
 }
 
 // CheckArguments returns how arguments violate the tool's schema, or "". It rejects objects with
-// keys that are equal or differ only in case, because a schema or gate might check another one
+// keys that are equal or differ only in case, because a schema or gate might check a different key
 // than the tool reads.
 func (e *Entry) CheckArguments(ctx context.Context, arguments json.RawMessage) string {
 	if !utf8.Valid(arguments) {
@@ -215,7 +212,7 @@ func (e *Entry) explainError(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// EndedText is the model's text for a call whose context ended with err.
+// EndedText returns the model's text for a call whose context ended with err.
 func (e *Entry) EndedText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())

@@ -21,12 +21,11 @@ const (
 	FieldExcludedToolPatterns Field = "excluded_tool_patterns"
 )
 
-// Filter decides which tools an agent sees: those that an allow entry names
-// and no exclude entry does. When neither allow field is set it allows every
-// tool. It is immutable.
+// Filter decides which tools an agent sees: those named by an allow entry and by no exclude entry.
+// If no allow field is set, it allows every tool. It is immutable.
 type Filter struct {
 	allowAll bool
-	// Literals are compared, patterns matched, both in the order written.
+	// Literals are compared and patterns matched, each in the order written.
 	allowed, excluded                 literals
 	allowedPatterns, excludedPatterns []pattern.Pattern
 }
@@ -59,9 +58,8 @@ func (l literals) indexOf(id string) int {
 	return -1
 }
 
-// CompileFilter compiles the catalog of an agent. Patterns that do not
-// compile are reported with paths below the agent and match nothing; an allow
-// field whose patterns are all broken still restricts.
+// CompileFilter compiles the catalog of an agent. It reports invalid patterns with paths below the
+// agent; they match nothing. An allow field with only invalid patterns still restricts.
 func CompileFilter(agent *spec.Agent) (*Filter, diag.List) {
 	c := &Filter{
 		allowAll: agent.AllowedTools == nil && agent.AllowedToolPatterns == nil,
@@ -91,18 +89,18 @@ func compilePatterns(field Field, sources []string) ([]pattern.Pattern, diag.Lis
 	return compiled, list
 }
 
-// Decision is whether a catalog shows a tool, and the entry that decided.
+// Decision is a catalog's decision about a tool, with the deciding entry.
 type Decision struct {
 	Visible bool `json:"visible"`
-	// Field and Index name the entry that decided; Field is empty when no
-	// entry did: everything is allowed, or nothing allows the tool.
+	// Field and Index name the deciding entry. Field is empty if absent: everything is allowed, or
+	// nothing allows the tool.
 	Field Field `json:"field,omitempty"`
 	Index int   `json:"index"`
 	// Entry is the text of the entry.
 	Entry string `json:"entry,omitempty"`
 }
 
-// Rule returns the entry that decided as a person would name it.
+// Rule describes the deciding entry for people.
 func (d Decision) Rule() string {
 	switch {
 	case d.Field != "":
@@ -114,7 +112,7 @@ func (d Decision) Rule() string {
 	}
 }
 
-// Decide returns whether the agent sees the tool with an id.
+// Decide reports whether the agent sees the tool with an id, and why.
 func (c *Filter) Decide(id string) Decision {
 	if d, ok := decideByFields(FieldExcludedTools, FieldExcludedToolPatterns, &c.excluded, c.excludedPatterns, id); ok {
 		return d
@@ -139,8 +137,8 @@ func decideByFields(literalField, patternField Field, l *literals, patterns []pa
 	return Decision{}, false
 }
 
-// Concerns reports whether an entry matches the tool with an id, or the catalog
-// allows every tool: whether there is such a tool makes a difference to the agent.
+// Concerns reports whether the existence of the tool with an id matters to the agent: an entry
+// matches it, or the catalog allows every tool.
 func (c *Filter) Concerns(id string) bool {
 	matches := func(p pattern.Pattern) bool { return p.Match(id) }
 	return c.allowAll || c.allowed.indexOf(id) >= 0 || c.excluded.indexOf(id) >= 0 ||

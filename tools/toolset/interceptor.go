@@ -6,14 +6,14 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Interceptor answers a tool call itself, or passes it on with entry.Tool.Call. The arguments fit
+// Interceptor answers a tool call itself or passes it on with entry.Tool.Call. The arguments match
 // the tool's schema.
 type Interceptor func(ctx context.Context, entry *Entry, call *tools.Call) (tools.Result, error)
 
 type interceptorKey struct{}
 
 // WithInterceptor returns a context whose turns, including their delegates, call tools through an
-// interceptor. Gates decide about the calls first.
+// interceptor. Gates decide on the calls first.
 func WithInterceptor(ctx context.Context, i Interceptor) context.Context {
 	return context.WithValue(ctx, interceptorKey{}, i)
 }

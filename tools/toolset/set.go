@@ -14,7 +14,7 @@ type Set struct {
 	declarations []model.Tool
 }
 
-// NewSet returns a set of entries, whose ids must differ from each other.
+// NewSet returns a set of entries, whose ids must be unique.
 func NewSet(entries []*Entry) *Set {
 	s := &Set{entries: slices.Clone(entries)}
 	slices.SortFunc(s.entries, func(a, b *Entry) int { return strings.Compare(a.ID, b.ID) })
@@ -25,7 +25,7 @@ func NewSet(entries []*Entry) *Set {
 	return s
 }
 
-// Len returns how many tools the set has.
+// Len returns the number of tools in the set.
 func (s *Set) Len() int { return len(s.entries) }
 
 // Entries returns the tools sorted by id. The slice is read-only.
@@ -48,9 +48,8 @@ func (s *Set) findTool(id string) (int, bool) {
 	return slices.BinarySearchFunc(s.entries, id, func(e *Entry, id string) int { return strings.Compare(e.ID, id) })
 }
 
-// Instantiate returns the set with fresh instances of the tools that come from
-// plugins, which register them anew at every resolve. A nil instance keeps the
-// tool as it is. The declarations stay the same.
+// Instantiate returns the set with new instances of the tools of plugins, which register them at
+// every resolve. A nil instance keeps the tool. The declarations stay the same.
 func (s *Set) Instantiate(instance func(id string) tools.Tool) *Set {
 	c := &Set{entries: slices.Clone(s.entries), declarations: s.declarations}
 	for i, e := range c.entries {

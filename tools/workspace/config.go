@@ -22,10 +22,10 @@ import (
 
 // The values of network.
 const (
-	// NetworkNone starts programs without a network and apart from other processes; where
-	// the system cannot do that they are not started.
+	// NetworkNone starts programs without a network and isolated from other processes; on systems
+	// that cannot do that, programs are not started.
 	NetworkNone = "none"
-	// NetworkHost leaves programs the network of the runtime's machine.
+	// NetworkHost gives programs access to the network of the runtime's machine.
 	NetworkHost = "host"
 )
 
@@ -43,7 +43,7 @@ type Config struct {
 	MaxFile   int            `json:"max_file,omitempty" min:"1" max:"67108864" default:"4194304" doc:"How many bytes a file may have that is edited, written or searched."`
 }
 
-// Action describes what calls do.
+// Action describes the effect of calls.
 func (c *Config) Action() string {
 	if c.Root == "" {
 		return "works on files of the session's workspace"
@@ -51,11 +51,10 @@ func (c *Config) Action() string {
 	return "works on files below " + c.Root
 }
 
-// NeedsWorkspace reports whether the tools have no directory but the workspace of the
-// session.
+// NeedsWorkspace reports whether the tools can only use the session's workspace.
 func (c *Config) NeedsWorkspace() bool { return c.Root == "" }
 
-// defaultMaxFile is how many bytes a file may have where the configuration does not say.
+// defaultMaxFile is the default maximum size of a file, in bytes.
 const defaultMaxFile = 4 << 20
 
 // MarshalJSON writes the record without the values of environment variables,
@@ -73,7 +72,7 @@ func (c *Config) clone() Config {
 	return own
 }
 
-// toolPrefix returns how the ids of the tools of an entry begin.
+// toolPrefix returns the prefix of the tool ids of an entry.
 func (c *Config) toolPrefix(id string) string {
 	if c.Prefix != nil {
 		return *c.Prefix

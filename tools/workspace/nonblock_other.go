@@ -2,5 +2,5 @@
 
 package workspace
 
-// nonblock is nothing where opening a file waits for nobody.
+// nonblock is zero on systems where opening a file never blocks.
 const nonblock = 0

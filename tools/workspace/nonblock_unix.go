@@ -4,5 +4,5 @@ package workspace
 
 import "syscall"
 
-// nonblock keeps an open from waiting for the other end of a pipe.
+// nonblock prevents an open from waiting for the other end of a pipe.
 const nonblock = syscall.O_NONBLOCK

@@ -15,21 +15,21 @@ import (
 // errNoWorkspace reports a call of a session without a workspace.
 var errNoWorkspace = errors.New("the session has no workspace, and the tool has no root")
 
-// place is where a call works.
+// place is the directory of a call.
 type place struct {
-	// root is the directory that nothing leaves, and base where paths begin, below it.
+	// root is the directory that no path leaves, and base where paths begin below it.
 	root, base string
 }
 
 type placeKey struct{}
 
-// member is a tool of the workspace, which is given the place of each call.
+// member is a tool of the workspace, which receives the place of each call.
 type member struct {
 	tools.Tool
 	workspace *workspace
 }
 
-// Check reports a tool that is put together wrongly.
+// Check reports a misconfigured tool.
 func (m *member) Check() error {
 	if c, ok := m.Tool.(tools.Checker); ok {
 		return c.Check()
@@ -49,14 +49,14 @@ func (m *member) Call(ctx context.Context, call *tools.Call) (tools.Result, erro
 	return m.Tool.Call(context.WithValue(ctx, placeKey{}, at), call)
 }
 
-// placeOf returns where a call works.
+// placeOf returns the place of a call.
 func placeOf(ctx context.Context) place {
 	at, _ := ctx.Value(placeKey{}).(place)
 	return at
 }
 
-// scope is an open root, with the directory in it that paths begin in. Whatever is opened
-// in it stays in it.
+// scope is an open root with the directory in it where paths begin. Paths opened through it stay
+// inside the root.
 type scope struct {
 	*os.Root
 	base string
@@ -72,7 +72,7 @@ func openScope(ctx context.Context) (*scope, error) {
 	return &scope{root, at.base}, nil
 }
 
-// localPath returns the path of a call as one below the root.
+// localPath returns the path of a call relative to the root.
 func (s *scope) localPath(name string) (string, error) { return localPath(s.base, name) }
 
 // showPath returns a path below the root as calls name it.
@@ -84,12 +84,12 @@ func (s *scope) showPath(local string) string {
 	return filepath.ToSlash(shown)
 }
 
-// gitDirectory is where git keeps its configuration and hooks, in any spelling that a file
-// system may take for it.
+// gitDirectory is where git keeps its configuration and hooks, in any spelling that a file system
+// may accept.
 const gitDirectory = ".git"
 
-// leadsIntoGit reports whether a path, or the target of its symbolic links, is in git's
-// directory. Only a program with write access there could change the links at the same time.
+// leadsIntoGit reports whether a path, or the target of its symbolic links, is in git's directory.
+// Only a program with write access there could change the links concurrently.
 func (s *scope) leadsIntoGit(local string) bool {
 	if namesGit(local) {
 		return true
@@ -109,7 +109,7 @@ func (s *scope) leadsIntoGit(local string) bool {
 	return false
 }
 
-// namesGit reports whether a path has the directory of git in it.
+// namesGit reports whether a path contains the directory of git.
 func namesGit(local string) bool {
 	for part := range strings.SplitSeq(local, "/") {
 		if strings.EqualFold(strings.TrimRight(part, ". "), gitDirectory) || strings.EqualFold(part, "git~1") {

@@ -41,8 +41,7 @@ func (w *workspace) readFile(ctx context.Context, in readInput) (string, error) 
 	return text, nil
 }
 
-// openFile opens a regular file for reading. It does not wait for anything else, such as
-// a pipe.
+// openFile opens a regular file for reading. It never blocks on other kinds, such as a pipe.
 func openFile(root *scope, name string) (*os.File, error) {
 	local, err := root.localPath(name)
 	if err != nil {
@@ -69,8 +68,8 @@ func openFile(root *scope, name string) (*os.File, error) {
 // errNotRegular reports a directory, a pipe, a device or a socket.
 var errNotRegular = errors.New("is not a regular file")
 
-// heedingReader fails once a context has ended, so that reading a huge file stops when nobody
-// waits for it.
+// heedingReader fails once a context has ended, so that reading a huge file stops when its caller
+// no longer waits.
 type heedingReader struct {
 	ctx context.Context //nolint:containedctx // that of the call that reads
 	r   io.Reader
@@ -87,8 +86,8 @@ func (h *heedingReader) Read(p []byte) (int, error) {
 // errBinary reports a file that is not text.
 var errBinary = errors.New("the file is not text")
 
-// readLines returns lines of a text from the one with a number on, as many as there is
-// room for, with a note where there are more.
+// readLines returns the lines of a text from line first, as many as fit, with a note if there are
+// more.
 func readLines(r io.Reader, first, count, room int) (string, error) {
 	lines := bufio.NewReader(r)
 	if head, err := lines.Peek(sniffed); bytes.IndexByte(head, 0) >= 0 {
@@ -126,7 +125,7 @@ func readLines(r io.Reader, first, count, room int) (string, error) {
 	return b.String(), nil
 }
 
-// readLine reads a line with its end, and of a longer one limit bytes at most.
+// readLine reads a line with its line ending, but at most limit bytes.
 func readLine(r *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	for {

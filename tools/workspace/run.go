@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// pipeDelay is how long output is waited for when the program has ended but
-	// something that it started still holds its pipes.
+	// pipeDelay is how long to wait for output after the program has ended while a process it
+	// started still holds its pipes.
 	pipeDelay = time.Second
-	// maxWords is how many arguments a program may be given.
+	// maxWords is the maximum number of arguments of a program.
 	maxWords = 256
 )
 
@@ -31,7 +31,7 @@ type runInput struct {
 	Input   string   `json:"input"`
 }
 
-// programTool runs the programs that the configuration allows.
+// programTool runs the configured programs.
 type programTool struct {
 	*workspace
 	parameters json.RawMessage
@@ -95,7 +95,7 @@ func (t *programTool) Call(ctx context.Context, call *tools.Call) (tools.Result,
 	return tools.TextResult(output.Text()), nil
 }
 
-// directory returns the directory of the machine that a program runs in.
+// directory returns the local directory in which a program runs.
 func (t *programTool) directory(ctx context.Context, name string) (string, error) {
 	root, err := openScope(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *programTool) directory(ctx context.Context, name string) (string, error
 	return w.Directory()
 }
 
-// command returns the program of a call, ready to start, and where its output goes.
+// command returns the program of a call, ready to start, and its output.
 func (t *programTool) command(ctx context.Context, dir string, in *runInput) (*exec.Cmd, *process.Head, error) {
 	if strings.ContainsRune(strings.Join(in.Args, "")+in.Program, 0) {
 		return nil, nil, errors.New("tool_input_invalid: an argument has a NUL character")
@@ -143,7 +143,7 @@ func (t *programTool) command(ctx context.Context, dir string, in *runInput) (*e
 	return cmd, out, nil
 }
 
-// startProblem says why a program did not start.
+// startProblem returns why a program did not start.
 func (t *programTool) startProblem(program, dir string, err error) string {
 	if t.config.Network != NetworkHost && errors.Is(err, os.ErrPermission) {
 		return errNetwork.Error()
@@ -151,6 +151,6 @@ func (t *programTool) startProblem(program, dir string, err error) string {
 	return process.Refused(program, dir, err).Error()
 }
 
-// errNetwork reports a system on which programs cannot be kept from the network and from
-// other processes.
+// errNetwork reports a system that cannot isolate programs from the network and from other
+// processes.
 var errNetwork = errors.New("this system cannot start a program without a network; only network: host allows programs here")

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maxListed is how many files are listed at once.
+	// maxListed is the maximum number of files in a list.
 	maxListed = 2000
-	// maxMatches is how many lines grep returns, and maxMatchLine how much of each, in
+	// maxMatches is the maximum number of lines from grep, and maxMatchLine the maximum of each in
 	// bytes.
 	maxMatches   = 500
 	maxMatchLine = 400
@@ -62,8 +62,8 @@ func (w *workspace) listFiles(ctx context.Context, in listInput) (string, error)
 	return b.String(), nil
 }
 
-// quoteName returns a path as text of one line: in quotes, with escapes, if it has control
-// characters or is not UTF-8, since one with line breaks would look like several.
+// quoteName returns a path as single-line text: quoted and escaped if it has control characters or
+// is not UTF-8, since a path with line breaks would look like several.
 func quoteName(name string) string {
 	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return name
@@ -71,7 +71,7 @@ func quoteName(name string) string {
 	return strconv.Quote(name)
 }
 
-// mark returns what tells the kind of a file after its name.
+// mark returns the suffix that shows the kind of a file.
 func mark(entry fs.DirEntry) string {
 	switch {
 	case entry.IsDir():
@@ -83,7 +83,7 @@ func mark(entry fs.DirEntry) string {
 	}
 }
 
-// compileGlob returns what matches paths; an empty pattern matches all.
+// compileGlob returns a function that matches paths; an empty pattern matches all.
 func compileGlob(source string) (func(string) bool, error) {
 	if source == "" {
 		return func(string) bool { return true }, nil
@@ -95,8 +95,8 @@ func compileGlob(source string) (func(string) bool, error) {
 	return compiled.MatchString, nil
 }
 
-// visitFile is called for each file and directory below another one, with the number of
-// levels between them.
+// visitFile is called for each file and directory below a directory, with its number of levels
+// below it.
 type visitFile func(root *scope, name string, entry fs.DirEntry, depth int) error
 
 // walk visits the contents of a directory in name order without following symbolic links. It
@@ -177,14 +177,14 @@ func (w *workspace) searchFiles(ctx context.Context, in grepInput) (string, erro
 	return found.text(), err
 }
 
-// matches collects the lines that match.
+// matches collects the matching lines.
 type matches struct {
 	expression *pattern.Regexp
-	// room is how many bytes of the result are left.
+	// room is the number of bytes left in the result.
 	room    int
 	count   int
 	skipped int
-	// long is how many lines were too long for the expression.
+	// long counts the lines that were too long for the expression.
 	long int
 	cut  bool
 	b    strings.Builder
@@ -197,10 +197,10 @@ func (m *matches) skip(err error) {
 	}
 }
 
-// addFile adds the lines of a file. It reports whether there is room for more, and ends
-// with its context.
+// addFile adds the matching lines of a file and reports whether there is room for more. It stops
+// when ctx ends.
 func (m *matches) addFile(ctx context.Context, name string, data []byte) (more bool, err error) {
-	checkedBytes := min(64<<10, m.expression.Longest()) // between two looks at the context
+	checkedBytes := min(64<<10, m.expression.Longest()) // between two checks of ctx
 	number, unchecked := 0, 0
 	for line := range bytes.Lines(data) {
 		if unchecked += len(line); unchecked >= checkedBytes {

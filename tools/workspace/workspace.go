@@ -28,8 +28,8 @@ type workspace struct {
 
 var _ tools.Bundle = (*workspace)(nil)
 
-// newWorkspace makes the tools that a configuration describes. It does not look for the
-// root: a dry run may happen where it does not exist.
+// newWorkspace returns the configured tools. It does not look for the root, because a dry run may
+// happen where it does not exist.
 func newWorkspace(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (w *workspace) addMember(name string, tool tools.Tool) {
 	w.members = append(w.members, tools.Member{ID: w.Prefix() + name, Tool: &member{tool, w}})
 }
 
-// Descriptor describes nothing: agents get the members.
+// Descriptor returns an empty descriptor: agents get the members.
 func (w *workspace) Descriptor() tools.Descriptor { return tools.Descriptor{} }
 
 // Call fails: agents get the members.
@@ -75,7 +75,7 @@ func (w *workspace) Call(context.Context, *tools.Call) (tools.Result, error) {
 // Prefix returns the prefix of the tools' ids.
 func (w *workspace) Prefix() string { return w.config.toolPrefix(w.id) }
 
-// Members returns the tools. An id that models do not accept is reported.
+// Members returns the tools. It reports an id that models do not accept.
 func (w *workspace) Members() ([]tools.Member, diag.List) {
 	var list diag.List
 	for i := range w.members {
@@ -87,8 +87,7 @@ func (w *workspace) Members() ([]tools.Member, diag.List) {
 	return w.members, nil
 }
 
-// plainCause returns the cause of an error of a file without the path, which is one of
-// the machine.
+// plainCause returns the cause of a file error without the path, which is local to the machine.
 func plainCause(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
@@ -96,7 +95,7 @@ func plainCause(err error) error {
 	return err
 }
 
-// pathError reports a path of a call that cannot be used.
+// pathError reports an unusable path of a call.
 type pathError struct {
 	Path, Problem string
 }
@@ -104,8 +103,8 @@ type pathError struct {
 // Error names the path.
 func (e *pathError) Error() string { return fmt.Sprintf("path %q %s", e.Path, e.Problem) }
 
-// localPath returns the path of a call as one below the root: an empty one is the directory
-// that paths begin in.
+// localPath returns the path of a call relative to the root. An empty path is the directory where
+// paths begin.
 func localPath(base, name string) (string, error) {
 	switch {
 	case strings.ContainsRune(name, 0):
@@ -120,7 +119,7 @@ func localPath(base, name string) (string, error) {
 	return clean, nil
 }
 
-// fileError returns the error of using a file of the workspace, for the model.
+// fileError returns the model's error for using a file of the workspace.
 func fileError(name string, err error) error {
 	var at *pathError
 	if errors.As(err, &at) {

@@ -34,8 +34,8 @@ func (w *workspace) writeFile(ctx context.Context, in writeInput) (string, error
 	return fmt.Sprintf("wrote %d bytes", len(in.Content)), nil
 }
 
-// replaceFile writes a file as a whole: a crash leaves the old content or the new one. A
-// symbolic link stays one, and the file that it leads to is written.
+// replaceFile writes a file atomically: a crash leaves the old content or the new one. A symbolic
+// link stays a link, and its target is written.
 func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 	if limit := w.config.fileLimit(); int64(len(data)) > limit {
 		return fmt.Errorf("the content has %d bytes; max_file is %d", len(data), limit)
@@ -73,7 +73,7 @@ func (w *workspace) replaceFile(root *scope, name string, data []byte) error {
 	return nil
 }
 
-// writeThrough writes the file that a symbolic link leads to.
+// writeThrough writes the target of a symbolic link.
 func writeThrough(root *scope, local string, data []byte) error {
 	f, err := root.OpenFile(local, os.O_WRONLY|nonblock, 0)
 	if err != nil {
@@ -92,7 +92,7 @@ func writeThrough(root *scope, local string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// swapFile writes a file beside another one and puts it in its place.
+// swapFile writes a file beside the existing one and renames it into place.
 func swapFile(root *scope, local string, data []byte, mode fs.FileMode) error {
 	fresh := path.Join(path.Dir(local), "."+path.Base(local)+"."+rand.Text()+".tmp")
 	f, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

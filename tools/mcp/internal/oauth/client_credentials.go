@@ -18,16 +18,16 @@ import (
 // expires. It is safe for concurrent use.
 type ClientCredentials struct {
 	server Server
-	// turn is held by the caller that authorizes, for all callers.
+	// turn is held by the caller that authorizes on behalf of all callers.
 	turn chan struct{}
 
 	mu      sync.Mutex
 	current *clientGrant
-	// token is the latest token, to hide it in texts of the server.
+	// token is the latest token, kept to hide it in the server's texts.
 	token string
 }
 
-// clientGrant is a way to get tokens that worked. It is immutable.
+// clientGrant is a proven way to get tokens. It is immutable.
 type clientGrant struct {
 	found  *metadata
 	scopes []string
@@ -68,7 +68,7 @@ func (c *ClientCredentials) newGrant(found *metadata, scopes []string) *clientGr
 	})}
 }
 
-// unknownLifetime is how long a token is used whose lifetime is not stated.
+// unknownLifetime is how long a token is used if its lifetime is not stated.
 const unknownLifetime = time.Hour
 
 func expiryOf(token *oauth2.Token) time.Time {
@@ -84,7 +84,7 @@ func (c *ClientCredentials) grant() *clientGrant {
 	return c.current
 }
 
-// TokenSource returns the current token, and nil before the server has asked for one.
+// TokenSource returns the current token; nil until the server has required one.
 func (c *ClientCredentials) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	current := c.grant()
 	if current == nil {
@@ -93,7 +93,7 @@ func (c *ClientCredentials) TokenSource(ctx context.Context) (oauth2.TokenSource
 	return tokenFunc(func() (string, error) { return current.tokens.Get(ctx) }), nil
 }
 
-// Authorize gets another token after a rejection, with more scopes if the server asks for them.
+// Authorize gets another token after a rejection, with more scopes if the server requires them.
 func (c *ClientCredentials) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	asked, err := readChallenge(resp)
 	if asked == nil || err != nil {

@@ -22,16 +22,16 @@ type metadata struct {
 	issuer, tokenURL string
 	// methods are the ways of authenticating at tokenURL.
 	methods []string
-	// scopes are the scopes of the server; empty if it does not say.
+	// scopes are the scopes of the server; empty if unknown.
 	scopes []string
 }
 
-// challenge is a server's answer to a request without a sufficient token.
+// challenge is a server's response to a request without a sufficient token.
 type challenge struct {
-	// metadataURL is where the server describes itself; empty if it does not say.
+	// metadataURL is where the server describes itself; empty if unknown.
 	metadataURL string
 	scopes      []string
-	// isStepUp is set if the token is valid but lacks scopes.
+	// isStepUp reports whether the token is valid but lacks scopes.
 	isStepUp bool
 }
 
@@ -123,5 +123,5 @@ func (s *Server) describeResource(ctx context.Context, c *challenge) (found *met
 }
 
 // isMissing reports whether metadata could not be read because it does not exist. The SDK keeps the
-// status in the text alone.
+// status only in the text.
 func isMissing(err error) bool { return strings.Contains(err.Error(), "bad status 4") }

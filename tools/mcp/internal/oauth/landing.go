@@ -17,7 +17,7 @@ type landing struct {
 	url    string
 	path   string
 	server *http.Server
-	// arrived has the query of a redirect, and ended is closed after the server's end.
+	// arrived has the query of a redirect, and ended is closed after the server has ended.
 	arrived chan url.Values
 	ended   chan struct{}
 }
@@ -61,7 +61,7 @@ func (l *landing) close() {
 	<-l.ended
 }
 
-// ServeHTTP takes a redirect. It shows the same page whether the redirect is the expected one.
+// ServeHTTP takes a redirect. It shows the same page for expected and other redirects.
 func (l *landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || r.URL.Path != l.path {
 		http.NotFound(w, r)
@@ -78,7 +78,7 @@ func (l *landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // wait returns the result of the redirect with a state. Others are ignored, since any page can
-// send the browser here.
+// redirect the browser here.
 func (l *landing) wait(ctx context.Context, state string) (*auth.AuthorizationResult, error) {
 	for {
 		select {

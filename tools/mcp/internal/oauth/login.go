@@ -33,13 +33,13 @@ func (s *Server) LogIn(ctx context.Context, record tools.LoginRecord, headers ma
 	if err != nil {
 		return nil, err
 	}
-	// It is a challenge also if the server answers requests without a token.
+	// A response to a request without a token counts as a challenge too.
 	resp := &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Body: http.NoBody}
 	c, err := readChallenge(resp)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.discover(ctx, c) // which is stricter than the handler, and says why
+	found, err := s.discover(ctx, c) // stricter than the handler, and explains errors
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +65,15 @@ func (s *Server) LogIn(ctx context.Context, record tools.LoginRecord, headers ma
 	return kept.result(), storeLogin(ctx, record, kept)
 }
 
-// probes are requests that provoke a challenge, with the version of the program. Some servers let everyone initialize.
+// probes are requests that provoke a challenge, with the version of the program. Some servers
+// accept initialize from everyone.
 var probes = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agentruntime","version":%q}}}`,
 	`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}`,
 }
 
-// provoke sends requests without a token until one is rejected. It returns the last request, with
-// the header of its response.
+// provoke sends requests without a token until one is rejected. It returns the last request and its
+// response header.
 func (s *Server) provoke(ctx context.Context, headers map[string]string) (req *http.Request, header http.Header, err error) {
 	for _, probe := range probes {
 		probe = strings.Replace(probe, "%q", strconv.Quote(s.Version), 1)
@@ -148,7 +149,7 @@ func (l *login) result() *tools.LoginResult {
 	return &tools.LoginResult{Issuer: l.Issuer, Scopes: l.Scopes, Expiry: l.Expiry, IsRenewable: l.RefreshToken != ""}
 }
 
-// storeAttempts bounds how often a login is stored while others change the record.
+// storeAttempts bounds the tries to store a login while others change the record.
 const storeAttempts = 10
 
 var errUnsettled = errors.New("the stored login keeps changing")

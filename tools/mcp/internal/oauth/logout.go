@@ -16,7 +16,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// LogOut deletes the stored login and then revokes its tokens. Without a login the result is nil.
+// LogOut deletes the stored login and then revokes its tokens. The result is nil if there is no
+// login.
 func (s *Server) LogOut(ctx context.Context, record tools.LoginRecord) (*tools.LogoutResult, error) {
 	for range storeAttempts {
 		text, err := record.Read(ctx)
@@ -41,8 +42,8 @@ func (s *Server) LogOut(ctx context.Context, record tools.LoginRecord) (*tools.L
 	return nil, errUnsettled
 }
 
-// revoke revokes the tokens of a login (RFC 7009). It reports false if the authorization server
-// offers no revocation.
+// revoke revokes the tokens of a login (RFC 7009). It returns false if the authorization server
+// does not support revocation.
 func (s *Server) revoke(ctx context.Context, kept *login) (bool, error) {
 	server, err := auth.GetAuthServerMetadata(ctx, kept.Issuer, s.HTTP)
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Server) revoke(ctx context.Context, kept *login) (bool, error) {
 	if err != nil || at.Scheme != "https" && (at.Scheme != "http" || !hostlist.IsLoopback(at.Hostname())) {
 		return false, errors.New("the revocation endpoint is not an https URL")
 	}
-	// The access tokens end with the refresh token, if the server supports that.
+	// The access tokens expire with the refresh token, if the server supports that.
 	for _, token := range []struct{ text, hint string }{{kept.RefreshToken, "refresh_token"}, {kept.AccessToken, "access_token"}} {
 		if token.text == "" {
 			continue

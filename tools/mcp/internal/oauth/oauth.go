@@ -1,8 +1,8 @@
 // Package oauth gets the tokens that remote MCP servers require, for a client that acts for itself
 // or for a person who has logged in.
 //
-// A server names its authorization server, so both are foreign. Their documents are bounded and
-// checked, redirects are not followed, and Server.HTTP decides which addresses are reached.
+// A server names its authorization server, so neither is trusted. Their documents are bounded and
+// checked, redirects are not followed, and Server.HTTP limits which addresses are reached.
 package oauth
 
 import (
@@ -30,7 +30,7 @@ type Client struct {
 	Scopes []string
 	// TokenURL is the token endpoint; empty discovers it.
 	TokenURL string
-	// MetadataURL is the URL of a client ID metadata document; empty for none.
+	// MetadataURL is the URL of a client ID metadata document; empty if none.
 	MetadataURL string
 	// RedirectURL is where a login returns to; empty uses a free port.
 	RedirectURL string
@@ -41,11 +41,11 @@ type Server struct {
 	// ID is the server's id in the configuration.
 	ID  string
 	URL string
-	// Version is the version of the program, which the server is told.
+	// Version is the version of the program, which is sent to the server.
 	Version string
 	// Client is how the runtime introduces itself.
 	Client Client
-	// HTTP reaches the authorization server. NewHTTPClient makes it.
+	// HTTP is the client for the authorization server. NewHTTPClient returns one.
 	HTTP *http.Client
 }
 
@@ -56,7 +56,7 @@ const requestTimeout = 30 * time.Second
 // because a redirect would send credentials to another address.
 func NewHTTPClient(base *http.Transport) *http.Client {
 	return &http.Client{
-		// A plain *http.Transport would be replaced during discovery.
+		// Discovery would replace a plain *http.Transport.
 		Transport:     transport{base},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       requestTimeout,
@@ -68,7 +68,7 @@ type transport struct{ base *http.Transport }
 // RoundTrip sends a request.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t.base.RoundTrip(req) }
 
-// CloseIdleConnections closes the connections that no request uses.
+// CloseIdleConnections closes idle connections.
 func (t transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 // LoginError reports that a server requires a login.
@@ -78,7 +78,8 @@ type LoginError struct {
 	Reason string
 	// Scopes are the scopes that the current login lacks.
 	Scopes []string
-	// Tenant and Subject are whose login is missing; Subject is empty for a login of the tenant.
+	// Tenant and Subject are the owner of the missing login; Subject is empty for a login of the
+	// tenant.
 	Tenant, Subject string
 }
 
@@ -137,7 +138,7 @@ func missingScopes(want, have []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
 }
 
-// tokenFunc is a token source that is asked with the context of a connection.
+// tokenFunc is a token source that uses the context of a connection.
 type tokenFunc func() (string, error)
 
 // Token returns the access token.
@@ -154,10 +155,10 @@ func (s *Server) withHTTP(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, s.HTTP)
 }
 
-// shortestSecret is the length from which a token is looked for in texts.
+// shortestSecret is the minimum length of a token that is searched for in texts.
 const shortestSecret = 8
 
-// hiddenTexts returns the spellings of secrets that texts of a server must not show.
+// hiddenTexts returns the spellings of secrets that must be hidden in a server's texts.
 func hiddenTexts(secrets ...string) []string {
 	var texts []string
 	for _, secret := range secrets {

@@ -12,12 +12,12 @@ import (
 
 // login is the content of a record.
 type login struct {
-	// Server is the URL of the server; the login counts for no other.
+	// Server is the URL of the only server that the login is valid for.
 	Server   string `json:"server"`
 	Resource string `json:"resource,omitempty"`
 	Issuer   string `json:"issuer"`
 	TokenURL string `json:"token_url"`
-	// ClientID and ClientSecret are the client's, which it may have got by registering.
+	// ClientID and ClientSecret identify the client, which may have got them by registering.
 	ClientID     string           `json:"client_id"`
 	ClientSecret string           `json:"client_secret,omitempty"`
 	AuthStyle    oauth2.AuthStyle `json:"auth_style"`
@@ -26,11 +26,11 @@ type login struct {
 	RefreshToken string           `json:"refresh_token,omitempty"`
 	// Expiry is the zero time for a token whose lifetime is not stated.
 	Expiry time.Time `json:"expiry,omitzero"`
-	// Renewal is until when a process has the sole right to renew the token.
+	// Renewal is the end of a process's sole right to renew the token.
 	Renewal time.Time `json:"renewal,omitzero"`
 }
 
-// readLogin returns the stored login with its text; both are zero without one.
+// readLogin returns the stored login and its text; both are zero if absent.
 func readLogin(ctx context.Context, r tools.LoginRecord) (*login, string, error) {
 	text, err := r.Read(ctx)
 	if err != nil || text == "" {

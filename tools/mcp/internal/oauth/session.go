@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// renewalTime bounds one renewal by one process. Others wait that long for it.
+	// renewalTime bounds one renewal by one process. Other processes wait that long for it.
 	renewalTime = 20 * time.Second
 	// renewalPoll is how often a process looks whether another one has renewed a token.
 	renewalPoll = 200 * time.Millisecond
-	// leastValidity is how long a token must still be valid to be used.
+	// leastValidity is the minimum remaining validity of a token that is used.
 	leastValidity = 10 * time.Second
 	// reasonExpired is the reason of a LoginError.
 	reasonExpired = "the login has expired"
@@ -34,7 +34,7 @@ type Session struct {
 	record tools.LoginRecord
 	// missing is the error for a missing login, without a reason.
 	missing LoginError
-	// note is told whether the login is usable each time that it is read.
+	// note is called with whether the login is usable each time that it is read.
 	note   func(isUsable bool)
 	tokens *credential.Cached[string]
 
@@ -61,7 +61,7 @@ func NewSession(s Server, r tools.LoginRecord, missing LoginError, note func(isU
 	return out
 }
 
-// TokenSource returns the tokens of the login. Their error is a *LoginError without one.
+// TokenSource returns the tokens of the login. Their error is a *LoginError if there is no login.
 func (s *Session) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	return tokenFunc(func() (string, error) { return s.tokens.Get(ctx) }), nil
 }
@@ -93,7 +93,7 @@ func (s *Session) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	return err
 }
 
-// Secrets returns the tokens that are in use, to hide them in texts of the server.
+// Secrets returns the tokens in use, which must be hidden in the server's texts.
 func (s *Session) Secrets() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Session) fetch(ctx context.Context) (string, time.Time, error) {
 	}
 }
 
-// loadLogin returns the stored login with its text. The error is a *LoginError without one.
+// loadLogin returns the stored login and its text. The error is a *LoginError if absent.
 func (s *Session) loadLogin(ctx context.Context) (*login, string, error) {
 	kept, text, err := readLogin(ctx, s.record)
 	switch {
@@ -163,8 +163,8 @@ func (s *Session) Check(ctx context.Context) (*tools.LoginResult, error) {
 	return kept.result(), nil
 }
 
-// isCurrent reports whether a stored token can be used without a renewal. A token that was given
-// before is due, because Cached asks for another one.
+// isCurrent reports whether a stored token can be used without a renewal. A token that was handed
+// out before is due, because Cached requests another one.
 func (s *Session) isCurrent(kept *login) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,7 @@ func (s *Session) renew(ctx context.Context, kept *login, text string) (string, 
 	} else if isEnded(failure) {
 		kept.RefreshToken = ""
 	}
-	// A token that is not stored is lost, whatever ends the context.
+	// An unstored token is lost, even if the context has ended.
 	storing, done := context.WithTimeout(context.WithoutCancel(ctx), renewalTime)
 	defer done()
 	if _, _, err := replaceLogin(storing, s.record, text, kept); err != nil {
@@ -233,7 +233,7 @@ func (s *Session) renew(ctx context.Context, kept *login, text string) (string, 
 	}
 }
 
-// isEnded reports whether an authorization server rejects a refresh token for good.
+// isEnded reports whether an authorization server rejects a refresh token permanently.
 func isEnded(err error) bool {
 	refused, ok := errors.AsType[*credential.TokenError](err)
 	return ok && refused.Code == "invalid_grant"

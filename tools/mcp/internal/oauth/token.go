@@ -30,7 +30,7 @@ const (
 // tokenRequest is a request to a token endpoint.
 type tokenRequest struct {
 	url string
-	// audience is who a client's assertion is for: the issuer, or else the endpoint.
+	// audience is the audience of a client assertion: the issuer, or else the endpoint.
 	audience string
 	style    oauth2.AuthStyle
 	scopes   []string
@@ -38,7 +38,7 @@ type tokenRequest struct {
 	params url.Values
 }
 
-// requestToken requests a token. The error repeats nothing that the request contained.
+// requestToken requests a token. The error quotes nothing from the request.
 func (c *Client) requestToken(ctx context.Context, r *tokenRequest) (*oauth2.Token, error) {
 	config := clientcredentials.Config{
 		ClientID: c.ID, ClientSecret: c.Secret, TokenURL: r.url, Scopes: r.scopes, EndpointParams: r.params, AuthStyle: r.style,
@@ -62,7 +62,7 @@ func (c *Client) requestToken(ctx context.Context, r *tokenRequest) (*oauth2.Tok
 	return token, nil
 }
 
-// signAssertion returns a JWT by which the client authenticates.
+// signAssertion returns a JWT that authenticates the client.
 func (c *Client) signAssertion(audience string, now time.Time) (string, error) {
 	key, err := ParseKey(c.PrivateKey)
 	if err != nil {
