@@ -24,7 +24,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-// servePeer serves the agents of a runtime by A2A, and returns where.
+// servePeer serves a runtime's agents over A2A and returns the URL.
 func servePeer(b *testing.B, rt *runtime.AgentRuntime) string {
 	b.Helper()
 	service := startService(b, service.Settings{
@@ -57,9 +57,8 @@ func servePeer(b *testing.B, rt *runtime.AgentRuntime) string {
 	return s.URL()
 }
 
-// BenchmarkA2AStream measures a whole task whose answer is streamed in chunks of
-// 40 bytes, from the message to the end that the client sees. Its time is to
-// grow with the chunks and not faster.
+// BenchmarkA2AStream measures a whole task whose answer is streamed in chunks of 40 bytes, from the
+// message to the end seen by the client. The time must grow no faster than the number of chunks.
 func BenchmarkA2AStream(b *testing.B) {
 	for _, chunks := range []int{1000, 4000} {
 		b.Run(fmt.Sprintf("chunks=%d", chunks), func(b *testing.B) { benchmarkA2AStream(b, chunks) })
@@ -105,9 +104,8 @@ func benchmarkA2AStream(b *testing.B, chunks int) {
 	b.ReportMetric(float64(events)/float64(b.N), "events/op")
 }
 
-// BenchmarkDelegate measures a turn that delegates once: to an agent of the same
-// runtime, and to one at a peer on the same machine, whose turn is kept in
-// memory.
+// BenchmarkDelegate measures a turn that delegates once: to an agent of the same runtime, and to an
+// agent at a peer on the same machine, whose turn is kept in memory.
 func BenchmarkDelegate(b *testing.B) {
 	b.Run("local", func(b *testing.B) {
 		benchmarkDelegate(b, func(d *builder.AgentRuntimeBuilder) {
@@ -125,7 +123,7 @@ func BenchmarkDelegate(b *testing.B) {
 	})
 }
 
-// delegator returns a runtime whose agent "assistant" asks the agent "helper".
+// delegator returns a runtime whose agent "assistant" calls the agent "helper".
 func delegator(b *testing.B, helper func(*builder.AgentRuntimeBuilder)) *runtime.AgentRuntime {
 	b.Helper()
 	usage := &model.Usage{Input: 20, Output: 6}

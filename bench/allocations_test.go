@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAllocations keeps the hot paths within what they may allocate. Unlike
-// times, these numbers are the same on every machine; they are those of Go 1.26.
+// TestAllocations limits the allocations of the hot paths. Unlike times, these numbers are the same
+// on every machine; they are for Go 1.26.
 func TestAllocations(t *testing.T) {
 	for _, tt := range []struct {
 		name          string

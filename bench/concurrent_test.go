@@ -11,14 +11,14 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// slow wraps a model so that each answer takes some time to begin.
+// slow wraps a model and delays the start of each answer.
 type slow struct {
 	model.Executor
 
 	delay time.Duration
 }
 
-// Stream waits and passes the request on.
+// Stream waits and forwards the request.
 func (s slow) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		select {
@@ -30,10 +30,9 @@ func (s slow) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Ev
 	}
 }
 
-// BenchmarkConcurrentTurns measures turns that run at the same time, each with two
-// model calls of 20 ms, beside as many hand-written loops. The metrics ms/turns and
-// ms/loops are the times from the start of the first to the end of the last, medians
-// of the rounds: they can never be less than 40.
+// BenchmarkConcurrentTurns measures concurrent turns, each with two model calls of 20 ms, beside as
+// many hand-written loops. The metrics ms/turns and ms/loops are the times from the first start to
+// the last end, medians of the rounds: they can never be less than 40.
 func BenchmarkConcurrentTurns(b *testing.B) {
 	b.Run("100", func(b *testing.B) { benchmarkConcurrentTurns(b, 100) })
 	b.Run("1000", func(b *testing.B) { benchmarkConcurrentTurns(b, 1000) })

@@ -81,8 +81,8 @@ func ask(ctx context.Context, s *service.Service, session string) (*service.Turn
 	return s.CreateTurn(ctx, caller, service.CreateTurn{SessionID: session, Input: []model.Message{model.User(question)}})
 }
 
-// BenchmarkDurableTurn measures whole turns of two model calls and one tool
-// call, each in a session of its own, 64 at a time.
+// BenchmarkDurableTurn measures whole turns of two model calls and one tool call, each in its own
+// session, 64 at a time.
 func BenchmarkDurableTurn(b *testing.B) {
 	onEach(b, func(b *testing.B, settings service.Settings) {
 		s := startService(b, settings, newRuntime(b, script(b, 1), size{tools: 10}))
@@ -112,7 +112,7 @@ func BenchmarkDurableTurn(b *testing.B) {
 	})
 }
 
-// telling is a model that tells when it is asked.
+// telling is a model that reports each call.
 type telling struct {
 	model.Executor
 	asked chan time.Time
@@ -127,8 +127,8 @@ func (t telling) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	return t.Executor.Stream(ctx, req)
 }
 
-// BenchmarkFirstStep measures the time from the request for a turn to its first
-// model call, one turn after the other.
+// BenchmarkFirstStep measures the time from the request for a turn to its first model call,
+// sequentially.
 func BenchmarkFirstStep(b *testing.B) {
 	onEach(b, func(b *testing.B, settings service.Settings) {
 		exec := telling{script(b, 1), make(chan time.Time, 1)}
@@ -192,9 +192,8 @@ func (d dripping) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.
 	}
 }
 
-// BenchmarkAppendToReader measures how long an event takes to each of 20 readers
-// of each of 10 turns that emit 50 events a second; the deltas that are gathered
-// count from the first of them.
+// BenchmarkAppendToReader measures the time that an event takes to reach each of 20 readers of each
+// of 10 turns that emit 50 events a second; coalesced deltas count from the first delta.
 func BenchmarkAppendToReader(b *testing.B) {
 	const turns, readers = 10, 20
 	onEach(b, func(b *testing.B, settings service.Settings) {

@@ -1,6 +1,6 @@
-// Package bench holds the benchmarks of the hot paths. Each turn is measured
-// beside a floor: a hand-written loop that asks the same model, decodes the
-// same arguments and calls the same function, with nothing around it.
+// Package bench holds the benchmarks of the hot paths. Each turn is measured beside a floor: a
+// hand-written loop that calls the same model, decodes the same arguments and calls the same
+// function, and does nothing else.
 package bench
 
 import (
@@ -20,8 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// script is a model in memory that asks for one tool and then answers in so
-// many pieces.
+// script is an in-memory model that calls one tool and then answers in the given number of deltas.
 func script(tb testing.TB, deltas int) model.Executor {
 	tb.Helper()
 	usage := &model.Usage{Input: 20, Output: 6}
@@ -35,11 +34,10 @@ func script(tb testing.TB, deltas int) model.Executor {
 	return exec
 }
 
-// encoding wraps a model so that it encodes each request, as the client of
-// every vendor does before it sends one.
+// encoding wraps a model and encodes each request, as every vendor's client does before sending.
 type encoding struct{ model.Executor }
 
-// Stream encodes the request and passes it on.
+// Stream encodes and forwards the request.
 func (e encoding) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	if _, err := json.Marshal(req.Messages); err != nil {
 		return func(yield func(model.Event, error) bool) { yield(model.Event{}, err) }
@@ -53,7 +51,7 @@ type cityArguments struct {
 
 func weather(_ context.Context, in cityArguments) (string, error) { return "sunny in " + in.City, nil }
 
-// counting is a plugin with a hook, a gate and state of its own.
+// counting is a plugin with a hook, a gate and its own state.
 type counting struct{}
 
 // Descriptor describes the plugin.
@@ -72,7 +70,7 @@ func (counting) Register(r *plugins.Registrar) error {
 // size is the size of the runtime to build.
 type size struct{ tools, patterns, plugins int }
 
-// option changes what a runtime is built from.
+// option changes the input of a runtime's build.
 type option func(*builder.AgentRuntimeBuilder, *spec.Agent)
 
 // newRuntime returns a runtime with one agent, "assistant".

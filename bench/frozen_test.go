@@ -12,14 +12,14 @@ import (
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-// freezing is a store whose commits wait while it is frozen.
+// freezing is a store whose commits block while it is frozen.
 type freezing struct {
 	store.Store
 	frozen chan struct{}
 	thawed chan struct{}
 }
 
-// Commit waits while the store is frozen.
+// Commit blocks while the store is frozen.
 func (f *freezing) Commit(ctx context.Context, c *store.Commit) error {
 	select {
 	case <-f.frozen:
@@ -33,9 +33,9 @@ func (f *freezing) Commit(ctx context.Context, c *store.Commit) error {
 	return f.Store.Commit(ctx, c)
 }
 
-// BenchmarkFrozenStore measures what 1,000 turns cost that stream while the store
-// takes no commit for ten seconds: the goroutines there are then, and the memory
-// that they and what waits for the store need.
+// BenchmarkFrozenStore measures the cost of 1,000 streaming turns while the store accepts no
+// commits for ten seconds: the number of goroutines, and the memory of these goroutines and of the
+// data waiting for the store.
 func BenchmarkFrozenStore(b *testing.B) {
 	const turns, frozen = 1000, 10 * time.Second
 	for b.Loop() {
@@ -61,7 +61,7 @@ func BenchmarkFrozenStore(b *testing.B) {
 	}
 }
 
-// heldNow returns how many bytes heap and stacks have.
+// heldNow returns the size of heap and stacks in bytes.
 func heldNow() uint64 {
 	goruntime.GC()
 	var m goruntime.MemStats

@@ -14,13 +14,13 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// discard drops what is logged.
+// discard drops log output.
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) Sync() error                 { return nil }
 
-// guarded has every tool call judged by rules, and the turn written to a log.
+// guarded applies rules to every tool call and logs the turn.
 func guarded(tb testing.TB) option {
 	tb.Helper()
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())

@@ -28,17 +28,16 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// The benchmarks here call a server that speaks Chat Completions. It is a separate
-// process, so that the cost of the client can be read off the processor time of
-// this one; wall-clock time is not meaningful, because both share the machine. Each
-// has a floor for comparison: a client of net/http and encoding/json, with nothing
-// in it but what the task needs.
+// These benchmarks call a server that speaks Chat Completions. It is a separate process, so that
+// this process's CPU time is the cost of the client; wall-clock time is not meaningful, because
+// both share the machine. Each benchmark has a floor for comparison: a minimal client on net/http
+// and encoding/json.
 
 // serverVariable tells the test binary that it was started as the server.
 const serverVariable = "AGENTRUNTIME_BENCH_SERVER"
 
-// maxTurnOverFloor and maxChunkCPU are what a turn of two calls may cost
-// compared to the floor, and what a piece of a streamed answer may cost.
+// maxTurnOverFloor and maxChunkCPU limit the cost of a turn of two calls relative to the floor, and
+// of a chunk of a streamed answer.
 const (
 	maxTurnOverFloor = 2.0
 	maxChunkCPU      = 20 * time.Microsecond
@@ -65,8 +64,8 @@ func TestHTTPServer(t *testing.T) {
 	<-done
 }
 
-// chatServer asks for a tool, and answers once it has the result. The model
-// that a request names is how many pieces that answer has.
+// chatServer requests a tool call and answers once it has the result. The requested model name is
+// the number of chunks in the answer.
 func chatServer() http.Handler {
 	chunk := func(delta, finish string) []byte {
 		return fmt.Appendf(nil, `data: {"id":"chatcmpl-9x","object":"chat.completion.chunk","created":1760000000,"model":"replay",`+
@@ -133,11 +132,11 @@ func startServer(tb testing.TB) string {
 	return "http://" + strings.TrimSpace(address) + "/v1"
 }
 
-// cpuOf returns the processor time of one run, the least of several rounds.
+// cpuOf returns the CPU time of one run, the minimum of several rounds.
 func cpuOf(tb testing.TB, rounds, n int, run func() error) time.Duration {
 	tb.Helper()
 	best := time.Duration(1<<63 - 1)
-	for range rounds + 1 { // the first round only warms up
+	for range rounds + 1 { // the first is a warm-up
 		before := cpu(tb)
 		for range n {
 			if err := run(); err != nil {
@@ -149,7 +148,7 @@ func cpuOf(tb testing.TB, rounds, n int, run func() error) time.Duration {
 	return best
 }
 
-// searchArguments are the arguments of a tool as they are in practice.
+// searchArguments are realistic tool arguments.
 type searchArguments struct {
 	City     string   `json:"city" jsonschema:"The city, by its name in English, with the country where the name is not unique."`
 	From     string   `json:"from,omitempty" jsonschema:"The first day to look at, as in 2025-03-01; today when it is left out."`
@@ -165,8 +164,8 @@ func search(_ context.Context, in searchArguments) (string, error) { return "sun
 const searchDescription = "Looks up the weather of a city: temperature, rain, wind and humidity, by the day. " +
 	"Use it whenever the user asks about the weather, now or within the next two weeks; it knows nothing of the past."
 
-// newHTTPRuntime returns a runtime whose agent, "assistant", asks exec and has
-// ten tools. Its turns are answered in ten pieces.
+// newHTTPRuntime returns a runtime whose agent, "assistant", uses exec and has ten tools. Its turns
+// are answered in ten chunks.
 func newHTTPRuntime(tb testing.TB, exec model.Executor) *runtime.AgentRuntime {
 	tb.Helper()
 	b := builder.New().
@@ -316,7 +315,7 @@ func (c *bareClient) turn(ctx context.Context) error {
 
 var errNoText = errors.New("the answer has no text")
 
-// declaredTools returns the tools of the runtime as a model gets them.
+// declaredTools returns the runtime's tools as sent to a model.
 func declaredTools(tb testing.TB) []model.Tool {
 	tb.Helper()
 	f := &tools.Func[searchArguments, string]{Description: searchDescription, Effect: tools.Read, Run: search}
@@ -340,7 +339,7 @@ func newBareClient(tb testing.TB, base string) *bareClient {
 	return c
 }
 
-// stream asks exec for the long answer.
+// stream requests the long answer from exec.
 func stream(ctx context.Context, exec model.Executor) error {
 	pieces := 0
 	req := &model.Request{Model: strconv.Itoa(streamChunks), Messages: []model.Message{model.User(question)}}
@@ -358,12 +357,12 @@ func stream(ctx context.Context, exec model.Executor) error {
 	return nil
 }
 
-// httpCost is what something costs, and what it costs the bare client.
+// httpCost is an operation's cost for the runtime and the bare client.
 type httpCost struct{ ours, floor time.Duration }
 
 func (c httpCost) overFloor() float64 { return float64(c.ours) / float64(c.floor) }
 
-// rounds is how often a cost is measured; the least counts.
+// rounds is the number of measurements of a cost; the minimum counts.
 const rounds = 5
 
 // turnCost measures a turn of two requests and a call, with ten tools.
@@ -398,7 +397,7 @@ func httpTurn(ctx context.Context, rt *runtime.AgentRuntime) error {
 	return err
 }
 
-// TestHTTPCost keeps what asking over HTTP costs within its bounds.
+// TestHTTPCost limits the cost of model calls over HTTP.
 func TestHTTPCost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures for seconds")
@@ -417,9 +416,9 @@ func TestHTTPCost(t *testing.T) {
 	}
 }
 
-// BenchmarkHTTPTurn measures a whole turn of two requests and a call over HTTP,
-// with ten tools, beside the same work of the bare client. The server is on the same
-// machine, so the processor times say more than the times.
+// BenchmarkHTTPTurn measures a whole turn of two requests and a call over HTTP, with ten tools,
+// beside the same work of the bare client. The server is on the same machine, so CPU times are more
+// meaningful than wall-clock times.
 func BenchmarkHTTPTurn(b *testing.B) {
 	base := startServer(b)
 	rt, bare := newHTTPRuntime(b, newHTTPExecutor(b, base)), newBareClient(b, base)
@@ -444,8 +443,7 @@ func BenchmarkHTTPTurn(b *testing.B) {
 	compareWithLoop(b, each(func() error { return httpTurn(ctx, rt) }), each(func() error { return bare.turn(ctx) }))
 }
 
-// BenchmarkHTTPStream measures an answer of many pieces over HTTP, and what one
-// of them costs.
+// BenchmarkHTTPStream measures an answer of many chunks over HTTP and the cost per chunk.
 func BenchmarkHTTPStream(b *testing.B) {
 	base := startServer(b)
 	exec := newHTTPExecutor(b, base)

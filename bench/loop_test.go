@@ -14,24 +14,24 @@ import (
 // median is one of the rounds.
 const compareRounds = 31
 
-// subject is what a comparison measures. A call of run does n of it.
+// subject is the subject of a comparison. A call of run performs n operations.
 type subject struct {
 	run func(n int)
 	n   int
 }
 
-// cost is the time and the processor time of one of a subject, in nanoseconds.
+// cost is the wall-clock and CPU time of one operation of a subject, in nanoseconds.
 type cost struct{ wall, cpu float64 }
 
-// compareWithLoop measures turns and the hand-written loop alternately, so that
-// whatever else the machine does hits both. It reports the medians of all rounds:
-// x/loop is that of the ratios of a round's times, x/loop-spread half the distance
-// between their quartiles, and the others are per turn and per loop.
+// compareWithLoop measures turns and the hand-written loop alternately, so that other load on the
+// machine affects both. It reports the medians of all rounds: x/loop is the median ratio of a
+// round's times, x/loop-spread half the distance between the quartiles of the ratios, and the
+// others are per turn and per loop.
 func compareWithLoop(b *testing.B, turn, loop subject) {
 	b.Helper()
 	turns, loops := make([]cost, compareRounds), make([]cost, compareRounds)
 	measureRound(b, turn)
-	measureRound(b, loop) // these two only warm up
+	measureRound(b, loop) // warm-up only
 	for i := range compareRounds {
 		turns[i], loops[i] = measureRound(b, turn), measureRound(b, loop)
 	}
@@ -45,8 +45,8 @@ func compareWithLoop(b *testing.B, turn, loop subject) {
 func wallTime(c cost) float64 { return c.wall }
 func cpuTime(c cost) float64  { return c.cpu }
 
-// reportRatio reports the median of the rounds' ratios, and their spread. The times of a
-// round are those of the same moment: a machine that others use is faster in some.
+// reportRatio reports the median of the rounds' ratios and their spread. Both times of a round come
+// from the same moment: a shared machine is faster in some rounds.
 func reportRatio(b *testing.B, turns, loops []cost) {
 	b.Helper()
 	ratios := make([]float64, len(turns))
@@ -76,7 +76,7 @@ func medianOf(costs []cost, of func(cost) float64) float64 {
 	return values[len(values)/2]
 }
 
-// turnSubject runs turns one after another.
+// turnSubject runs turns sequentially.
 func turnSubject(b *testing.B, rt *runtime.AgentRuntime, past []model.Message) subject {
 	req := runtime.Prompt("assistant", question)
 	req.History = past
@@ -93,7 +93,7 @@ func turnSubject(b *testing.B, rt *runtime.AgentRuntime, past []model.Message) s
 	}}
 }
 
-// loopSubject runs the floor one after another.
+// loopSubject runs the floor sequentially.
 func loopSubject(b *testing.B, exec model.Executor, past []model.Message) subject {
 	ctx := b.Context()
 	return subject{n: 2000, run: func(n int) {

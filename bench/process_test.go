@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// BenchmarkValidateProcess measures "runtime validate" as a whole process. The
-// metric peak-MiB is the most memory that a run had resident.
+// BenchmarkValidateProcess measures "runtime validate" as a whole process. The metric peak-MiB is
+// the peak resident memory of a run.
 func BenchmarkValidateProcess(b *testing.B) {
 	command := buildCommand(b)
 	b.Run("team", func(b *testing.B) { validateProcess(b, command, "../examples/team/config.yaml") })
@@ -30,8 +30,7 @@ func BenchmarkValidateProcess(b *testing.B) {
 	}
 }
 
-// BenchmarkServeProcess measures how long "runtime serve" takes until it listens, as a
-// whole process.
+// BenchmarkServeProcess measures the time until "runtime serve" listens, as a whole process.
 func BenchmarkServeProcess(b *testing.B) {
 	command := buildCommand(b)
 	file := filepath.Join(b.TempDir(), "config.yaml")

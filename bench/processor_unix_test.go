@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpu returns the processor time that this process has used.
+// cpu returns the CPU time used by this process.
 func cpu(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// BenchmarkReload measures what a server does whose files have changed in one agent of
-// many, over 200 tools: reading the files is parse-ms, and finding out what differs,
-// proving that it resolves and publishing it is publish-ms.
+// BenchmarkReload measures a server's reload after a change to one agent of many, over 200 tools:
+// parse-ms is the time to read the files, and publish-ms the time to find the differences, verify
+// that they resolve and publish them.
 func BenchmarkReload(b *testing.B) {
 	for _, agents := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint(agents), func(b *testing.B) { benchmarkReload(b, agents) })
@@ -52,7 +52,7 @@ func benchmarkReload(b *testing.B, agents int) {
 	}
 }
 
-// publishReload proves what a builder collected, and publishes it.
+// publishReload checks and publishes the content of a builder.
 func publishReload(b *testing.B, rt *runtime.AgentRuntime, made *builder.AgentRuntimeBuilder) {
 	current := rt.AcquireRevision()
 	defer current.Release()
@@ -64,7 +64,7 @@ func publishReload(b *testing.B, rt *runtime.AgentRuntime, made *builder.AgentRu
 	}
 }
 
-// crowdDocument returns a configuration of many agents, one of which has a version.
+// crowdDocument returns a configuration of many agents; version selects the content of one.
 func crowdDocument(agents, version int) []byte {
 	var out bytes.Buffer
 	out.WriteString("version: 1\nproviders:\n  demo: {type: openai, base_url: \"http://127.0.0.1:1/v1\"}\nmodels:\n  default: {provider_id: demo, upstream_model: replay}\ntools:\n")

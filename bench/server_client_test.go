@@ -22,56 +22,54 @@ import (
 	"time"
 )
 
-// The clients of the runs are a process of their own: what they cost is not what
-// the server costs. They speak the protocol with as little around it as can be.
+// The clients of the runs are a separate process, so that their cost is not counted for the server.
+// They implement the protocol with minimal overhead.
 
-// clientsVariable holds the order for a process of clients, as JSON.
+// clientsVariable holds the order for a client process, as JSON.
 const clientsVariable = "AGENTRUNTIME_BENCH_CLIENTS"
 
-// order is what a process of clients is to do.
+// order is the job of a client process.
 type order struct {
 	Kind    string
 	Address string
 	Key     string
-	// Clients is how many there are at the same time, and Runs how many runs they
-	// make in all.
+	// Clients is the number of concurrent clients, and Runs the total number of runs they make.
 	Clients, Runs int
-	// Body is that of the request for a run.
+	// Body is the body of the request for a run.
 	Body string
-	// Path is the stream of a run that is read, or for idle clients a file with such
-	// paths as JSON. Settle is how long clients have before what they see counts.
+	// Path is the stream of a run to read or, for idle clients, a JSON file with such paths. Settle
+	// is the clients' settling time before their observations count.
 	Path   string
 	Settle time.Duration
-	// Stream is how an idle client follows a run.
+	// Stream defines how an idle client follows a run.
 	Stream idleStream
 }
 
-// idleStream is how a client follows a run until it waits for the client.
+// idleStream defines how a client follows a run until the run waits for the client.
 type idleStream struct {
-	// Path is that of the stream, with %s for the id of the run; empty is the stream
-	// that the request for the run named.
+	// Path is the path of the stream, with %s for the run's id; if empty, the stream named in the
+	// response to the run request is used.
 	Path string
-	// Headers are further lines of the request.
+	// Headers are additional header lines of the request.
 	Headers string
-	// Until is in the event that says that the run waits.
+	// Until is contained in the event that reports that the run waits.
 	Until string
 }
 
-// clientReport is what a process of clients has seen.
+// clientReport is the report of a client process.
 type clientReport struct {
-	// Took are times that were measured.
+	// Took holds the measured times.
 	Took []time.Duration
-	// Wall is how long all of it took.
+	// Wall is the total elapsed time.
 	Wall time.Duration
-	// Events is how many events were read.
+	// Events is the number of events read.
 	Events int
-	// Streams are the paths of the streams of the runs that were made.
+	// Streams are the stream paths of the created runs.
 	Streams []string
 	Error   string
 }
 
-// TestServerClients is the process of clients. It does nothing unless it was
-// started as one.
+// TestServerClients is the client process. It does nothing unless it was started as such.
 func TestServerClients(t *testing.T) {
 	text := os.Getenv(clientsVariable)
 	if text == "" {
@@ -92,7 +90,7 @@ func TestServerClients(t *testing.T) {
 		made.Error = err.Error()
 	}
 	answer(t, made)
-	_, _ = io.Copy(io.Discard, os.Stdin) // what is open stays so until the benchmark has looked
+	_, _ = io.Copy(io.Discard, os.Stdin) // connections stay open until the benchmark has looked
 }
 
 // answer writes a report for the benchmark.
@@ -103,8 +101,8 @@ func answer(t *testing.T, made clientReport) {
 	}
 }
 
-// runClients starts a process of clients and returns what it has seen. Its
-// connections stay open until end is called.
+// runClients starts a client process and returns its report. Its connections stay open until end is
+// called.
 func runClients(b *testing.B, o order) (seen clientReport, end func()) {
 	b.Helper()
 	text, err := json.Marshal(o)
@@ -173,8 +171,8 @@ func (w *wire) create(body string) (string, error) {
 	return made.StreamURL, nil
 }
 
-// follow reads the events of a stream, as their JSON, until one is the last or see
-// is false. The headers are further lines of the request.
+// follow reads the events of a stream as JSON until the last event or until see returns false.
+// headers are additional header lines of the request.
 func (w *wire) follow(path string, see func(data []byte) bool, headers ...string) error {
 	if _, err := io.WriteString(w.conn, "GET "+path+w.head+strings.Join(headers, "")+"\r\n"); err != nil {
 		return err
@@ -209,7 +207,7 @@ func (w *wire) follow(path string, see func(data []byte) bool, headers ...string
 	}
 }
 
-// atOnce lets so many clients work at the same time.
+// atOnce runs the given number of clients concurrently.
 func atOnce(ctx context.Context, o *order, work func(w *wire, client int) error) error {
 	errs := make([]error, o.Clients)
 	var all sync.WaitGroup
@@ -224,7 +222,7 @@ func atOnce(ctx context.Context, o *order, work func(w *wire, client int) error)
 	return errors.Join(errs...)
 }
 
-// createRuns makes runs, one after the other.
+// createRuns creates runs sequentially.
 func createRuns(ctx context.Context, o order) (made clientReport, err error) {
 	w, err := dial(ctx, &o)
 	for range o.Runs {
@@ -266,13 +264,13 @@ func wholeRuns(ctx context.Context, o order) (made clientReport, err error) {
 	return made, err
 }
 
-// liveRuns makes a run for each client and follows it. The text of each delta is
-// the times at which the model said it.
+// liveRuns creates a run for each client and follows it. The text of each delta is the list of
+// times at which the model emitted it.
 func liveRuns(ctx context.Context, o order) (made clientReport, err error) {
 	var mu sync.Mutex
 	from := time.Now().Add(o.Settle).UnixNano()
 	err = atOnce(ctx, &o, func(w *wire, client int) error {
-		time.Sleep(time.Duration(client) * o.Settle / time.Duration(2*o.Clients)) // so that they do not all speak at once
+		time.Sleep(time.Duration(client) * o.Settle / time.Duration(2*o.Clients)) // so that they do not emit in lockstep
 		path, err := w.create(o.Body)
 		if err != nil {
 			return err
@@ -311,8 +309,7 @@ func between(data []byte, before, after string) string {
 	return string(found)
 }
 
-// idleRuns follows each of the runs until it waits for its client. The connections stay
-// open.
+// idleRuns follows each run until it waits for its client. The connections stay open.
 func idleRuns(ctx context.Context, o order) (made clientReport, err error) {
 	const makers = 16
 	data, err := os.ReadFile(o.Path)
@@ -345,7 +342,7 @@ func idleRuns(ctx context.Context, o order) (made clientReport, err error) {
 	return made, errors.Join(errs...)
 }
 
-// heldWires keeps idle connections from being collected, which would close them.
+// heldWires prevents garbage collection, and so closing, of idle connections.
 var heldWires []*wire
 
 // replayRun reads a whole stream several times, and decodes its events.

@@ -49,7 +49,7 @@ func (o obedient) Stream(ctx context.Context, req *model.Request) iter.Seq2[mode
 	}
 	n := 0
 	if len(words) > 1 {
-		_, _ = fmt.Sscan(words[1], &n) // 0 is nothing to say
+		_, _ = fmt.Sscan(words[1], &n) // 0 emits nothing
 	}
 	switch words[0] {
 	case "look":
@@ -67,7 +67,7 @@ func (o obedient) Stream(ctx context.Context, req *model.Request) iter.Seq2[mode
 	}
 }
 
-// ending returns events, and after them the one that ends an answer.
+// ending returns events followed by the event that ends an answer.
 func ending(reason model.FinishReason, events iter.Seq2[model.Event, error]) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		for ev, err := range events {
@@ -85,8 +85,8 @@ func call(yield func(model.Event, error) bool, req *model.Request) {
 		yield(model.Event{Type: model.EventToolCallEnd, Delta: "{}"}, nil)
 }
 
-// rambleSteps is in how many model calls a long answer is given: one may not be
-// of any size.
+// rambleSteps is the number of model calls for a long answer, because the size of one answer is
+// limited.
 const rambleSteps = 4
 
 func ramble(n int, yield func(model.Event, error) bool) {
@@ -113,15 +113,14 @@ func drip(ctx context.Context, n int, every time.Duration, yield func(model.Even
 	}
 }
 
-// runsServer is a server of runs as a team would have it: keys, limits, a store
-// on disk.
+// runsServer is a realistic server of runs: keys, limits, a store on disk.
 type runsServer struct {
 	service *service.Service
 	address string
 	key     string
 }
 
-// order returns an order for clients of the server.
+// order returns an order for the server's clients.
 func (s *runsServer) order(kind string) order {
 	return order{Kind: kind, Address: s.address, Key: s.key, Clients: 1}
 }
@@ -177,7 +176,7 @@ func serveRuns(b *testing.B, settings service.Settings) *runsServer {
 	return &runsServer{service: service, address: strings.TrimPrefix(s.LocalURL(), "http://"), key: key}
 }
 
-// onDisk returns a service on SQLite that works on so many turns at once.
+// onDisk returns settings on SQLite with the given concurrency.
 func onDisk(b *testing.B, concurrency int) service.Settings {
 	b.Helper()
 	s, err := sqlite.Open(b.Context(), store.Settings{DSN: filepath.Join(b.TempDir(), "bench.db")})

@@ -25,12 +25,12 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// What a server of runs may cost.
+// The cost limits of a server of runs.
 const (
 	maxCreation   = 3 * time.Millisecond
 	maxEventDelay = 100 * time.Millisecond
 	maxIdleKiB    = 16
-	// One, and a few of the server for all.
+	// One, plus a few shared by the whole server.
 	maxIdleGoroutines = 1.01
 	maxRunOverTurn    = 1.3
 	maxReplay         = 400 * time.Millisecond
@@ -40,14 +40,14 @@ const (
 	overheadClients   = 32
 )
 
-// twoCalls asks for a run of two model calls and a tool call, and
-// asksBack for one that waits for a tool of its client.
+// twoCalls requests a run with two model calls and a tool call, and asksBack a run that waits for a
+// client tool.
 const (
 	twoCalls = `{"agentId":"assistant","prompt":"` + question + `"}`
 	asksBack = `{"agentId":"alone","prompt":"look","tools":[{"kind":"local","name":"look"}]}`
 )
 
-// percentile returns a percentile of times, which it sorts.
+// percentile sorts the times and returns a percentile.
 func percentile(took []time.Duration, p float64) time.Duration {
 	slices.Sort(took)
 	return took[int(p*float64(len(took)-1))]
@@ -55,8 +55,7 @@ func percentile(took []time.Duration, p float64) time.Duration {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// BenchmarkRunCreation measures the request for a run, one after the other, with
-// an API key.
+// BenchmarkRunCreation measures requests for runs, sequentially, with an API key.
 func BenchmarkRunCreation(b *testing.B) {
 	onEach(b, func(b *testing.B, settings service.Settings) {
 		s := serveRuns(b, settings)
@@ -89,9 +88,8 @@ func BenchmarkWholeRuns(b *testing.B) {
 	b.ReportMetric(runs*float64(b.N)/b.Elapsed().Seconds(), "runs/s")
 }
 
-// BenchmarkLiveStreams measures how long an event takes from the model to the
-// client: 500 runs say something 20 times a second, and each is streamed to one
-// client.
+// BenchmarkLiveStreams measures the latency of an event from the model to the client: 500 runs emit
+// text 20 times a second, and each is streamed to one client.
 func BenchmarkLiveStreams(b *testing.B) {
 	s := serveRuns(b, onDisk(b, liveStreams+8))
 	var took []time.Duration
@@ -114,8 +112,8 @@ func BenchmarkLiveStreams(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleStreams measures the memory of streams with nothing to say, on each
-// surface: each of a run of its own, which was made before and waits for its client.
+// BenchmarkIdleStreams measures the memory of idle streams on each surface. Each stream belongs to
+// its own run, which was created before and waits for its client.
 func BenchmarkIdleStreams(b *testing.B) {
 	for name, stream := range map[string]idleStream{
 		"agent_runs": {Until: `"type":"local_tool_call"`},
@@ -148,13 +146,13 @@ func benchmarkIdleStreams(b *testing.B, stream idleStream) {
 			_, end = runClients(b, o)
 			return end
 		}
-		follow(made.Streams)()                           // fills the caches of the store, whose size is limited
-		for goruntime.NumGoroutine() > idleStreams/100 { // streams whose clients have just gone
+		follow(made.Streams)()                           // fills the store's bounded caches
+		for goruntime.NumGoroutine() > idleStreams/100 { // streams of disconnected clients
 			time.Sleep(50 * time.Millisecond)
 		}
 		before := heldMemory(b)
 		end = follow(made.Streams)
-		time.Sleep(10 * time.Second) // until what was said before is let go
+		time.Sleep(10 * time.Second) // until earlier output is released
 		after := heldMemory(b)
 		end()
 		each := func(before, after uint64) float64 { return (float64(after) - float64(before)) / idleStreams / 1024 }
@@ -173,16 +171,16 @@ func benchmarkIdleStreams(b *testing.B, stream idleStream) {
 	}
 }
 
-// held is what this process needs, in bytes: what it could do without is given back.
+// held is the memory in use by this process, in bytes, after free memory is returned.
 type held struct {
-	// heap are the objects, and spans the memory that they are in.
+	// heap is the size of the objects, and spans the memory that contains them.
 	heap, spans, stack, resident uint64
 	goroutines                   int
 }
 
 func heldMemory(b *testing.B) held {
 	b.Helper()
-	for range 4 { // each halves the stacks that are too large
+	for range 4 { // each halves oversized stacks
 		debug.FreeOSMemory()
 	}
 	var m goruntime.MemStats
@@ -198,11 +196,10 @@ func heldMemory(b *testing.B) held {
 	return held{heap: m.HeapAlloc, spans: m.HeapInuse, stack: m.StackInuse, resident: kib << 10, goroutines: goruntime.NumGoroutine()}
 }
 
-// BenchmarkRunOverTurn measures what a run of two model calls over HTTP, from the
-// request to the last event, costs compared to the same turn in this process: in
-// time, one after the other, which is what the limit is for; and 32 at a time, in
-// the processor time of this process and in how many a second there are. Those
-// share the machine with the clients.
+// BenchmarkRunOverTurn measures the cost of a run of two model calls over HTTP, from the request to
+// the last event, relative to the same turn in this process: sequentially, in time, to which the
+// limit applies; and 32 at a time, in this process's CPU time and in operations per second. The
+// latter share the machine with the clients.
 func BenchmarkRunOverTurn(b *testing.B) {
 	const runs = 1600
 	s := serveRuns(b, onDisk(b, 128))
@@ -243,7 +240,7 @@ func BenchmarkRunOverTurn(b *testing.B) {
 	}
 }
 
-// runCost is what one costs of many, at best.
+// runCost is the minimum cost of one run of many.
 type runCost struct{ cpu, wall time.Duration }
 
 func (c *runCost) keep(b *testing.B, n int, run func() (clientReport, error)) {
@@ -262,7 +259,7 @@ func (c *runCost) keep(b *testing.B, n int, run func() (clientReport, error)) {
 	}
 }
 
-// turnOf returns the turn that a run is made to.
+// turnOf returns the turn that a run is converted to.
 func turnOf(b *testing.B, s *runsServer, body string) service.CreateTurn {
 	b.Helper()
 	o := s.order("")
@@ -285,8 +282,7 @@ func turnOf(b *testing.B, s *runsServer, body string) service.CreateTurn {
 	}}
 }
 
-// wholeTurns makes turns in this process, each in a session of its own, and
-// follows each to its end.
+// wholeTurns runs turns in this process, each in its own session, and follows each to its end.
 func wholeTurns(ctx context.Context, s *service.Service, turn service.CreateTurn, clients, turns int) (made clientReport, err error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -330,8 +326,8 @@ func wholeTurn(ctx context.Context, s *service.Service, turn service.CreateTurn)
 	return nil
 }
 
-// BenchmarkReplay measures the stream of a run that has ended with 20,000 events,
-// and from the middle of it.
+// BenchmarkReplay measures the stream of a finished run with 20,000 events, in full and from its
+// middle.
 func BenchmarkReplay(b *testing.B) {
 	s := serveRuns(b, onDisk(b, 8))
 	url := longRun(b, s, replayedEvents)
@@ -360,7 +356,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// longRun makes a run of so many events, waits for its end, and returns the path of
+// longRun creates a run with the given number of events, waits for its end, and returns the path of
 // its stream.
 func longRun(b *testing.B, s *runsServer, events int) string {
 	b.Helper()

@@ -27,17 +27,17 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Limits for the protocols of other clients, compared with agent-runs in the same run.
+// Limits for the protocols of other clients, relative to agent-runs in the same run.
 const (
 	maxFirstByte = 1.2
-	// maxGrowth is how much more memory an answer of four times the length may need.
+	// maxGrowth limits the memory growth of an answer of four times the length.
 	maxGrowth = 5.5
-	// maxIdleSurfaces is how much more memory a run may need if the server has all surfaces.
+	// maxIdleSurfaces limits the memory growth of a run if the server has all surfaces.
 	maxIdleSurfaces = 1.02
 )
 
-// talker is a model that answers in the number of pieces that the message asks for, as text
-// or as the arguments of a call.
+// talker is a model that answers in the number of chunks given in the message, as text or as call
+// arguments.
 type talker struct{}
 
 // Stream answers.
@@ -69,7 +69,7 @@ type surfaces struct {
 	n  int
 }
 
-// serveSurfaces serves agent-runs, and with all set the other protocols.
+// serveSurfaces serves agent-runs and, if all is set, the other protocols.
 func serveSurfaces(tb testing.TB, all bool) *surfaces {
 	tb.Helper()
 	w := surfacetest.Serve(tb, func(s *service.Service) (server.Surface, error) { return agentruns.New(agentruns.Settings{Service: s}) },
@@ -96,13 +96,13 @@ func serveSurfaces(tb testing.TB, all bool) *surfaces {
 	return &surfaces{World: w, tb: tb}
 }
 
-// write is a tool that a client runs, in the form of each protocol.
+// write is a client tool, in the form of each protocol.
 const (
 	writeFunction = `[{"type":"function","function":{"name":"write","parameters":{"type":"object"}}}]`
 	writeTool     = `[{"name":"write","description":"Writes.","parameters":{"type":"object"}}]`
 )
 
-// streams are requests that an agent streams its answer to, for a text.
+// streams returns requests that make an agent stream its answer to a text.
 func (s *surfaces) streams() map[string]func(text string) (request, body string) {
 	return map[string]func(text string) (string, string){
 		"openai": func(text string) (string, string) {
@@ -159,8 +159,8 @@ func (s *surfaces) run(text string) time.Duration {
 	return created + first
 }
 
-// BenchmarkFirstByte measures when a client reads the first event of a stream of each
-// protocol, in turn with one of agent-runs.
+// BenchmarkFirstByte measures the time to the first event of a stream of each protocol, alternating
+// with agent-runs.
 func BenchmarkFirstByte(b *testing.B) {
 	s := serveSurfaces(b, true)
 	took := map[string][]time.Duration{}
@@ -182,8 +182,7 @@ func BenchmarkFirstByte(b *testing.B) {
 	}
 }
 
-// TestStreamsScaleLinearly compares the memory that whole answers of 1,000 and 4,000 pieces
-// need.
+// TestStreamsScaleLinearly compares the memory used by whole answers of 1,000 and 4,000 chunks.
 func TestStreamsScaleLinearly(t *testing.T) {
 	s := serveSurfaces(t, true)
 	cost := func(name, text string) (bytes uint64, size int64) {

@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// dropped is a processor of spans that wants none.
+// dropped is a span processor that drops all spans.
 type dropped struct{}
 
 func (dropped) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
@@ -19,8 +19,8 @@ func (dropped) OnEnd(sdktrace.ReadOnlySpan)                     {}
 func (dropped) Shutdown(context.Context) error                  { return nil }
 func (dropped) ForceFlush(context.Context) error                { return nil }
 
-// traced makes a runtime record its spans and metrics with the SDK of
-// OpenTelemetry. Nothing exports them.
+// traced makes a runtime record its spans and metrics with the OpenTelemetry SDK. They are not
+// exported.
 func traced(tb testing.TB) option {
 	tb.Helper()
 	t, err := telemetry.New(telemetry.Settings{
@@ -33,6 +33,5 @@ func traced(tb testing.TB) option {
 	return func(b *builder.AgentRuntimeBuilder, _ *spec.Agent) { b.WithTelemetry(t) }
 }
 
-// BenchmarkTurnTraced measures the turn of BenchmarkTurn while its spans and
-// metrics are recorded.
+// BenchmarkTurnTraced measures the turn of BenchmarkTurn with recorded spans and metrics.
 func BenchmarkTurnTraced(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, traced(b)) }

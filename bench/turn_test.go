@@ -29,15 +29,15 @@ func benchmarkResolve(b *testing.B, n size) {
 	}
 }
 
-// BenchmarkTurn measures a whole turn: a fresh resolve, two model calls and one
-// tool call, with 10 tools. The metrics compare it with the floor, measured in the
-// same run; see compareWithLoop.
+// BenchmarkTurn measures a whole turn: a fresh resolve, two model calls and one tool call, with 10
+// tools. The metrics compare the turn with the floor, measured in the same run; see
+// compareWithLoop.
 func BenchmarkTurn(b *testing.B) {
 	b.Run("deltas=1", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) })
 	b.Run("deltas=50", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) })
 	b.Run("history=200", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) })
-	// What a loop costs beside a model is seen when the model does what every
-	// client must: encode the request.
+	// The loop's cost relative to a model is realistic when the model encodes the request, as every
+	// client must.
 	b.Run("history=200/encoded", func(b *testing.B) { benchmarkTurn(b, encoding{script(b, 1)}, 200) })
 	b.Run("parallel", benchmarkParallelTurns)
 }
@@ -85,8 +85,8 @@ func benchmarkParallelTurns(b *testing.B) {
 	compareWithLoop(b, turn, loop)
 }
 
-// comparing reports whether benchmarks were asked for: a test that counts
-// allocations has no use for the comparison.
+// comparing reports whether benchmarks were requested: a test that counts allocations needs no
+// comparison.
 func comparing() bool { return flag.Lookup("test.bench").Value.String() != "" }
 
 // BenchmarkFloor measures the floor by itself.

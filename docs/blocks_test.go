@@ -24,8 +24,8 @@ var (
 	comments    = regexp.MustCompile(`(?m)^(#.*)?\n`)
 )
 
-// yaml checks a block of YAML: a configuration must be valid, or have exactly
-// the errors and warnings that its comment names.
+// yaml checks a YAML block: a configuration must be valid, or have exactly the errors and warnings
+// in its comment.
 func (s *scratch) yaml(st *step) {
 	text := st.text()
 	at := fmt.Sprintf("%s:%d", s.page.name, st.line)
@@ -88,8 +88,7 @@ func (s *scratch) validate(at, text string, files ...string) {
 	}
 }
 
-// publishedSchema is docs/runtime.schema.json as a validator that asserts formats
-// reads it.
+// publishedSchema is docs/runtime.schema.json, compiled with format assertions.
 var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	file, err := os.Open(schemaFile)
 	if err != nil {
@@ -138,7 +137,7 @@ func (s *scratch) satisfiesSchema(at string, files ...string) {
 	}
 }
 
-// code checks that a block of Go is what a compiled file has.
+// code checks that a Go block matches a compiled file.
 func (s *scratch) code(st *step) {
 	at := fmt.Sprintf("%s:%d", s.page.name, st.line)
 	file, names, ok := strings.Cut(st.region, "#")
@@ -169,8 +168,8 @@ func (s *scratch) code(st *step) {
 	s.Errorf("%s: the block differs from %s\n--- page\n%s\n--- file\n%s", at, st.region, strings.Join(have, "\n"), strings.Join(want, "\n"))
 }
 
-// readRegion returns the lines of a file between "//docs:region NAME" and
-// "//docs:end", without what all of them are indented by.
+// readRegion returns the lines of a file between "//docs:region NAME" and "//docs:end", without
+// their common indentation.
 func readRegion(file, name string) ([]string, error) {
 	data, err := os.ReadFile(filepath.FromSlash(file))
 	if err != nil {
@@ -222,8 +221,8 @@ var (
 	notSlug  = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 )
 
-// TestLinks follows the relative links of all pages, to files and headings,
-// and looks for the files and tests that they mention.
+// TestLinks follows the relative links of all pages, to files and headings, and checks the files
+// and tests they mention.
 func TestLinks(t *testing.T) {
 	tests := testNames(t)
 	for _, name := range pages(t) {
@@ -243,7 +242,7 @@ func TestLinks(t *testing.T) {
 				continue // what the build makes
 			}
 			if _, err := os.Stat(filepath.Join(root, top)); err != nil {
-				continue // no path of the repository
+				continue // not a repository path
 			}
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
 				t.Errorf("%s mentions %s: %v", name, m[1], err)

@@ -13,8 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// allEvents are the kinds of events. TestEventCatalogue finds out when one is
-// missing.
+// allEvents lists the kinds of events. TestEventCatalogue detects missing kinds.
 func allEvents() []event.Data {
 	return []event.Data{
 		new(event.RunStart), new(event.RunFinish), new(event.StepStart), new(event.StepEnd),
@@ -34,8 +33,8 @@ var (
 	eventType = regexp.MustCompile(`(?m)^\tType\w+\s+Type = "([a-z_]+)"$`)
 )
 
-// TestEventCatalogue compares the table of events with their types: every kind
-// has a row, and the row names every field.
+// TestEventCatalogue compares the events table with the types: every kind has a row that names
+// every field.
 func TestEventCatalogue(t *testing.T) {
 	rows := map[string]string{}
 	_, table, _ := strings.Cut(readText(t, "docs/reference/events.md"), "## Catalogue")
@@ -115,7 +114,7 @@ var (
 )
 
 // TestMetricsInDocumentsAreExposed compares the names in all pages and deployments with the
-// instruments, under the names that Prometheus gives them.
+// instruments, under their Prometheus names.
 func TestMetricsInDocumentsAreExposed(t *testing.T) {
 	text := sources(t)
 	named := make(map[string]string)
@@ -148,7 +147,7 @@ func TestMetricsInDocumentsAreExposed(t *testing.T) {
 	if len(known) < 10 {
 		t.Fatalf("only %d instruments are found", len(known))
 	}
-	for name := range named { // durations are made by a function
+	for name := range named { // durations come from a function
 		known[strings.Trim(named[name], `"`)] = true
 	}
 	for name, page := range documents(t) {
@@ -160,7 +159,7 @@ func TestMetricsInDocumentsAreExposed(t *testing.T) {
 	}
 	for _, m := range tableMetric.FindAllStringSubmatch(metricSection(t), -1) {
 		name := m[1]
-		if strings.HasPrefix(name, "agentruntime.agent.") { // of operations, whose names have three endings
+		if strings.HasPrefix(name, "agentruntime.agent.") { // operations, whose names have three suffixes
 			name = strings.TrimSuffix(name, ".count")
 			if !strings.Contains(text, `"`+strings.TrimPrefix(name, "agentruntime.")+`"`) && !strings.Contains(text, `"`+name+`"`) {
 				t.Errorf("no operation is measured as %s", name)
@@ -179,7 +178,7 @@ func metricSection(t *testing.T) string {
 	return section
 }
 
-// documents returns the pages and the files of deployments, by name.
+// documents returns the pages and deployment files by name.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -208,8 +207,8 @@ var (
 	quoted     = regexp.MustCompile("`([^`]+)`")
 )
 
-// TestLogLinesInDocumentsAreWritten compares the log lines that pages name with those that
-// the program writes, and the levels in the table.
+// TestLogLinesInDocumentsAreWritten compares the log lines in pages with the program's log lines,
+// and the levels in the table.
 func TestLogLinesInDocumentsAreWritten(t *testing.T) {
 	levels := make(map[string][]string)
 	for _, m := range logCall.FindAllStringSubmatch(sources(t), -1) {
@@ -252,7 +251,7 @@ func TestLogLinesInDocumentsAreWritten(t *testing.T) {
 	}
 }
 
-// readText returns a file of the repository.
+// readText returns a repository file's text.
 func readText(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))

@@ -32,8 +32,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// TestDemos runs the demonstrations of "make demo-all". Each fails unless everything it
-// waits for happens.
+// TestDemos runs the demonstrations of "make demo-all". Each fails unless all expected events
+// happen.
 func TestDemos(t *testing.T) {
 	for _, name := range []string{"durable", "evals", "federation", "service", "team", "workspaces"} {
 		t.Run(name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
 )
 
-// TestTheWorkflowCommentsOnce runs the steps of the workflow as GitHub does, with a server and a
-// stand-in for gh that keeps the comment.
+// TestTheWorkflowCommentsOnce runs the steps of the workflow like GitHub does, with a server and a
+// fake gh that stores the comment.
 func TestTheWorkflowCommentsOnce(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
@@ -110,7 +110,7 @@ func startServer(t *testing.T, config string) string {
 	for lines.Scan() {
 		if m := regexp.MustCompile(`ready: .* listening on (\S+)`).FindStringSubmatch(lines.Text()); m != nil {
 			go func() {
-				for lines.Scan() { // the server does not block at its log
+				for lines.Scan() { // the server must not block on its log
 				}
 			}()
 			return m[1]

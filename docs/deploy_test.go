@@ -35,8 +35,7 @@ func manifests(t *testing.T, name string) []map[string]any {
 	}
 }
 
-// at returns what is at a path of keys in nested mappings; a number is the place
-// in a list.
+// at returns the value at a path of keys in nested mappings; a number is a list index.
 func at(t *testing.T, v any, path ...any) any {
 	t.Helper()
 	for _, key := range path {
@@ -58,7 +57,7 @@ func at(t *testing.T, v any, path ...any) any {
 	return v
 }
 
-// usesFlags checks that the flags which a command line uses are there.
+// usesFlags checks that the flags in a command line exist.
 func usesFlags(t *testing.T, where, name string, args ...string) {
 	t.Helper()
 	help, err := exec.CommandContext(t.Context(), program, name, "--help").Output()
@@ -137,7 +136,7 @@ func TestTheUnitOfSystemdFits(t *testing.T) {
 	}
 }
 
-// systemd itself has the last word on a unit, where it is.
+// systemd itself verifies a unit if it is installed.
 func TestTheUnitOfSystemdIsUnderstood(t *testing.T) {
 	t.Parallel()
 	verify, err := exec.LookPath("systemd-analyze")
@@ -154,8 +153,8 @@ func TestTheUnitOfSystemdIsUnderstood(t *testing.T) {
 	}
 }
 
-// The program of make build and of the image needs nothing of the system, and prints
-// its version.
+// The program built by make build and in the image has no system dependencies and prints its
+// version.
 func TestTheBinaryIsStaticAndKnowsItsVersion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// distribution is the module of a team that builds the command with its own
-	// components, and minimal that of one that builds it with few.
+	// distribution is a team's module that builds the command with its own components, and minimal
+	// a module that builds it with few.
 	distribution = "../examples/distribution"
 	minimal      = "../examples/minimal"
 )
@@ -32,7 +32,7 @@ func TestADistributionKnowsTheTeamsOwnKinds(t *testing.T) {
 		name string
 		args []string
 		code int
-		// all is the whole output, or part is in it.
+		// all is the whole output, and part a substring of it.
 		all, part string
 	}{
 		{name: "validate", args: []string{"validate", "config.yaml"}, all: "no problems in 1 agent\n"},
@@ -90,9 +90,9 @@ func TestASmallProgramKnowsWhatItIsBuiltWith(t *testing.T) {
 	}
 }
 
-// TestASmallProgramContainsNothingElse compares what examples/minimal is built from with
-// what the whole command is. Every command contains the scripted model and the grammar of
-// permission rules, which evals use.
+// TestASmallProgramContainsNothingElse compares the packages of examples/minimal with the full
+// command's packages. Every command contains the scripted model and the grammar of permission
+// rules, which evals use.
 func TestASmallProgramContainsNothingElse(t *testing.T) {
 	t.Parallel()
 	whole := strings.Fields(runIn(t, "..", 0, "go", "list", "-deps", "./cmd/runtime"))
@@ -116,7 +116,7 @@ func TestASmallProgramContainsNothingElse(t *testing.T) {
 	}
 }
 
-// runIn runs a program in a module and returns what it writes.
+// runIn runs a program in a module and returns its output.
 func runIn(t *testing.T, dir string, code int, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)

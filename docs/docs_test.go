@@ -38,14 +38,14 @@ import (
 
 var update = flag.Bool("update", false, "write the generated parts and the shown output anew")
 
-// root is the repository, seen from this package.
+// root is the repository root relative to this package.
 const root = ".."
 
 // program is the runtime command, built once.
 var program string
 
-// buildFlags are those of "make build". Whatever the tests build is built with them and
-// without cgo, so that the packages of the command are compiled once.
+// buildFlags are the flags of "make build". All test builds use them without cgo, so that the
+// command's packages are compiled once.
 const buildFlags = "-trimpath -tags=grpcnotrace -gcflags=all=-dwarf=false"
 
 func TestMain(m *testing.M) {
@@ -93,9 +93,8 @@ func pages(t *testing.T) []string {
 	return list
 }
 
-// TestPages goes through every page from top to bottom, as a reader would: in
-// a directory of its own it writes the files that the page shows, runs its
-// commands and validates its configurations.
+// TestPages goes through every page from top to bottom like a reader: in a separate directory it
+// writes the files shown on the page, runs its commands and validates its configurations.
 func TestPages(t *testing.T) {
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
@@ -150,8 +149,8 @@ func (s *scratch) write(name, text string) {
 	}
 }
 
-// console runs the commands of a block one after another. When the block shows
-// output it must be what they print, on either stream.
+// console runs the commands of a block in order. If the block shows output, it must match their
+// output on either stream.
 func (s *scratch) console(st *step) {
 	var got, want []string
 	shows := false
@@ -218,7 +217,7 @@ func (s *scratch) target(at, target string) {
 	}
 }
 
-// packages checks the paths in a command of another tool, which is not run.
+// packages checks the paths in another tool's command, which is not run.
 func (s *scratch) packages(at, text string) {
 	for _, word := range strings.Fields(text) {
 		rel, ok := strings.CutPrefix(word, "./")
@@ -229,11 +228,10 @@ func (s *scratch) packages(at, text string) {
 	}
 }
 
-// slowTool is what run writes about a tool that runs for long, as any does on a busy
-// machine.
+// slowTool matches run's report about a long-running tool, which any tool may be on a busy machine.
 var slowTool = regexp.MustCompile(`(?m)^… \S+ is running\n`)
 
-// masks replace what differs from run to run.
+// masks replace parts that differ between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	text    string
@@ -272,7 +270,7 @@ func matches(want, got []string) bool {
 	return len(got) > 0 && sameLine(mask(want[0]), mask(got[0])) && matches(want[1:], got[1:])
 }
 
-// sameLine compares a line; "…" within a shown one stands for anything.
+// sameLine compares a line; "…" within the shown line matches any text.
 func sameLine(want, got string) bool {
 	if want == got {
 		return true

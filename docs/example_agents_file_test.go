@@ -164,7 +164,7 @@ func serveDesk(ctx context.Context, path string) error {
 	return nil
 }
 
-// post sends a request, and returns the status and the body of the answer.
+// post sends a request and returns the response's status and body.
 func post(ctx context.Context, url, body string) (status int, answer string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 )
 
-// cardURL finds the address of an agent in its card.
+// cardURL matches the address of an agent in its card.
 var cardURL = regexp.MustCompile(`https:[^"]*assistant`)
 
 const embeddedConfig = `version: 1
@@ -52,7 +52,7 @@ func Example_app() {
 func mountAgents(ctx context.Context, path string) error {
 	agents, err := app.Open(ctx, app.Options{Files: []string{path}, Components: shipped.Components()})
 	if err != nil {
-		return err // an *app.ConfigError has every mistake with its line
+		return err // an *app.ConfigError lists all mistakes by line
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/agents/", http.StripPrefix("/agents", agents.Handler()))
@@ -60,7 +60,7 @@ func mountAgents(ctx context.Context, path string) error {
 	// A program calls http.ListenAndServe here.
 	own := httptest.NewServer(mux)
 	defer own.Close()
-	defer agents.Shutdown(ctx) // hands back turns and ends streams, before the HTTP server
+	defer agents.Shutdown(ctx) // hands back turns and ends streams before the server stops
 
 	for _, id := range agents.Runtime().Revision().Set().Agents.IDs() {
 		fmt.Println(id)
@@ -70,7 +70,7 @@ func mountAgents(ctx context.Context, path string) error {
 
 //docs:end
 
-// showCard prints the address of the agent in a card.
+// showCard prints the agent's address in a card.
 func showCard(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

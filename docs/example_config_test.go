@@ -48,17 +48,17 @@ func Example_configuration() {
 	}
 	//docs:region load
 
-	// Kinds lists the allowed values of type fields. The list of the binary is
-	// in app/shipped/shipped.go.
+	// Kinds lists the allowed values of type fields. The binary's list is in
+	// app/shipped/shipped.go.
 	file, found, err := config.Load([]string{path}, config.Options{
 		Kinds: config.Kinds{
 			Providers: []model.ProviderKind{scripted.Kind()},
 			Tools:     []tools.Kind{command.Kind()},
 		},
-		RequireVariables: true, // a variable that is not set is an error
+		RequireVariables: true, // unset variables are errors
 	})
 	if err != nil {
-		fmt.Println(err) // the file cannot be read
+		fmt.Println(err) // the file is unreadable
 		return
 	}
 	b := builder.New().WithConfig(file)

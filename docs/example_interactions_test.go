@@ -145,8 +145,7 @@ func (reservation) Descriptor() tools.Descriptor {
 	return tools.Descriptor{Description: "Reserves a seat of the customer's choice.", Effect: tools.Idempotent}
 }
 
-// Call asks, and is called again when the answer is there. State is all that it
-// keeps between the two.
+// Call asks and is called again when the answer arrives. Only State is kept between the two calls.
 func (reservation) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if call.Resumed == nil {
 		return tools.Result{Wait: &tools.Wait{

@@ -15,8 +15,8 @@ import (
 )
 
 func Example_output() {
-	// A model that must be told twice. It stands in for a vendor, which is made
-	// to keep to the schema.
+	// A model that must be told twice. It stands in for a vendor, which is constrained to the
+	// schema.
 	demo, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
 		{Text: "It is urgent!"},
 		{Text: `{"priority": "high", "queue": "billing"}`},

@@ -19,16 +19,16 @@ import (
 
 //docs:region descriptor
 
-// callBudget limits how many tool calls an agent may make in one turn.
+// callBudget limits an agent's tool calls per turn.
 type callBudget struct {
-	// report is told how many calls a turn made. It belongs to the plugin, not
-	// to a turn, so it must be safe for concurrent use.
+	// report receives the number of calls of a turn. It belongs to the plugin, not to a turn, so it
+	// must be safe for concurrent use.
 	report func(calls int)
 }
 
 var _ plugins.Plugin = (*callBudget)(nil)
 
-// budgetSettings is the section call_budget of an agent.
+// budgetSettings is an agent's call_budget section.
 type budgetSettings struct {
 	MaxCalls int `json:"max_calls"`
 }
@@ -53,13 +53,13 @@ func (*callBudget) Descriptor() plugins.Descriptor {
 
 //docs:region register
 
-// callsMade is state of the turn. The engine stores it, reports it in events,
-// and reverts the changes of failed phases.
+// callsMade is turn state. The engine stores it, reports it in events, and reverts the changes of
+// failed phases.
 var callsMade = plugins.NewKey[int]("call_budget.calls", plugins.ScopeRun)
 
 const reportEffect = "call_budget.report"
 
-// Register runs whenever the agent is resolved. Its closures belong to one turn.
+// Register runs on every resolve of the agent. Its closures belong to one turn.
 func (b *callBudget) Register(r *plugins.Registrar) error {
 	settings, ok := plugins.Config[budgetSettings](r, "call_budget")
 	if !ok {
@@ -94,13 +94,12 @@ func (b *callBudget) Register(r *plugins.Registrar) error {
 
 //docs:region gate
 
-// budgetGate decides about each call before it.
+// budgetGate decides about each call before it runs.
 type budgetGate struct{ limit int }
 
 var _ plugins.StaticGate = budgetGate{}
 
-// Check blocks a call that goes beyond the budget. A gate reads state; it
-// cannot write any.
+// Check blocks a call that exceeds the budget. A gate can read state but not write it.
 func (g budgetGate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	if callsMade.Get(p) >= g.limit {
 		return plugins.Decision{Kind: plugins.Block, Reason: "the turn has used up its tool calls"}, nil
@@ -121,7 +120,7 @@ func (g budgetGate) Verdict(string) plugins.Verdict {
 
 //docs:region transform
 
-// redactor hides a word from the model. The conversation keeps it.
+// redactor hides a word from the model but not from the conversation.
 type redactor struct{ word string }
 
 var _ plugins.Plugin = redactor{}
@@ -131,7 +130,7 @@ func (redactor) Descriptor() plugins.Descriptor {
 	return plugins.Descriptor{Summary: "Hides a word from models."}
 }
 
-// Register adds the transform, which must not modify the messages it is given.
+// Register adds the transform, which must not modify its input messages.
 func (d redactor) Register(r *plugins.Registrar) error {
 	r.RequestTransform(func(messages []model.Message, _ []model.Tool) []model.Message {
 		out := make([]model.Message, len(messages))

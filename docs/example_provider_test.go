@@ -23,14 +23,14 @@ import (
 
 //docs:region config
 
-// houseConfig is a provider of type house in a configuration. The tags make the
-// schema, the reference and the checks.
+// houseConfig configures a provider of type house. The tags define the schema, the reference and
+// the checks.
 type houseConfig struct {
 	BaseURL string `json:"base_url" doc:"Where the models of the house are."`
 	APIKey  string `json:"api_key,omitempty" secret:"true" doc:"The key, if they ask for one."`
 }
 
-// houseKind is the value house of a provider's type.
+// houseKind returns the kind for provider type house.
 func houseKind() model.ProviderKind {
 	return spec.NewKind("house", "Asks the models of the house.",
 		func(s model.Settings, c *houseConfig) (model.Executor, error) {
@@ -42,14 +42,14 @@ func houseKind() model.ProviderKind {
 
 //docs:region stream
 
-// house is a model.Executor. It keeps nothing between calls.
+// house is a model.Executor. It keeps no state between calls.
 type house struct {
 	id     string
 	config *houseConfig
 	client *http.Client
 }
 
-// Stream sends the request, and yields the answer line by line as it comes.
+// Stream sends the request and yields the answer line by line as it arrives.
 func (h *house) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		lines, err := h.ask(ctx, req)
@@ -129,7 +129,7 @@ func (h *house) ask(ctx context.Context, req *model.Request) (io.ReadCloser, err
 	return nil, h.failure(class, resp.StatusCode, nil)
 }
 
-// failure returns an error of a class, which decides whether the call is repeated.
+// failure returns an error of a class, which decides whether the call is retried.
 func (h *house) failure(class model.ErrorClass, status int, cause error) *model.Error {
 	text := http.StatusText(status)
 	if cause != nil {
@@ -140,7 +140,7 @@ func (h *house) failure(class model.ErrorClass, status int, cause error) *model.
 
 //docs:end
 
-// serveHouse stands for the models of the house: busy at first, then talkative.
+// serveHouse simulates the house's models: busy at first, then talkative.
 func serveHouse() *httptest.Server {
 	asked := 0
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

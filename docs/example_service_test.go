@@ -43,7 +43,7 @@ func Example_service() {
 //docs:region service
 
 func serveOnce(ctx context.Context, rt *runtime.AgentRuntime) error {
-	// sqlite.Open and postgres.Open keep what memory forgets.
+	// sqlite.Open and postgres.Open persist data that memory loses.
 	records := memory.New(store.Settings{})
 	defer records.Close()
 	turns := service.New(service.Settings{
@@ -54,21 +54,21 @@ func serveOnce(ctx context.Context, rt *runtime.AgentRuntime) error {
 		return err
 	}
 
-	// The caller is named in every call, and sees nothing of others.
+	// Every call names its caller, which cannot see other callers' data.
 	alice := service.Caller{Tenant: "acme", Subject: "alice"}
 	session, err := turns.CreateSession(ctx, alice, service.CreateSession{AgentID: "assistant"})
 	if err != nil {
 		return err
 	}
-	// CreateTurn returns as soon as the turn is kept. The key makes it safe to
-	// ask again when the answer was lost.
+	// CreateTurn returns as soon as the turn is stored. The key makes it safe to retry if the
+	// answer was lost.
 	turn, err := turns.CreateTurn(ctx, alice, service.CreateTurn{
 		SessionID: session.ID, Input: []model.Message{model.User("Hello.")}, IdempotencyKey: "hello-1",
 	})
 	if err != nil {
 		return err
 	}
-	// From any place on, as often as one likes, on any replica.
+	// From any position, any number of times, on any replica.
 	var seen []event.Type
 	for record, err := range turns.Events(ctx, alice, turn.ID, 0) {
 		if err != nil {

@@ -44,12 +44,12 @@ func invoices(list func(ctx context.Context, customer string, open bool) ([]invo
 
 //docs:region tool
 
-// deploy is a tool that implements the interface itself.
+// deploy is a tool that implements the interface directly.
 type deploy struct{ stages []string }
 
 var _ tools.Tool = (*deploy)(nil)
 
-// Descriptor describes the tool. It must return the same at every call.
+// Descriptor describes the tool. It must return the same value at every call.
 func (d *deploy) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: "Deploys a release.",
@@ -65,7 +65,7 @@ func (d *deploy) Descriptor() tools.Descriptor {
 	}
 }
 
-// Call deploys. It may be called from many goroutines at once.
+// Call deploys. It may be called concurrently.
 func (d *deploy) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	var in struct {
 		Release string `json:"release"`

@@ -17,7 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec/access"
 )
 
-// kinds is what the configuration of the binary may name.
+// kinds returns the kinds that the binary's configuration may name.
 func kinds() config.Kinds {
 	components := shipped.Components()
 	return components.ConfigKinds()
@@ -25,7 +25,7 @@ func kinds() config.Kinds {
 
 const schemaFile = "runtime.schema.json"
 
-// TestSchema keeps docs/runtime.schema.json what "runtime schema" prints.
+// TestSchema keeps docs/runtime.schema.json identical to the "runtime schema" output.
 func TestSchema(t *testing.T) {
 	printed, err := exec.CommandContext(t.Context(), program, "schema").Output()
 	if err != nil {
@@ -44,7 +44,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestGenerated keeps the generated parts of pages fresh.
+// TestGenerated keeps the generated parts of pages up to date.
 func TestGenerated(t *testing.T) {
 	for file, regions := range map[string]map[string]string{
 		"reference/configuration.md": {"reference": referenceTable(t), "diagnostics": diagnostics()},
@@ -90,7 +90,7 @@ func checkGenerated(t *testing.T, file string, regions map[string]string) {
 	}
 }
 
-// escapeTags keeps what looks like a tag, outside of code, from being one.
+// escapeTags escapes text outside of code that looks like a tag.
 func escapeTags(line string) string {
 	parts := strings.Split(line, "`")
 	for i := 0; i < len(parts); i += 2 {
@@ -99,13 +99,13 @@ func escapeTags(line string) string {
 	return strings.Join(parts, "`")
 }
 
-// surfacePages are the pages that describe the protocols of the server.
+// surfacePages are the pages that describe the server's protocols.
 var surfacePages = map[string]string{
 	"a2a": "protocols/a2a.md", "agent_runs": "protocols/agent-runs.md", "sessions": "protocols/sessions.md", "agents": "protocols/agents-api.md", "native": "guides/server.md",
 	"admin": "protocols/configuration-api.md", "workflows": "guides/workflows.md", "gestalt": "protocols/gestalt.md", "openai": "protocols/clients.md#openai", "agui": "protocols/clients.md#ag-ui", "aisdk": "protocols/clients.md#ai-sdk", "mcp": "guides/mcp.md", "console": "guides/console.md",
 }
 
-// componentTable lists the components of the program.
+// componentTable lists the program's components.
 func componentTable(t *testing.T) string {
 	components := shipped.Components()
 	var rows []string
@@ -149,7 +149,7 @@ func componentTable(t *testing.T) string {
 	return "\n| | |\n|---|---|\n" + strings.Join(rows, "") + "\n"
 }
 
-// parameters is a table of what becomes of the parameters of a protocol.
+// parameters returns a table of the handling of a protocol's parameters.
 func parameters(list []openai.Parameter) string {
 	var out strings.Builder
 	out.WriteString("\n| Parameter | | |\n|---|---|---|\n")
@@ -159,7 +159,7 @@ func parameters(list []openai.Parameter) string {
 	return out.String() + "| others | ignored | proxies add their own |\n\n"
 }
 
-// agentFields is the table of what changes of an agent's fields do.
+// agentFields returns the table of the effects of changes to an agent's fields.
 func agentFields() string {
 	var out strings.Builder
 	out.WriteString("\n| Field | Class | Widened if | Overlay of a tenant |\n|---|---|---|---|\n")

@@ -15,9 +15,8 @@ import (
 
 var goroutineRow = regexp.MustCompile("(?m)^\\| `([\\w/]+\\.go)` \\| (\\d+) \\|")
 
-// TestGoroutineTable compares the table of goroutines in docs/internals/architecture.md with
-// the code: each file has a row with the number of its go statements and of its calls
-// of WaitGroup.Go.
+// TestGoroutineTable compares the table of goroutines in docs/internals/architecture.md with the
+// code: each file has a row with its numbers of go statements and WaitGroup.Go calls.
 func TestGoroutineTable(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("internals/architecture.md")
@@ -39,8 +38,8 @@ func TestGoroutineTable(t *testing.T) {
 	}
 }
 
-// countGoroutines returns at how many places each file starts a goroutine, without
-// tests and what only tests import.
+// countGoroutines counts the goroutine starts per file, without tests and packages that only tests
+// import.
 func countGoroutines(t *testing.T) map[string]int {
 	t.Helper()
 	counts := make(map[string]int)

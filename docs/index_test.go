@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestIndexListsEachPageOnce checks that the numbers of every list in docs/index.md rise
-// from 1, and that each page is an entry exactly once.
+// TestIndexListsEachPageOnce checks that the numbers of every list in docs/index.md increase from 1
+// and that each page is listed exactly once.
 func TestIndexListsEachPageOnce(t *testing.T) {
 	t.Parallel()
 	entries := map[string]int{}
@@ -55,8 +55,8 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
-// TestIndex follows the links of docs/index.md and of the pages that it leads to: every
-// page of the documentation is among them.
+// TestIndex follows the links of docs/index.md and the linked pages: they must reach every page of
+// the documentation.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	reached := map[string]bool{"docs/index.md": true}

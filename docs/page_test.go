@@ -12,7 +12,7 @@ import (
 
 // page is a Markdown file.
 type page struct {
-	// name is the path from the root of the repository.
+	// name is the path relative to the repository root.
 	name    string
 	lines   []string
 	steps   []step
@@ -22,7 +22,7 @@ type page struct {
 // step is a fenced block, or a directory to copy.
 type step struct {
 	page *page
-	// line is the number of the line that opens the block, from 1.
+	// line is the line number at which the block starts, from 1.
 	line int
 	// from and to are the block's lines in the page.
 	from, to int
@@ -88,7 +88,7 @@ func (p *page) scan() error {
 	return nil
 }
 
-// direct reads a comment before a block.
+// direct parses a directive comment before a block.
 func (s *step) direct(name, value string) (err error) {
 	switch name {
 	case "dir":
@@ -110,10 +110,10 @@ func (s *step) direct(name, value string) (err error) {
 	return err
 }
 
-// text returns what stands in the block.
+// text returns the content of the block.
 func (s *step) text() string { return strings.Join(s.page.lines[s.from:s.to], "\n") + "\n" }
 
-// replace puts other lines into the block.
+// replace replaces the block's lines.
 func (s *step) replace(lines []string) {
 	p := s.page
 	grown := len(lines) - (s.to - s.from)
@@ -141,14 +141,14 @@ func (p *page) save(t *testing.T) {
 
 // shellCommand is a command of a console block, with the output shown after it.
 type shellCommand struct {
-	// lines are as the page has them; text is what the shell is given.
+	// lines are the lines on the page; text is the input of the shell.
 	lines  []string
 	text   string
 	output []string
 }
 
-// commands returns the commands of a console block. A line that begins with
-// "$ " is a command; one that ends in a backslash goes on in the next.
+// commands returns the commands of a console block. A line that begins with "$ " is a command; a
+// trailing backslash continues it on the next line.
 func (s *step) commands() []shellCommand {
 	var list []shellCommand
 	open := false

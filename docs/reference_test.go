@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 )
 
-// referencePages are the pages of docs/reference, each with its title, its first sentence and the
-// keys of a configuration that it describes.
+// referencePages are the pages of docs/reference, each with its title, first sentence and the
+// configuration keys that it describes.
 var referencePages = []struct {
 	name, title, about string
 	keys               []string
@@ -31,7 +31,7 @@ var referencePages = []struct {
 
 var anchorLink = regexp.MustCompile(`\]\(#([a-z0-9_-]+)\)`)
 
-// TestReferencePages keeps the pages of docs/reference fresh.
+// TestReferencePages keeps the pages of docs/reference up to date.
 func TestReferencePages(t *testing.T) {
 	for name, text := range makeReferencePages(t) {
 		file := filepath.Join("reference", name)
@@ -73,10 +73,10 @@ func makeReferencePages(t *testing.T) map[string]string {
 	return made
 }
 
-// referenceBlock is the part of the reference below one heading of the second level.
+// referenceBlock is the part of the reference below a second-level heading.
 type referenceBlock struct{ name, text string }
 
-// referenceBlocks returns the text before the first heading and the blocks in their order.
+// referenceBlocks returns the text before the first heading, and the blocks in order.
 func referenceBlocks() (head string, blocks []referenceBlock) {
 	parts := strings.Split(config.Reference(kinds()), "\n## ")
 	_, head, _ = strings.Cut(parts[0], "\n")
@@ -125,7 +125,7 @@ func ownersOf(t *testing.T, blocks []referenceBlock) map[string]string {
 	return owners
 }
 
-// linkAnchors makes links to blocks of other pages lead there.
+// linkAnchors redirects links to blocks on other pages.
 func linkAnchors(text, file string, owners map[string]string) string {
 	return anchorLink.ReplaceAllStringFunc(text, func(link string) string {
 		name := anchorLink.FindStringSubmatch(link)[1]
@@ -136,7 +136,7 @@ func linkAnchors(text, file string, owners map[string]string) string {
 	})
 }
 
-// referenceTable is the table of the keys of a configuration, for docs/reference/configuration.md.
+// referenceTable returns the table of configuration keys for docs/reference/configuration.md.
 func referenceTable(t *testing.T) string {
 	t.Helper()
 	head, blocks := referenceBlocks()
@@ -144,8 +144,8 @@ func referenceTable(t *testing.T) string {
 	return "\n" + linkAnchors(head, "configuration.md", owners) + "\n\n"
 }
 
-// sectionSchemas are the schemas of the sections that the program's own plugins and the pipeline
-// claim.
+// sectionSchemas returns the schemas of the sections claimed by the program's own plugins and the
+// pipeline.
 func sectionSchemas() string {
 	var out strings.Builder
 	out.WriteString("\n### Schemas of sections\n\nA section is checked against the JSON Schema of the plugin that claims it. The runtime itself reads `retry`, `compaction` and `knowledge_cutoff_context`.\n")

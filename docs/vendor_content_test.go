@@ -43,7 +43,7 @@ func bytesOf(media, data string) model.Part {
 	return part
 }
 
-// contentVendors are the vendors, each with a model that reads as much as it can.
+// contentVendors returns the vendors, each with the model that reads the most kinds.
 func contentVendors(t *testing.T, address string) map[string]model.Executor {
 	t.Helper()
 	made := func(e model.Executor, err error) model.Executor {
@@ -61,7 +61,7 @@ func contentVendors(t *testing.T, address string) map[string]model.Executor {
 	}
 }
 
-// contentTable is what becomes of each kind of content, as the requests of the vendors show.
+// contentTable returns the handling of each kind of content, according to the vendors' requests.
 func contentTable(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -82,7 +82,7 @@ func contentTable(t *testing.T) string {
 	return out.String() + "\n"
 }
 
-// fateOf returns what becomes of a part in a request.
+// fateOf returns how a request represents a part.
 func fateOf(t *testing.T, exec model.Executor, from string, part model.Part) string {
 	t.Helper()
 	messages := []model.Message{{Role: model.RoleUser, Parts: []model.Part{model.Text("before"), part, model.Text("after")}}}
@@ -98,7 +98,7 @@ func fateOf(t *testing.T, exec model.Executor, from string, part model.Part) str
 	var body string
 	ctx := model.WithExchanges(t.Context(), func(x *model.Exchange) { body = string(x.Body) })
 	for _, err := range exec.Stream(ctx, &model.Request{Model: "gemini-3-pro", Messages: messages}) {
-		_ = err // the server knows no path
+		_ = err // the server has no paths
 	}
 	if first, last := strings.Index(body, "before"), strings.Index(body, "after"); body != "" && (first < 0 || last < first) {
 		t.Errorf("%s, from %s: the texts around the content are lost or in another order: %s", from, part.Type, body)
@@ -127,8 +127,8 @@ func fateOf(t *testing.T, exec model.Executor, from string, part model.Part) str
 	}
 }
 
-// placeIn returns what shows where a body has a part: a mark, the bytes or the URL; empty if
-// it has none.
+// placeIn returns the evidence of a part in a body: a mark, the bytes or the URL; empty if the part
+// is absent.
 func placeIn(part *model.Part, body string) string {
 	if part.Blob == nil {
 		return ""
@@ -141,8 +141,8 @@ func placeIn(part *model.Part, body string) string {
 	return ""
 }
 
-// TestTheTableOfContentIsFresh keeps the table of contents and vendors, and holds that no
-// content of a tool fails a request.
+// TestTheTableOfContentIsFresh keeps the table of content kinds and vendors up to date and verifies
+// that no tool content fails a request.
 func TestTheTableOfContentIsFresh(t *testing.T) {
 	table := contentTable(t)
 	for line := range strings.Lines(table) {

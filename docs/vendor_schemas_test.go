@@ -16,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/openai"
 )
 
-// schemaFeatures are schemas of arguments, each with one feature.
+// schemaFeatures are argument schemas with one feature each.
 var schemaFeatures = []struct{ name, schema string }{
 	{"`oneOf`, `anyOf` at the root", `{"type":"object","properties":{"a":{},"b":{}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`},
 	{"`allOf` at the root", `{"type":"object","allOf":[{"properties":{"a":{}}},{"properties":{"b":{}},"required":["b"]}]}`},
@@ -54,7 +54,7 @@ func property(schema, further string) string {
 	return `{"type":"object","properties":{"a":` + schema + `,"b":{"type":"string"}}` + further + `}`
 }
 
-// schemaVendors are the dialects of schemas, with a model of each.
+// schemaVendors returns the schema dialects with a model of each.
 func schemaVendors(t *testing.T, address string) (names []string, vendors map[string]model.Executor, models map[string]string) {
 	t.Helper()
 	vendors, models = map[string]model.Executor{}, map[string]string{}
@@ -79,7 +79,7 @@ func schemaVendors(t *testing.T, address string) (names []string, vendors map[st
 	return names, vendors, models
 }
 
-// schemaTable is what becomes of each feature, as the requests of the vendors show.
+// schemaTable returns the handling of each feature, according to the vendors' requests.
 func schemaTable(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -108,13 +108,13 @@ func schemaTable(t *testing.T) string {
 	return out.String() + "\n"
 }
 
-// fateOfSchema returns what becomes of the schema of a tool in a request.
+// fateOfSchema returns how a request represents a tool's schema.
 func fateOfSchema(t *testing.T, exec model.Executor, upstream string, tool *model.Tool) string {
 	t.Helper()
 	var body []byte
 	ctx := model.WithExchanges(t.Context(), func(x *model.Exchange) { body = x.Body })
 	for _, err := range exec.Stream(ctx, &model.Request{Model: upstream, Messages: []model.Message{model.User("x")}, Tools: []model.Tool{*tool}}) {
-		_ = err // the server knows no path
+		_ = err // the server has no paths
 	}
 	dropped := exec.(model.ToolAdapter).ToolDialect(upstream).Adapt(tool).Dropped
 	switch {
@@ -132,7 +132,7 @@ func fateOfSchema(t *testing.T, exec model.Executor, upstream string, tool *mode
 	}
 }
 
-// TestTheTableOfSchemasIsFresh keeps the table of features of schemas and vendors.
+// TestTheTableOfSchemasIsFresh keeps the table of schema features and vendors up to date.
 func TestTheTableOfSchemasIsFresh(t *testing.T) {
 	checkGenerated(t, "guides/providers.md", map[string]string{"schemas": schemaTable(t)})
 }

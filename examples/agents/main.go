@@ -1,7 +1,7 @@
-// Command agents shows agents with Go code: a desk with typed state that asks a person
-// before it pays, and a report that is written in the background and shows its progress
-// as artifacts. With -serve it answers clients of the agents API, such as
-// genkit/beta/client. It needs no key: the model is scripted.
+// Command agents shows agents with Go code: a desk with typed state that asks a person before it
+// pays, and a report written in the background that shows its progress as artifacts. With -serve it
+// serves clients of the agents API, such as genkit/beta/client. It needs no key: the model is
+// scripted.
 package main
 
 import (
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// script has the answers of the model.
+// script holds the model's answers.
 var script = scripted.Script{
 	Replies:  []scripted.Reply{{Match: "refund", ToolCalls: []model.ToolCall{{Name: "refund", Arguments: []byte(`{"amount":12}`)}}}},
 	Fallback: &scripted.Reply{Text: "What can I do for you?"},
@@ -66,7 +66,7 @@ type Desk struct {
 
 //docs:region tool
 
-// refund pays money back, once somebody agreed.
+// refund pays money back after a person approves.
 type refund struct{}
 
 // Descriptor describes the tool.
@@ -74,7 +74,7 @@ func (refund) Descriptor() tools.Descriptor {
 	return tools.Descriptor{Description: "Pays money back.", Parameters: []byte(`{"type":"object","properties":{"amount":{"type":"integer"}}}`)}
 }
 
-// Call asks a person, and pays when it is called again.
+// Call asks a person, and pays when called again.
 func (refund) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if call.Resumed == nil {
 		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Message: "Pay it back?"}}}}, nil
@@ -87,7 +87,7 @@ func (refund) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 
 //docs:region code
 
-// reply is the desk: it counts requests, and leaves the rest to its model and tools.
+// reply implements the desk: it counts requests and leaves the rest to its model and tools.
 func reply(ctx context.Context, t *agents.Turn[Desk]) (*agents.Result, error) {
 	if err := t.Update(func(d *Desk) error { d.Requests++; return nil }); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func reply(ctx context.Context, t *agents.Turn[Desk]) (*agents.Result, error) {
 
 //docs:region report
 
-// report writes a report, which has no model, and shows how far it is.
+// report writes a report without a model, and shows its progress.
 func report(_ context.Context, t *agents.Turn[struct{}]) (*agents.Result, error) {
 	for _, text := range []string{"1 of 2", "2 of 2"} {
 		if err := t.SendArtifact(wire.Artifact{Name: "progress", Parts: []wire.Part{wire.NewTextPart(text)}}); err != nil {
@@ -163,8 +163,8 @@ func run(ctx context.Context, out io.Writer) (err error) {
 
 //docs:region serve
 
-// serve answers clients of the agents API on an address until ctx ends, and calls ready
-// with its URL.
+// serve serves clients of the agents API on an address until ctx ends, and calls ready with its
+// URL.
 func serve(ctx context.Context, address string, ready func(url string)) (err error) {
 	p, err := open(ctx)
 	if err != nil {
@@ -193,7 +193,7 @@ func serve(ctx context.Context, address string, ready func(url string)) (err err
 
 //docs:region talk
 
-// askDesk has a conversation of two turns, the second of which asks a person.
+// askDesk holds a conversation of two turns; the second asks a person.
 func askDesk(ctx context.Context, out io.Writer, desk *agents.Agent[Desk]) error {
 	talk, err := desk.Connect(ctx, agents.FromSession("customer 7"))
 	if err != nil {
@@ -231,7 +231,7 @@ func askDesk(ctx context.Context, out io.Writer, desk *agents.Agent[Desk]) error
 
 //docs:region follow
 
-// followReport begins a report in the background, and follows it.
+// followReport starts a report in the background and follows it.
 func followReport(ctx context.Context, out io.Writer, reporter *agents.Agent[struct{}]) error {
 	begun, err := reporter.Detach(ctx, agents.Source{}, agents.Text("Write it."), agents.DetachOptions{})
 	if err != nil {

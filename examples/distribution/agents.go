@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/cli"
 )
 
-// listAgents is the command agents: it lists the agents of a configuration that validate accepts.
+// listAgents implements the agents command: it lists the agents of a valid configuration.
 func listAgents() cli.Command {
 	return cli.Command{
 		Name: "agents", Arguments: "FILE…", Summary: "List the agents of a configuration",

@@ -13,7 +13,7 @@ type cannedConfig struct {
 	Answer string `json:"answer" doc:"What its models say, whatever they are asked."`
 }
 
-// cannedKind is the value canned of a provider's type.
+// cannedKind is the provider type canned.
 func cannedKind() model.ProviderKind {
 	return spec.NewKind("canned", "Gives one answer to everything.",
 		func(_ model.Settings, c *cannedConfig) (model.Executor, error) { return canned{c.Answer}, nil })

@@ -1,6 +1,6 @@
-// Command acme is the runtime command with the components of a team. It adds a provider, a
-// tool kind, a plugin kind and a command to those that the runtime ships. validate, explain,
-// diff, schema and completion support them like built-in components.
+// Command acme is the runtime command with a team's components. It adds a provider, a tool kind, a
+// plugin kind and a command to those shipped with the runtime. validate, explain, diff, schema and
+// completion support them like built-in components.
 package main
 
 import (

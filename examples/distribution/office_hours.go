@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// officeHours is a plugin that lets agents call tools while the team is there.
+// officeHours is a plugin that lets agents call tools only during office hours.
 type officeHours struct {
 	Opens  int `json:"opens" doc:"The hour from which tools may be called, 0 to 23, in UTC."`
 	Closes int `json:"closes" doc:"The hour at which they may not be called any more, 1 to 24."`
 }
 
-// Validate returns the mistakes in the settings, each at its field.
+// Validate returns the errors in the settings, each at its field.
 func (h *officeHours) Validate() diag.List {
 	var found diag.List
 	if h.Opens < 0 || h.Opens > 23 {
@@ -28,7 +28,7 @@ func (h *officeHours) Validate() diag.List {
 	return found
 }
 
-// officeHoursKind is the value office_hours of a plugin's type.
+// officeHoursKind is the plugin type office_hours.
 func officeHoursKind() plugins.Kind {
 	return spec.NewKind("office_hours", "Blocks tool calls outside of the team's hours.",
 		func(_ plugins.Settings, h *officeHours) (plugins.Plugin, error) { return h, nil })
@@ -45,7 +45,7 @@ func (h *officeHours) Register(r *plugins.Registrar) error {
 	return nil
 }
 
-// Check blocks a call while nobody is there.
+// Check blocks a call outside office hours.
 func (h *officeHours) Check(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
 	if hour := time.Now().UTC().Hour(); hour < h.Opens || hour >= h.Closes {
 		return plugins.Decision{Kind: plugins.Block, Reason: fmt.Sprintf("tools may be called from %d to %d o'clock UTC", h.Opens, h.Closes)}, nil

@@ -14,12 +14,12 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// queues are those that the team works on.
+// queues are the queues that the team handles.
 var queues = []string{"billing", "shipping", "security"}
 
 //docs:region kind
 
-// ticketConfig is a tool of type ticket in a configuration. Its tags make the schema, the
+// ticketConfig is a tool of type ticket in a configuration. Its tags define the schema, the
 // reference and the checks.
 type ticketConfig struct {
 	Queue    string `json:"queue" doc:"Where tickets go: billing, shipping or security."`
@@ -31,7 +31,7 @@ type ticketConfig struct {
 
 //docs:region validate
 
-// Validate returns the mistakes in the settings, each at its field.
+// Validate returns the errors in the settings, each at its field.
 func (c *ticketConfig) Validate() diag.List {
 	var found diag.List
 	if !slices.Contains(queues, c.Queue) {
@@ -47,7 +47,7 @@ func (c *ticketConfig) Validate() diag.List {
 
 //docs:region make
 
-// ticketKind is the value ticket of a tool's type.
+// ticketKind is the tool type ticket.
 func ticketKind() tools.Kind {
 	return spec.NewKind("ticket", "Opens a ticket for the team.", newTicketTool)
 }

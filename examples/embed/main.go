@@ -1,6 +1,6 @@
-// Command embed is a Go program with agents inside: it composes a runtime, keeps turns in
-// SQLite, and serves the agents beside its own routes. It needs no key: the model is a
-// script; model/openai and the others take its place.
+// Command embed is a Go program with embedded agents: it composes a runtime, keeps turns in SQLite,
+// and serves the agents beside its own routes. It needs no key: the model is a script, replaceable
+// by model/openai and others.
 package main
 
 import (
@@ -54,7 +54,7 @@ type order struct {
 	ID string `json:"id" jsonschema:"The number of the order."`
 }
 
-// newRuntime declares the agents. The error lists everything that is wrong with them.
+// newRuntime declares the agents. The error lists all problems with them.
 func newRuntime() (*runtime.AgentRuntime, error) {
 	shop, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
 		{ToolCalls: []model.ToolCall{{Name: "order_status", Arguments: []byte(`{"id": "A-17"}`)}}},
@@ -112,15 +112,15 @@ func serve(ctx context.Context, listener net.Listener, database string) (err err
 		return err
 	case <-ctx.Done():
 	}
-	// First no more turns, then the end of streams, for which http.Server would wait.
+	// First stop turns, then end the streams, for which http.Server would wait.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	surfaces.BeginDrain()
 	return errors.Join(turns.Drain(grace), surfaces.Shutdown(grace), web.Shutdown(grace))
 }
 
-// mountSurfaces returns the protocols by which clients and other agents reach the agents.
-// Without an Authenticator it answers requests from this machine alone.
+// mountSurfaces returns the surfaces through which clients and other agents reach the agents.
+// Without an Authenticator it serves only requests from this machine.
 func mountSurfaces(ctx context.Context, turns *service.Service, url string) (*server.Server, error) {
 	s, err := server.New(server.Settings{PublicURL: url})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/server/native"
 )
 
-// TestAProgramServesItsAgents starts the program, makes a turn through its mux, and starts
-// it again: the turn is still there.
+// TestAProgramServesItsAgents starts the program, creates a turn through its mux, and restarts it:
+// the turn still exists.
 func TestAProgramServesItsAgents(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "embed.db")
 	url, end := startProgram(t, database)
@@ -56,7 +56,7 @@ func TestAProgramServesItsAgents(t *testing.T) {
 	}
 }
 
-// startProgram serves on a free port. end stops the program as SIGTERM does.
+// startProgram serves on a free port. end stops the program with SIGTERM.
 func startProgram(t *testing.T, database string) (url string, end func()) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

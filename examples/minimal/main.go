@@ -1,6 +1,6 @@
-// Command agents is the runtime command with few components: models of OpenAI, tools that
-// are HTTP requests, the store sqlite, and the runtime's own protocol. Nothing else of the
-// runtime is in the binary, and validate, schema, completion and init know nothing else.
+// Command agents is the runtime command with few components: OpenAI models, HTTP tools, the sqlite
+// store, and the runtime's own protocol. The binary contains nothing else of the runtime, and
+// validate, schema, completion and init know nothing else.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	cli.Main(cli.Settings{Name: "agents", Version: "v0.1.0", Components: components()})
 }
 
-// components are all that this program has.
+// components returns all components of this program.
 func components() app.Components {
 	return app.Components{
 		Kinds: config.Kinds{

@@ -1,6 +1,6 @@
-// Command flame draws the stacks of a profile as a flame graph in SVG: a frame is as
-// wide as its share of the time, and rests on its caller. It reads what "go tool pprof
-// -traces" prints. "make flames" draws the graphs of docs/guides/performance.md.
+// Command flame draws a profile's stacks as an SVG flame graph: a frame is as wide as its share of
+// the time, and rests on its caller. It reads the output of "go tool pprof -traces". "make flames"
+// draws the graphs of docs/guides/performance.md.
 package main
 
 import (
@@ -46,7 +46,7 @@ func draw(in io.Reader, out io.Writer, title, omit string) error {
 	return writeSVG(out, root, title)
 }
 
-// stack is where the program was for some time, the outermost function first.
+// stack is a call stack and its time, outermost function first.
 type stack struct {
 	took      time.Duration
 	functions []string
@@ -61,8 +61,8 @@ func (s *stack) matches(expression *regexp.Regexp) bool {
 	return false
 }
 
-// readStacks reads the stacks of a profile: after a line of dashes comes the time with
-// the innermost function, then one caller a line.
+// readStacks reads a profile's stacks: after a line of dashes comes the time with the innermost
+// function, then one caller per line.
 func readStacks(in io.Reader) (stacks []stack, err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
@@ -77,7 +77,7 @@ func readStacks(in io.Reader) (stacks []stack, err error) {
 			first, innermost, _ := strings.Cut(function, " ")
 			took, err := time.ParseDuration(first)
 			if err != nil {
-				continue // a label, or a line of the head
+				continue // a label, or a header line
 			}
 			stacks = append(stacks, stack{took: took, functions: []string{strings.TrimSpace(innermost)}})
 			current = &stacks[len(stacks)-1]
@@ -88,14 +88,14 @@ func readStacks(in io.Reader) (stacks []stack, err error) {
 	return stacks, lines.Err()
 }
 
-// frame is a function with the time that passed while its callers were those below.
+// frame is a function and its time with the callers below.
 type frame struct {
 	function string
 	total    time.Duration
 	called   []*frame
 }
 
-// add adds the time of a stack to the frame and to those above.
+// add adds a stack's time to the frame and those above.
 func (f *frame) add(s stack) {
 	f.total += s.took
 	for _, name := range s.functions {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The sizes of the graph, in pixels. Frames narrower than leastWidth are left out, together
-// with their callees.
+// The sizes of the graph in pixels. Frames narrower than leastWidth are omitted, together with
+// their callees.
 const (
 	graphWidth = 1200
 	rowHeight  = 18
@@ -20,7 +20,7 @@ const (
 	charWidth  = 6.6
 )
 
-// module begins the names of this module's functions, which the graph shortens.
+// module is the prefix of this module's functions, which the graph shortens.
 const module = "github.com/agentruntime/agentruntime/"
 
 // style has one hue for each kind of code, and the page's own background. The colours
@@ -50,7 +50,7 @@ func writeSVG(out io.Writer, root *frame, title string) error {
 	return w.Flush()
 }
 
-// deepest returns how many rows the frame needs, with those above it.
+// deepest returns the number of rows for the frame and those above it.
 func deepest(f *frame, width float64) int {
 	rows := 0
 	for _, c := range f.called {
@@ -85,8 +85,8 @@ func widestFirst(frames []*frame) []*frame {
 	})
 }
 
-// kindOf returns the class of a function's colour: this module, the scheduler and the
-// allocator of Go, its garbage collector, the standard library, or any other module.
+// kindOf returns the colour class of a function: this module, Go's scheduler and allocator, its
+// garbage collector, the standard library, or any other module.
 func kindOf(function string) string {
 	switch path, _, _ := strings.Cut(function, "["); {
 	case strings.HasPrefix(path, module):
@@ -102,7 +102,7 @@ func kindOf(function string) string {
 	}
 }
 
-// shortName returns a function without the path of its package and its type arguments.
+// shortName returns a function without package path and type arguments.
 func shortName(function string) string {
 	name, _, _ := strings.Cut(function, "[")
 	return name[strings.LastIndexByte(name, '/')+1:]

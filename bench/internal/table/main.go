@@ -1,6 +1,6 @@
-// Command table reads the output of "go test -bench" and ends it with the tables of
-// docs/guides/performance.md and of the README: medians over the repetitions (-count) with
-// their spread. "make bench" runs it.
+// Command table reads the output of "go test -bench" and appends the tables of
+// docs/guides/performance.md and of the README: medians over the repetitions (-count) with their
+// spread. "make bench" runs it.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// results are the values that the benchmarks reported, by benchmark and unit.
+// results are the benchmarks' values, by benchmark and unit.
 type results struct {
 	values map[string]map[string][]float64
 	// cpu is the processor, as go test names it.
@@ -32,8 +32,8 @@ type results struct {
 // row is a row of a table: a benchmark and its label.
 type row struct{ benchmark, label string }
 
-// compared are the benchmarks that have a hand-written loop beside them. The README
-// has the first ones.
+// compared are the benchmarks with a corresponding hand-written loop. The README has the first
+// ones.
 var compared = []row{
 	{"Turn/deltas=1", "Turn, 1 text delta"},
 	{"Turn/deltas=50", "Turn, 50 text deltas"},
@@ -47,7 +47,7 @@ var compared = []row{
 	{"TurnTraced", "Turn, OpenTelemetry spans and metrics"},
 }
 
-// inReadme is how many rows of compared the README has.
+// inReadme is the number of compared rows in the README.
 const inReadme = 6
 
 // alone are the benchmarks of work that a hand-written loop does not do.
@@ -119,7 +119,7 @@ func readResults(in io.Reader, out io.Writer) (*results, error) {
 	return r, nil
 }
 
-// addLine adds the values of a line, if it is the result of a benchmark.
+// addLine adds a line's values if it is a benchmark result.
 func (r *results) addLine(line string) {
 	fields := strings.Fields(line)
 	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
@@ -163,8 +163,8 @@ func (r *results) quantile(row row, unit string, q float64) float64 {
 	return values[low] + (at-float64(low))*(values[high]-values[low])
 }
 
-// turn and loop return the times of one. Turns at once are measured from the start of
-// the first to the end of the last.
+// turn and loop return the time of one. Concurrent turns are measured from the start of the first
+// to the end of the last.
 func (r *results) turn(row row) string {
 	if v := r.median(row, "ms/turns"); !math.IsNaN(v) {
 		return duration(v * 1e6)
@@ -179,8 +179,7 @@ func (r *results) loop(row row) string {
 	return duration(r.median(row, "µs/loop") * 1e3)
 }
 
-// time returns the time of one, or how many there are in a second if they run at the
-// same time.
+// time returns the time of one, or the number per second if they run concurrently.
 func (r *results) time(row row) string {
 	if v := r.median(row, "turns/s"); !math.IsNaN(v) {
 		return thousands(v) + "/s"
@@ -188,8 +187,8 @@ func (r *results) time(row row) string {
 	return duration(r.median(row, "ns/op"))
 }
 
-// memory and allocations describe one operation. They are empty for operations that run
-// in parallel, where the numbers are not exact.
+// memory and allocations describe one operation. They are empty for parallel operations, where the
+// numbers are not exact.
 func (r *results) memory(row row) string {
 	if !math.IsNaN(r.median(row, "ms/turns")) {
 		return ""

@@ -1,5 +1,5 @@
-// Package support is an agent of a team that its tests examine, with a scripted model and
-// with a recorded one. Read support_test.go.
+// Package support is a team's agent under test, with a scripted model and with a recorded one. Read
+// support_test.go.
 package support
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Orders reads and refunds the orders of the shop. Amounts are in cents.
+// Orders reads and refunds the shop's orders. Amounts are in cents.
 type Orders interface {
 	Paid(ctx context.Context, id string) (int, error)
 	Refund(ctx context.Context, id string, cents int) error

@@ -34,8 +34,8 @@ func (o *orders) Refund(_ context.Context, _ string, cents int) error {
 
 //docs:region scripted
 
-// TestARefundIsNeverMoreThanWasPaid is about the agent's tools: the script is a model that
-// asks for too much, and the test fails if a reply of it is not used.
+// TestARefundIsNeverMoreThanWasPaid covers the agent's tools: the script is a model that requests
+// too much, and the test fails if a reply is not used.
 func TestARefundIsNeverMoreThanWasPaid(t *testing.T) {
 	t.Parallel()
 	provider := scripted.NewForTest(t, scripted.Script{Replies: []scripted.Reply{
@@ -61,9 +61,9 @@ func TestARefundIsNeverMoreThanWasPaid(t *testing.T) {
 //	OPENAI_API_KEY=… go test ./examples/testing/support -record
 var record = flag.Bool("record", false, "ask the vendor and record its answers")
 
-// TestADamagedOrderIsRefunded is about the prompt and the descriptions of the tools: did
-// the model look up the order and refund all of it? It fails when the prompt, the tools
-// or their results change, until the model was asked again.
+// TestADamagedOrderIsRefunded covers the prompt and the tool descriptions: did the model look up
+// the order and refund all of it? It fails when the prompt, the tools or their results change,
+// until it is recorded again.
 func TestADamagedOrderIsRefunded(t *testing.T) {
 	t.Parallel()
 	shop := new(orders)
@@ -76,7 +76,7 @@ func TestADamagedOrderIsRefunded(t *testing.T) {
 	}
 }
 
-// vendor returns the vendor's model as it was recorded, or with -record the vendor's model.
+// vendor returns the recorded model of the vendor or, with -record, the vendor's model.
 func vendor(t *testing.T, path string) model.Executor {
 	t.Helper()
 	if !*record {
