@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// withLongTexts returns a JSON document once for each text and each name in it, which is
+// withLongTexts returns a JSON document once for each text and name in it, with that text or name
 // replaced by a long one.
 func withLongTexts(value any, long string) (all []any) {
 	switch v := value.(type) {
@@ -40,8 +40,8 @@ func withLongTexts(value any, long string) (all []any) {
 	return all
 }
 
-// TestErrorsRepeatLittleOfARequest puts a long text into each field of the requests of all
-// routes: an error repeats at most its beginning.
+// TestErrorsRepeatLittleOfARequest puts a long text into each field of every route's requests: an
+// error repeats at most its beginning.
 func TestErrorsRepeatLittleOfARequest(t *testing.T) {
 	const size, most = 100_000, 20_000
 	w := newTown(t)
@@ -55,11 +55,11 @@ func TestErrorsRepeatLittleOfARequest(t *testing.T) {
 		method, path, _ := strings.Cut(line, " ")
 		var document any
 		if err := json.Unmarshal([]byte(body), &document); err != nil {
-			continue // a body that is no JSON
+			continue // a non-JSON body
 		}
 		for _, changed := range withLongTexts(document, long) {
 			if rpc, ok := changed.(map[string]any); ok && rpc["id"] == long {
-				continue // JSON-RPC has to repeat it
+				continue // JSON-RPC must repeat it
 			}
 			data, err := json.Marshal(changed)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// vendorMessage is a message of a request of Chat Completions.
+// vendorMessage is a message in a Chat Completions request.
 type vendorMessage struct {
 	Role      string                       `json:"role"`
 	Content   json.RawMessage              `json:"content"`
@@ -24,7 +24,7 @@ type vendorMessage struct {
 	Calls     []map[string]json.RawMessage `json:"tool_calls"`
 }
 
-// vendorRefusals are the requests that servers refuse, by the name of the case.
+// vendorRefusals are checks for requests that servers reject, by case name.
 var vendorRefusals = map[string]func(messages []vendorMessage) string{
 	"assistant-without-content": func(messages []vendorMessage) string {
 		for _, m := range messages {
@@ -70,7 +70,7 @@ var vendorRefusals = map[string]func(messages []vendorMessage) string{
 	},
 }
 
-// vendorBodyRefusals are the whole requests that servers refuse, by the name of the case.
+// vendorBodyRefusals are checks of whole requests that servers reject, by case name.
 var vendorBodyRefusals = map[string]func(body string) string{
 	"strict-server-unknown-fields": func(body string) string {
 		if strings.Contains(body, `"stream_options"`) || strings.Contains(body, `"prompt_cache_key"`) || strings.Contains(body, `"max_completion_tokens"`) {
@@ -91,8 +91,8 @@ var vendorBodyRefusals = map[string]func(body string) string{
 	},
 }
 
-// TestInputsOfVendorsHaveTheRightResult runs a turn against a server that answers as the file
-// of a case says. Each is modeled on a report of a user.
+// TestInputsOfVendorsHaveTheRightResult runs a turn against a server that answers from a case file.
+// Each case is modeled on a user's report.
 func TestInputsOfVendorsHaveTheRightResult(t *testing.T) {
 	files, err := filepath.Glob("testdata/vendors/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -129,8 +129,8 @@ func TestInputsOfVendorsHaveTheRightResult(t *testing.T) {
 	}
 }
 
-// playVendor answers the nth request with the nth body, or with the last one. A body that
-// begins with comments arrives slowly.
+// playVendor answers the nth request with the nth body, or with the last one. A body with leading
+// comments arrives slowly.
 func playVendor(name, contentType string, bodies []string) http.Handler {
 	asked := 0
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -171,7 +171,7 @@ func playVendor(name, contentType string, bodies []string) http.Handler {
 	})
 }
 
-// waitOrEnd waits, at most until the client is gone.
+// waitOrEnd waits for d or until the client disconnects.
 func waitOrEnd(r *http.Request, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

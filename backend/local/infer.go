@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
-// inferAnswer asks the model for the answer of a step. An answer that the output
-// limit cut off is continued as often as the agent allows.
+// inferAnswer requests a step's answer from the model. An answer cut off by the output limit is
+// continued as often as the agent allows.
 func (t *turn) inferAnswer(ctx context.Context) (model.Message, error) {
 	req, err := t.buildRequest()
 	if err != nil {
@@ -42,8 +42,8 @@ func (t *turn) inferAnswer(ctx context.Context) (model.Message, error) {
 	return answer, nil
 }
 
-// continueAnswer asks for the rest of an answer that the output limit cut off. It returns
-// the whole, and the event that closes the last call.
+// continueAnswer requests the rest of an answer cut off by the output limit. It returns the whole
+// answer and the event that closes the last call.
 func (t *turn) continueAnswer(ctx context.Context, req *model.Request, answer model.Message, complete *event.InferenceComplete) (model.Message, *event.InferenceComplete, error) {
 	for t.answer.Reason == model.FinishMaxTokens {
 		note := t.dropIncompleteCall(&answer)
@@ -76,8 +76,7 @@ func (t *turn) tellOmitted() {
 	t.notes = append(t.notes, model.User(text))
 }
 
-// callModel makes one model call, shows its answer as it comes, and returns the event
-// that closes it.
+// callModel makes one model call, streams its answer, and returns the event that closes it.
 func (t *turn) callModel(ctx context.Context, req *model.Request) (*event.InferenceComplete, error) {
 	if err := t.meter.Exceeded(); err != nil {
 		return nil, err
@@ -146,7 +145,7 @@ func (t *turn) servedBy() string {
 	return t.env.ModelID
 }
 
-// servedFrom returns who provides the model that answered.
+// servedFrom returns the provider of the model that answered.
 func (t *turn) servedFrom() string {
 	if name := t.env.Providers[t.servedBy()]; name != "" {
 		return name
@@ -162,14 +161,13 @@ func (t *turn) servedName(req *model.Request) string {
 	return req.Model
 }
 
-// takeEvent applies one event of the model's stream, and reports whether it wants
-// another.
+// takeEvent applies one event of the model's stream, and reports whether to continue.
 func (t *turn) takeEvent(ev model.Event, err error) bool {
 	if t.failure != nil {
-		return false // an executor that ignores the end of its loop
+		return false // an executor that ignores yield's result
 	}
 	if ev.Type != model.EventFinish && t.isOver() {
-		t.failure = context.Canceled // an executor that does not look at its context
+		t.failure = context.Canceled // an executor that ignores its context
 		return false
 	}
 	if err == nil {
@@ -225,7 +223,7 @@ func (t *turn) wasCalled(id string) bool {
 	return false
 }
 
-// showDelta emits a piece of an answer, unless it is of a call that is left out.
+// showDelta emits a piece of an answer, unless it belongs to an omitted call.
 func (t *turn) showDelta(ev *model.Event) {
 	switch ev.Type {
 	case model.EventToolCallStart, model.EventToolCallDelta, model.EventToolCallEnd, model.EventToolCallCancel:
@@ -264,11 +262,11 @@ func (t *turn) showDelta(ev *model.Event) {
 	}
 }
 
-// maxDeltaRun is how many text deltas are allocated at once.
+// maxDeltaRun is the maximum number of text deltas allocated together.
 const maxDeltaRun = 32
 
-// newTextDelta returns the event of a piece of text. The events of a long answer are
-// allocated several at once, ever more up to maxDeltaRun.
+// newTextDelta returns the event for a piece of text. A long answer's events are allocated in
+// growing batches of up to maxDeltaRun.
 func (t *turn) newTextDelta(text string) *event.TextDelta {
 	if len(t.deltas) == cap(t.deltas) {
 		t.deltas = make([]event.TextDelta, 0, min(max(1, 4*cap(t.deltas)), maxDeltaRun))
@@ -282,10 +280,9 @@ const (
 	continueCall = "Your last tool call was cut off by the output limit and was not made. Make it again with shorter arguments, or do the work in several smaller calls."
 )
 
-// dropIncompleteCall removes the incomplete call from an answer that the output
-// limit cut off, and returns the note to continue with, or "" if the answer is kept
-// as it is: a text that must have a form cannot be continued, and complete calls
-// are executed.
+// dropIncompleteCall removes the incomplete call from an answer cut off by the output limit, and
+// returns the note to continue with, or "" if the answer is kept as is: a text with a required form
+// cannot be continued, and complete calls are executed.
 func (t *turn) dropIncompleteCall(answer *model.Message) (note string) {
 	whole := len(answer.Parts)
 	answer.Parts = slices.DeleteFunc(answer.Parts, func(p model.Part) bool {
@@ -311,8 +308,7 @@ func (t *turn) dropIncompleteCall(answer *model.Message) (note string) {
 	}
 }
 
-// continuationRequest returns the request that continues an answer that was cut
-// off.
+// continuationRequest returns the request that continues a cut-off answer.
 func continuationRequest(req *model.Request, answer *model.Message, note string) *model.Request {
 	next := *req
 	next.Messages = slices.Clip(req.Messages)
@@ -323,7 +319,7 @@ func continuationRequest(req *model.Request, answer *model.Message, note string)
 	return &next
 }
 
-// joinAnswers returns an answer and what continues it as one.
+// joinAnswers joins an answer and its continuation.
 func joinAnswers(answer, more model.Message) model.Message {
 	parts := slices.Clone(answer.Parts)
 	for _, p := range more.Parts {

@@ -19,7 +19,7 @@ const (
 	TypeAssistantReset = "assistant.reset"
 	// TypeToolProgress is output of a running tool.
 	TypeToolProgress = "tool.progress"
-	// TypeTurnWaiting is a turn that waits for answers, TypeTurnResumed a turn that continues.
+	// TypeTurnWaiting is a turn that waits for answers, TypeTurnResumed one that continues.
 	TypeTurnWaiting = "turn.waiting"
 	TypeTurnResumed = "turn.resumed"
 	// TypeHandoff is another agent taking over the conversation.

@@ -29,8 +29,8 @@ func callsParis(name, stream string) vendortest.Recording {
 	}
 }
 
-// TestOddStreamsOfChatCompletionsAreRead reads streams of servers that keep to the types, the
-// framing and the order of the API only in part.
+// TestOddStreamsOfChatCompletionsAreRead reads streams of servers that only partly follow the
+// types, framing and order of the API.
 func TestOddStreamsOfChatCompletionsAreRead(t *testing.T) {
 	vendors[ChatCompletions].CheckStreams(t, []vendortest.Recording{
 		textRecording("an empty function call", vendortest.EventStream(`{"choices":[{"index":0,"delta":{"content":"hi","function_call":{}}}]}`, stopChunk), "hi"),
@@ -224,8 +224,7 @@ func TestExtraContentOfEarlierVersionsGoesBack(t *testing.T) {
 	}
 }
 
-// TestIDsOfCallsFitTheServer checks that a call and its result have one ID that the server
-// accepts.
+// TestIDsOfCallsFitTheServer checks that a call and its result share an ID that the server accepts.
 func TestIDsOfCallsFitTheServer(t *testing.T) {
 	long := "call_0123456789012345678901234567890123456789012345678901234567890123456789"
 	for _, tt := range []struct {

@@ -72,7 +72,7 @@ type outputText struct {
 	Refusal vendorhttp.Text `json:"refusal"`
 }
 
-// UnmarshalJSON reads a text, a list of texts or of objects with one each, or one of these.
+// UnmarshalJSON reads a string, a list of strings or of objects with one each, or one such object.
 func (t *outputTexts) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' {
 		*t = outputTexts{{}}
@@ -82,7 +82,7 @@ func (t *outputTexts) UnmarshalJSON(data []byte) error {
 	if data[0] == '{' {
 		list = []json.RawMessage{data}
 	} else if json.Unmarshal(data, &list) != nil {
-		return nil // null, and what has no text
+		return nil // null, or without text
 	}
 	for _, raw := range list {
 		var one outputText
@@ -101,7 +101,7 @@ type responsesResult struct {
 	Response responsesAnswer `json:"response"`
 }
 
-// responsesAnswer is a whole answer, as the last event repeats it.
+// responsesAnswer is a complete answer, as repeated by the last event.
 type responsesAnswer struct {
 	ID                vendorhttp.Text                      `json:"id"`
 	Status            vendorhttp.Text                      `json:"status"`

@@ -12,12 +12,11 @@ import (
 // paragraph separates texts that the vendor streams separately.
 const paragraph = "\n\n"
 
-// responsesStream translates the stream of the Responses API. It decodes only
-// the events it needs, and of those only the fields: the SDK's types cost a
-// multiple, and the first events repeat the whole request.
+// responsesStream translates the stream of the Responses API. It decodes only the events and fields
+// it needs: the SDK's types cost a multiple, and the first events repeat the whole request.
 type responsesStream struct {
 	calls calls
-	// byOutput finds the call at a place of the vendor's list of output items.
+	// byOutput maps positions in the vendor's list of output items to calls.
 	byOutput map[vendorhttp.Number]*call
 	delta    responsesDelta
 	piece    responsesPiece
@@ -26,9 +25,9 @@ type responsesStream struct {
 	text, reasoning place
 	// withoutPieces is set once a complete text came before any piece.
 	withoutPieces bool
-	// streamed is the text of the item at the place of text.
+	// streamed is the text of the item at the position text.
 	streamed textDigest
-	// byItem finds the call of an item by its ID.
+	// byItem maps item IDs to calls.
 	byItem map[vendorhttp.Text]*call
 }
 
@@ -82,7 +81,7 @@ func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.
 	return false, nil
 }
 
-// end completes an answer that ends with the end mark of Chat Completions instead of its last event.
+// end completes an answer that ends with Chat Completions' end mark instead of its last event.
 func (s *responsesStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
 	if !marked || !s.text.seen && len(s.calls.list) == 0 {
 		return false, nil
@@ -90,8 +89,7 @@ func (s *responsesStream) end(marked bool, out *vendorhttp.Batch) (bool, error) 
 	return s.finishWhole(&responsesAnswer{}, out)
 }
 
-// nameEvent makes sure that an event has its name; some servers give it only in
-// the data.
+// nameEvent ensures that an event has its name; some servers give it only in the data.
 func nameEvent(ev *vendorhttp.ServerEvent) error {
 	if len(ev.Name) > 0 && string(ev.Name) != "message" {
 		return nil
@@ -138,7 +136,7 @@ func (s *responsesStream) endText(data []byte, out *vendorhttp.Batch) error {
 	return nil
 }
 
-// emitText adds text of the item at a place.
+// emitText adds text of the item at a position.
 func (s *responsesStream) emitText(at vendorhttp.Number, text string, out *vendorhttp.Batch) {
 	if s.text.output != at {
 		s.streamed.reset()
@@ -153,19 +151,19 @@ func (s *responsesStream) addReasoning(data []byte, out *vendorhttp.Batch) error
 	if err := vendorhttp.DecodeEvent(data, &s.delta); err != nil || s.delta.Delta == "" {
 		return err
 	}
-	// A piece is one of a summary or of the content, so one of the two is 0.
+	// A piece belongs to a summary or to the content, so one of the two is 0.
 	s.reasoning.moveTo(model.EventReasoning, s.delta.OutputIndex, s.delta.SummaryIndex+s.delta.ContentIndex, out)
 	out.AddDelta(model.EventReasoning, string(s.delta.Delta))
 	return nil
 }
 
-// place is the place of a piece of text in the vendor's list of output.
+// place is the position of a piece of text in the vendor's output.
 type place struct {
 	seen          bool
 	output, piece vendorhttp.Number
 }
 
-// moveTo separates texts of different places by a paragraph.
+// moveTo separates texts at different positions by a paragraph.
 func (p *place) moveTo(t model.EventType, output, piece vendorhttp.Number, out *vendorhttp.Batch) {
 	if p.seen && (p.output != output || p.piece != piece) {
 		out.AddDelta(t, paragraph)
@@ -204,8 +202,8 @@ func (s *responsesStream) addItem(data []byte, out *vendorhttp.Batch) error {
 	return nil
 }
 
-// callAt returns the call with the ID of an item or at its place in the output. Some servers number
-// the places differently, so it tries the only open call next. It opens a new call otherwise.
+// callAt returns the call with the ID of an item or at its position in the output. Some servers
+// number positions differently, so it then tries the only open call. Otherwise it opens a new call.
 func (s *responsesStream) callAt(output vendorhttp.Number, item, callID vendorhttp.Text) *call {
 	if k := s.byItem[item]; k != nil && !k.ended {
 		return k
@@ -221,7 +219,7 @@ func (s *responsesStream) callAt(output vendorhttp.Number, item, callID vendorht
 	return k
 }
 
-// onlyOpenCall returns the call whose arguments are not complete, or nil if it is not the only
+// onlyOpenCall returns the only call whose arguments are incomplete; nil if there is not exactly
 // one.
 func (s *responsesStream) onlyOpenCall() (only *call) {
 	for _, k := range s.calls.list {
@@ -253,7 +251,7 @@ func (s *responsesStream) endArguments(data []byte, out *vendorhttp.Batch) error
 	k := s.callAt(ev.OutputIndex, ev.ItemID, "")
 	s.calls.describeCall(k, "", string(ev.Name), out)
 	if k.name == "" {
-		// The item's end will tell the name.
+		// The item's end will have the name.
 		if len(k.held) == 0 {
 			k.held = []byte(ev.Arguments)
 		}
@@ -278,7 +276,7 @@ func (s *responsesStream) endItem(data []byte, out *vendorhttp.Batch) error {
 	return nil
 }
 
-// addEncrypted adds the opaque form of a piece of reasoning, if it has one.
+// addEncrypted adds the encrypted form of reasoning, if any.
 func addEncrypted(item *outputItem, out *vendorhttp.Batch) {
 	if item.EncryptedContent != "" {
 		out.Add(model.Event{Type: model.EventReasoningEncrypted, ID: string(item.ID), Delta: string(item.EncryptedContent)})
@@ -288,8 +286,7 @@ func addEncrypted(item *outputItem, out *vendorhttp.Batch) {
 func (s *responsesStream) endFunctionCall(output vendorhttp.Number, item *outputItem, out *vendorhttp.Batch) error {
 	k := s.callAt(output, item.ID, item.CallID)
 	if k.ended && k.vendorID != "" && item.CallID != "" && k.vendorID != string(item.CallID) {
-		// Another call at a place that was taken: a server that does not
-		// count its items.
+		// Another call at a taken position: the server does not number its items.
 		k = s.calls.openCall()
 		s.byOutput[output] = k
 	}

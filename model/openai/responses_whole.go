@@ -17,7 +17,7 @@ func (s *responsesStream) readWhole(data []byte, out *vendorhttp.Batch) (bool, e
 	return s.endAnswer(&answer, out)
 }
 
-// endAnswer ends a whole answer, which may have failed or been cut off.
+// endAnswer ends a complete answer, which may have failed or been truncated.
 func (s *responsesStream) endAnswer(answer *responsesAnswer, out *vendorhttp.Batch) (bool, error) {
 	switch {
 	case !vendorhttp.IsNothing(answer.Error):
@@ -76,7 +76,7 @@ func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Ba
 		}
 	}
 	if text := string(answer.OutputText); text != "" && !s.text.seen {
-		s.emitText(0, text, out) // of servers that give only the text
+		s.emitText(0, text, out) // for servers that send only text
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *responsesStream) finishWhole(answer *responsesAnswer, out *vendorhttp.B
 	return true, nil
 }
 
-// endIncomplete ends an answer that the vendor cut off. Calls that may be incomplete get no end.
+// endIncomplete ends an answer that the vendor truncated. Calls that may be incomplete get no end.
 func (s *responsesStream) endIncomplete(data []byte, out *vendorhttp.Batch) (bool, error) {
 	var ev responsesResult
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
@@ -114,7 +114,7 @@ func (s *responsesStream) endIncomplete(data []byte, out *vendorhttp.Batch) (boo
 	return s.cutOff(&ev.Response, out)
 }
 
-// cutOff ends an answer for the reason that the vendor gives.
+// cutOff ends an answer for the vendor's reason.
 func (s *responsesStream) cutOff(answer *responsesAnswer, out *vendorhttp.Batch) (bool, error) {
 	switch reason := answer.IncompleteDetails.Value.Reason; reason {
 	case "max_output_tokens":

@@ -19,7 +19,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 )
 
-// maxNesting is how deep the JSON of a request may be nested.
+// maxNesting is the maximum nesting depth of a request's JSON.
 const maxNesting = 64
 
 // ServeHTTP answers a request.
@@ -31,8 +31,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// beginResponse answers a request, a stream up to its first frame and without the rest, which
-// has frames like that.
+// beginResponse answers a request. For a stream it answers up to the first frame and returns the
+// frames for the rest.
 func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *atomic.Pointer[follower]) *frames {
 	body, problem := e.readBody(w, r)
 	if problem != nil {
@@ -44,7 +44,7 @@ func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *a
 	case e.old != nil && (asked == "" || asked == v03):
 		handler, asked, spoken = e.old, v03, v03
 	case asked == "" && spoken == v03:
-		asked = v03 // a request of that version need not name it
+		asked = v03 // that version may be omitted
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
 	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: splitExtensions(r.Header), rest: rest}
@@ -70,7 +70,7 @@ func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *a
 	return in
 }
 
-// serveRPC answers a request of JSON-RPC, and returns its id.
+// serveRPC answers a JSON-RPC request, and returns its id.
 func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http.Handler, body []byte) (id json.RawMessage) {
 	var request struct {
 		ID     json.RawMessage `json:"id"`
@@ -99,25 +99,24 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 	return request.ID
 }
 
-// streamMethods are the methods of version 1.0 that are answered with a stream, or with
-// a plain error if the client accepts JSON. Clients of 0.3 expect a stream in any case.
+// streamMethods are the methods of version 1.0 that respond with a stream, or with a plain error if
+// the client accepts JSON. Clients of 0.3 always expect a stream.
 var streamMethods = map[string]bool{"SendStreamingMessage": true, "SubscribeToTask": true}
 
-// emptyResults are the results of the methods of which the SDK leaves the result
-// out when there is nothing to say, or makes it null.
+// emptyResults are the empty results that the SDK omits or sets to null, by method.
 var emptyResults = map[string]string{
 	"DeleteTaskPushNotificationConfig":    `{}`,
 	"tasks/pushNotificationConfig/delete": `null`,
 	"tasks/pushNotificationConfig/list":   `[]`,
 }
 
-// serveREST answers a request of HTTP+JSON.
+// serveREST answers an HTTP+JSON request.
 func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	r.URL.Path = "/" + strings.TrimSuffix(r.PathValue("path"), "/")
 	r.URL.RawPath = ""
 	q := r.URL.Query()
 	renamed := e.spoken == v10 && jsonQuery(q)
-	if e.spoken == v10 && q.Has("lastUpdatedAfter") { // as some clients call it, and 0.3 does
+	if e.spoken == v10 && q.Has("lastUpdatedAfter") { // the name of 0.3 and some clients
 		q.Set("statusTimestampAfter", q.Get("lastUpdatedAfter"))
 		renamed = true
 	}
@@ -137,8 +136,8 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 	out.finishResponse(r.Method)
 }
 
-// isOldCard reports whether a request of version 0.3 is for the extended card. In
-// JSON-RPC the method tells.
+// isOldCard reports whether a request of version 0.3 is for the extended card. In JSON-RPC the
+// method decides.
 func (e *endpoint) isOldCard(r *http.Request, method string) bool {
 	if e.rpc {
 		return method == "agent/getAuthenticatedExtendedCard"
@@ -160,14 +159,14 @@ func (e *endpoint) serveOldCard(w http.ResponseWriter, r *http.Request, handler 
 	kept.writeBody()
 }
 
-// acceptsOnlyEvents reports whether a client accepts a stream and no JSON.
+// acceptsOnlyEvents reports whether a client accepts a stream but not JSON.
 func acceptsOnlyEvents(h http.Header) bool {
 	accept := strings.Join(h.Values("Accept"), ",")
 	return strings.Contains(accept, "text/event-stream") && !strings.Contains(accept, "application/json") && !strings.Contains(accept, "*/*")
 }
 
-// wrapConfig wraps a push configuration of version 0.3 as the SDK expects it.
-// Some clients send it as it is.
+// wrapConfig wraps a push configuration of version 0.3 as the SDK expects it. Some clients send it
+// unwrapped.
 func wrapConfig(body []byte) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil || fields["config"] != nil || fields["pushNotificationConfig"] == nil {
@@ -180,7 +179,7 @@ func wrapConfig(body []byte) []byte {
 	return wrapped
 }
 
-// readBody reads the body of a request, if it may be read.
+// readBody reads the body of a request, if that is allowed.
 func (e *endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	limit := e.server.settings.MaxBody
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
@@ -202,7 +201,7 @@ func (e *endpoint) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	return body, nil
 }
 
-// acceptsContentType reports whether a content type is one of requests.
+// acceptsContentType reports whether requests may have a content type.
 func (e *endpoint) acceptsContentType(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (media == "application/json" || !e.rpc && media == "application/a2a+json")

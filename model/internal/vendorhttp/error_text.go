@@ -17,7 +17,7 @@ import (
 // maxPlainError is the maximum length of a plain text error, in bytes.
 const maxPlainError = 300
 
-// PlainError returns an error that a server sent as plain text; empty for HTML and other content.
+// PlainError returns an error sent as plain text; empty for HTML and other content.
 func PlainError(body []byte) string {
 	text := strings.TrimSpace(string(body))
 	if text == "" || text[0] == '<' || text[0] == '{' || text[0] == '[' || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
@@ -29,9 +29,9 @@ func PlainError(body []byte) string {
 // errorWord matches the names of events and fields that hold errors.
 var errorWord = regexp.MustCompile(`(?i)error|exception|fail|traceback`)
 
-// errorStatus returns the HTTP status of an event in an unknown form that is an error: by its name, a
-// field with such a name, or an error status. It is 200 if the error has no status, and 0 for
-// events that are no errors.
+// errorStatus returns the HTTP status of an event in an unknown form that is an error by its name,
+// a field with such a name, or an error status. It is 200 if the error has no status, and 0 if the
+// event is not an error.
 func errorStatus(ev *ServerEvent) (found int) {
 	if errorWord.Match(ev.Name) {
 		found = http.StatusOK
@@ -68,12 +68,12 @@ func ErrorText(data []byte) string { return errorText(data, 0) }
 
 const maxErrorDepth = 6
 
-// errorTexts are the names of fields with the text of an error, the best first.
+// errorTexts are the names of fields that hold an error's text, best first.
 var errorTexts = []string{
 	"message", "Message", "msg", "detail", "details", "error", "errors", "error_description", "error_message", "description", "title", "reason", "text",
 }
 
-// errorPlaces are the names of fields with the faulty place of the request.
+// errorPlaces are the names of fields that locate the fault in the request.
 var errorPlaces = []string{"loc", "field", "param", "path", "property", "pointer", "additionalProperty", "instancePath"}
 
 // noErrorTexts are the names of fields without an explanation.
@@ -119,10 +119,10 @@ func errorText(data json.RawMessage, depth int) string {
 	return placeOfError(object) + strings.Join(texts, "; ")
 }
 
-// WithErrors adds to an error's message the list of errors that its JSON has beside the message.
+// WithErrors appends to an error's message the list of errors in its JSON.
 func WithErrors(message string, data []byte) string {
 	var object map[string]json.RawMessage
-	_ = json.Unmarshal(data, &object) // anything but an object has no list
+	_ = json.Unmarshal(data, &object) // only an object has a list
 	return withErrors(message, object, 0)
 }
 

@@ -16,24 +16,24 @@ import (
 
 // Recording is a recorded stream with its expected result.
 type Recording struct {
-	// Name is the name of its file, without .sse, or of the case if Stream is set.
+	// Name is the file's name without .sse, or the case's name if Stream is set.
 	Name string
 	// Stream is the text of the stream, for CheckStreams.
 	Stream string
-	// Request returns the request it answers; nil for the shortest.
+	// Request returns the matching request; nil for the shortest.
 	Request func() *model.Request
 	// Parts are the parts of the answer. A call id that ends in a question mark matches a
 	// generated id.
 	Parts []model.Part
-	// Reason and Usage belong to the end of the answer.
+	// Reason and Usage belong to the finish event.
 	Reason model.FinishReason
 	Usage  *model.Usage
 	// Class and Message describe an error that ends the stream instead.
 	Class   model.ErrorClass
 	Message string
-	// EndsAnywhere is set if each event of the stream says it is the last.
+	// EndsAnywhere is set if each event of the stream claims to be the last.
 	EndsAnywhere bool
-	// Hidden is a name that no event may show.
+	// Hidden is a name that no event may contain.
 	Hidden string
 }
 
@@ -44,7 +44,7 @@ func (v *Vendor) requestOf(r *Recording) *model.Request {
 	return r.Request()
 }
 
-// eachRecording runs a test of every recording, side by side.
+// eachRecording runs a test for every recording in parallel.
 func (v *Vendor) eachRecording(t *testing.T, test func(t *testing.T, r *Recording, stream []byte)) {
 	for i := range v.Recordings {
 		r := &v.Recordings[i]
@@ -68,7 +68,7 @@ func EventStream(data ...string) (stream string) {
 	return stream
 }
 
-// CheckStreams checks recordings that are given by their text.
+// CheckStreams checks recordings whose streams are given as text.
 func (v *Vendor) CheckStreams(t *testing.T, list []Recording) {
 	for i := range list {
 		r := &list[i]
@@ -123,8 +123,8 @@ func (r *Recording) checkAnswer(t *testing.T, v *Vendor, e model.Executor) {
 	}
 }
 
-// maskIDs replaces the ids that were made up, where the test does not name
-// them, after checking that they are fit for a vendor and differ.
+// maskIDs masks generated ids that the test does not name, after checking that they are valid for a
+// vendor and unique.
 func maskIDs(t *testing.T, want, got []model.Part) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -143,7 +143,7 @@ func maskIDs(t *testing.T, want, got []model.Part) {
 	}
 }
 
-// checkEnd checks that the answer ended once, and as it should.
+// checkEnd checks that the answer ended once, as expected.
 func (r *Recording) checkEnd(t *testing.T, events []model.Event, failure *model.Error) {
 	t.Helper()
 	finishes := 0
@@ -170,8 +170,7 @@ func (r *Recording) checkEnd(t *testing.T, events []model.Event, failure *model.
 	}
 }
 
-// newReplayer returns a function that has a stream answered and returns what came
-// of it.
+// newReplayer returns a function that replays a stream as the response and returns the result.
 func (v *Vendor) newReplayer(t testing.TB, req *model.Request) func(io.Reader) ([]model.Event, *model.Error) {
 	var next io.Reader
 	e := v.Offline(t, func(r *http.Request) (*http.Response, error) { return StreamResponse(r, next), nil })
@@ -207,9 +206,8 @@ func sameEvent(a, b model.Event) bool {
 	return a == b
 }
 
-// testTruncatedAnywhere breaks every recording off at every byte, or every cutStep
-// bytes, by an end and by a fault of the connection: the answer is whole, or it was
-// interrupted.
+// testTruncatedAnywhere truncates every recording at every byte, or every cutStep bytes, by an end
+// and by a connection error: the answer is complete, or it was interrupted.
 func (v *Vendor) testTruncatedAnywhere(t *testing.T) {
 	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
 		if r.EndsAnywhere {
@@ -236,7 +234,7 @@ func (v *Vendor) testTruncatedAnywhere(t *testing.T) {
 	})
 }
 
-// failing is a reader that fails as a connection does.
+// failing is a reader that fails like a connection.
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
