@@ -133,7 +133,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 			"hard_cutoff_threshold is 6 and consecutive_threshold 8; the first must be more than the second (the defaults are 6 and 3)",
 		},
 		"tool_budgets: {look: 3}":                              {"look must be a mapping, not the number 3"},
-		"tool_budgets: {look: {}}":                             {"max_calls is required (Calls that are executed; further ones are answered with a hint. 0 executes none.)"},
+		"tool_budgets: {look: {}}":                             {"max_calls is required (Maximum executed calls; further calls are answered with a hint. 0 executes none.)"},
 		"tool_budgets: {look: {max_call: 3}}":                  {`unknown field "max_call" (did you mean "max_calls"?)`},
 		"tool_budgets: {look: {max_calls: 1001}}":              {"max_calls is 1001; it must be between 0 and 1000"},
 		"output_schema: {type: object}":                        {`unknown field "type" (write schema: the JSON Schema of the answer)`},
@@ -151,7 +151,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 		"reasoning_effort: 010":                                {"reasoning_effort: the number 010 starts with 0, which may mean octal: remove the 0, or write 0o… or quotes"},
 		"reasoning_effort: medum":                              {`reasoning_effort cannot be "medum"; allowed are off, none, low, medium, high or max (did you mean "medium"?)`},
 		"reasoning_effort: [low]":                              {"reasoning_effort must be one of off, none, low, medium, high, max, a number from 0 to 100, or {budget: tokens}, not a list"},
-		"reasoning_effort: {tokens: 5}":                        {"budget is required (The number of tokens the model may think for.)", `unknown field "tokens" (allowed are budget)`},
+		"reasoning_effort: {tokens: 5}":                        {"budget is required (Maximum number of thinking tokens.)", `unknown field "tokens" (allowed are budget)`},
 	} {
 		_, list := agentOf(t, fields)
 		var got []string

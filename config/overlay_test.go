@@ -166,7 +166,7 @@ func TestMistakesInOverlays(t *testing.T) {
 		{"a chain that is too long", chain(9), "0.yaml:22:17 invalid-value: agents.b9.extends: b9 builds on more than 8 agents, one extending the other (extend an agent closer to the base)"},
 		{"a chain that is as long as it may be", chain(8), ""},
 		{"what is wrong in the base", "  b: {extends: c}\n  c: {model_id: m, max_rounds: -1}\n", "0.yaml:15:32 invalid-value: agents.c.max_rounds: max_rounds is -1; it must be 0 or more"},
-		{"what is wrong because of the base", "  b: {extends: a, endpoint: {timeout: 1s}}\n", "0.yaml:14:19 missing-field: agents.b.endpoint.base_url: base_url is required (Where the peer is: an http or https URL.)"},
+		{"what is wrong because of the base", "  b: {extends: a, endpoint: {timeout: 1s}}\n", "0.yaml:14:19 missing-field: agents.b.endpoint.base_url: base_url is required (The peer's http or https URL.)"},
 		{"no such agent", "patches: {agents: {b: {}}}\n", `0.yaml:14:20 unmatched-patch: patches.agents.b: there is no agent "b" to patch (patches change entries that exist; define it under agents)`},
 		{"no such tool", "patches: {tools: {weather: {}}}\n", `0.yaml:14:19 unmatched-patch: patches.tools.weather: there is no tool "weather" to patch (patches change entries that exist; define it under tools)`},
 		{"no such registry", "patches: {agent: {a: {}}}\n", `0.yaml:14:11 unknown-field: patches.agent: unknown field "agent" (did you mean "agents"?)`},

@@ -57,7 +57,7 @@ func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 
 // effortBudget is the other way to write a reasoning effort.
 type effortBudget struct {
-	Budget int `json:"budget" required:"true" min:"1" doc:"The number of tokens the model may think for."`
+	Budget int `json:"budget" required:"true" min:"1" doc:"Maximum number of thinking tokens."`
 }
 
 func (d *decoder) decodeEffort(f *field, n *node, v reflect.Value, p *place) {

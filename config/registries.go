@@ -289,7 +289,7 @@ func (l *loader) remoteAgents() {
 
 // agent is an agent as declared in the files.
 type agent struct {
-	Extends string `json:"extends,omitempty" doc:"The agent whose fields this one inherits. Its own fields are merged over them: mappings key by key, lists and texts as a whole, and null clears a field."`
+	Extends string `json:"extends,omitempty" doc:"The agent to inherit fields from. Own fields override them: mappings merge key by key, lists and texts are replaced, and null clears a field."`
 	spec.Agent
 }
 

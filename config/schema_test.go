@@ -328,7 +328,7 @@ func TestSchemaIsStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, "", doc)
-	for _, want := range []string{`"default": 16`, `"default": "300s"`, `"default": true`, "Steps allowed in one turn"} {
+	for _, want := range []string{`"default": 16`, `"default": "300s"`, `"default": true`, "Maximum steps per turn"} {
 		if !bytes.Contains(one, []byte(want)) {
 			t.Errorf("the schema lacks %s", want)
 		}
@@ -364,7 +364,7 @@ func TestReference(t *testing.T) {
 	t.Parallel()
 	page := config.Reference(testKinds())
 	for _, want := range []string{
-		"| `max_rounds` | whole number, 0 or more | `16` | Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited. |",
+		"| `max_rounds` | whole number, 0 or more | `16` | Maximum steps per turn, each a model answer and its tool calls. 0 means unlimited. |",
 		"### provider `type: vendor`",
 		"| `timeout`, `timeout_ms`, `timeout_secs` | time span | `60s` |",
 		"| `api_key` | text | **required** | The key. A secret: never shown. |",

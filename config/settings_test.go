@@ -142,7 +142,7 @@ func TestWrongSettings(t *testing.T) {
 		"too short a lease":       {"version: 1\nturns: {lease: 10ms}\n", `invalid-value 2:16-2:20 turns.lease |10ms|`},
 		"no turns":                {"version: 1\nturns: {concurrency: 0}\n", `invalid-value 2:22-2:23 turns.concurrency |0|`},
 		"a bad policy":            {"version: 1\nturns: {indeterminate: retry}\n", `invalid-value 2:24-2:29 turns.indeterminate |retry|`},
-		"a schedule of nothing":   {oneAgent + "schedules: {s: {}}\n", "missing-field 3:13-3:14 schedules.s.cron |s| When: five fields"},
+		"a schedule of nothing":   {oneAgent + "schedules: {s: {}}\n", "missing-field 3:13-3:14 schedules.s.cron |s| Five fields"},
 		"a bad id":                {oneAgent + "schedules: {a b: {agent: a, cron: \"@daily\", prompt: x}}\n", `invalid-id 3:13-3:16 schedules["a b"] |a b| start with a letter`},
 		"an unknown agent":        {oneAgent + "agents2: {}\n", `unknown-field 3:1-3:8 agents2 |agents2| did you mean "agents"?`},
 		"an agent of a schedule":  {"version: 1\nagents: {helper: {model_id: m}}\nschedules: {s: {agent: helpr, prompt: x, cron: \"@daily\"}}\n", `agent-not-found 3:24-3:29 schedules.s.agent |helpr| did you mean "helper"?`},

@@ -30,11 +30,11 @@ type Case struct {
 	// Description describes the case for readers.
 	Description string   `json:"description" doc:"A description of the case."`
 	Agent       string   `json:"agent" required:"true" doc:"The ID of the agent that the user talks to."`
-	Tags        []string `json:"tags" doc:"Tags, by which cases are selected."`
+	Tags        []string `json:"tags" doc:"Tags for selecting cases."`
 	// Tenant is the name of the tenant that Overlay belongs to.
-	Tenant string `json:"tenant" doc:"The name of the tenant whose overlay this is. It matters for overlays that change workflows of the tenant."`
+	Tenant string `json:"tenant" doc:"The name of the overlay's tenant. It matters for overlays that change the tenant's workflows."`
 	// Overlay is a file with the overlay of a tenant, with which the agent is resolved.
-	Overlay string `json:"overlay" path:"read" doc:"A file with the overlay of a tenant, relative to the file of cases. The agent resolves in it, as in turns of the tenant."`
+	Overlay string `json:"overlay" path:"read" doc:"A file with a tenant's overlay, relative to the case file. The agent is resolved with it, as in the tenant's turns."`
 	// TenantVariables are the values of ${tenant.NAME} in the configuration.
 	TenantVariables map[string]string `json:"tenant_variables" doc:"Values of the tenant's variables."`
 	// State is the application's state of the session before the first turn, a JSON value.
@@ -42,17 +42,17 @@ type Case struct {
 	// Models selects what answers requests to models; it defaults to Replay.
 	Models ModelMode `json:"models" enum:"replay|live|scripted" default:"replay" doc:"The source of model answers: a recording, the models themselves, or the script."`
 	// Script answers when Models is Scripted: a JSON object with replies and fallback.
-	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in {replies: [{text: Hello}]} and in the script of a provider of type scripted. They begin anew in each turn."`
+	Script json.RawMessage `json:"script" required:"models=scripted" doc:"The replies of a scripted model, as in {replies: [{text: Hello}]} and the script of a provider of type scripted. They restart in each turn."`
 	// Tools are the answers to tool calls, by globs over the tools' IDs.
-	Tools map[string]*ToolUse `json:"tools" doc:"How calls of tools, delegates and peers are answered, by globs over the names of tools; an exact name wins. Without an entry, tools with effect: read and local delegates are real, and a call of any other tool is an error of the case."`
+	Tools map[string]*ToolUse `json:"tools" doc:"How calls to tools, delegates and peers are answered, by glob over tool names; an exact name wins. Without an entry, tools with effect: read and local delegates run, and a call of any other tool is an error of the case."`
 	// SessionStart is real if the agent's session_start programs are run, and skip if not.
-	SessionStart string `json:"session_start" enum:"real|skip" doc:"Whether the programs of session_start run. Required if the agent has any."`
+	SessionStart string `json:"session_start" enum:"real|skip" doc:"Whether session_start programs run. Required if the agent has any."`
 	// Answers answer approvals and questions.
 	Answers []AnswerRule `json:"answers" doc:"Answers to approvals and questions; the first match is used."`
 	// Turns are the user's messages. With User they are the first ones.
 	Turns []Turn `json:"turns" max:"100" doc:"The turns of the conversation, in order. Required without user."`
 	// User plays the user after Turns; nil if nothing does.
-	User *SimulatedUser `json:"user" doc:"A model that plays the user, after the turns if there are any."`
+	User *SimulatedUser `json:"user" doc:"A model that plays the user, after any turns."`
 	// Expect applies to the conversation as a whole: the calls of all turns and the end of the last
 	// one.
 	Expect Expectations `json:"expect" doc:"Expectations for the whole conversation: the calls of all turns, and the text and status of the last one. Without a status, every turn must succeed."`
@@ -64,7 +64,7 @@ type SimulatedUser struct {
 	Goal    string `json:"goal" required:"true" doc:"The user's goal. The user stops when it is reached or impossible."`
 	Persona string `json:"persona" doc:"Who the user is and how they write."`
 	// MaxTurns bounds the turns that the user begins; it defaults to 5.
-	MaxTurns int `json:"max_turns" min:"1" max:"50" default:"5" doc:"The most turns that the user begins."`
+	MaxTurns int `json:"max_turns" min:"1" max:"50" default:"5" doc:"Maximum turns the user starts."`
 }
 
 // ModelMode is the source of answers to model requests in a case.
@@ -83,9 +83,9 @@ const (
 // Turn is one user message with the expectations for its turn.
 type Turn struct {
 	Prompt      string       `json:"prompt" doc:"The text of the user's message."`
-	Attachments []Attachment `json:"attachments" doc:"Files that are sent with the message."`
+	Attachments []Attachment `json:"attachments" doc:"Files sent with the message."`
 	// Script replaces the case's script in this turn.
-	Script json.RawMessage `json:"script" doc:"The replies of a scripted model in this turn, instead of those of the case."`
+	Script json.RawMessage `json:"script" doc:"The replies of a scripted model in this turn. Overrides the case's script."`
 	// Variables is a JSON object with the values of ${turn.NAME}.
 	Variables json.RawMessage `json:"variables" doc:"Values of the turn's variables."`
 	Expect    Expectations    `json:"expect" doc:"Expectations for the turn. Without a status, it must succeed."`
@@ -93,8 +93,8 @@ type Turn struct {
 
 // Attachment is a file sent with a message.
 type Attachment struct {
-	Path      string `json:"path" required:"true" path:"read" doc:"The file, relative to the file of cases."`
-	MediaType string `json:"media_type" doc:"The media type. By default it depends on the file's extension."`
+	Path      string `json:"path" required:"true" path:"read" doc:"The path, relative to the case file."`
+	MediaType string `json:"media_type" doc:"The media type. Defaults to the type of the file's extension."`
 }
 
 // ToolUse answers the calls of a tool. Exactly one field is set.
@@ -110,13 +110,13 @@ type ToolUse struct {
 	// ByArguments are results by arguments; the first match is used.
 	ByArguments []ArgumentsResult `json:"by_arguments" doc:"Results by arguments; the first match is returned. A call without a match is an error of the case."`
 	// Replay answers from the recorded tool results of the case.
-	Replay bool `json:"replay" doc:"Answers with the results that eval add took from a turn, by tool and arguments."`
+	Replay bool `json:"replay" doc:"Replays the results that eval add took from a turn, by tool and arguments."`
 }
 
 // ArgumentsResult is the result of calls with some arguments.
 type ArgumentsResult struct {
 	// When is a rule of the permission grammar without its tool, as in (amount > 100).
-	When   string          `json:"when" required:"true" doc:"The conditions on the arguments in the grammar of permission rules, as in (amount > 100)."`
+	When   string          `json:"when" required:"true" doc:"Conditions on the arguments, in permission rule syntax, as in (amount > 100)."`
 	Result json.RawMessage `json:"result" doc:"The result: a text or any JSON value except null."`
 	Error  string          `json:"error" doc:"The error of the call, instead of a result."`
 }
@@ -125,7 +125,7 @@ type ArgumentsResult struct {
 type AnswerRule struct {
 	Tool string `json:"tool" default:"*" doc:"A glob over the name of the tool that asks or waits for approval."`
 	// Approve answers an approval.
-	Approve *bool `json:"approve" doc:"Approves or refuses a call."`
+	Approve *bool `json:"approve" doc:"Approves or rejects a call."`
 	// Text answers a question as a person would type it.
 	Text string `json:"text" doc:"The answer to a question, as a person would type it."`
 	// Value answers a question with a JSON value that satisfies its schema.
@@ -140,28 +140,28 @@ type Expectations struct {
 	// Termination is the reason why the turn ends, and the code if there is one.
 	Termination string `json:"termination" doc:"Why the turn ends: the type, or type:code, such as natural_end or budget_exceeded:tokens."`
 	// FinalAgent is the agent that holds the conversation at the end.
-	FinalAgent string         `json:"final_agent" doc:"The agent that has the conversation at the end of the turn."`
-	Calls      *ExpectedCalls `json:"calls" doc:"The tools that are called."`
+	FinalAgent string         `json:"final_agent" doc:"The active agent at the end of the turn."`
+	Calls      *ExpectedCalls `json:"calls" doc:"The expected tool calls."`
 	// NotCalled are rules of the permission grammar that no call may match.
-	NotCalled []string        `json:"not_called" doc:"Rules in the grammar of permission rules; no call may match any of them."`
+	NotCalled []string        `json:"not_called" doc:"Rules, in permission rule syntax, that no call may match."`
 	Delegates []string        `json:"delegates" doc:"Agents that must run as delegates, at any depth."`
-	Handoffs  []string        `json:"handoffs" doc:"Agents that take the conversation over, in order."`
+	Handoffs  []string        `json:"handoffs" doc:"Agents that take over the conversation, in order."`
 	Text      *TextExpected   `json:"text" doc:"The text of the last answer."`
 	Output    *ValueExpected  `json:"output" doc:"The last answer as JSON, for example of an agent with output_schema."`
 	State     *ValueExpected  `json:"state" doc:"The custom state of the session after the turn."`
-	Artifacts []ArtifactMatch `json:"artifacts" doc:"Artifacts that the turn makes; there may be others."`
-	MaxSteps  int             `json:"max_steps" min:"1" doc:"The most steps that the turn may take."`
-	MaxTokens int             `json:"max_tokens" min:"1" doc:"The most tokens that the turn may use, input and output."`
-	MaxCost   *float64        `json:"max_cost" min:"0" doc:"The most money that the turn may cost, in the currency of its models."`
+	Artifacts []ArtifactMatch `json:"artifacts" doc:"Artifacts the turn creates; others are allowed."`
+	MaxSteps  int             `json:"max_steps" min:"1" doc:"Maximum number of steps of the turn."`
+	MaxTokens int             `json:"max_tokens" min:"1" doc:"Maximum tokens of the turn, input and output."`
+	MaxCost   *float64        `json:"max_cost" min:"0" doc:"Maximum cost of the turn, in the currency of its models."`
 	// MaxLatency limits the time of the turn.
-	MaxLatency *spec.Duration `json:"max_latency" doc:"The longest time that the turn may take."`
+	MaxLatency *spec.Duration `json:"max_latency" doc:"Maximum duration of the turn."`
 	Judges     []Judge        `json:"judges" doc:"Graders that judge the turn."`
 }
 
 // ExpectedCalls are the expected calls of a turn and its delegates.
 type ExpectedCalls struct {
 	// Match is how the calls are compared; it defaults to MatchSubset.
-	Match CallMatch      `json:"match" enum:"subset|any_order|exact" default:"subset" doc:"exact: these calls and no others, in this order; any_order: these calls and no others; subset: these calls and perhaps others."`
+	Match CallMatch      `json:"match" enum:"subset|any_order|exact" default:"subset" doc:"exact: these calls and no others, in this order; any_order: these calls and no others; subset: at least these calls."`
 	Calls []ExpectedCall `json:"calls" required:"true" doc:"The expected calls."`
 }
 
@@ -178,19 +178,19 @@ const (
 // ExpectedCall matches a call.
 type ExpectedCall struct {
 	// Rule is a rule of the permission grammar, as in refund(amount <= 100).
-	Rule string `json:"rule" required:"true" doc:"The call in the grammar of permission rules, as in refund, mcp__*, or refund(amount <= 100)."`
+	Rule string `json:"rule" required:"true" doc:"The call, in permission rule syntax, as in refund, mcp__*, or refund(amount <= 100)."`
 	// Schema is a JSON Schema of the arguments.
 	Schema json.RawMessage `json:"schema" doc:"A JSON Schema that the arguments satisfy."`
 	// Outcome is how the call ends; empty means any.
-	Outcome string `json:"outcome" enum:"succeeded|failed" doc:"How the call ends. Any outcome by default."`
+	Outcome string `json:"outcome" enum:"succeeded|failed" doc:"The call's outcome. Defaults to any."`
 }
 
 // TextExpected is the expectation for a text. All fields that are set must hold.
 type TextExpected struct {
 	Equals      *string  `json:"equals" doc:"The whole text, without surrounding blanks."`
-	Contains    []string `json:"contains" doc:"Texts that it contains, in any case."`
-	NotContains []string `json:"not_contains" doc:"Texts that it does not contain, in any case."`
-	Matches     []string `json:"matches" doc:"Regular expressions (RE2) that match a part of it."`
+	Contains    []string `json:"contains" doc:"Texts it contains, ignoring case."`
+	NotContains []string `json:"not_contains" doc:"Texts it does not contain, ignoring case."`
+	Matches     []string `json:"matches" doc:"Regular expressions (RE2) that match part of it."`
 }
 
 // ValueExpected is the expectation for a JSON value.
@@ -209,20 +209,20 @@ type ArtifactMatch struct {
 // Judge grades a turn with a score from 0 to 1.
 type Judge struct {
 	Name string `json:"name" doc:"The judge's name in the report. Defaults to its type."`
-	Type string `json:"type" required:"true" enum:"model|command|http" doc:"Who judges: a model, a program, or a server."`
+	Type string `json:"type" required:"true" enum:"model|command|http" doc:"The judge: a model, a program, or a server."`
 	// Pass is the minimum score to pass; it defaults to 0.7.
-	Pass *float64 `json:"pass" min:"0" max:"1" default:"0.7" doc:"The least score that passes, from 0 to 1."`
+	Pass *float64 `json:"pass" min:"0" max:"1" default:"0.7" doc:"Minimum passing score, from 0 to 1."`
 	// ModelID names the judging model, or pool, of the configuration.
 	ModelID string `json:"model_id" of:"model" required:"type=model" doc:"The ID of the model, or pool, that judges."`
 	Rubric  string `json:"rubric" of:"model" required:"type=model" doc:"The question to judge, in words."`
 	// Criteria are judged separately; the score is their mean.
-	Criteria []string `json:"criteria" of:"model" doc:"Criteria that are scored one by one; the score is their mean. Without criteria the rubric is scored as a whole."`
-	Scale    int      `json:"scale" of:"model" min:"2" max:"10" default:"5" doc:"The best score that the model may give; the worst is 1."`
-	Votes    int      `json:"votes" of:"model" min:"1" max:"9" default:"1" doc:"How often the model is asked; the score is the median."`
+	Criteria []string `json:"criteria" of:"model" doc:"Criteria scored separately; the score is their mean. If empty, the rubric is scored as a whole."`
+	Scale    int      `json:"scale" of:"model" min:"2" max:"10" default:"5" doc:"The model's highest possible score; the lowest is 1."`
+	Votes    int      `json:"votes" of:"model" min:"1" max:"9" default:"1" doc:"The number of model votes; the score is their median."`
 	// Command is a program that reads the Judged turn as JSON and writes {"score": 0.8, "comment": "…"}.
 	Command []string `json:"command" of:"command" required:"type=command" doc:"The program. It reads the turn as JSON from standard input, and writes {\"score\": 0.8, \"comment\": \"…\"}."`
 	// URL is a server that receives the same JSON by POST.
-	URL string `json:"url" of:"http" required:"type=http" doc:"The server. It gets the turn as JSON by POST, and answers as a program does."`
+	URL string `json:"url" of:"http" required:"type=http" doc:"The server. It receives the turn as JSON by POST and answers like a program."`
 	// Timeout limits a program or server; it defaults to a minute.
-	Timeout *spec.Duration `json:"timeout" of:"command|http" default:"1m" doc:"How long the program or server may take."`
+	Timeout *spec.Duration `json:"timeout" of:"command|http" default:"1m" doc:"Timeout of the program or server."`
 }

@@ -21,13 +21,13 @@ const LocalOwner = "local"
 // Schedule creates a turn whenever it is due.
 type Schedule struct {
 	ID       string      `json:"id" key:"true"`
-	Cron     string      `json:"cron" required:"true" doc:"When: five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like. Times missed while no process was running are skipped."`
-	TimeZone string      `json:"time_zone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in. Where clocks go back, a daily schedule is due once, the first time; where they go forward over its time, it is due at that moment. An hourly one is due in both repeated hours, and skips the missing one."`
-	Agent    string      `json:"agent" required:"true" doc:"The agent that works on the turns."`
+	Cron     string      `json:"cron" required:"true" doc:"Five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like. Times missed while no process was running are skipped."`
+	TimeZone string      `json:"time_zone,omitempty" default:"UTC" doc:"The IANA time zone of cron. When clocks go back, a daily schedule is due once, at the first occurrence; when they skip its time, it is due at the change. An hourly schedule is due in both repeated hours and skips the missing hour."`
+	Agent    string      `json:"agent" required:"true" doc:"The agent that runs the turns."`
 	Prompt   spec.Prompt `json:"prompt" required:"true" doc:"The input of each turn."`
-	Session  string      `json:"session,omitempty" doc:"The session of all its turns, created if it does not exist, so that each turn sees the earlier ones. Without it each turn has a new session."`
-	Tenant   string      `json:"tenant,omitempty" default:"default" doc:"The tenant that the sessions and turns belong to. Without credentials for the server, a schedule that names neither tenant nor subject belongs to the subject local of the tenant local, as all callers do."`
-	Subject  string      `json:"subject,omitempty" default:"schedule" doc:"The subject of the tenant that they belong to."`
+	Session  string      `json:"session,omitempty" doc:"The session of all its turns, created if absent, so that each turn sees the earlier ones. If empty, each turn has a new session."`
+	Tenant   string      `json:"tenant,omitempty" default:"default" doc:"The tenant that owns the sessions and turns. If the server has no credentials, a schedule without tenant and subject belongs to the subject local of the tenant local, like all callers."`
+	Subject  string      `json:"subject,omitempty" default:"schedule" doc:"The subject of the tenant that owns them."`
 }
 
 // Owner returns the tenant and subject that own the turns on a server.

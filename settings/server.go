@@ -45,22 +45,22 @@ const encryptionKeyBytes = 32
 // defaults named in their descriptions.
 type Server struct {
 	Listen               string          `json:"listen,omitempty" default:"127.0.0.1:8080" doc:"The address to listen on, as host:port. An empty host means every address of the machine, port 0 a free port. none disables HTTP."`
-	PublicURL            string          `json:"public_url,omitempty" doc:"Where clients find the server: an http or https URL, with the path that a proxy in front of it adds, if any. The address that it listens at when absent."`
-	TLS                  *ServerTLS      `json:"tls,omitempty" doc:"The certificate of the server; without one it speaks HTTP without TLS, for a proxy in front of it."`
-	Keys                 []ServerKey     `json:"keys,omitempty" doc:"The API keys that are accepted, as bearer token or in the header X-API-Key. Without any the server listens on loopback only, and everybody is the subject local of the tenant local."`
-	OAuth                *ServerOAuth    `json:"oauth,omitempty" doc:"The programs that exchange a secret for access tokens, at this server."`
-	JWT                  *ServerJWT      `json:"jwt,omitempty" doc:"The access tokens of an external issuer that are accepted: signed JSON Web Tokens."`
+	PublicURL            string          `json:"public_url,omitempty" doc:"The server's public URL: http or https, with any path added by a proxy in front of it. Defaults to the address it listens on."`
+	TLS                  *ServerTLS      `json:"tls,omitempty" doc:"The server's certificate. If absent, the server uses plain HTTP, for a proxy in front of it."`
+	Keys                 []ServerKey     `json:"keys,omitempty" doc:"The accepted API keys, as bearer token or in the header X-API-Key. If empty, the server listens on loopback only, and every caller is the subject local of the tenant local."`
+	OAuth                *ServerOAuth    `json:"oauth,omitempty" doc:"Clients that exchange a secret for access tokens at this server."`
+	JWT                  *ServerJWT      `json:"jwt,omitempty" doc:"Accepted access tokens of an external issuer: signed JSON Web Tokens."`
 	AllowUnauthenticated bool            `json:"allow_unauthenticated,omitempty" default:"false" doc:"Permits listening beyond loopback without keys. Anyone who can reach the server can then use every agent and read everything."`
-	CORSOrigins          []string        `json:"cors_origins,omitempty" doc:"The sites whose pages may use the server, such as https://console.example.com; * is all, which needs keys. None when absent."`
+	CORSOrigins          []string        `json:"cors_origins,omitempty" doc:"Origins whose pages may use the server, such as https://console.example.com; * is all and requires keys. Defaults to none."`
 	Limits               ServerLimits    `json:"limits,omitzero" doc:"The limits of one request."`
-	Rate                 ServerRate      `json:"rate,omitzero" doc:"The request rate of one key. Requests above it get the status 429."`
-	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the secrets of tenants, and the credentials that callers leave for notifications and for the tools of runs. All processes with the store have the same; without it the credentials are kept as they are, and tenants can set no secrets."`
-	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
-	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
-	Sessions             ServerSessions  `json:"sessions,omitzero" doc:"Sessions and turns for clients of Gestalt."`
+	Rate                 ServerRate      `json:"rate,omitzero" doc:"The request rate of one key. Requests above it get status 429."`
+	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64. Encrypts stored tenant secrets and callers' credentials for notifications and run tools. All processes sharing the store need the same key. If empty, credentials are stored unencrypted and tenants cannot set secrets."`
+	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"Serves the agents to peers over A2A."`
+	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Agent runs over HTTP, followed as events, whose clients may run tools."`
+	Sessions             ServerSessions  `json:"sessions,omitzero" doc:"Sessions and turns for Gestalt clients."`
 	Agents               ServerAgents    `json:"agents,omitzero" doc:"Declared agents for clients of the agents API, such as genkit/beta/client."`
-	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as they are kept, for the commands with --server."`
-	Admin                ServerAdmin     `json:"admin,omitzero" doc:"The configuration over HTTP: agents, models, tools and revisions, for credentials that name the scopes config:read and config:write."`
+	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as stored, for commands with --server."`
+	Admin                ServerAdmin     `json:"admin,omitzero" doc:"The configuration over HTTP: agents, models, tools and revisions, for credentials with the scopes config:read and config:write."`
 	Workflows            ServerWorkflows `json:"workflows,omitzero" doc:"Schedules, events and runs of workflows."`
 	OpenAI               *bool           `json:"openai,omitempty" default:"true" doc:"Whether clients of the OpenAI API can use the agents as models, at /v1."`
 	AGUI                 *bool           `json:"agui,omitempty" default:"true" doc:"Whether clients of AG-UI can run the agents, at /agui."`
@@ -68,12 +68,12 @@ type Server struct {
 	MCP                  *bool           `json:"mcp,omitempty" default:"true" doc:"Whether MCP clients can call the agents as tools, at /mcp and /mcp/AGENT."`
 	MCPPrompts           []MCPPrompt     `json:"mcp_prompts,omitempty" doc:"The prompts that MCP clients offer to their users."`
 	MCPResources         []MCPResource   `json:"mcp_resources,omitempty" doc:"The texts that MCP clients can read."`
-	Console              *bool           `json:"console,omitempty" doc:"Whether the web console is served at /console. When absent, it is served where no credentials are configured and the server listens on loopback only; callers can then also read the configuration."`
+	Console              *bool           `json:"console,omitempty" doc:"Whether the web console is served at /console. Defaults to true if no credentials are configured and the server listens on loopback only; callers can then also read the configuration."`
 }
 
 // ServerTLS is the certificate of a server.
 type ServerTLS struct {
-	CertFile string `json:"cert_file" required:"true" path:"read" doc:"The certificate and those between it and its authority, as PEM."`
+	CertFile string `json:"cert_file" required:"true" path:"read" doc:"The certificate and its intermediates, as PEM."`
 	KeyFile  string `json:"key_file" required:"true" path:"read" doc:"Its private key, as PEM."`
 }
 
@@ -89,19 +89,19 @@ const (
 
 // ServerLimits limit the cost of one request.
 type ServerLimits struct {
-	MaxBodyBytes      *int           `json:"max_body_bytes,omitempty" min:"1" default:"16777216" doc:"How many bytes the body of a request may have."`
-	MaxHeaderBytes    *int           `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"How many bytes the header of a request may have."`
-	ReadHeaderTimeout *spec.Duration `json:"read_header_timeout,omitempty" default:"10s" doc:"How long a client may take to send its header."`
-	ReadTimeout       *spec.Duration `json:"read_timeout,omitempty" default:"60s" doc:"How long a client may take to send its body."`
-	WriteTimeout      *spec.Duration `json:"write_timeout,omitempty" default:"30s" doc:"How long a client may take to read one piece of a response; a whole response has no time limit."`
-	IdleTimeout       *spec.Duration `json:"idle_timeout,omitempty" default:"120s" doc:"How long a connection may lie idle between requests."`
+	MaxBodyBytes      *int           `json:"max_body_bytes,omitempty" min:"1" default:"16777216" doc:"Maximum size of a request body, in bytes."`
+	MaxHeaderBytes    *int           `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"Maximum size of a request header, in bytes."`
+	ReadHeaderTimeout *spec.Duration `json:"read_header_timeout,omitempty" default:"10s" doc:"Maximum time for a client to send its header."`
+	ReadTimeout       *spec.Duration `json:"read_timeout,omitempty" default:"60s" doc:"Maximum time for a client to send its body."`
+	WriteTimeout      *spec.Duration `json:"write_timeout,omitempty" default:"30s" doc:"Maximum time for a client to read one piece of a response. A whole response has no limit."`
+	IdleTimeout       *spec.Duration `json:"idle_timeout,omitempty" default:"120s" doc:"Maximum idle time of a connection between requests."`
 }
 
 // ServerRate limits the requests of one key.
 type ServerRate struct {
-	PerSecond   float64 `json:"per_second,omitempty" min:"0" default:"0" doc:"How many requests a second are answered in the long run; 0 means no limit."`
-	Burst       int     `json:"burst,omitempty" min:"0" doc:"How many may come at once; as many as in a second when absent, at least 1."`
-	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"How many may be open at the same time, including streams; 0 means no limit."`
+	PerSecond   float64 `json:"per_second,omitempty" min:"0" default:"0" doc:"Sustained requests per second. 0 means no limit."`
+	Burst       int     `json:"burst,omitempty" min:"0" doc:"Maximum burst of requests. Defaults to per_second, at least 1."`
+	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"Maximum number of concurrent requests, including streams. 0 means no limit."`
 }
 
 // ServesOpenAI reports whether the server serves clients of the OpenAI API.

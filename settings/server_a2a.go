@@ -16,23 +16,23 @@ const DefaultMaxWait = time.Minute
 
 // ServerA2A configures access to the server's agents over A2A.
 type ServerA2A struct {
-	Enabled          *bool          `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
+	Enabled          *bool          `json:"enabled,omitempty" default:"true" doc:"Whether the agents are served over A2A, each at its own path."`
 	V03              bool           `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are also served, at separate paths."`
-	DefaultAgent     string         `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
-	UniqueMessageIDs bool           `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message with the id of an earlier message of the same caller but other content is rejected; otherwise it is a new message. Repeating a message always returns the same task."`
-	GRPCListen       string         `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
-	GRPCAddress      string         `json:"grpc_address,omitempty" doc:"Where clients reach gRPC, as host:port; cards name it. Defaults to the host of public_url with the port of grpc_listen."`
-	Organization     string         `json:"organization,omitempty" doc:"Who provides the agents; cards name it. Together with organization_url."`
-	OrganizationURL  string         `json:"organization_url,omitempty" doc:"Where the organization is found, an http or https URL without secrets, because everybody can read it."`
-	MaxWait          *spec.Duration `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
-	SigningKeyFile   string         `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
-	Push             ServerA2APush  `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
+	DefaultAgent     string         `json:"default_agent,omitempty" doc:"The agent whose card is at the server's well-known path. Defaults to the only agent."`
+	UniqueMessageIDs bool           `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message that reuses an id of the same caller with different content is rejected. Otherwise it is a new message. Repeating a message always returns the same task."`
+	GRPCListen       string         `json:"grpc_listen,omitempty" doc:"The listen address for A2A over gRPC, as host:port. Empty disables it."`
+	GRPCAddress      string         `json:"grpc_address,omitempty" doc:"The public gRPC address on cards, as host:port. Defaults to the host of public_url with the port of grpc_listen."`
+	Organization     string         `json:"organization,omitempty" doc:"The agents' provider on cards. Set together with organization_url."`
+	OrganizationURL  string         `json:"organization_url,omitempty" doc:"The organization's URL: http or https, without secrets because it is public."`
+	MaxWait          *spec.Duration `json:"max_wait,omitempty" default:"60s" doc:"Maximum time that a request waits for a task to end. Then it returns the task as it is."`
+	SigningKeyFile   string         `json:"signing_key_file,omitempty" path:"true" doc:"The PEM private key that signs the cards: ECDSA on P-256 or Ed25519. If empty, cards are not signed."`
+	Push             ServerA2APush  `json:"push,omitzero" doc:"Push notifications about a task, to a URL set by its caller."`
 }
 
 // ServerA2APush limits the destinations of notifications.
 type ServerA2APush struct {
-	Enabled      *bool    `json:"enabled,omitempty" default:"true" doc:"Whether callers may ask for notifications."`
-	AllowPrivate []string `json:"allow_private,omitempty" doc:"The hosts that notifications may go to although they are on a private network: names, addresses or prefixes such as 10.0.0.0/8. All others must be public, and https."`
+	Enabled      *bool    `json:"enabled,omitempty" default:"true" doc:"Whether callers may request notifications."`
+	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts on private networks that may receive notifications: names, addresses or prefixes such as 10.0.0.0/8. All others must be public and use https."`
 }
 
 // On reports whether the agents can be reached by the protocol.

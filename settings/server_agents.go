@@ -11,8 +11,8 @@ import (
 // ServerAgents configures the agents API.
 type ServerAgents struct {
 	Enabled *bool          `json:"enabled,omitempty" default:"true" doc:"Whether declared agents can be run over HTTP, at /agents/NAME."`
-	Agents  spec.Names     `json:"agents,omitempty" doc:"The agents that are served at /agents/NAME, as globs of their ids; all when absent. Others look there as if they did not exist, and may still be delegates."`
-	MaxWait *spec.Duration `json:"max_wait,omitempty" doc:"How long a request to /waitForSnapshot waits; then it has the snapshot as it is. When absent it waits until the turn has ended."`
+	Agents  spec.Names     `json:"agents,omitempty" doc:"Globs for the ids of agents served at /agents/NAME. Defaults to all. Others appear not to exist there but may still be delegates."`
+	MaxWait *spec.Duration `json:"max_wait,omitempty" doc:"Maximum wait of a request to /waitForSnapshot. Then it returns the current snapshot. If absent, it waits until the turn ends."`
 }
 
 // On reports whether the protocol is enabled.

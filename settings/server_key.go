@@ -25,10 +25,10 @@ type ServerKey struct {
 	Hash    string     `json:"hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the key, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a key and its hash."`
 	Key     string     `json:"key,omitempty" secret:"true" doc:"The key instead of its hash, as in ${SERVER_KEY}: at least 16 random characters."`
 	Tenant  string     `json:"tenant,omitempty" default:"default" doc:"The tenant that owns everything created with it."`
-	Subject string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the key when absent. Keys of the same subject see the same."`
-	Agents  spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. Others look as if they did not exist."`
+	Subject string     `json:"subject,omitempty" doc:"The key's subject in the tenant. Defaults to the key's id. Keys of the same subject see the same data."`
+	Agents  spec.Names `json:"agents,omitempty" doc:"Globs for the ids of usable agents. Defaults to all. Others appear not to exist."`
 	Scopes  spec.Names `json:"scopes,omitempty" doc:"The permissions: a2a:invoke to use agents over A2A, runs:write to start runs, runs:read to follow them, metrics:read to read the metrics, and so on. Absent means all except config:read and config:write; empty means none. A key with agents cannot have metrics:read."`
-	Expires *Date      `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
+	Expires *Date      `json:"expires,omitempty" doc:"The key's last valid day, in UTC, or the time at which it expires. If absent, it never expires."`
 }
 
 // hashGrammar matches the text form of a hash.

@@ -18,8 +18,8 @@ const DefaultTokenTTL = time.Hour
 
 // ServerOAuth configures the programs that exchange a secret for access tokens.
 type ServerOAuth struct {
-	Clients  []OAuthClient  `json:"clients" required:"true" min:"1" doc:"The programs that get access tokens at POST /api/oauth/token."`
-	TokenTTL *spec.Duration `json:"token_ttl,omitempty" default:"1h" doc:"How long an access token is good."`
+	Clients  []OAuthClient  `json:"clients" required:"true" min:"1" doc:"Clients that get access tokens at POST /api/oauth/token."`
+	TokenTTL *spec.Duration `json:"token_ttl,omitempty" default:"1h" doc:"Lifetime of an access token."`
 }
 
 // OAuthClient is a program that exchanges its secret for access tokens.
@@ -28,10 +28,10 @@ type OAuthClient struct {
 	SecretHash string     `json:"secret_hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the client_secret, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a secret and its hash."`
 	Secret     string     `json:"secret,omitempty" secret:"true" doc:"The client_secret instead of its hash: at least 16 random characters."`
 	Tenant     string     `json:"tenant,omitempty" default:"default" doc:"The tenant that owns everything created with it."`
-	Subject    string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the client when absent."`
-	Agents     spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent."`
-	Scopes     spec.Names `json:"scopes" required:"true" doc:"The most scopes that a token can have."`
-	Expires    *Date      `json:"expires,omitempty" doc:"The last day on which the client and its tokens are good, in UTC, or the moment from which on they are not; for ever when absent."`
+	Subject    string     `json:"subject,omitempty" doc:"The client's subject in the tenant. Defaults to the client's id."`
+	Agents     spec.Names `json:"agents,omitempty" doc:"Globs for the ids of usable agents. Defaults to all."`
+	Scopes     spec.Names `json:"scopes" required:"true" doc:"The maximum scopes of a token."`
+	Expires    *Date      `json:"expires,omitempty" doc:"The last valid day of the client and its tokens, in UTC, or the time at which they expire. If absent, they never expire."`
 }
 
 // TTL returns the lifetime of an access token.
@@ -90,15 +90,15 @@ var jwtAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512
 
 // ServerJWT configures which tokens of an external issuer are accepted.
 type ServerJWT struct {
-	Issuer       string     `json:"issuer" required:"true" doc:"The exact value of the claim iss. Everybody can read it."`
+	Issuer       string     `json:"issuer" required:"true" doc:"The exact value of the claim iss. It is public."`
 	Audience     string     `json:"audience" required:"true" doc:"A value that the claim aud must contain."`
-	JWKSURL      string     `json:"jwks_url,omitempty" doc:"The URL of the issuer's keys: https, or on this machine. They are fetched again every five minutes, and when a token names an unknown key."`
+	JWKSURL      string     `json:"jwks_url,omitempty" doc:"The URL of the issuer's keys: https, or on this machine. They are refetched every five minutes, and when a token names an unknown key."`
 	JWKSFile     string     `json:"jwks_file,omitempty" path:"read" doc:"The issuer's keys as a file instead of jwks_url: a JSON Web Key Set."`
-	Algorithms   spec.Names `json:"algorithms,omitempty" enum:"RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA" doc:"How a token may be signed; RS256, ES256 and EdDSA when absent."`
+	Algorithms   spec.Names `json:"algorithms,omitempty" enum:"RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA" doc:"Valid signing algorithms. Defaults to RS256, ES256 and EdDSA."`
 	Tenant       string     `json:"tenant,omitempty" default:"default" doc:"The tenant that owns everything created with the token, if tenant_claim is absent."`
-	TenantClaim  string     `json:"tenant_claim,omitempty" doc:"The claim that names the tenant. A token without it is refused."`
-	SubjectClaim string     `json:"subject_claim,omitempty" default:"sub" doc:"The claim that names the subject. A token without it is refused."`
-	ScopesClaim  string     `json:"scopes_claim,omitempty" default:"scope" doc:"The claim with the scopes: a list, or words in one text. A token without it has none."`
+	TenantClaim  string     `json:"tenant_claim,omitempty" doc:"The claim with the tenant. Tokens without it are rejected."`
+	SubjectClaim string     `json:"subject_claim,omitempty" default:"sub" doc:"The claim with the subject. Tokens without it are rejected."`
+	ScopesClaim  string     `json:"scopes_claim,omitempty" default:"scope" doc:"The claim with the scopes: a list, or words in one text. Tokens without it have none."`
 }
 
 // Signatures returns the allowed algorithms.

@@ -19,19 +19,19 @@ const DefaultSessionProvider = "runtime"
 
 // ServerSessions configures the sessions and turns of clients that use Gestalt's protocol.
 type ServerSessions struct {
-	Enabled            *bool                      `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be made over HTTP, at /api/v1/agent."`
+	Enabled            *bool                      `json:"enabled,omitempty" default:"true" doc:"Enables sessions and turns over HTTP, at /api/v1/agent."`
 	Providers          map[string]SessionProvider `json:"providers,omitempty" doc:"The providers that clients may choose for a session: name to settings. Defaults to one named runtime, without settings."`
-	NarrowingThreshold *int                       `json:"default_tool_narrowing_threshold,omitempty" min:"1" default:"200" doc:"How many tools a turn may have if it names none. If there are more, it gets the tools of the servers named in its latest message, if any."`
-	LegacyMetrics      bool                       `json:"legacy_metrics,omitempty" default:"false" doc:"Whether metrics of sessions, turns and tool calls are also measured under the names that Gestalt gives them, such as gestaltd.agent.operation.count."`
+	NarrowingThreshold *int                       `json:"default_tool_narrowing_threshold,omitempty" min:"1" default:"200" doc:"Maximum tools of a turn that names none. With more, it gets the tools of the servers named in its latest message, if any."`
+	LegacyMetrics      bool                       `json:"legacy_metrics,omitempty" default:"false" doc:"Whether session, turn and tool call metrics are also recorded under Gestalt's names, such as gestaltd.agent.operation.count."`
 }
 
 // SessionProvider configures the sessions of one provider.
 type SessionProvider struct {
-	Agent        string            `json:"agent,omitempty" doc:"The agent that works on the turns. An agent without a prompt, with the tools of each turn, when absent."`
-	Tools        spec.Names        `json:"tools,omitzero" doc:"Globs over ids of tools that turns without an agent may be given by name, whatever the rules of agents say of them. When absent, tools with effect: read that no agent guards; an empty list allows none. Not with agent, whose catalog decides."`
-	Default      bool              `json:"default,omitempty" default:"false" doc:"Whether sessions that name no provider belong to this one."`
-	DefaultModel string            `json:"default_model,omitempty" doc:"The model or pool, or an alias, of sessions that name none. Defaults to the agent's."`
-	Aliases      map[string]string `json:"aliases,omitempty" doc:"Other names of models and pools: name to id."`
+	Agent        string            `json:"agent,omitempty" doc:"The agent that runs the turns. Defaults to an agent without a prompt, with the tools of each turn."`
+	Tools        spec.Names        `json:"tools,omitzero" doc:"Globs for ids of tools that turns without an agent may get by name, regardless of agents' rules. Defaults to tools with effect: read that no agent guards; an empty list allows none. Not valid with agent, whose catalog decides."`
+	Default      bool              `json:"default,omitempty" default:"false" doc:"Whether sessions without a provider use this one."`
+	DefaultModel string            `json:"default_model,omitempty" doc:"The model, pool or alias of sessions that name none. Defaults to the agent's."`
+	Aliases      map[string]string `json:"aliases,omitempty" doc:"Aliases of models and pools: name to id."`
 }
 
 // On reports whether the protocol is enabled.

@@ -5,7 +5,7 @@ import "cmp"
 // ServerWorkflows configures the protocol of workflows.
 type ServerWorkflows struct {
 	Enabled   *bool `json:"enabled,omitempty" default:"true" doc:"Whether schedules, events and runs of workflows are served over HTTP, at /workflow. Workflows run with or without it."`
-	MaxStarts int   `json:"max_starts,omitempty" min:"1" default:"1000" doc:"How many schedules and event triggers the callers of a tenant may make over HTTP."`
+	MaxStarts int   `json:"max_starts,omitempty" min:"1" default:"1000" doc:"Maximum schedules and event triggers created by a tenant's callers over HTTP."`
 }
 
 // DefaultMaxStarts is the default of MaxStarts.

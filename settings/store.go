@@ -28,17 +28,17 @@ const defaultUsageRetention = 365 * 24 * time.Hour
 // Store selects the store of sessions, turns and their events.
 type Store struct {
 	Driver    string    `json:"driver,omitempty" enum:"sqlite|postgres|memory" default:"sqlite" doc:"The kind of store: sqlite is a file for one process, postgres a database for any number, memory is lost when the process ends."`
-	DSN       string    `json:"dsn,omitempty" doc:"Where the records are. For sqlite the path of the file, relative to the directory of the configuration file, by default runtime.db in data_dir. For postgres a URL or key=value text, which is required, and a secret: it is never shown. For memory nothing."`
-	DataDir   string    `json:"data_dir,omitempty" path:"true" doc:"The directory of the files that the runtime makes; .runtime beside the first configuration file when absent. Never put it on a network drive: SQLite would lose records."`
-	Retention Retention `json:"retention,omitzero" doc:"When old records are deleted."`
+	DSN       string    `json:"dsn,omitempty" doc:"The data source. For sqlite, a file path relative to the configuration file's directory; defaults to runtime.db in data_dir. For postgres, a required URL or key=value text, a secret that is never shown. For memory, empty."`
+	DataDir   string    `json:"data_dir,omitempty" path:"true" doc:"The directory for files that the runtime creates. Defaults to .runtime beside the first configuration file. Never use a network drive: SQLite would lose records."`
+	Retention Retention `json:"retention,omitzero" doc:"Retention of old records."`
 }
 
 // Retention configures how long records are kept.
 type Retention struct {
-	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. Deletion is final."`
-	Events   spec.Duration  `json:"events,omitempty" doc:"How long the events and the tool journal of a turn are kept after its end; for ever when 0 or absent. Its messages, result and snapshot stay."`
-	Keys     *spec.Duration `json:"keys,omitempty" default:"24h" doc:"How long the idempotency keys of requests are kept; 0 is for ever. A request that is repeated later than that is carried out twice."`
-	Usage    *spec.Duration `json:"usage,omitempty" default:"8760h" doc:"How long the counts, tokens, cost and durations of turns by hour, tenant, agent and model are kept; 0 is for ever. They have no content of turns and are kept when their session is deleted."`
+	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn and all its data are kept after its latest activity. 0 or absent means forever. Deletion is final."`
+	Events   spec.Duration  `json:"events,omitempty" doc:"How long a turn's events and tool journal are kept after its end. 0 or absent means forever. Its messages, result and snapshot stay."`
+	Keys     *spec.Duration `json:"keys,omitempty" default:"24h" doc:"How long idempotency keys of requests are kept. 0 means forever. A request repeated after that is executed again."`
+	Usage    *spec.Duration `json:"usage,omitempty" default:"8760h" doc:"How long counts, tokens, cost and durations of turns by hour, tenant, agent and model are kept. 0 means forever. They contain no turn content and survive deletion of their session."`
 }
 
 // Kind returns the driver, or the default one.

@@ -28,18 +28,18 @@ var gitProtocols = []string{"https", "ssh", "http", "git", "file"}
 // Workspaces configures the directories that sessions work in. Absent fields have the
 // defaults named in their descriptions.
 type Workspaces struct {
-	Dir            string         `json:"dir,omitempty" path:"true" doc:"The directory below which workspaces are made; .runtime/workspaces beside the first configuration file when absent. Processes on several machines that work on the same sessions share it."`
-	PrepareTimeout *spec.Duration `json:"prepare_timeout,omitempty" default:"10m" doc:"How long it may take to make the checkouts of a workspace; then git is killed and the session does not begin."`
-	MaxBytes       *int           `json:"max_bytes,omitempty" min:"1048576" default:"2147483648" doc:"How large a workspace may be when it is made; every file counts 4096 bytes at least."`
+	Dir            string         `json:"dir,omitempty" path:"true" doc:"The parent directory of workspaces. Defaults to .runtime/workspaces beside the first configuration file. Processes on several machines that run the same sessions must share it."`
+	PrepareTimeout *spec.Duration `json:"prepare_timeout,omitempty" default:"10m" doc:"Time limit for the checkouts of a workspace. After it, git is killed and the session does not start."`
+	MaxBytes       *int           `json:"max_bytes,omitempty" min:"1048576" default:"2147483648" doc:"Maximum size of a new workspace, in bytes. Every file counts as at least 4096 bytes."`
 	Git            WorkspaceGit   `json:"git,omitzero" doc:"Which repositories may be checked out, and how."`
-	PreparedRoots  []string       `json:"prepared_roots,omitempty" doc:"The directories, as absolute paths, below which a host of \"provider serve\" may hand over a workspace that it has prepared. None when absent."`
+	PreparedRoots  []string       `json:"prepared_roots,omitempty" doc:"Absolute paths of directories below which a host of \"provider serve\" may hand over prepared workspaces. Defaults to none."`
 }
 
 // WorkspaceGit configures the checkouts of workspaces.
 type WorkspaceGit struct {
-	AllowedRepositories []string          `json:"allowed_repositories,omitempty" doc:"Patterns of the repositories that may be checked out, as host and path without .git: github.com/acme/*. A host with an unusual port has it, as in git.example.com:8443/*. Files have no host, as in /srv/git/*. Without any, sessions cannot ask for workspaces."`
-	Protocols           []string          `json:"protocols,omitempty" enum:"https|ssh|http|git|file" doc:"The protocols that git may use; https and ssh if it is empty. http and git are not encrypted, and file reads repositories of the machine."`
-	Env                 map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of git, for credentials: GIT_SSH_COMMAND, or GIT_CONFIG_COUNT with GIT_CONFIG_KEY_0 and GIT_CONFIG_VALUE_0. Of the runtime's own git gets PATH, TMPDIR, SSL_CERT_FILE, SSL_CERT_DIR and SSH_AUTH_SOCK alone, and it reads no configuration of a user or of the system."`
+	AllowedRepositories []string          `json:"allowed_repositories,omitempty" doc:"Patterns of repositories that may be checked out, as host and path without .git: github.com/acme/*. An unusual port is included, as in git.example.com:8443/*. Files have no host, as in /srv/git/*. If empty, sessions cannot request workspaces."`
+	Protocols           []string          `json:"protocols,omitempty" enum:"https|ssh|http|git|file" doc:"Protocols that git may use. Defaults to https and ssh. http and git are not encrypted, and file reads repositories on this machine."`
+	Env                 map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of git, for credentials: GIT_SSH_COMMAND, or GIT_CONFIG_COUNT with GIT_CONFIG_KEY_0 and GIT_CONFIG_VALUE_0. git inherits only PATH, TMPDIR, SSL_CERT_FILE, SSL_CERT_DIR and SSH_AUTH_SOCK, and reads no user or system configuration."`
 }
 
 // MarshalJSON writes the record without the values of environment variables,

@@ -71,16 +71,16 @@ const (
 // the model, prompt and tools; every other agent runs on the local loop.
 type Agent struct {
 	ID          string `json:"id" key:"true" doc:"The agent's id." remote:"read"`
-	Description string `json:"description,omitempty" doc:"The agent's purpose. It is shown to agents that may call this one and in the A2A card; the default is the ID." remote:"read"`
+	Description string `json:"description,omitempty" doc:"The agent's purpose, shown to agents that may call it and on the A2A card. Defaults to the ID." remote:"read"`
 
 	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored" hosted:"ignored"`
 	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent before every conversation: a text, or {file: path}. ${turn.NAME} is a variable of the turn, and ${tenant.NAME} a variable of its tenant." remote:"ignored"`
 
 	Variables json.RawMessage `json:"variables,omitempty" doc:"The variables that a turn may set for the prompt: a JSON Schema of type object. ${turn.NAME} in system_prompt is the variable NAME." remote:"ignored"`
 
-	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited." remote:"guard"`
+	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Maximum steps per turn, each a model answer and its tool calls. 0 means unlimited." remote:"guard"`
 	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What happens when a turn runs out of rounds while the model calls tools: stop ends it with the text so far, fail fails it, finalize makes the model answer in the last round, without tools." remote:"guard"`
-	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued." remote:"guard" hosted:"ignored"`
+	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"Maximum continuations per turn of answers cut off by the output limit." remote:"guard" hosted:"ignored"`
 	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What happens to a turn whose answer stays cut off by the output limit: accept accepts the answer as it is, fail fails the turn." remote:"guard"`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, after the round limit." remote:"guard"`
 	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}. ${tenant.NAME} is a variable of the tenant with one of these words or numbers." remote:"ignored" hosted:"ignored"`
@@ -92,17 +92,17 @@ type Agent struct {
 
 	AllowedTools         Names `json:"allowed_tools,omitzero" doc:"Ids of tools the agent may use. If neither allow field is set, it may use every tool; a set field, even empty or null, allows only the tools it lists." remote:"guard"`
 	AllowedToolPatterns  Names `json:"allowed_tool_patterns,omitzero" doc:"Globs over tool ids, adding to allowed_tools." remote:"guard"`
-	ExcludedTools        Names `json:"excluded_tools,omitzero" doc:"Ids of tools taken away again; exclusion wins over allowance." remote:"guard"`
+	ExcludedTools        Names `json:"excluded_tools,omitzero" doc:"Ids of tools to exclude. Exclusion overrides allowance." remote:"guard"`
 	ExcludedToolPatterns Names `json:"excluded_tool_patterns,omitzero" doc:"Globs over tool ids, adding to excluded_tools." remote:"guard"`
 
 	Budgets       *Budgets              `json:"budgets,omitempty" doc:"Limits of one turn, including its delegates." remote:"budgets"`
-	LoopDetection *LoopDetection        `json:"loop_detection,omitempty" doc:"Stops a model that asks for the same tool calls again and again; {} for the usual thresholds, off when absent." remote:"guard"`
-	ToolBudgets   map[string]ToolBudget `json:"tool_budgets,omitempty" doc:"How often single tools may be called in a turn: tool id to budget." remote:"guard"`
+	LoopDetection *LoopDetection        `json:"loop_detection,omitempty" doc:"Stops a model that keeps repeating the same tool calls. {} uses the default thresholds; off if absent." remote:"guard"`
+	ToolBudgets   map[string]ToolBudget `json:"tool_budgets,omitempty" doc:"Call limits per turn, by tool id." remote:"guard"`
 	OutputSchema  *OutputSchema         `json:"output_schema,omitempty" doc:"The form of the final answer." remote:"guard"`
 
 	Delegates     []string       `json:"delegates,omitempty" doc:"Agents this agent may call; each becomes a tool agent_run_<id>." remote:"guard"`
 	Handoffs      []string       `json:"handoffs,omitempty" doc:"Local agents this agent may hand the conversation to; each becomes a tool hand_off_to_<id>." remote:"guard" hosted:"guard"`
-	MaxHandoffs   *int           `json:"max_handoffs,omitempty" min:"0" default:"8" doc:"How often the conversation may change hands in one turn." remote:"guard" hosted:"guard"`
+	MaxHandoffs   *int           `json:"max_handoffs,omitempty" min:"0" default:"8" doc:"Maximum number of handoffs in one turn." remote:"guard" hosted:"guard"`
 	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window." remote:"ignored" hosted:"ignored"`
 	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it." remote:"sections"`
 

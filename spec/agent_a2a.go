@@ -21,18 +21,18 @@ const (
 
 // AgentA2A configures how an agent appears to other runtimes over A2A.
 type AgentA2A struct {
-	Reply            string       `json:"reply,omitempty" enum:"task|message" default:"task" doc:"The response to a request for a new turn: a task, or message for only the answer, if the caller waits and the turn succeeds without questions and artifacts. Otherwise the response is a task."`
-	DocumentationURL string       `json:"documentation_url,omitempty" doc:"Where the agent is described for people, an http or https URL without secrets; the card, which everybody can read, names it."`
-	Skills           []AgentSkill `json:"skills,omitempty" doc:"The skills on the agent's card. By default one skill, which is the agent itself."`
+	Reply            string       `json:"reply,omitempty" enum:"task|message" default:"task" doc:"The response to a request for a new turn: a task, or message for the answer alone if the caller waits and the turn succeeds without questions and artifacts. Otherwise it is a task."`
+	DocumentationURL string       `json:"documentation_url,omitempty" doc:"The URL of the agent's documentation: http or https, without secrets. It is on the public card."`
+	Skills           []AgentSkill `json:"skills,omitempty" doc:"The skills on the agent's card. Defaults to one skill, the agent itself."`
 }
 
 // AgentSkill is something that an agent can do, described for those searching for an agent.
 type AgentSkill struct {
-	ID          string   `json:"id" required:"true" doc:"The skill's id, which no other skill of the agent has."`
+	ID          string   `json:"id" required:"true" doc:"The skill's id, unique within the agent."`
 	Name        string   `json:"name,omitempty" doc:"The skill's name. Defaults to the id."`
 	Description string   `json:"description" required:"true" doc:"A description of the skill."`
-	Tags        []string `json:"tags" required:"true" doc:"Words under which the skill is found."`
-	Examples    []string `json:"examples,omitempty" doc:"Prompts that the skill is for."`
+	Tags        []string `json:"tags" required:"true" doc:"Keywords for finding the skill."`
+	Examples    []string `json:"examples,omitempty" doc:"Example prompts for the skill."`
 }
 
 // clone returns a copy that shares nothing with a.

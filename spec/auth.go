@@ -13,12 +13,12 @@ import (
 
 // Auth is how the runtime authenticates to a peer. It has the fields of its type, and no others.
 type Auth struct {
-	Type         string   `json:"type" required:"true" enum:"bearer|api_key|oauth_client_credentials" doc:"How: with a fixed token, a key in a place of the request, or tokens that an authorization server gives for a client's id and secret."`
+	Type         string   `json:"type" required:"true" enum:"bearer|api_key|oauth_client_credentials" doc:"The method: a fixed token, a key in the request, or tokens that an authorization server issues for a client's id and secret."`
 	Token        string   `json:"token,omitempty" secret:"true" of:"bearer" doc:"The bearer token. Required."`
 	Key          string   `json:"key,omitempty" secret:"true" of:"api_key" doc:"The key. Required."`
 	In           string   `json:"in,omitempty" enum:"header|query|cookie" default:"header" of:"api_key" doc:"The part of the request that carries the key."`
 	Name         string   `json:"name,omitempty" default:"X-API-Key" of:"api_key" doc:"The name of the header, query parameter or cookie."`
-	TokenURL     string   `json:"token_url,omitempty" of:"oauth_client_credentials" doc:"Where the authorization server gives tokens: an http or https URL. Required."`
+	TokenURL     string   `json:"token_url,omitempty" of:"oauth_client_credentials" doc:"The authorization server's token URL: http or https. Required."`
 	ClientID     string   `json:"client_id,omitempty" of:"oauth_client_credentials" doc:"The client's id. Required."`
 	ClientSecret string   `json:"client_secret,omitempty" secret:"true" of:"oauth_client_credentials" doc:"The client's secret. Required."`
 	Scopes       []string `json:"scopes,omitempty" of:"oauth_client_credentials" doc:"The scopes of the tokens."`

@@ -17,25 +17,25 @@ const PermissionSection = "permission"
 // ContextPolicy keeps a conversation inside the model's context window.
 // Absent fields have the defaults named in their descriptions.
 type ContextPolicy struct {
-	MaxContextTokens            *int   `json:"max_context_tokens,omitempty" min:"1" default:"200000" doc:"Tokens a request may have, answer included; never more than the model's own window."`
-	MaxOutputTokens             *int   `json:"max_output_tokens,omitempty" min:"1" default:"16384" doc:"Tokens kept free for the answer."`
-	MinRecentMessages           *int   `json:"min_recent_messages,omitempty" min:"0" default:"10" doc:"Latest messages that are kept in any case."`
-	EnablePromptCache           *bool  `json:"enable_prompt_cache,omitempty" default:"true" doc:"Ask the provider to cache the unchanging start of a request."`
-	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty" min:"1" doc:"Tokens from which on the conversation is summarised; never when absent."`
+	MaxContextTokens            *int   `json:"max_context_tokens,omitempty" min:"1" default:"200000" doc:"Maximum tokens of a request, answer included; at most the model's own window."`
+	MaxOutputTokens             *int   `json:"max_output_tokens,omitempty" min:"1" default:"16384" doc:"Tokens reserved for the answer."`
+	MinRecentMessages           *int   `json:"min_recent_messages,omitempty" min:"0" default:"10" doc:"Latest messages that are always kept."`
+	EnablePromptCache           *bool  `json:"enable_prompt_cache,omitempty" default:"true" doc:"Asks the provider to cache the constant start of a request."`
+	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty" min:"1" doc:"Token count at which the conversation is summarised. Never if absent."`
 	CompactionMode              string `json:"compaction_mode,omitempty" enum:"keep_recent_raw_suffix|compact_to_safe_frontier" default:"keep_recent_raw_suffix" doc:"Which part of the conversation a summary leaves unchanged."`
 	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty" min:"0" default:"2" doc:"Messages after a summary that are sent unchanged."`
 
-	SummaryModelID   string   `json:"summary_model_id,omitempty" doc:"The model or pool that writes summaries; the agent's own when absent."`
-	SummaryMaxTokens *int     `json:"summary_max_tokens,omitempty" min:"1" default:"1024" doc:"Tokens a summary may have."`
+	SummaryModelID   string   `json:"summary_model_id,omitempty" doc:"The model or pool that writes summaries. Defaults to the agent's own."`
+	SummaryMaxTokens *int     `json:"summary_max_tokens,omitempty" min:"1" default:"1024" doc:"Token limit of a summary."`
 	MinSavingsRatio  *float64 `json:"min_savings_ratio,omitempty" min:"0" max:"1" default:"0.3" doc:"Share of the summarised tokens that a summary must save to be used."`
 
-	ToolResultPreview *ToolResultPreview `json:"tool_result_preview,omitempty" doc:"How long results of earlier steps are shortened."`
+	ToolResultPreview *ToolResultPreview `json:"tool_result_preview,omitempty" doc:"Shortens long results of earlier steps."`
 }
 
 // ToolResultPreview configures how long tool results are shortened in requests. The
 // conversation keeps them whole. Absent fields have their defaults.
 type ToolResultPreview struct {
-	MinTokens *int `json:"min_tokens,omitempty" min:"1" default:"2048" doc:"Estimated tokens from which on a result is shortened."`
+	MinTokens *int `json:"min_tokens,omitempty" min:"1" default:"2048" doc:"Estimated tokens at which a result is shortened."`
 	MaxChars  *int `json:"max_chars,omitempty" min:"1" default:"1600" doc:"Characters of a shortened result."`
 	MaxLines  *int `json:"max_lines,omitempty" min:"1" default:"24" doc:"Lines of a shortened result."`
 }

@@ -23,10 +23,10 @@ const (
 // Endpoint is the address of an agent that is not local.
 type Endpoint struct {
 	Backend string                     `json:"backend,omitempty" default:"a2a" doc:"The kind of backend that reaches the agent: a2a for a peer, provider for an agent provider."`
-	BaseURL string                     `json:"base_url,omitempty" required:"backend!=provider" doc:"Where the peer is: an http or https URL."`
-	Auth    *Auth                      `json:"auth,omitempty" doc:"How the runtime identifies itself to the peer."`
+	BaseURL string                     `json:"base_url,omitempty" required:"backend!=provider" doc:"The peer's http or https URL."`
+	Auth    *Auth                      `json:"auth,omitempty" doc:"How the runtime authenticates to the peer."`
 	Target  string                     `json:"target,omitempty" required:"backend=provider" doc:"The agent's id at the peer; with backend provider, the id of an entry under agent_providers."`
-	Timeout *Duration                  `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"300s" doc:"How long a turn at the peer may take."`
+	Timeout *Duration                  `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"300s" doc:"Time limit for a turn at the peer."`
 	Options map[string]json.RawMessage `json:"options,omitempty" doc:"Settings of the backend."`
 }
 
@@ -102,11 +102,11 @@ func checkTimeout(timeout *Duration) diag.List {
 // "<name>/<agent>".
 type RemoteSource struct {
 	Name    string                     `json:"name" required:"true" doc:"The prefix of the discovered agents' ids."`
-	BaseURL string                     `json:"base_url" required:"true" doc:"Where the peer is: an http or https URL."`
+	BaseURL string                     `json:"base_url" required:"true" doc:"The peer's http or https URL."`
 	Backend string                     `json:"backend,omitempty" default:"a2a" doc:"The kind of backend that discovers and reaches the agents."`
-	Auth    *Auth                      `json:"auth,omitempty" doc:"How the runtime identifies itself to the peer."`
-	Timeout *Duration                  `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"300s" doc:"How long a turn at the peer may take."`
-	Options map[string]json.RawMessage `json:"options,omitempty" doc:"Settings of the backend, for the discovery and for the agents that it finds."`
+	Auth    *Auth                      `json:"auth,omitempty" doc:"How the runtime authenticates to the peer."`
+	Timeout *Duration                  `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"300s" doc:"Time limit for a turn at the peer."`
+	Options map[string]json.RawMessage `json:"options,omitempty" doc:"Settings of the backend, for discovery and the agents it finds."`
 }
 
 // Kind returns the kind of backend that discovers the source.

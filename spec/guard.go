@@ -35,9 +35,9 @@ const (
 // exceeds one ends as budget_exceeded.
 type Budgets struct {
 	MaxTokens     *int      `json:"max_tokens,omitempty" min:"1" max:"1000000000" doc:"Input and output tokens of all model calls."`
-	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" max:"1000000" doc:"Money, by the pricing of the models. Every model that the turn or a delegate may use needs pricing in one currency; calls without a price are not counted. A request whose limit cannot be measured is rejected."`
+	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" max:"1000000" doc:"Cost by model pricing. Every model that the turn or a delegate may use needs pricing in one currency; calls without a price are not counted. A request whose limit cannot be measured is rejected."`
 	Currency      string    `json:"currency,omitempty" pattern:"^[A-Z]{3}$" doc:"Currency of max_cost, as an ISO 4217 code. Defaults to the currency of the models' prices."`
-	MaxDuration   *Duration `json:"max_duration,omitempty" doc:"Time the turn may work; waiting for a person does not count."`
+	MaxDuration   *Duration `json:"max_duration,omitempty" doc:"Working time of the turn, excluding waits for a person."`
 	MaxModelCalls *int      `json:"max_model_calls,omitempty" min:"1" max:"1000000" doc:"Calls of a model, retries not counted."`
 	MaxToolCalls  *int      `json:"max_tool_calls,omitempty" min:"0" max:"1000000" doc:"Tool calls that are executed."`
 }
@@ -104,9 +104,9 @@ func (b *Budgets) Validate() diag.List {
 // LoopDetection stops a model that repeats the same tool calls. Absent thresholds have their
 // defaults.
 type LoopDetection struct {
-	Enabled              *bool `json:"enabled,omitempty" default:"true" doc:"false switches the detection off, as where the defaults switch it on."`
-	ConsecutiveThreshold *int  `json:"consecutive_threshold,omitempty" min:"2" max:"100" default:"3" doc:"How many identical batches of calls in a row are not executed but answered with a hint."`
-	HardCutoffThreshold  *int  `json:"hard_cutoff_threshold,omitempty" min:"3" max:"100" default:"6" doc:"How many repetitions end the use of tools: the model is told to answer. It must be more than consecutive_threshold."`
+	Enabled              *bool `json:"enabled,omitempty" default:"true" doc:"false disables detection, such as when the defaults enable it."`
+	ConsecutiveThreshold *int  `json:"consecutive_threshold,omitempty" min:"2" max:"100" default:"3" doc:"Consecutive identical call batches at which a hint replaces execution."`
+	HardCutoffThreshold  *int  `json:"hard_cutoff_threshold,omitempty" min:"3" max:"100" default:"6" doc:"Repetitions that end tool use: the model must answer. Must exceed consecutive_threshold."`
 }
 
 // Thresholds returns the thresholds, both 0 when the detection is off.
@@ -158,7 +158,7 @@ func (l *LoopDetection) Validate() diag.List {
 
 // ToolBudget bounds the calls of one tool in a turn.
 type ToolBudget struct {
-	MaxCalls int `json:"max_calls" required:"true" min:"0" max:"1000" doc:"Calls that are executed; further ones are answered with a hint. 0 executes none."`
+	MaxCalls int `json:"max_calls" required:"true" min:"0" max:"1000" doc:"Maximum executed calls; further calls are answered with a hint. 0 executes none."`
 }
 
 func checkToolBudgets(budgets map[string]ToolBudget) diag.List {

@@ -37,14 +37,14 @@ type Model struct {
 	ID              string      `json:"id" key:"true" doc:"The model's id."`
 	ProviderID      string      `json:"provider_id" required:"true" doc:"The provider that serves the model."`
 	UpstreamModel   string      `json:"upstream_model" required:"true" doc:"The provider's own name of the model."`
-	Label           string      `json:"label,omitempty" doc:"What people read in lists of models; by default the vendor and the upstream model."`
-	ContextWindow   *int        `json:"context_window,omitempty" min:"1" doc:"Tokens that fit into one request, answer included."`
-	MaxOutputTokens *int        `json:"max_output_tokens,omitempty" min:"1" doc:"Tokens one answer may have: no request asks for more."`
+	Label           string      `json:"label,omitempty" doc:"The name shown in model lists. Defaults to the vendor and the upstream model."`
+	ContextWindow   *int        `json:"context_window,omitempty" min:"1" doc:"Maximum tokens of a request, answer included."`
+	MaxOutputTokens *int        `json:"max_output_tokens,omitempty" min:"1" doc:"Token limit of an answer. No request asks for more."`
 	Modalities      *Modalities `json:"modalities,omitempty" doc:"Kinds of content the model reads and writes."`
-	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"When the model's knowledge ends, as YYYY-MM or YYYY-MM-DD; the model is told it, with the date."`
+	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"The model's knowledge cutoff, as YYYY-MM or YYYY-MM-DD. It is sent to the model with the date."`
 	Pricing         *Pricing    `json:"pricing,omitempty" doc:"The price of tokens."`
 	// ReasoningTags is empty for ReadTags.
-	ReasoningTags ReasoningTags `json:"reasoning_tags,omitempty" enum:"read|keep" default:"read" doc:"What becomes of text in tags such as <think> at the beginning of an answer: read makes it reasoning, keep leaves it in the text."`
+	ReasoningTags ReasoningTags `json:"reasoning_tags,omitempty" enum:"read|keep" default:"read" doc:"Handling of text in tags such as <think> at the start of an answer: read treats it as reasoning, keep leaves it in the text."`
 	ModelOptions
 }
 
@@ -62,7 +62,7 @@ const (
 // Modalities lists the kinds of content a model reads and writes.
 type Modalities struct {
 	Input  []Modality `json:"input,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model reads."`
-	Output []Modality `json:"output,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model writes. Without text among them no agent can run on it."`
+	Output []Modality `json:"output,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model writes. Agents can only run on models that write text."`
 }
 
 // Pricing is the price of a model per million tokens.

@@ -9,11 +9,11 @@ import (
 
 // ModelOptions control how a model answers. An agent's settings override its model's.
 type ModelOptions struct {
-	Temperature *float64      `json:"temperature,omitempty" min:"0" max:"2" doc:"How freely the model chooses its words, from 0 to 2." remote:"ignored" hosted:"ignored"`
-	TopP        *float64      `json:"top_p,omitempty" min:"0" max:"1" doc:"The share of likely words that the model chooses from, from 0 to 1." remote:"ignored" hosted:"ignored"`
-	Seed        *int          `json:"seed,omitempty" doc:"Makes answers repeatable as far as the vendor can." remote:"ignored" hosted:"ignored"`
+	Temperature *float64      `json:"temperature,omitempty" min:"0" max:"2" doc:"Randomness of the model's answers, from 0 to 2." remote:"ignored" hosted:"ignored"`
+	TopP        *float64      `json:"top_p,omitempty" min:"0" max:"1" doc:"The share of likely tokens the model samples from, from 0 to 1." remote:"ignored" hosted:"ignored"`
+	Seed        *int          `json:"seed,omitempty" doc:"Makes answers as repeatable as the vendor allows." remote:"ignored" hosted:"ignored"`
 	Stop        []string      `json:"stop,omitempty" doc:"Texts before which an answer ends." remote:"ignored" hosted:"ignored"`
-	ServiceTier string        `json:"service_tier,omitempty" doc:"How the vendor serves requests, in its own words, such as flex or priority." remote:"ignored" hosted:"ignored"`
+	ServiceTier string        `json:"service_tier,omitempty" doc:"The vendor's service tier, such as flex or priority." remote:"ignored" hosted:"ignored"`
 	Verbosity   string        `json:"verbosity,omitempty" enum:"low|medium|high" doc:"How long answers are." remote:"ignored" hosted:"ignored"`
 	Request     *RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of requests. The provider's apply first, then the model's and the agent's." remote:"ignored" hosted:"ignored"`
 }

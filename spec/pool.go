@@ -25,13 +25,13 @@ type Pool struct {
 	ID      string       `json:"id" key:"true" doc:"The pool's id; it shares the namespace of model ids."`
 	Members []PoolMember `json:"members" required:"true" doc:"The models of the pool."`
 	Routing *Routing     `json:"routing,omitempty" doc:"How the home member of a session is chosen."`
-	Switch  *Switch      `json:"switch,omitempty" doc:"When a call moves on to another member."`
+	Switch  *Switch      `json:"switch,omitempty" doc:"When a call moves to another member."`
 }
 
 // PoolMember is one model of a pool.
 type PoolMember struct {
 	ModelID string   `json:"model_id" required:"true" doc:"The model."`
-	Weight  *float64 `json:"weight,omitempty" default:"1" doc:"Share of the sessions this member is home to, relative to the others."`
+	Weight  *float64 `json:"weight,omitempty" default:"1" doc:"This member's share of sessions, relative to the others."`
 	Role    Role     `json:"role,omitempty" enum:"member|failover_only" default:"member" doc:"failover_only members serve only after a switch."`
 }
 
@@ -49,16 +49,16 @@ func (m *PoolMember) Share() float64 {
 // Routing selects the home member of a session.
 type Routing struct {
 	Home        string `json:"home,omitempty" enum:"deterministic|round_robin|first_healthy" default:"deterministic" doc:"deterministic: by a hash of the session; round_robin: in turn; first_healthy: the first that works."`
-	StickyScope string `json:"sticky_scope,omitempty" enum:"session|run" default:"session" doc:"How long a home is kept: by the session, or by one turn (run)."`
+	StickyScope string `json:"sticky_scope,omitempty" enum:"session|run" default:"session" doc:"Lifetime of a home: the session, or one turn (run)."`
 }
 
 // Switch says when a call moves on to another member of the pool.
 type Switch struct {
-	OnCircuitOpen         *bool     `json:"on_circuit_open,omitempty" default:"true" doc:"Avoid members whose circuit breaker is open."`
-	OnQuota               *bool     `json:"on_quota,omitempty" default:"true" doc:"Move on when a member is rate limited or overloaded."`
-	QuotaRetryAfter       *Duration `json:"quota_retry_after_threshold,omitempty" alias:"quota_retry_after_threshold_secs:s" doc:"Move on only when the member asks to wait longer than this."`
-	OnPermanent           *bool     `json:"on_permanent,omitempty" default:"true" doc:"Move on when a member refuses the credentials or does not know the model."`
-	MaxSwitchesPerSession *int      `json:"max_switches_per_session,omitempty" min:"0" doc:"How often a session may move; unlimited when absent."`
+	OnCircuitOpen         *bool     `json:"on_circuit_open,omitempty" default:"true" doc:"Avoids members with an open circuit breaker."`
+	OnQuota               *bool     `json:"on_quota,omitempty" default:"true" doc:"Moves on if a member is rate limited or overloaded."`
+	QuotaRetryAfter       *Duration `json:"quota_retry_after_threshold,omitempty" alias:"quota_retry_after_threshold_secs:s" doc:"Moves on only if the member asks to wait longer than this."`
+	OnPermanent           *bool     `json:"on_permanent,omitempty" default:"true" doc:"Moves on when a member rejects the credentials or lacks the model."`
+	MaxSwitchesPerSession *int      `json:"max_switches_per_session,omitempty" min:"0" doc:"Maximum switches per session. Unlimited if absent."`
 }
 
 // Clone returns a copy of p that shares nothing with it.

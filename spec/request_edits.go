@@ -13,7 +13,7 @@ import (
 // then the model's and the agent's.
 type RequestEdits struct {
 	Set  map[string]json.RawMessage `json:"set,omitempty" doc:"Fields to add or replace, by name. Objects are merged into the request's. A later set of a model or an agent restores a field that an earlier omit removed."`
-	Omit []string                   `json:"omit,omitempty" doc:"Fields to leave out, such as stream_options. A dot leads into an object or the objects of a list: tools.function.strict. The name of an optional field alone, such as strict, omits it everywhere."`
+	Omit []string                   `json:"omit,omitempty" doc:"Fields to omit, such as stream_options. A dot leads into an object or the objects of a list: tools.function.strict. The name of an optional field alone, such as strict, omits it everywhere."`
 }
 
 // essentialFields must not be edited: without them the request means something else, or its

@@ -16,18 +16,18 @@ const defaultHookTimeout = time.Minute
 
 // SessionHook is a program that runs once, when a session of its agent begins.
 type SessionHook struct {
-	ID      string            `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The name of the hook, under which its result is kept: letters, digits, _ and -."`
+	ID      string            `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The hook's name, which keys its stored result: letters, digits, _ and -."`
 	Type    string            `json:"type,omitempty" enum:"command" default:"command" doc:"The kind of hook."`
 	Command []string          `json:"command" required:"true" min:"1" doc:"The program and its arguments; no shell is involved."`
-	Cwd     string            `json:"cwd,omitempty" path:"true" doc:"The directory the program runs in. Defaults to the runtime's directory."`
-	Timeout *Duration         `json:"timeout,omitempty" default:"60s" doc:"How long the program may take; then it is killed, with all that it started, and the session fails."`
-	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets HOME, PATH, SHELL, TMPDIR, USER, LOGNAME, LANG and LC_ALL alone."`
+	Cwd     string            `json:"cwd,omitempty" path:"true" doc:"The program's working directory. Defaults to the runtime's directory."`
+	Timeout *Duration         `json:"timeout,omitempty" default:"60s" doc:"Time limit of the program. Then it and all processes it started are killed, and the session fails."`
+	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. It inherits only HOME, PATH, SHELL, TMPDIR, USER, LOGNAME, LANG and LC_ALL."`
 	Output  HookOutput        `json:"output,omitzero" doc:"Which part of the program's standard output is stored."`
 }
 
 // HookOutput is the part of a hook's output that a session stores.
 type HookOutput struct {
-	AdditionalContext bool `json:"additional_context,omitempty" doc:"Puts the output before every turn of the session, as a system message: the member additionalContext of a JSON object, or the whole text."`
+	AdditionalContext bool `json:"additional_context,omitempty" doc:"Adds the output as a system message before every turn of the session: the member additionalContext of a JSON object, or the whole text."`
 	Metadata          bool `json:"metadata,omitempty" doc:"Keeps standard output, standard error and the member metadata of a JSON object in the session's metadata."`
 }
 

@@ -50,9 +50,9 @@ type StopCondition struct {
 	Timeout  *Duration `json:"timeout,omitempty" of:"timeout" alias:"seconds:s" doc:"Time after which the turn stops."`
 	MaxTotal int       `json:"max_total,omitempty" of:"token_budget" min:"0" doc:"Input and output tokens after which the turn stops."`
 	Max      int       `json:"max,omitempty" of:"consecutive_errors" min:"0" doc:"Failed steps in a row after which the turn stops."`
-	ToolName string    `json:"tool_name,omitempty" of:"stop_on_tool" doc:"The tool whose request stops the turn."`
+	ToolName string    `json:"tool_name,omitempty" of:"stop_on_tool" doc:"The tool whose call stops the turn."`
 	Pattern  string    `json:"pattern,omitempty" of:"content_match" doc:"A regular expression; an answer that matches stops the turn."`
-	Window   int       `json:"window,omitempty" of:"loop_detection" min:"0" doc:"How many identical answers in a row stop the turn."`
+	Window   int       `json:"window,omitempty" of:"loop_detection" min:"0" doc:"Consecutive identical answers that stop the turn."`
 }
 
 // Validate checks the record by itself. Paths are relative to the condition.

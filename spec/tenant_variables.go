@@ -12,8 +12,8 @@ import (
 // TenantVariable is a variable that tenants may set.
 type TenantVariable struct {
 	Description string  `json:"description,omitempty" doc:"A description of the variable."`
-	Secret      bool    `json:"secret,omitempty" default:"false" doc:"Whether the value is a secret: it is kept encrypted and never shown, and can stand in tools only."`
-	Default     *string `json:"default,omitempty" doc:"The value for tenants that have not set one. Without it, what refers to the variable fails for them."`
+	Secret      bool    `json:"secret,omitempty" default:"false" doc:"Whether the value is a secret: stored encrypted, never shown, and usable only in tools."`
+	Default     *string `json:"default,omitempty" doc:"The value for tenants that have not set one. If absent, references to the variable fail for them."`
 }
 
 // validateVariables checks the names of variables.

@@ -22,9 +22,9 @@ const (
 // Tenants configures the tenants that a server serves.
 type Tenants struct {
 	// May lets tenants have overlays, and bounds them.
-	May *TenantRights `json:"may,omitempty" doc:"Allows tenants to have overlays, and what these may do in addition to changing prompts and restricting agents. Without it, tenants have no overlays."`
+	May *TenantRights `json:"may,omitempty" doc:"Allows tenant overlays and sets their rights beyond changing prompts and restricting agents. If absent, tenants have no overlays."`
 	// Cache is how many tenants a process keeps ready.
-	Cache int `json:"cache,omitempty" min:"1" max:"1000000" default:"256" doc:"How many tenants with overlays each process keeps ready, those that were used last. The overlays of others are read and resolved when a turn needs them."`
+	Cache int `json:"cache,omitempty" min:"1" max:"1000000" default:"256" doc:"How many recently used tenants with overlays each process keeps ready. Other overlays are read and resolved when a turn needs them."`
 	// Variables are the variables that tenants set for themselves.
 	Variables map[string]TenantVariable `json:"variables,omitempty" keys:"^[A-Za-z_][A-Za-z0-9_]*$" doc:"Variables that each tenant sets for itself, by name. ${tenant.NAME} is the value."`
 }
@@ -32,22 +32,22 @@ type Tenants struct {
 // TenantRights limits the overlay of a tenant. Everything absent is forbidden.
 type TenantRights struct {
 	Kinds []string `json:"kinds,omitempty" enum:"http|mcp|command" doc:"The kinds of tools that a tenant may add. http and mcp tools reach only public addresses; an MCP server that is a program also needs command."`
-	Tools []string `json:"tools,omitempty" doc:"Globs for the ids of tools, including delegates and handoffs, that a tenant's agents may use although the configuration does not allow it."`
+	Tools []string `json:"tools,omitempty" doc:"Globs for the ids of tools, including delegates and handoffs, that a tenant's agents may use even if the configuration does not allow it."`
 	// Agents lets tenants bring agents that extend none of the configuration's agents.
-	Agents   bool     `json:"agents,omitempty" default:"false" doc:"Whether a tenant may bring agents that extend none of the configuration, so that no rules hold for them but their own. Otherwise every agent that it brings extends one, and may do what that one may."`
+	Agents   bool     `json:"agents,omitempty" default:"false" doc:"Whether a tenant may add agents that extend no configured agent, so that only their own rules apply. Otherwise each added agent must extend a configured agent and has its rights."`
 	Models   []string `json:"models,omitempty" doc:"Globs over the ids of models and pools that a tenant may choose for its agents."`
 	Sections []string `json:"sections,omitempty" doc:"Globs for the sections that a tenant may set, in addition to permission, which cannot widen access."`
 	// Fields are the agent fields with which an overlay may widen access.
-	Fields    []string `json:"fields,omitempty" doc:"Globs over fields of agents, such as max_rounds and context_policy.*, by which a tenant may also allow more. Otherwise it may only narrow them. Fields that overlays may not set stay closed."`
-	MaxBudget *Budgets `json:"max_budget,omitempty" doc:"The most that a tenant may set as budgets of its agents. Without it budgets can only be lowered."`
+	Fields    []string `json:"fields,omitempty" doc:"Globs for agent fields, such as max_rounds and context_policy.*, that a tenant may also widen. It may only narrow other fields. Fields that overlays may not set stay closed."`
+	MaxBudget *Budgets `json:"max_budget,omitempty" doc:"Maximum budgets that a tenant may set for its agents. If absent, budgets can only be lowered."`
 
-	MaxAgents int `json:"max_agents,omitempty" min:"1" max:"10000" default:"100" doc:"How many agents an overlay may bring and patch."`
-	MaxTools  int `json:"max_tools,omitempty" min:"1" max:"10000" default:"50" doc:"How many tools an overlay may bring and patch."`
+	MaxAgents int `json:"max_agents,omitempty" min:"1" max:"10000" default:"100" doc:"Maximum agents an overlay may add and patch."`
+	MaxTools  int `json:"max_tools,omitempty" min:"1" max:"10000" default:"50" doc:"Maximum tools an overlay may add and patch."`
 
 	// Workflows lets tenants add workflows, and change their own workflows of the configuration.
 	Workflows *TenantWorkflows `json:"workflows,omitempty" doc:"Allows tenants to add workflows, and to patch their own workflows in the configuration. Without it they may do neither."`
 
-	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that tools of tenants may reach although they are not public. An http tool lists those that it reaches under its own allow_private."`
+	AllowPrivate []string `json:"allow_private,omitempty" doc:"Non-public hosts, IP addresses and CIDR blocks, each optionally with a port, that tenants' tools may reach. An http tool lists the ones it reaches under its own allow_private."`
 }
 
 // The default limits of overlays.
@@ -68,13 +68,13 @@ func (r *TenantRights) ToolLimit() int { return cmp.Or(r.MaxTools, DefaultTenant
 
 // TenantWorkflows bounds the workflows of tenants.
 type TenantWorkflows struct {
-	Max int `json:"max,omitempty" min:"1" max:"1000" default:"10" doc:"How many workflows a tenant may bring."`
+	Max int `json:"max,omitempty" min:"1" max:"1000" default:"10" doc:"Maximum workflows a tenant may add."`
 	// Tools are the tools that steps may call.
 	Tools []string `json:"tools,omitempty" doc:"Globs for the ids of the configuration's tools that steps may call, in addition to the tenant's tools. No agent makes such a call, so only the rules in defaults apply to it: name only tools that need no others."`
 	// MaxSchedules bounds the schedules of all workflows of an overlay.
-	MaxSchedules int `json:"max_schedules,omitempty" min:"1" max:"10000" default:"20" doc:"How many schedules the workflows may have that an overlay brings or patches."`
+	MaxSchedules int `json:"max_schedules,omitempty" min:"1" max:"10000" default:"20" doc:"Maximum schedules of the workflows that an overlay adds or patches."`
 	// MinEvery is the shortest time between two runs of a schedule.
-	MinEvery *Duration `json:"min_every,omitempty" default:"1m" doc:"The shortest time between two runs of a schedule of a tenant, with @every and with the five fields of cron."`
+	MinEvery *Duration `json:"min_every,omitempty" default:"1m" doc:"Minimum interval between runs of a tenant's schedule, with @every and the five fields of cron."`
 }
 
 // Limit returns how many workflows a tenant may bring. It is safe for nil.

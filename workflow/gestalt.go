@@ -20,22 +20,22 @@ const mcpPrefix = "mcp__"
 
 // GestaltTrigger is an event trigger in Gestalt's format: a workflow with one event.
 type GestaltTrigger struct {
-	Match *GestaltMatch `json:"match" required:"true" doc:"The events that begin a run each."`
+	Match *GestaltMatch `json:"match" required:"true" doc:"Events that each start a run."`
 	GestaltWork
 }
 
 // GestaltSchedule is a schedule in Gestalt's format: a workflow with one schedule.
 type GestaltSchedule struct {
-	Cron     string `json:"cron" required:"true" doc:"When a run begins, as in a schedule."`
-	TimeZone string `json:"timezone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in."`
+	Cron     string `json:"cron" required:"true" doc:"When a run starts, as in a schedule."`
+	TimeZone string `json:"timezone,omitempty" default:"UTC" doc:"The IANA time zone of cron."`
 	GestaltWork
 }
 
 // GestaltMatch selects events.
 type GestaltMatch struct {
-	Type    string `json:"type" required:"true" doc:"The type of the events, exactly."`
-	Source  string `json:"source,omitempty" doc:"Their source, exactly; any if absent."`
-	Subject string `json:"subject,omitempty" doc:"Their subject, exactly; any if absent."`
+	Type    string `json:"type" required:"true" doc:"The exact type of the events."`
+	Source  string `json:"source,omitempty" doc:"Their exact source. Any if absent."`
+	Subject string `json:"subject,omitempty" doc:"Their exact subject. Any if absent."`
 }
 
 // GestaltWork is the part shared by triggers and schedules.
@@ -44,13 +44,13 @@ type GestaltWork struct {
 	Target      GestaltTarget       `json:"target" required:"true" doc:"The work of a run."`
 	Invokes     []GestaltTool       `json:"invokes,omitzero" doc:"All tools that the steps may call. A step that names another tool is an error, and an agent turn without tools may call all of them."`
 	Permissions []GestaltPermission `json:"permissions,omitzero" doc:"The older form of invokes."`
-	Paused      bool                `json:"paused,omitempty" doc:"Whether no runs begin. It can be resumed over HTTP."`
+	Paused      bool                `json:"paused,omitempty" doc:"Whether new runs are paused. Resumable over HTTP."`
 }
 
 // GestaltPermission is the older form of tools in invokes.
 type GestaltPermission struct {
 	Plugin     string   `json:"plugin" required:"true" doc:"The app."`
-	Operations []string `json:"operations,omitempty" doc:"The operations of the app; if absent, the tool with the name of the app."`
+	Operations []string `json:"operations,omitempty" doc:"The app's operations. Defaults to the tool with the app's name."`
 }
 
 // GestaltTarget is the work of a run: steps, or a single call or turn in the older form.
@@ -63,13 +63,13 @@ type GestaltTarget struct {
 
 // GestaltStep is one call or turn.
 type GestaltStep struct {
-	ID             string                     `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The id of the step, by which later ones refer to it."`
-	Inputs         map[string]json.RawMessage `json:"inputs,omitempty" doc:"Values that the step has under a name, as ${{ inputs.NAME }}."`
+	ID             string                     `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The id by which later steps refer to the step."`
+	Inputs         map[string]json.RawMessage `json:"inputs,omitempty" doc:"Named values available to the step as ${{ inputs.NAME }}."`
 	App            *GestaltCall               `json:"app,omitempty" doc:"The tool that the step calls."`
 	Plugin         *GestaltCall               `json:"plugin,omitempty" doc:"The older name of app."`
-	Agent          *GestaltTurn               `json:"agent,omitempty" doc:"The agent that works on a turn."`
-	When           *Condition                 `json:"when,omitempty" doc:"The condition on which the step runs."`
-	Timeout        *spec.Duration             `json:"timeout,omitempty" default:"5m" doc:"How long the step may take."`
+	Agent          *GestaltTurn               `json:"agent,omitempty" doc:"The agent that runs a turn."`
+	When           *Condition                 `json:"when,omitempty" doc:"The condition for running the step."`
+	Timeout        *spec.Duration             `json:"timeout,omitempty" default:"5m" doc:"Time limit of the step."`
 	TimeoutSeconds float64                    `json:"timeoutSeconds,omitempty" min:"0" doc:"timeout as a number of seconds."`
 	Metadata       json.RawMessage            `json:"metadata,omitempty" doc:"Data stored with the step for readers."`
 }
@@ -77,19 +77,19 @@ type GestaltStep struct {
 // GestaltCall is a call of a tool.
 type GestaltCall struct {
 	Name      string                     `json:"name" required:"true" doc:"The app: an entry of tools."`
-	Operation string                     `json:"operation,omitempty" doc:"The operation: the name of a tool of an MCP server. Absent, or the name of the app, for an entry that is one tool."`
+	Operation string                     `json:"operation,omitempty" doc:"The operation: a tool's name on an MCP server. Absent, or the app's name, for an entry that is a single tool."`
 	Input     map[string]json.RawMessage `json:"input,omitempty" doc:"The arguments of the call, by name; each is a value."`
 }
 
 // GestaltTurn is a turn of an agent.
 type GestaltTurn struct {
-	Provider   string          `json:"provider" required:"true" doc:"The agent that works on the turn."`
+	Provider   string          `json:"provider" required:"true" doc:"The agent that runs the turn."`
 	Model      string          `json:"model,omitempty" doc:"The model or pool; the agent's if absent."`
 	Prompt     json.RawMessage `json:"prompt,omitempty" doc:"The input of the turn: a text, which may contain ${{ … }}, or {template: text}."`
-	Messages   []Message       `json:"messages,omitempty" doc:"Messages that come before the prompt, or in its place."`
-	Tools      []GestaltTool   `json:"tools,omitzero" doc:"The agent's tools that the turn may call. If absent, those of invokes; without invokes, none."`
+	Messages   []Message       `json:"messages,omitempty" doc:"Messages before the prompt or instead of it."`
+	Tools      []GestaltTool   `json:"tools,omitzero" doc:"The agent's tools that the turn may call. Defaults to the tools in invokes, or none."`
 	Output     *Output         `json:"output,omitempty" doc:"The form of the answer."`
-	SessionKey json.RawMessage `json:"sessionKey,omitempty" doc:"The name of the workflow's conversation that the turn continues. Without it each turn has a new session."`
+	SessionKey json.RawMessage `json:"sessionKey,omitempty" doc:"The name of the workflow's conversation that the turn continues. If empty, each turn has a new session."`
 }
 
 // GestaltTool names a tool.

@@ -9,13 +9,13 @@ import (
 
 // Step is one tool call or agent turn of a run.
 type Step struct {
-	ID       string                     `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The id of the step, by which later ones refer to it."`
-	Inputs   map[string]json.RawMessage `json:"inputs,omitempty" doc:"Values that the step has under a name, as ${{ inputs.NAME }}."`
+	ID       string                     `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The id by which later steps refer to the step."`
+	Inputs   map[string]json.RawMessage `json:"inputs,omitempty" doc:"Named values available to the step as ${{ inputs.NAME }}."`
 	Tool     *ToolCall                  `json:"tool,omitempty" doc:"The tool that the step calls."`
-	Agent    *AgentTurn                 `json:"agent,omitempty" doc:"The agent that works on a turn."`
-	When     *Condition                 `json:"when,omitempty" doc:"The condition on which the step runs; otherwise it is skipped, and so are those that refer to it."`
-	Timeout  *spec.Duration             `json:"timeout,omitempty" alias:"timeout_seconds:s" default:"5m" doc:"How long the step may take, without the time in which it waits for a person."`
-	Retry    *Retry                     `json:"retry,omitempty" doc:"Whether the step is tried again when it fails."`
+	Agent    *AgentTurn                 `json:"agent,omitempty" doc:"The agent that runs a turn."`
+	When     *Condition                 `json:"when,omitempty" doc:"The condition for running the step. Otherwise, it and the steps that refer to it are skipped."`
+	Timeout  *spec.Duration             `json:"timeout,omitempty" alias:"timeout_seconds:s" default:"5m" doc:"Time limit of the step, excluding waits for a person."`
+	Retry    *Retry                     `json:"retry,omitempty" doc:"Whether the step is retried when it fails."`
 	Metadata json.RawMessage            `json:"metadata,omitempty" doc:"Data stored with the step for readers."`
 }
 
@@ -23,18 +23,18 @@ type Step struct {
 type ToolCall struct {
 	Name     string                     `json:"name" required:"true" doc:"The id of the tool."`
 	Input    map[string]json.RawMessage `json:"input,omitempty" doc:"The arguments of the call, by name; each is a value."`
-	Approval bool                       `json:"approval,omitempty" doc:"Whether a person has to approve the call before it is made."`
+	Approval bool                       `json:"approval,omitempty" doc:"Whether a person must approve the call before it is made."`
 }
 
 // AgentTurn is a turn of an agent by a step.
 type AgentTurn struct {
-	Agent      string          `json:"agent" required:"true" doc:"The agent that works on the turn."`
-	ModelID    string          `json:"model_id,omitempty" doc:"The model or pool of the turn, or a model of the agent's provider; the agent's own if absent."`
+	Agent      string          `json:"agent" required:"true" doc:"The agent that runs the turn."`
+	ModelID    string          `json:"model_id,omitempty" doc:"The model or pool of the turn, or a model of the agent's provider. Defaults to the agent's."`
 	Prompt     json.RawMessage `json:"prompt,omitempty" doc:"The input of the turn: a text, which may contain ${{ … }}, or {template: text}."`
-	Messages   []Message       `json:"messages,omitempty" doc:"Messages that come before the prompt, or in its place."`
-	Tools      spec.Names      `json:"tools,omitzero" doc:"The agent's tools that the turn may call; all of them if absent."`
+	Messages   []Message       `json:"messages,omitempty" doc:"Messages before the prompt or instead of it."`
+	Tools      spec.Names      `json:"tools,omitzero" doc:"The agent's tools that the turn may call. Defaults to all."`
 	Output     *Output         `json:"output,omitempty" doc:"The form of the answer: text, or an object that a JSON Schema describes."`
-	SessionKey json.RawMessage `json:"session_key,omitempty" doc:"The name of the workflow's conversation that the turn continues; it may contain ${{ … }}. Without it each turn has a new session."`
+	SessionKey json.RawMessage `json:"session_key,omitempty" doc:"The name of the workflow's conversation that the turn continues; it may contain ${{ … }}. If empty, each turn has a new session."`
 }
 
 // Message is an input message of a turn.
@@ -46,7 +46,7 @@ type Message struct {
 // Output is the form of an agent's answer. At most one field is set.
 type Output struct {
 	Text       *struct{}   `json:"text,omitempty" doc:"The answer is text: the output text."`
-	Structured *Structured `json:"structured,omitempty" doc:"The answer is an object, whose fields are the outputs of the step."`
+	Structured *Structured `json:"structured,omitempty" doc:"The answer is an object whose fields are the step's outputs."`
 }
 
 // Structured is an answer described by a JSON Schema.
@@ -56,15 +56,15 @@ type Structured struct {
 
 // Condition compares a value with a constant.
 type Condition struct {
-	Value  json.RawMessage `json:"value" required:"true" doc:"The value that decides."`
-	Equals json.RawMessage `json:"equals" required:"true" doc:"The text, number, boolean or null that it has to equal."`
+	Value  json.RawMessage `json:"value" required:"true" doc:"The value to compare."`
+	Equals json.RawMessage `json:"equals" required:"true" doc:"The text, number, boolean or null that it must equal."`
 }
 
 // Retry repeats a failed step. A step whose call may have had an effect that must happen only once
 // is not repeated; it fails.
 type Retry struct {
-	MaxAttempts int            `json:"max_attempts" required:"true" min:"1" max:"20" doc:"How often the step is tried, the first time included."`
-	Backoff     *spec.Duration `json:"backoff,omitempty" default:"1s" doc:"The pause before the second attempt; it doubles with each one."`
+	MaxAttempts int            `json:"max_attempts" required:"true" min:"1" max:"20" doc:"Maximum attempts, including the first."`
+	Backoff     *spec.Duration `json:"backoff,omitempty" default:"1s" doc:"The pause before the second attempt. It doubles with each one."`
 	MaxBackoff  *spec.Duration `json:"max_backoff,omitempty" default:"1m" doc:"The longest pause."`
 }
 

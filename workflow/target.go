@@ -18,10 +18,10 @@ const (
 // Target is the older form of a workflow: one agent turn, whose answer may be handed to a
 // tool, or one tool call.
 type Target struct {
-	Agent    *AgentTurn     `json:"agent,omitempty" doc:"The agent that works on a turn."`
-	Tool     *ToolCall      `json:"tool,omitempty" doc:"The tool that is called."`
-	Delivery *Delivery      `json:"output_delivery,omitempty" doc:"The tool that gets the answer of the agent."`
-	Timeout  *spec.Duration `json:"timeout,omitempty" alias:"timeout_seconds:s" default:"5m" doc:"How long the turn or the call may take."`
+	Agent    *AgentTurn     `json:"agent,omitempty" doc:"The agent that runs a turn."`
+	Tool     *ToolCall      `json:"tool,omitempty" doc:"The tool to call."`
+	Delivery *Delivery      `json:"output_delivery,omitempty" doc:"The tool that receives the agent's answer."`
+	Timeout  *spec.Duration `json:"timeout,omitempty" alias:"timeout_seconds:s" default:"5m" doc:"Time limit of the turn or call."`
 }
 
 // Delivery hands the answer of an agent to a tool.
@@ -38,7 +38,7 @@ type Binding struct {
 
 // BindingValue is the source of an argument. Exactly one field is set.
 type BindingValue struct {
-	AgentOutput    string          `json:"agent_output,omitempty" doc:"text is the text of the answer, structured_output.PATH a part of the structured one."`
+	AgentOutput    string          `json:"agent_output,omitempty" doc:"text is the answer's text, structured_output.PATH a part of the structured answer."`
 	SignalPayload  string          `json:"signal_payload,omitempty" doc:"A path below the data of the event."`
 	SignalMetadata string          `json:"signal_metadata,omitempty" doc:"A path below the event, such as type or id."`
 	Literal        json.RawMessage `json:"literal,omitempty" doc:"A constant."`

@@ -32,31 +32,31 @@ const DefaultTolerance = 5 * time.Minute
 
 // Schedule begins a run whenever it is due.
 type Schedule struct {
-	ID       string          `json:"id,omitempty" doc:"The id of the schedule. Defaults to the workflow's id, for one schedule of the workflow."`
-	Cron     string          `json:"cron" required:"true" doc:"When: five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like."`
-	TimeZone string          `json:"time_zone,omitempty" default:"UTC" doc:"The IANA name of the time zone that cron is read in. Where clocks go back, a daily schedule is due once, the first time; where they go forward over its time, it is due at that moment. An hourly one is due in both repeated hours, and skips the missing one."`
-	Missed   Missed          `json:"missed,omitempty" enum:"skip|latest|all" default:"skip" doc:"What happens to times missed while no process was running: no run, one run for the latest of them, or one run for each, 100 at most."`
-	Paused   bool            `json:"paused,omitempty" doc:"Whether the schedule begins no runs. It can be resumed over HTTP."`
+	ID       string          `json:"id,omitempty" doc:"The id of the schedule. Defaults to the workflow's id, for one schedule per workflow."`
+	Cron     string          `json:"cron" required:"true" doc:"Five fields (minute, hour, day of the month, month, day of the week), or @hourly, @daily, @every 10m and the like."`
+	TimeZone string          `json:"time_zone,omitempty" default:"UTC" doc:"The IANA time zone of cron. When clocks go back, a daily schedule is due once, at the first occurrence; when they skip its time, it is due at the change. An hourly schedule is due in both repeated hours and skips the missing hour."`
+	Missed   Missed          `json:"missed,omitempty" enum:"skip|latest|all" default:"skip" doc:"What happens to times missed while no process was running: no run, one run for the latest, or one run for each, at most 100."`
+	Paused   bool            `json:"paused,omitempty" doc:"Whether the schedule is paused. It can be resumed over HTTP."`
 	Input    json.RawMessage `json:"input,omitempty" doc:"The input of its runs: the value of ${{ input }}."`
 }
 
 // EventTrigger begins a run for each published event that it matches.
 type EventTrigger struct {
-	ID      string `json:"id,omitempty" doc:"The id of the trigger. Defaults to the workflow's id, for one trigger of the workflow."`
-	Type    string `json:"type" required:"true" doc:"The type of the events, exactly."`
-	Source  string `json:"source,omitempty" doc:"Their source, exactly; any if absent."`
-	Subject string `json:"subject,omitempty" doc:"Their subject, exactly; any if absent."`
-	Paused  bool   `json:"paused,omitempty" doc:"Whether the trigger begins no runs. It can be resumed over HTTP."`
+	ID      string `json:"id,omitempty" doc:"The id of the trigger. Defaults to the workflow's id, for one trigger per workflow."`
+	Type    string `json:"type" required:"true" doc:"The exact type of the events."`
+	Source  string `json:"source,omitempty" doc:"Their exact source. Any if absent."`
+	Subject string `json:"subject,omitempty" doc:"Their exact subject. Any if absent."`
+	Paused  bool   `json:"paused,omitempty" doc:"Whether the trigger is paused. It can be resumed over HTTP."`
 }
 
 // Webhook begins a run for each signed request.
 type Webhook struct {
 	ID        string         `json:"id,omitempty" doc:"The id of the webhook, which is part of its address. Defaults to the workflow's id."`
 	Secret    spec.Template  `json:"secret" required:"true" secret:"true" variables:"tenant" doc:"The secret that signs requests; ${tenant.NAME} is a secret of the workflow's tenant. After the prefix whsec_ it is base64."`
-	Previous  spec.Template  `json:"previous_secret,omitempty" secret:"true" variables:"tenant" doc:"An earlier secret that is still accepted, while senders change to the other."`
+	Previous  spec.Template  `json:"previous_secret,omitempty" secret:"true" variables:"tenant" doc:"An earlier secret, still accepted while senders switch to the new one."`
 	Type      string         `json:"type,omitempty" default:"webhook" doc:"The type of the event that a request becomes."`
-	Tolerance *spec.Duration `json:"tolerance,omitempty" default:"5m" doc:"How far the time that a request names may be from the time of the server; older requests are refused as replayed."`
-	Paused    bool           `json:"paused,omitempty" doc:"Whether the webhook begins no runs."`
+	Tolerance *spec.Duration `json:"tolerance,omitempty" default:"5m" doc:"Maximum difference between a request's time and the server's. Older requests are rejected as replays."`
+	Paused    bool           `json:"paused,omitempty" doc:"Whether the webhook is paused."`
 }
 
 // ToleranceTime returns how far the time of a request may be from ours.

@@ -49,16 +49,16 @@ const (
 type Workflow struct {
 	ID          string         `json:"id,omitempty" key:"true"`
 	Description string         `json:"description,omitempty" doc:"The workflow's purpose."`
-	Schedules   []Schedule     `json:"schedules,omitempty" doc:"The times at which a run begins."`
-	Events      []EventTrigger `json:"events,omitempty" doc:"The published events that begin a run each."`
-	Webhooks    []Webhook      `json:"webhooks,omitempty" doc:"Signed requests that begin a run each."`
+	Schedules   []Schedule     `json:"schedules,omitempty" doc:"The times at which a run starts."`
+	Events      []EventTrigger `json:"events,omitempty" doc:"Published events that each start a run."`
+	Webhooks    []Webhook      `json:"webhooks,omitempty" doc:"Signed requests that each start a run."`
 	Steps       []Step         `json:"steps,omitempty" max:"100" doc:"The steps of a run, in order."`
 	Target      *Target        `json:"target,omitempty" doc:"The older form: a single agent turn or tool call instead of steps."`
-	Timeout     *spec.Duration `json:"timeout,omitempty" doc:"How long a run may take, from its first step on; without it only its steps have limits."`
-	OnWait      OnWait         `json:"on_wait,omitempty" enum:"wait|fail" default:"wait" doc:"What happens to a run that has to wait for a person: it waits, or the waiting step is canceled and the run fails."`
-	Concurrency *Concurrency   `json:"concurrency,omitempty" doc:"How many runs are under way at the same time; without it any number."`
-	Tenant      string         `json:"tenant,omitempty" default:"default" doc:"The tenant that the runs belong to, and whose events begin them. Without credentials for the server, a workflow that names neither tenant nor subject belongs to the subject local of the tenant local, as all callers do."`
-	Subject     string         `json:"subject,omitempty" default:"workflow" doc:"The subject of the tenant that the sessions and turns of the runs belong to."`
+	Timeout     *spec.Duration `json:"timeout,omitempty" doc:"Time limit of a run, from its first step. If absent, only its steps have limits."`
+	OnWait      OnWait         `json:"on_wait,omitempty" enum:"wait|fail" default:"wait" doc:"What happens to a run that must wait for a person: it waits, or the waiting step is canceled and the run fails."`
+	Concurrency *Concurrency   `json:"concurrency,omitempty" doc:"Limit on concurrent runs. Unlimited if absent."`
+	Tenant      string         `json:"tenant,omitempty" default:"default" doc:"The tenant that owns the runs and whose events start them. If the server has no credentials, a workflow without tenant and subject belongs to the subject local of the tenant local, like all callers."`
+	Subject     string         `json:"subject,omitempty" default:"workflow" doc:"The tenant's subject that owns the runs' sessions and turns."`
 
 	// written maps paths of the workflow to paths of the original record.
 	written []writtenPath
@@ -66,7 +66,7 @@ type Workflow struct {
 
 // Concurrency limits the runs of a workflow.
 type Concurrency struct {
-	Limit   int     `json:"limit" required:"true" min:"1" max:"1000" doc:"How many runs may be under way at the same time."`
+	Limit   int     `json:"limit" required:"true" min:"1" max:"1000" doc:"Maximum number of concurrent runs."`
 	OnLimit OnLimit `json:"on_limit,omitempty" enum:"queue|skip" default:"queue" doc:"What happens to an additional run: it waits, or is canceled."`
 }
 

@@ -22,12 +22,12 @@ import (
 // Config is the configuration of a provider, independent of its kind.
 type Config struct {
 	Description string                `json:"description,omitempty" doc:"The provider's purpose."`
-	Config      json.RawMessage       `json:"config,omitempty" doc:"The provider's configuration: an object that only the provider reads."`
-	Connections map[string]Connection `json:"connections,omitempty" doc:"Headers and parameters that the provider may request while a turn runs, by name, to reach other services."`
+	Config      json.RawMessage       `json:"config,omitempty" doc:"Provider-specific configuration object. Only the provider reads it."`
+	Connections map[string]Connection `json:"connections,omitempty" doc:"Headers and parameters for other services, by name, which the provider may request during a turn."`
 
-	StartupTimeout *spec.Duration `json:"startup_timeout,omitempty" alias:"startup_timeout_ms:ms" default:"45s" doc:"How long it may take until the provider is ready."`
-	HealthInterval *spec.Duration `json:"health_interval,omitempty" alias:"health_interval_ms:ms" default:"15s" doc:"The time between two looks at its health. After two in a row that fail it is replaced."`
-	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"How long running turns may continue when the provider is shut down or changed in the configuration."`
+	StartupTimeout *spec.Duration `json:"startup_timeout,omitempty" alias:"startup_timeout_ms:ms" default:"45s" doc:"Maximum time for the provider to become ready."`
+	HealthInterval *spec.Duration `json:"health_interval,omitempty" alias:"health_interval_ms:ms" default:"15s" doc:"The interval between health checks. Two consecutive failures replace the provider."`
+	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"Time for running turns to finish when the provider is shut down or its configuration changes."`
 }
 
 // ProcessConfig configures a provider that the runtime starts.
@@ -35,25 +35,25 @@ type ProcessConfig struct {
 	Config
 
 	Command []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved."`
-	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The directory the program runs in and to which a relative path of the program refers. Defaults to the runtime's directory."`
-	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR, LANG, TZ, SSL_CERT_FILE and SSL_CERT_DIR alone."`
-	Pool    *PoolConfig       `json:"pool,omitempty" doc:"How many processes there are. One by default."`
+	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The program's working directory, which also resolves a relative program path. Defaults to the runtime's directory."`
+	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. It inherits only PATH, HOME, TMPDIR, LANG, TZ, SSL_CERT_FILE and SSL_CERT_DIR."`
+	Pool    *PoolConfig       `json:"pool,omitempty" doc:"The number of processes. Defaults to one."`
 }
 
 // PoolConfig is the number of a provider's processes.
 type PoolConfig struct {
-	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes that are started together: when a server starts, or the provider is used first."`
-	MaxReady int    `json:"max_ready,omitempty" min:"1" max:"64" doc:"Processes at most. Another one is started when all have turns to work on. Defaults to min_ready. A session stays with its process."`
-	Restart  string `json:"restart,omitempty" enum:"always|never" default:"always" doc:"Whether a process that ends is started again, ever later if it keeps ending."`
+	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes started together when a server starts or the provider is first used."`
+	MaxReady int    `json:"max_ready,omitempty" min:"1" max:"64" doc:"Maximum processes. Another is started when all have turns to work on. Defaults to min_ready. A session stays with its process."`
+	Restart  string `json:"restart,omitempty" enum:"always|never" default:"always" doc:"Whether a process that exits is restarted, with increasing delays."`
 }
 
 // AddressConfig configures a provider that is already running.
 type AddressConfig struct {
 	Config
 
-	Address     string `json:"address" required:"true" doc:"Where the provider listens: unix: and the path of a socket, or host:port of this machine. The protocol is not encrypted."`
-	HostAddress string `json:"host_address,omitempty" doc:"Where the runtime listens for calls of the provider, in the same forms. Without it the provider gets no tools."`
-	GrantKey    string `json:"grant_key,omitempty" secret:"true" doc:"A secret of 32 characters or more that grants are signed with, so that turns of the provider outlive a restart of the runtime. Random by default."`
+	Address     string `json:"address" required:"true" doc:"The provider's address: unix: and a socket path, or a host:port on this machine. The protocol is not encrypted."`
+	HostAddress string `json:"host_address,omitempty" doc:"The runtime's address for calls from the provider, in the same forms. If empty, the provider gets no tools."`
+	GrantKey    string `json:"grant_key,omitempty" secret:"true" doc:"The secret that signs grants, 32 characters or more. A fixed secret lets the provider's turns survive a runtime restart. Random by default."`
 }
 
 // Connection gives a provider access to another service.

@@ -16,12 +16,12 @@ import (
 // Config is a provider of type azure_openai, as written in a configuration.
 type Config struct {
 	BaseURL          string             `json:"base_url,omitempty" required:"true" doc:"The endpoint of the resource, such as https://NAME.openai.azure.com, without the path /openai."`
-	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"A key of the resource; sent in the header Api-Key. Leave it out with entra_id."`
-	EntraID          *EntraID           `json:"entra_id,omitempty" doc:"Asks with tokens of Microsoft Entra ID instead of a key."`
+	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"An API key of the resource, sent in the header Api-Key. Omit it with entra_id."`
+	EntraID          *EntraID           `json:"entra_id,omitempty" doc:"Uses Microsoft Entra ID tokens instead of a key."`
 	API              openai.API         `json:"api,omitempty" enum:"responses|chat_completions" doc:"The API to use. Defaults to responses, and to chat_completions with a dated api_version."`
-	APIVersion       string             `json:"api_version,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$" doc:"A dated version, such as 2024-10-21, selects the paths of deployments, /openai/deployments/NAME. Without it, and with v1, preview or latest, requests go to /openai/v1."`
-	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
+	APIVersion       string             `json:"api_version,omitempty" pattern:"^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$" doc:"The API version. A dated one, such as 2024-10-21, selects deployment paths, /openai/deployments/NAME. If empty, v1, preview or latest, requests go to /openai/v1."`
+	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Additional headers of every request, such as for a gateway."`
+	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Requests a readable reasoning summary, with api: responses. It is not requested from models without summaries."`
 	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
@@ -31,11 +31,11 @@ type EntraID struct {
 	TenantID           string `json:"tenant_id,omitempty" doc:"The tenant of the application. Required without managed_identity."`
 	ClientID           string `json:"client_id,omitempty" doc:"The application, or a user-assigned managed identity. Required without managed_identity."`
 	ClientSecret       string `json:"client_secret,omitempty" secret:"true" doc:"A secret of the application."`
-	FederatedTokenFile string `json:"federated_token_file,omitempty" path:"true" doc:"The file with the token of a workload identity; in Kubernetes AZURE_FEDERATED_TOKEN_FILE names it. It is read for each new token."`
-	ManagedIdentity    bool   `json:"managed_identity,omitempty" doc:"Uses the managed identity of the virtual machine, or of the app whose identity_endpoint is given."`
+	FederatedTokenFile string `json:"federated_token_file,omitempty" path:"true" doc:"The file with the workload identity token, named by AZURE_FEDERATED_TOKEN_FILE in Kubernetes. It is read for each new token."`
+	ManagedIdentity    bool   `json:"managed_identity,omitempty" doc:"Uses the managed identity of the virtual machine, or of the app if identity_endpoint is set."`
 	IdentityEndpoint   string `json:"identity_endpoint,omitempty" doc:"In App Service, Functions and Container Apps: ${IDENTITY_ENDPOINT}."`
 	IdentityHeader     string `json:"identity_header,omitempty" secret:"true" doc:"In App Service, Functions and Container Apps: ${IDENTITY_HEADER}."`
-	Authority          string `json:"authority,omitempty" default:"https://login.microsoftonline.com" doc:"The authority that issues tokens; other clouds, such as the US government's, have a different one."`
+	Authority          string `json:"authority,omitempty" default:"https://login.microsoftonline.com" doc:"The authority that issues tokens. Other clouds, such as the US government's, have their own."`
 	Scope              string `json:"scope,omitempty" default:"https://cognitiveservices.azure.com/.default" doc:"The scope of tokens."`
 }
 

@@ -14,11 +14,11 @@ import (
 
 // Config is a provider of type bedrock, as written in a configuration.
 type Config struct {
-	Region      string             `json:"region,omitempty" required:"true" pattern:"^[a-z0-9]+(-[a-z0-9]+)+$" doc:"The region whose endpoint is asked, such as us-east-1. Requests are signed for it."`
-	APIKey      string             `json:"api_key,omitempty" secret:"true" doc:"A Bedrock API key, such as ${AWS_BEARER_TOKEN_BEDROCK}; sent as a bearer token. Leave it out with credentials."`
+	Region      string             `json:"region,omitempty" required:"true" pattern:"^[a-z0-9]+(-[a-z0-9]+)+$" doc:"The region of the endpoint, such as us-east-1. Requests are signed for it."`
+	APIKey      string             `json:"api_key,omitempty" secret:"true" doc:"A Bedrock API key, such as ${AWS_BEARER_TOKEN_BEDROCK}, sent as a bearer token. Omit it with credentials."`
 	Credentials *Credentials       `json:"credentials,omitempty" doc:"Signs requests with the keys of a user or role instead."`
-	BaseURL     string             `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the region by default, https://bedrock-runtime.REGION.amazonaws.com. A private endpoint has its own."`
-	Headers     map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request. They are signed."`
+	BaseURL     string             `json:"base_url,omitempty" doc:"The API's base URL, such as a private endpoint. Defaults to the regional endpoint, https://bedrock-runtime.REGION.amazonaws.com."`
+	Headers     map[string]string  `json:"headers,omitempty" secret:"true" doc:"Extra headers of every request. They are signed."`
 	Request     *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 
@@ -43,14 +43,14 @@ const (
 
 // Credentials are AWS keys or their source.
 type Credentials struct {
-	From            Source `json:"from,omitempty" enum:"fields|environment|profile|container|instance|web_identity" default:"fields" doc:"Where the keys come from: the fields below; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN of the process; a profile of a credentials file; the role of an ECS task or EKS pod, at the address that variables of the process name; the role of an EC2 instance; or a role that is taken on with a token file."`
+	From            Source `json:"from,omitempty" enum:"fields|environment|profile|container|instance|web_identity" default:"fields" doc:"The source of the keys: the fields below; AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN in the environment; a profile in a credentials file; the role of an ECS task or EKS pod, at the address in the environment; the role of an EC2 instance; or a role assumed with a token file."`
 	AccessKeyID     string `json:"access_key_id,omitempty" secret:"true" doc:"The ID of the key, with from: fields."`
 	SecretAccessKey string `json:"secret_access_key,omitempty" secret:"true" doc:"The key, with from: fields."`
 	SessionToken    string `json:"session_token,omitempty" secret:"true" doc:"The token of temporary keys, with from: fields."`
 	Profile         string `json:"profile,omitempty" default:"default" doc:"The profile, with from: profile. It must contain the keys themselves."`
-	CredentialsFile string `json:"credentials_file,omitempty" path:"true" doc:"The file with the profile; ~/.aws/credentials by default. It is read again every five minutes."`
+	CredentialsFile string `json:"credentials_file,omitempty" path:"true" doc:"The file with the profile. Defaults to ~/.aws/credentials. Reloaded every five minutes."`
 	RoleARN         string `json:"role_arn,omitempty" doc:"The role, with from: web_identity, such as ${AWS_ROLE_ARN}."`
-	TokenFile       string `json:"token_file,omitempty" path:"true" doc:"The file with the token, with from: web_identity, such as ${AWS_WEB_IDENTITY_TOKEN_FILE}. It is read each time the role is taken on."`
+	TokenFile       string `json:"token_file,omitempty" path:"true" doc:"The file with the token, with from: web_identity, such as ${AWS_WEB_IDENTITY_TOKEN_FILE}. It is read each time the role is assumed."`
 }
 
 // MarshalJSON writes the configuration without its secrets.

@@ -18,11 +18,11 @@ const defaultAPIVersion = "v1beta"
 
 // Config is a provider of type google, as written in a configuration.
 type Config struct {
-	APIKey         string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent in the header x-goog-api-key. Leave it out for a gateway that asks for none."`
-	BaseURL        string             `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"Where the API is: an http or https URL without the version."`
-	APIVersion     string             `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The version of the API, as in its URLs."`
-	Headers        map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	HostConnection string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its parameter baseUrl replaces base_url."`
+	APIKey         string             `json:"api_key,omitempty" secret:"true" doc:"The API key, sent in the header x-goog-api-key. Omit it for a gateway that requires none."`
+	BaseURL        string             `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"The API's base URL: http or https, without the version."`
+	APIVersion     string             `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The API version, as in its URLs."`
+	Headers        map[string]string  `json:"headers,omitempty" secret:"true" doc:"Additional headers of every request, such as for a gateway."`
+	HostConnection string             `json:"host_connection,omitempty" doc:"A connection of the provider serve host. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
 	Request        *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 

@@ -26,15 +26,15 @@ const (
 
 // Config is a provider of type openai, as written in a configuration.
 type Config struct {
-	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"The key; sent as a bearer token. Leave it out for a local server that asks for none."`
-	BaseURL          string             `json:"base_url,omitempty" default:"https://api.openai.com/v1" doc:"Where the API is: an http or https URL, for compatible servers with their path, such as http://localhost:11434/v1."`
+	APIKey           string             `json:"api_key,omitempty" secret:"true" doc:"The API key, sent as a bearer token. Omit it for a local server that requires none."`
+	BaseURL          string             `json:"base_url,omitempty" default:"https://api.openai.com/v1" doc:"The API's base URL: http or https, including the path of a compatible server, such as http://localhost:11434/v1."`
 	Dialect          Dialect            `json:"dialect,omitempty" enum:"openai|compatible|mistral|deepseek|ollama|openrouter|groq|xai|vllm" doc:"The variant of chat_completions that the server implements. It determines the optional fields of requests and the defaults of base_url and api. Defaults to the variant of base_url's host, or to openai."`
-	API              API                `json:"api,omitempty" enum:"responses|chat_completions" default:"responses" doc:"The API to use; most compatible servers know only chat_completions."`
-	Organization     string             `json:"organization,omitempty" doc:"The organization that is charged, when the key belongs to several."`
-	Project          string             `json:"project,omitempty" doc:"The project that is charged, when the key belongs to several."`
-	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
-	HostConnection   string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its parameter baseUrl replaces base_url."`
-	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
+	API              API                `json:"api,omitempty" enum:"responses|chat_completions" default:"responses" doc:"The API. Most compatible servers support only chat_completions."`
+	Organization     string             `json:"organization,omitempty" doc:"The organization to charge if the key belongs to several."`
+	Project          string             `json:"project,omitempty" doc:"The project to charge if the key belongs to several."`
+	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Additional headers of every request, such as for a gateway."`
+	HostConnection   string             `json:"host_connection,omitempty" doc:"A connection of the provider serve host. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
+	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Requests a readable reasoning summary, with api: responses. It is not requested from models without summaries."`
 	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 

@@ -33,7 +33,7 @@ import (
 
 // Config is a provider of type scripted, as written in a configuration.
 type Config struct {
-	Script string `json:"script,omitempty" path:"read" doc:"A YAML file with the replies. Without it the model answers with the echo of the last user message."`
+	Script string `json:"script,omitempty" path:"read" doc:"A YAML file with the replies. If empty, the model echoes the last user message."`
 }
 
 // Executor answers from a script. It is safe for concurrent use.

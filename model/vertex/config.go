@@ -15,14 +15,14 @@ import (
 
 // Config is a provider of type vertex, as written in a configuration.
 type Config struct {
-	Project            string             `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project that is charged."`
-	Location           string             `json:"location,omitempty" default:"global" pattern:"^[a-z0-9-]+$" doc:"Where models run: global, a region such as europe-west1, or us or eu."`
-	ServiceAccountFile string             `json:"service_account_file,omitempty" path:"true" doc:"The JSON file with the key of a service account. It is read for each new token. Without it, and without api_key and token: none, tokens come from the metadata server of the machine."`
-	APIKey             string             `json:"api_key,omitempty" secret:"true" doc:"A key that is bound to a service account, instead of tokens; sent in the header x-goog-api-key."`
-	Token              string             `json:"token,omitempty" enum:"metadata|none" doc:"metadata takes tokens from the metadata server of the machine; none sends none, for a gateway that adds them."`
-	MaxOutputTokens    int                `json:"max_output_tokens,omitempty" min:"0" default:"16384" doc:"The limit of an answer of Claude, in tokens, for requests that set none."`
-	BaseURL            string             `json:"base_url,omitempty" doc:"Where the API is; the endpoint of the location by default."`
-	Headers            map[string]string  `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as x-goog-user-project."`
+	Project            string             `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project to charge."`
+	Location           string             `json:"location,omitempty" default:"global" pattern:"^[a-z0-9-]+$" doc:"The location: global, a region such as europe-west1, or us or eu."`
+	ServiceAccountFile string             `json:"service_account_file,omitempty" path:"true" doc:"The JSON key file of a service account. It is read for each new token. Without it, api_key and token: none, tokens come from the machine's metadata server."`
+	APIKey             string             `json:"api_key,omitempty" secret:"true" doc:"A key bound to a service account, used instead of tokens and sent in the header x-goog-api-key."`
+	Token              string             `json:"token,omitempty" enum:"metadata|none" doc:"metadata takes tokens from the machine's metadata server; none sends no tokens, for a gateway that adds them."`
+	MaxOutputTokens    int                `json:"max_output_tokens,omitempty" min:"0" default:"16384" doc:"The output limit of Claude, in tokens, for requests without one."`
+	BaseURL            string             `json:"base_url,omitempty" doc:"The API's base URL. Defaults to the location's endpoint."`
+	Headers            map[string]string  `json:"headers,omitempty" secret:"true" doc:"Extra headers of every request, such as x-goog-user-project."`
 	Request            *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Config is the plugins.<id> entry of type log.
 type Config struct {
-	Level string `json:"level,omitempty" enum:"debug|info|warn|error" default:"info" doc:"The level that is written at."`
+	Level string `json:"level,omitempty" enum:"debug|info|warn|error" default:"info" doc:"The level to log at."`
 }
 
 // Validate checks the settings in isolation.

@@ -21,15 +21,15 @@ const (
 
 // Config is the configuration of a tool of this kind.
 type Config struct {
-	Description string          `json:"description,omitempty" doc:"Describes the purpose of the tool; models choose tools by it."`
+	Description string          `json:"description,omitempty" doc:"The tool's purpose, by which models choose tools."`
 	Question    string          `json:"question,omitempty" doc:"The question; {{name}} is replaced by an argument. By default the model writes the question."`
-	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments that stand in question, an object."`
+	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments used in question, an object."`
 
-	Choices []string        `json:"choices,omitempty" doc:"The answers that there are. Without choices and schema any text is one, and the model may offer choices where it writes the question."`
+	Choices []string        `json:"choices,omitempty" doc:"The possible answers. Without choices and schema, any text is valid, and the model may offer choices if it writes the question."`
 	Schema  json.RawMessage `json:"schema,omitempty" doc:"The JSON Schema of an answer. Not together with choices."`
 
-	Kind string `json:"kind,omitempty" enum:"question|auth" default:"question" doc:"With auth somebody is asked to authorise the agent elsewhere, and answers whether that was done; over A2A the task is auth-required then, otherwise input-required. Credentials are no answer: the model would read them."`
-	URL  string `json:"url,omitempty" doc:"Where the person authorises the agent, an https URL; for the kind auth."`
+	Kind string `json:"kind,omitempty" enum:"question|auth" default:"question" doc:"With auth, a person authorises the agent elsewhere and answers whether it was done; the A2A task is auth-required, otherwise input-required. Do not answer with credentials: the model would read them."`
+	URL  string `json:"url,omitempty" doc:"The https URL where the person authorises the agent, for kind auth."`
 }
 
 // Kind returns the tool kind ask.

@@ -22,19 +22,19 @@ const KeyVariable = "RUNTIME_IDEMPOTENCY_KEY"
 
 // Config is the configuration of a tool of this kind.
 type Config struct {
-	Description string          `json:"description,omitempty" doc:"Describes the purpose of the tool; models choose tools by it."`
+	Description string          `json:"description,omitempty" doc:"The tool's purpose, by which models choose tools."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
 
 	Command   []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved. {{name}} is replaced by an argument of the call and stays within its element."`
-	Stdin     *string           `json:"stdin,omitempty" doc:"The text on the program's standard input, with {{name}} for arguments of the call; empty for none. Without this setting the program reads all arguments as one line of JSON."`
+	Stdin     *string           `json:"stdin,omitempty" doc:"The program's standard input, with {{name}} for arguments of the call; empty for none. If absent, the program reads all arguments as one line of JSON."`
 	AllowDash []string          `json:"allow_dash,omitempty" doc:"Arguments whose value may begin with '-' at the start of an element, where it could be taken for an option. After '--' every value may."`
-	Dir       string            `json:"dir,omitempty" path:"dir" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to the workspace of the session, or to the runtime's directory."`
-	Env       map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone; RUNTIME_IDEMPOTENCY_KEY is set for each call."`
+	Dir       string            `json:"dir,omitempty" path:"dir" doc:"The program's working directory, which also resolves a relative program path. Defaults to the session's workspace, or to the runtime's directory."`
+	Env       map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. It inherits only PATH, HOME, TMPDIR and LANG; RUNTIME_IDEMPOTENCY_KEY is set for each call."`
 
-	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the program is killed, with all that it started."`
+	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"Time limit of a call. Then the program and all processes it started are killed."`
 	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" default:"once" doc:"The effect of repeating a call, which decides whether a call is repeated after a crash."`
-	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"How many bytes of the output the model receives; longer output is cut."`
-	Serial    bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
+	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Maximum bytes of output for the model; longer output is truncated."`
+	Serial    bool           `json:"serial,omitempty" doc:"Prevents parallel execution with other calls of an answer."`
 }
 
 // MarshalJSON writes the record without the values of environment variables,

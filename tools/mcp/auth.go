@@ -23,16 +23,16 @@ const (
 
 // ServerAuth is how the runtime authenticates to a server.
 type ServerAuth struct {
-	Type         string   `json:"type" required:"true" enum:"bearer|oauth_client_credentials|oauth_authorization_code" doc:"How: with a fixed token; with tokens that an authorization server gives for a client's credentials; or with tokens of a person who has logged in with runtime login."`
+	Type         string   `json:"type" required:"true" enum:"bearer|oauth_client_credentials|oauth_authorization_code" doc:"The method: a fixed token, tokens issued by an authorization server for a client's credentials, or tokens of a person logged in with runtime login."`
 	Token        string   `json:"token,omitempty" secret:"true" of:"bearer" doc:"The token. Required."`
-	TokenURL     string   `json:"token_url,omitempty" of:"oauth_client_credentials" doc:"Where the authorization server gives tokens: an http or https URL. Without it the server is asked, and tokens are requested for its address."`
+	TokenURL     string   `json:"token_url,omitempty" of:"oauth_client_credentials" doc:"The authorization server's token URL: http or https. If empty, it comes from the server, and tokens are requested for its address."`
 	ClientID     string   `json:"client_id,omitempty" of:"oauth_client_credentials|oauth_authorization_code" doc:"The client's ID. Required for oauth_client_credentials; without it a login registers the runtime as a client."`
 	ClientSecret string   `json:"client_secret,omitempty" secret:"true" of:"oauth_client_credentials|oauth_authorization_code" doc:"The client's secret. oauth_client_credentials requires it or private_key."`
 	PrivateKey   string   `json:"private_key,omitempty" secret:"true" of:"oauth_client_credentials" doc:"The private key that signs the client's assertions, instead of client_secret: an RSA, EC or Ed25519 key, as PEM or JWK."`
 	Scopes       []string `json:"scopes,omitempty" of:"oauth_client_credentials|oauth_authorization_code" doc:"The scopes of the tokens. Defaults to those that the server asks for; if set, oauth_client_credentials requests no others."`
 	ClientURL    string   `json:"client_metadata_url,omitempty" of:"oauth_authorization_code" doc:"The https URL of a client ID metadata document, used where the authorization server supports it."`
 	RedirectURL  string   `json:"redirect_url,omitempty" of:"oauth_authorization_code" doc:"The registered redirect URL of the client, on a loopback host with a port, as in http://127.0.0.1:8976/callback. Defaults to a free port."`
-	Per          string   `json:"per,omitempty" enum:"tenant|subject" default:"tenant" of:"oauth_authorization_code" doc:"Whose login a turn uses: its tenant's, or that of the subject who owns it."`
+	Per          string   `json:"per,omitempty" enum:"tenant|subject" default:"tenant" of:"oauth_authorization_code" doc:"Whose login a turn uses: its tenant's or its owning subject's."`
 }
 
 // discovers reports whether the server names the authorization server. It is safe for nil.

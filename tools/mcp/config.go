@@ -23,28 +23,28 @@ const defaultConnectTimeout = 30 * time.Second
 
 // Config is the configuration of a server.
 type Config struct {
-	Command []string          `json:"command,omitempty" doc:"The server's program and its arguments; no shell is involved. It speaks the protocol on its standard input and output. Either this or url."`
-	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to the runtime's directory; in a session with a workspace the program runs there, as a separate process."`
-	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone."`
+	Command []string          `json:"command,omitempty" doc:"The server's program and its arguments; no shell is involved. It serves the protocol on standard input and output. Set either this or url."`
+	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The program's working directory, which also resolves a relative program path. Defaults to the runtime's directory; in a session with a workspace, the program runs there as a separate process."`
+	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. It inherits only PATH, HOME, TMPDIR and LANG."`
 
 	URL     string            `json:"url,omitempty" variables:"tenant" doc:"The http or https URL of a server with streamable HTTP. Redirects are not followed. ${tenant.NAME} may be used in its path, the values of its query and its host, or as its beginning. Either this or command."`
-	Headers map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of every request to the url. ${tenant.NAME} may stand in the values."`
-	Auth    *ServerAuth       `json:"auth,omitempty" doc:"How the runtime shows the server who it is. Not where a tenant decides the host."`
+	Headers map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of every request to url. ${tenant.NAME} may be used in the values."`
+	Auth    *ServerAuth       `json:"auth,omitempty" doc:"How the runtime authenticates to the server. Invalid if a tenant sets the host."`
 
-	AllowPrivate []string `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks, each optionally with a port, that may be reached although they are not public, where ${tenant.NAME} decides the host or the server names its authorization server. Any other url may be private anyway."`
+	AllowPrivate []string `json:"allow_private,omitempty" doc:"Non-public hosts, IP addresses and CIDR blocks, each optionally with a port, that may be reached if ${tenant.NAME} sets the host or the server names its authorization server. Any other url may be private anyway."`
 
-	Filter *ToolFilter `json:"filter,omitempty" doc:"Which of the server's tools there are, by the names that the server gives them. All by default."`
+	Filter *ToolFilter `json:"filter,omitempty" doc:"The server's tools to use, by the server's own names. Defaults to all."`
 	Prefix *string     `json:"prefix,omitempty" pattern:"^[A-Za-z0-9_-]{0,40}$" doc:"The prefix of the tools' ids. Defaults to mcp__, the id of the entry, and two more underscores."`
 
-	Features       []string       `json:"features,omitempty" enum:"resources|prompts|elicitation|sampling|roots" doc:"The features of the protocol that the server may use, in addition to tools. With resources and prompts, agents get one more tool for each; elicitation lets it ask the user of a turn, sampling the model of the agent within the turn's budgets, and roots tells a program the workspace that it runs in. Defaults to elicitation alone."`
-	ChangedTools   string         `json:"changed_tools,omitempty" enum:"accept|warn|error" default:"warn" doc:"What happens when the tools of the server differ from those in catalog: accept and warn take over the changes, the latter with a warning in the log. With error, changed tools cannot be called and new ones are left out until the file is deleted."`
-	Catalog        string         `json:"catalog,omitempty" path:"true" doc:"The file that keeps what tools the server has, so that it need not be asked at every start. Defaults to .runtime/mcp/<id>.json beside the configuration file."`
-	ConnectTimeout *spec.Duration `json:"connect_timeout,omitempty" alias:"connect_timeout_ms:ms" default:"30s" doc:"How long it may take to reach the server and to learn its tools."`
+	Features       []string       `json:"features,omitempty" enum:"resources|prompts|elicitation|sampling|roots" doc:"The protocol features that the server may use, in addition to tools. With resources and prompts, agents get one more tool for each; elicitation lets it ask the user of a turn, sampling the model of the agent within the turn's budgets, and roots tells a program the workspace that it runs in. Defaults to elicitation alone."`
+	ChangedTools   string         `json:"changed_tools,omitempty" enum:"accept|warn|error" default:"warn" doc:"What happens when the server's tools differ from the catalog: accept and warn adopt the changes, warn with a warning in the log. With error, changed tools cannot be called and new tools are omitted until the file is deleted."`
+	Catalog        string         `json:"catalog,omitempty" path:"true" doc:"The file that caches the server's tool list, to avoid a request at every start. Defaults to .runtime/mcp/<id>.json beside the configuration file."`
+	ConnectTimeout *spec.Duration `json:"connect_timeout,omitempty" alias:"connect_timeout_ms:ms" default:"30s" doc:"Time limit for reaching the server and listing its tools."`
 
-	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the server is told that it is canceled."`
+	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"Time limit of a call. Then the server is notified of its cancellation."`
 	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"The effect of repeating a call, which decides whether a call is repeated after a crash. By default each tool's own annotations decide; without annotations it is once."`
-	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"How many bytes of a result's text the model receives; longer text is cut."`
-	Serial    bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
+	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Maximum bytes of a result's text for the model; longer text is cut."`
+	Serial    bool           `json:"serial,omitempty" doc:"Prevents parallel execution with other calls of an answer."`
 }
 
 // ToolFilter selects which of a server's tools are offered.

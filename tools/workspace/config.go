@@ -31,16 +31,16 @@ const (
 
 // Config is the configuration of an entry of this kind.
 type Config struct {
-	Root     string            `json:"root,omitempty" path:"dir" doc:"The directory that the tools work in. No path leads out of it. The workspace of the session when absent."`
-	Prefix   *string           `json:"prefix,omitempty" doc:"How the ids of the tools begin; by default the id of the entry and '_'. May be empty."`
+	Root     string            `json:"root,omitempty" path:"dir" doc:"The directory that the tools work in. Paths cannot leave it. Defaults to the session's workspace."`
+	Prefix   *string           `json:"prefix,omitempty" doc:"The prefix of the tools' ids. Defaults to the id of the entry and '_'. May be empty."`
 	ReadOnly bool              `json:"read_only,omitempty" doc:"Leaves out the tools that change files."`
-	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. Without any, run_command does not exist."`
-	Network  string            `json:"network,omitempty" enum:"none|host" default:"none" doc:"The network of programs. With none they also run in a separate process namespace, so that everything they start ends with them; where the system cannot do that, they are not started."`
-	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of programs. Of the runtime's own they get PATH, HOME, TMPDIR and LANG alone."`
+	Programs []string          `json:"programs,omitempty" doc:"The programs that run_command may start, by name. If empty, run_command does not exist."`
+	Network  string            `json:"network,omitempty" enum:"none|host" default:"none" doc:"The network of programs. With none, they also run in a separate process namespace, so that everything they start ends with them; if the system cannot do that, they are not started."`
+	Env      map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of programs. They inherit only PATH, HOME, TMPDIR and LANG."`
 
-	Timeout   *spec.Duration `json:"timeout,omitempty" default:"60s" doc:"How long a call may take; then a program is killed, with all that it started."`
-	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"How many bytes of a result the model receives; longer results are cut."`
-	MaxFile   int            `json:"max_file,omitempty" min:"1" max:"67108864" default:"4194304" doc:"How many bytes a file may have that is edited, written or searched."`
+	Timeout   *spec.Duration `json:"timeout,omitempty" default:"60s" doc:"Time limit of a call. Then a program and all processes it started are killed."`
+	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Maximum bytes of a result for the model; longer results are cut."`
+	MaxFile   int            `json:"max_file,omitempty" min:"1" max:"67108864" default:"4194304" doc:"Maximum bytes of a file to edit, write or search."`
 }
 
 // Action describes the effect of calls.

@@ -26,7 +26,7 @@ const (
 
 // listInput are the arguments of list_files.
 type listInput struct {
-	Path    string `json:"path,omitempty" jsonschema:"the directory, relative to the working directory of the workspace; that by default"`
+	Path    string `json:"path,omitempty" jsonschema:"the directory, relative to the workspace's working directory, which is the default"`
 	Pattern string `json:"pattern,omitempty" jsonschema:"only files whose path matches, such as src/**.go"`
 	Depth   int    `json:"depth,omitempty" jsonschema:"how many levels to list; all by default"`
 }
@@ -139,10 +139,10 @@ func (w *workspace) walk(ctx context.Context, dir string, visit visitFile) error
 
 // grepInput are the arguments of grep.
 type grepInput struct {
-	Expression string `json:"expression" jsonschema:"the regular expression, in the syntax of RE2"`
-	Path       string `json:"path,omitempty" jsonschema:"the directory to search, relative to the working directory of the workspace; that by default"`
+	Expression string `json:"expression" jsonschema:"the regular expression, in RE2 syntax"`
+	Path       string `json:"path,omitempty" jsonschema:"the directory to search, relative to the workspace's working directory, which is the default"`
 	Pattern    string `json:"pattern,omitempty" jsonschema:"only files whose path matches, such as src/**.go"`
-	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"whether case does not matter"`
+	IgnoreCase bool   `json:"ignore_case,omitempty" jsonschema:"whether to ignore case"`
 }
 
 func (w *workspace) searchFiles(ctx context.Context, in grepInput) (string, error) {

@@ -19,7 +19,7 @@ const (
 // writeInput are the arguments of write_file.
 type writeInput struct {
 	Path    string `json:"path" jsonschema:"the path of the file, relative to the working directory of the workspace"`
-	Content string `json:"content" jsonschema:"what the file is to contain"`
+	Content string `json:"content" jsonschema:"the new content of the file"`
 }
 
 func (w *workspace) writeFile(ctx context.Context, in writeInput) (string, error) {
@@ -112,9 +112,9 @@ func swapFile(root *scope, local string, data []byte, mode fs.FileMode) error {
 // editInput are the arguments of edit_file.
 type editInput struct {
 	Path string `json:"path" jsonschema:"the path of the file, relative to the working directory of the workspace"`
-	Old  string `json:"old" jsonschema:"the text to replace, exactly as it is in the file, with enough around it to be there once"`
-	New  string `json:"new" jsonschema:"the text in its place"`
-	All  bool   `json:"all,omitempty" jsonschema:"whether to replace every place where the text is"`
+	Old  string `json:"old" jsonschema:"the text to replace, exactly as it is in the file, with enough context to be unique"`
+	New  string `json:"new" jsonschema:"the replacement text"`
+	All  bool   `json:"all,omitempty" jsonschema:"whether to replace every occurrence"`
 }
 
 func (w *workspace) editFile(ctx context.Context, in editInput) (string, error) {
