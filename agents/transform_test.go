@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/agents/wire"
@@ -125,8 +126,17 @@ func TestATransformThatFailsShowsNothing(t *testing.T) {
 					text.WriteString(err.Error())
 				}
 			}
-			_, err = agent.LatestSnapshot(t.Context(), "s")
-			if onState := o.StateTransform != nil; !failed || (err != nil) != onState {
+			// The stream may fail before the turn has stored its snapshot.
+			onState := o.StateTransform != nil
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for err = nil; err == nil && ctx.Err() == nil; {
+				var latest *agents.Snapshot[ledger]
+				if latest, err = agent.LatestSnapshot(ctx, "s"); latest != nil {
+					break
+				}
+			}
+			if !failed || (err != nil) != onState || ctx.Err() != nil {
 				t.Errorf("the stream failed: %t %s; the snapshot: %v", failed, text.String(), err)
 			}
 		})
