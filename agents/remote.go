@@ -107,8 +107,8 @@ func (a *remote) post(ctx context.Context, path string, body any, header ...stri
 // internalStatuses are the statuses whose replies have code 500, as unknown statuses do.
 var internalStatuses = []wire.Status{wire.StatusInternal, wire.StatusUnknown, wire.StatusDataLoss}
 
-// errorOfReply returns the error of a reply other than 200. Its text begins with the status, but
-// other servers may differ.
+// errorOfReply returns the error of a reply other than 200. The reply's text begins with the
+// status, except from some other servers.
 func errorOfReply(code int, text string) *wire.Error {
 	text = strings.TrimSpace(text)
 	name, rest, hasStatus := strings.Cut(text, ": ")

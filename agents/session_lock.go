@@ -25,7 +25,7 @@ type sessionLock struct {
 }
 
 // acquire waits for a session and returns a function that releases it, to be called once. The error
-// is ctx's cause.
+// says why ctx ended.
 func (l *sessionLocks) acquire(ctx context.Context, key sessionKey) (release func(), err error) {
 	l.mu.Lock()
 	lock := l.held[key]

@@ -221,7 +221,7 @@ func (a *Agent[S]) Follow(ctx context.Context, snapshotID string) iter.Seq2[*Pie
 }
 
 // GetSnapshot returns a snapshot, LatestSnapshot a session's newest one, and WaitForSnapshot a
-// snapshot that is no longer pending.
+// snapshot once it is no longer pending.
 func (a *Agent[S]) GetSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error) {
 	return a.readSnapshot(ctx, Handle.GetSnapshot, &wire.GetSnapshotRequest{SnapshotID: snapshotID})
 }

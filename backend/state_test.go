@@ -182,7 +182,7 @@ func TestAStateThatNoTurnCanBeInIsRefused(t *testing.T) {
 	}
 }
 
-// A state whose messages and journal are stored separately passes the same checks.
+// A state whose messages and journal are stored separately must pass the same checks.
 func TestAStateIsRestoredFromItsParts(t *testing.T) {
 	whole := begun()
 	journal := []backend.Recorded{{Entry: whole.Journal[0], Result: &model.ToolResult{CallID: "x", Name: "x"}}}

@@ -61,7 +61,7 @@ func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
 	}
 }
 
-// UnknownTools maps the servers without known tools to the prefix of their tools' ids.
+// UnknownTools returns the servers without known tools, mapped to the prefix of their tools' ids.
 func (b *AgentRuntimeBuilder) UnknownTools() map[string]string {
 	unknown := map[string]string{}
 	for id, bundle := range b.set.Bundles.All() {

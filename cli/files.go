@@ -13,8 +13,8 @@ func filesFlag(cmd *cobra.Command) *fileArguments {
 	return f
 }
 
-// arguments checks that least to most arguments follow the files, of which at most files are
-// arguments.
+// arguments checks that least to most arguments follow the files. files is the maximum number of
+// files among the arguments.
 func (f *fileArguments) arguments(least, most, files int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

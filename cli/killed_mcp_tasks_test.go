@@ -17,7 +17,7 @@ import (
 // taskServer is an MCP server whose tool hold runs as a task until released.
 type taskServer struct {
 	*httptest.Server
-	// calls counts the tool's calls, polls the polls of its task, and cancels the requests to
+	// calls counts the tool's calls, polls the queries about its task, and cancels the requests to
 	// cancel it.
 	calls, polls, cancels atomic.Int32
 	released              atomic.Bool

@@ -43,8 +43,8 @@ server:
   a2a: {v0_3: true, grpc_listen: "127.0.0.1:0", default_agent: openai}
 `
 
-// vendorStub serves as all vendors: it answers each vendor's first request with bytes and the
-// others in a form without calls, so that the turn ends.
+// vendorStub serves as all vendors: it answers the first request with bytes and rejects the others,
+// so that the turn ends.
 type vendorStub struct {
 	mu    sync.Mutex
 	bytes []byte

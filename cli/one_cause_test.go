@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// wellFormed is a configuration without mistakes and unused entries.
+// wellFormed is a configuration without mistakes or unused entries.
 const wellFormed = `version: 1
 providers:
   demo: {type: scripted}

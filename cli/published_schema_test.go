@@ -154,7 +154,7 @@ func TestThePublishedSchemaAcceptsShippedConfigurations(t *testing.T) {
 				return nil
 			}
 			if entry.Name() == "canaries.yaml" {
-				return nil // a template with placeholders for ids
+				return nil // a template; its placeholders are not ids
 			}
 			data, err := os.ReadFile(path)
 			if err != nil {

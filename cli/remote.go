@@ -38,8 +38,8 @@ func (r *serverFlags) flags(fs *pflag.FlagSet) {
 	fs.StringVar(&r.keyFile, "api-key-file", "", "`path` of the file with the server's API key; default: the variable "+keyVariable)
 }
 
-// check checks the command line of a command that may use a server: with one it allows at most most
-// arguments and no flags for a FILE. done reports whether nothing more needs checking.
+// check checks the command line of a command that may use a server: with one it requires exactly
+// most arguments and no flags for a FILE. done reports whether nothing more needs checking.
 func (r *serverFlags) check(cmd *cobra.Command, args []string, most int, local []string) (done bool, err error) {
 	if r.server == "" {
 		if r.keyFile != "" {

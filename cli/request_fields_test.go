@@ -336,8 +336,8 @@ func (p *fieldProbe) read(t *testing.T, method, path, body string, headers ...ht
 	return heard{resp.StatusCode, resp.Header, string(text)}
 }
 
-// checkRequestFieldsPage compares the ignored fields with docs/guides/server.md; -update writes
-// them.
+// checkRequestFieldsPage compares the fields that are not honored with docs/guides/server.md;
+// -update writes them.
 func checkRequestFieldsPage(t *testing.T, table fieldtest.Table) {
 	t.Helper()
 	names := slices.SortedFunc(maps.Keys(table), func(a, b string) int {

@@ -244,7 +244,7 @@ func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *pl
 	}
 }
 
-// checkDepending reports texts that another field's value requires.
+// checkDepending reports missing texts that another field's value requires.
 func (d *decoder) checkDepending(r *record, n *node, v reflect.Value, p *place) {
 	for _, f := range r.depending {
 		holds := r.byName[f.when.field].fieldValue(v).String() == f.when.value

@@ -20,7 +20,7 @@ func spans(source string, list diag.List) []string {
 	return out
 }
 
-// underlined returns the text of a span, or of its first line.
+// underlined returns the text of a span, or of its first line if it has several.
 func underlined(source string, s diag.Span) string {
 	all := strings.Split(strings.TrimPrefix(source, "\ufeff"), "\n")
 	if s.Line < 1 || s.Line > len(all) {

@@ -129,7 +129,7 @@ func secretName(name string) bool {
 	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
 }
 
-// hiddenNames matches the fields whose kind may hold secrets.
+// hiddenNames matches the names of fields that may hold secrets.
 var hiddenNames = regexp.MustCompile(`^(env|headers|identity_header)$|(^|[_-])key$`)
 
 // hiddenName reports whether the value under a name is hidden in an unknown record.

@@ -128,9 +128,9 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 	d.reportPlainSecret(n, p)
 }
 
-// isReference reports whether a secret field's value reveals nothing: it has only references
-// without defaults that may be secrets, argument placeholders, and words such as Bearer. Only such
-// values are stored.
+// isReference reports whether a secret field's value reveals nothing: it consists only of words
+// such as Bearer, argument placeholders, and references without defaults that may be secrets. Only
+// such values are stored.
 func isReference(text string) bool {
 	rest := strings.ReplaceAll(text, "$$", "\x00")
 	if literalOf(text) != "" && strings.Contains(rest, "${") {

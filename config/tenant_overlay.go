@@ -406,8 +406,8 @@ func (o *TenantOverlay) Place(list diag.List) diag.List {
 	return placed
 }
 
-// DecidedPaths changes the paths of diagnostics in list to the values, in the overlay or the
-// configuration, that decided the outcome.
+// DecidedPaths gives the diagnostics in list the paths that decided, in the overlay or the
+// configuration. It modifies list.
 func (o *TenantOverlay) DecidedPaths(list diag.List) diag.List {
 	if o.File == nil { // not yet read
 		return list

@@ -422,8 +422,7 @@ func (d *decoder) decodeCustom(f *field, n *node, v reflect.Value, p *place) {
 	}
 }
 
-// countNoun returns a count with its noun: 1 word, 2 words. An optional form is the second form to
-// choose from.
+// countNoun returns a count with its noun: 1 word, 2 words. form, if given, is the plural.
 func countNoun(n int, noun string, form ...string) string {
 	switch {
 	case n == 1:

@@ -6,8 +6,8 @@ import (
 )
 
 // A path names a place in a configuration: keys joined by dots, list positions in brackets, as in
-// agents.assistant.allowed_tools[0]. A key with characters other than letters, digits, '_', '-',
-// '/' and ':' is written in brackets and quotes: agents["gpt-4.1"].model_id.
+// agents.assistant.allowed_tools[0]. An empty key, or one with characters other than letters,
+// digits, '_', '-', '/' and ':', is written in brackets and quotes: agents["gpt-4.1"].model_id.
 
 // Key appends a key to a path.
 func Key(path, key string) string {

@@ -32,7 +32,7 @@ func TestADistributionKnowsTheTeamsOwnKinds(t *testing.T) {
 		name string
 		args []string
 		code int
-		// all is the whole output, and part a substring of it.
+		// all is the whole output, or part is a substring of it.
 		all, part string
 	}{
 		{name: "validate", args: []string{"validate", "config.yaml"}, all: "no problems in 1 agent\n"},

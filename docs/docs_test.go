@@ -44,8 +44,8 @@ const root = ".."
 // program is the runtime command, built once.
 var program string
 
-// buildFlags are the flags of "make build". All test builds use them without cgo, so that the
-// command's packages are compiled once.
+// buildFlags are the flags of "make build". The tests build everything with these flags and without
+// cgo, so that the command's packages are compiled once.
 const buildFlags = "-trimpath -tags=grpcnotrace -gcflags=all=-dwarf=false"
 
 func TestMain(m *testing.M) {

@@ -152,7 +152,7 @@ func (k *compiler) compileAnswer(at string, a *AnswerRule) {
 	}
 }
 
-// reasons are the reasons why turns end.
+// reasons lists the reasons why turns end.
 var reasons = []string{
 	string(event.NaturalEnd), string(event.BehaviorRequested), string(event.Stopped), string(event.Canceled),
 	string(event.Blocked), string(event.Suspended), string(event.BudgetExceeded), string(event.Failed),

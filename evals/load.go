@@ -41,7 +41,7 @@ func Load(names []string) (*Suite, diag.List, error) {
 	return s, list, nil
 }
 
-// checkFile returns an error unless a file is regular and has at most most bytes. Others may be
+// checkFile returns an error unless a file is regular and no larger than most bytes. Others may be
 // endless.
 func checkFile(name string, most int64) error {
 	info, err := os.Stat(name)

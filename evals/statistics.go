@@ -45,9 +45,10 @@ func NewRate(passed, runs int) Rate {
 // pair holds the pass rates of one case before and after a change.
 type pair struct{ before, after Rate }
 
-// improvementOf tests whether runs of several cases passed more or less often after a change. p is
-// the probability that equal rates differ as much by chance: the one-sided test of Cochran, Mantel
-// and Haenszel without a correction, which for one case is the score test of two proportions.
+// improvementOf tests whether runs of several cases passed more often after a change, or less
+// often. p is the probability that equal rates differ as much by chance: the one-sided test of
+// Cochran, Mantel and Haenszel without a correction, which for one case is the score test of two
+// proportions.
 func improvementOf(pairs []pair) (difference, p float64) {
 	var sum, variance, weights float64
 	for _, one := range pairs {

@@ -33,7 +33,7 @@ type Settings struct {
 	Learn func(context.Context, *builder.AgentRuntimeBuilder)
 	// Variables returns a tenant's variables for listing the tools of servers; nil for none.
 	Variables func(tenant string) tools.TenantSource
-	// Config is the options for reading documents, and Dir the base of their relative paths.
+	// Config holds the options for reading documents, and Dir is the base of their relative paths.
 	Config config.Options
 	Dir    string
 	// FromStore is set if the documents in the store define the runtime, rather than the files of

@@ -68,7 +68,7 @@ func (j *judge) findBases() {
 	}
 }
 
-// judgeAccess reports the first access that an agent gains but may not.
+// judgeAccess reports the first access that an agent gains although the base does not allow it.
 func (j *judge) judgeAccess(d *resolve.AgentDiff) {
 	var widened []*resolve.Change
 	for i := range d.Changes {

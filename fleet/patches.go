@@ -34,7 +34,7 @@ func (t *Tenant) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	return list, current, err
 }
 
-// Patch returns the patch of one entry. It returns a *NotFoundError if absent.
+// Patch returns the patch of one entry. It returns a *NotFoundError if the entry has no patch.
 func (t *Tenant) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
 	list, current, err := t.Patches(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f *Editor) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 	return list, v.revision, err
 }
 
-// Patch returns the patch of one entry. It returns a *NotFoundError if absent.
+// Patch returns the patch of one entry. It returns a *NotFoundError if the entry has no patch.
 func (f *Editor) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
 	list, current, err := f.Patches(ctx)
 	if err != nil {

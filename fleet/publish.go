@@ -301,8 +301,8 @@ type candidate struct {
 	document []byte
 }
 
-// tenantTries is the maximum number of times that tenants' overlays are proven because one of them
-// changed.
+// tenantTries is the maximum number of times that the tenants' overlays are proven if one of them
+// changes meanwhile.
 const tenantTries = 5
 
 // storeProven proves the tenants' overlays over a base and makes it current in the store. For a dry

@@ -76,7 +76,7 @@ func TestAPublisherThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// Only changes by an overlay are recompiled.
+// Only the parts that an overlay changes are recompiled.
 func TestOverlaysShareWhatTheyDoNotChange(t *testing.T) {
 	p := program{store: newStore(t), fromStore: true, exec: answersDone()}
 	one := p.start(t, tenantBase)

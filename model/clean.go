@@ -2,8 +2,8 @@ package model
 
 import "github.com/agentruntime/agentruntime/internal/clip"
 
-// cleanEvent makes an event of a vendor's stream safe to store, show and send back: it removes NUL
-// and invalid UTF-8 from all texts. Arguments stay unchanged, since they are judged as a whole once
+// cleanEvent makes an event of a vendor's stream safe to store, show and send back: it replaces NUL
+// and invalid UTF-8 in its texts. Arguments stay unchanged, since they are judged as a whole once
 // complete. An id that would have to change is dropped, and Answer generates one.
 func cleanEvent(ev *Event) {
 	switch ev.Type {

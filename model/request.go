@@ -15,8 +15,8 @@ import (
 //
 // Stream is called concurrently, once per attempt. It must not modify or keep the request or
 // anything it refers to. The stream ends with exactly one EventFinish, or with an error, which is
-// an *Error; nothing follows either. Breaking off the iteration cancels the request. The stream
-// ends when ctx does, with an *Error of class Canceled or Timeout; a turn waits for it.
+// an *Error; nothing comes after either of them. Breaking off the iteration cancels the request.
+// The stream ends when ctx does, with an *Error of class Canceled or Timeout; a turn waits for it.
 type Executor interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
@@ -116,7 +116,7 @@ type Params struct {
 	MaxOutputTokens int          `json:"max_output_tokens,omitempty"`
 	ReasoningEffort *spec.Effort `json:"reasoning_effort,omitempty"`
 	Seed            *int         `json:"seed,omitempty"`
-	// Stop are texts that end an answer before them.
+	// Stop lists texts; the answer ends before the first of them.
 	Stop        []string `json:"stop,omitempty"`
 	ServiceTier string   `json:"service_tier,omitempty"`
 	Verbosity   string   `json:"verbosity,omitempty"`

@@ -203,8 +203,8 @@ func (l *silences) countTick() {
 	}
 }
 
-// markSilent marks the stream as silent, and reports true, if its last event is more than its ticks
-// ago. An event belongs to the tick before it, so that the stream gets at least its full time.
+// markSilent marks the stream as silent, and reports true, if it has had no event for more than its
+// ticks. An event belongs to the tick before it, so that the stream gets at least its full time.
 func (s *watch) markSilent(now int64) bool {
 	heard := s.heard.Load()
 	return heard >= 0 && now-heard > s.ticks.Load() && s.heard.CompareAndSwap(heard, silent)

@@ -60,7 +60,7 @@ func (r replacer) replaceLists(v, bare reflect.Value) {
 	}
 }
 
-// copyOf returns a copy of v that shares nothing that decoding JSON could write to.
+// copyOf returns a copy of v that shares nothing with v that decoding JSON could write to.
 func copyOf[T any](v T, k copier) T {
 	var c T
 	k.copyValue(reflect.ValueOf(&c).Elem(), reflect.ValueOf(&v).Elem())

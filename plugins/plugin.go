@@ -15,8 +15,9 @@ import (
 // active_hook_filter, messages and traces all use it.
 //
 // Descriptor is called when a revision is published and must always return the same value. Register
-// is called for every resolve, concurrently, and must not perform I/O: a dry run also calls it. A
-// plugin keeps no turn state in its own struct; Register creates that state and closes over it.
+// is called for every resolve, concurrently, and must not contact other systems: a dry run also
+// calls it. A plugin keeps no turn state in its own struct; Register creates that state and closes
+// over it.
 type Plugin interface {
 	Descriptor() Descriptor
 	Register(r *Registrar) error

@@ -17,7 +17,7 @@ func (s *Set) StartProviders(wanted func(id string) bool) {
 	}
 }
 
-// retireProviders notifies the agent providers that only the old set has that only earlier
+// retireProviders notifies the agent providers missing from the current set that only earlier
 // revisions use them.
 func retireProviders(old, current *Set) {
 	kept := make(map[backend.AgentProvider]bool)

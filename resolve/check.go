@@ -20,8 +20,9 @@ import (
 // revision as a whole. It returns all diagnostics and the errors joined, each with its own type.
 // Pass it to registry.NewStore.
 //
-// For a draft based on a revision without errors, it resolves only the agents that depend on a
-// change. If that finds an error, it starts over with everything, so that nothing is missed.
+// For a draft based on a revision in which Check found no errors, it resolves only the agents that
+// depend on a change. If that finds an error, it starts over with everything, so that nothing is
+// missed.
 func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	if list, ok, err := checkChanges(ctx, rev); ok || err != nil {
 		return list, err
@@ -104,8 +105,8 @@ func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, 
 	return c.rest.Dedup(), true, nil
 }
 
-// smallCheck is the number of agents that may always be resolved again before starting over with
-// everything is as fast.
+// smallCheck is the number of agents that may be resolved again, however many there are, before
+// starting over with everything is as fast.
 const smallCheck = 32
 
 // provenBase returns the index of the draft's base revision, if a dry run found no errors in it.

@@ -17,7 +17,7 @@ type SingleCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 	// Approval makes the call wait until a person approves it.
 	Approval bool `json:"approval,omitempty"`
-	// Asking tells the person who makes the call.
+	// Asking names the caller in the question to the person.
 	Asking string `json:"asking,omitempty"`
 	// Key begins the call's idempotency key, so that turns that repeat a call share it; empty means
 	// the turn's id.

@@ -53,7 +53,7 @@ func (t *Trace) endStage() {
 	t.Stages[len(t.Stages)-1].Duration = time.Since(t.begun)
 }
 
-// addChoice records a choice about a kind of thing with an id. Callers that have to compute the
+// addChoice records a choice about an entry, by its kind and id. Callers that have to compute the
 // detail call on first.
 func (t *Trace) addChoice(action, kind, id, detail string) {
 	if t == nil {

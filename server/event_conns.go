@@ -30,10 +30,10 @@ func newEventConns(s *http.Server) *eventConns {
 	return &eventConns{http: s, conns: map[*eventConn]struct{}{}, back: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// hijackConn takes over the connection of a response whose header was sent by net/http. It returns
-// nil if that is not possible: HTTP/2 requests share a connection, HTTP/1.0 has no chunks, net/http
-// may have buffered part of an unread body, and the request may belong to another http.Server of
-// the program.
+// hijackConn takes over from net/http the connection of a response whose header was sent. It
+// returns nil if that is not possible: HTTP/2 requests share a connection, HTTP/1.0 has no chunks,
+// net/http may have buffered part of an unread body, and the request may belong to another
+// http.Server of the program.
 func (e *eventConns) hijackConn(w http.ResponseWriter, r *http.Request) *eventConn {
 	if r.Context().Value(http.ServerContextKey) != e.http {
 		return nil

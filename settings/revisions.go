@@ -15,7 +15,7 @@ const (
 // Revisions selects the source of agents, models and tools, and how long earlier revisions are
 // kept.
 type Revisions struct {
-	Source    string        `json:"source,omitempty" enum:"file|store" default:"file" doc:"The source of agents, models, tools and plugins: file uses each process's configuration files, store the latest revision in the store, which all processes follow. The files become the first revision of an empty store."`
+	Source    string        `json:"source,omitempty" enum:"file|store" default:"file" doc:"The source of agents, models, tools and plugins: file uses each process's configuration files, store the latest revision in the store, which all processes follow. If the store has no revision, the files become its first."`
 	Retention spec.Duration `json:"retention,omitempty" default:"0s" doc:"How long to keep revisions that are not current and in which no live turn began. 0 is forever."`
 }
 

@@ -18,7 +18,7 @@ const DefaultLocalToolTimeout = 5 * time.Minute
 type ServerAgentRuns struct {
 	Enabled           *bool          `json:"enabled,omitempty" default:"true" doc:"Enables runs and sessions over HTTP, at /api/v1/workspaces/TENANT."`
 	LocalToolTimeout  *spec.Duration `json:"local_tool_timeout,omitempty" default:"5m" doc:"Maximum time that a run waits for its client's tool result or an approval. Then the run fails."`
-	StrictToolResults bool           `json:"strict_tool_results,omitempty" default:"false" doc:"Whether a tool answer without result and error is rejected. Otherwise it is an empty result, as some clients send it."`
+	StrictToolResults bool           `json:"strict_tool_results,omitempty" default:"false" doc:"Whether a tool answer with neither a result nor an error is rejected. Otherwise it is an empty result, as some clients send it."`
 	Tools             spec.Names     `json:"tools,omitzero" doc:"Globs for ids of configured tools that requests may name even if their agent lacks them or is defined by the request, regardless of agents' rules. Defaults to tools with effect: read that no agent guards; an empty list allows none."`
 	ToolBudgets       map[string]int `json:"tool_budgets,omitempty" min:"0" doc:"Maximum calls per run, by id of a tool in the configuration or request, if neither its agent nor the request has tool budgets."`
 	AllowPrivate      []string       `json:"allow_private,omitempty" doc:"Hosts on private networks that the agents and MCP servers of a request may have: names, addresses or prefixes such as 10.0.0.0/8. All others must be public."`

@@ -35,7 +35,7 @@ type Store struct {
 
 // Retention configures how long records are kept.
 type Retention struct {
-	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn and all its data are kept after its latest activity. 0 or absent means forever. Deletion is final."`
+	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with all its data. 0 or absent means forever. Deletion is final."`
 	Events   spec.Duration  `json:"events,omitempty" doc:"How long a turn's events and tool journal are kept after its end. 0 or absent means forever. Its messages, result and snapshot stay."`
 	Keys     *spec.Duration `json:"keys,omitempty" default:"24h" doc:"How long idempotency keys of requests are kept. 0 means forever. A request repeated after that is executed again."`
 	Usage    *spec.Duration `json:"usage,omitempty" default:"8760h" doc:"How long counts, tokens, cost and durations of turns by hour, tenant, agent and model are kept. 0 means forever. They contain no turn content and survive deletion of their session."`

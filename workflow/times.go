@@ -57,7 +57,8 @@ func (s *Schedule) Due(t *Times, after, now time.Time) []time.Time {
 	return list
 }
 
-// between returns the latest MaxMissed times after one moment and up to another.
+// between returns the times after one moment and up to another. If there are more than MaxMissed,
+// it keeps at least the latest MaxMissed.
 func (t *Times) between(after, until time.Time) []time.Time {
 	var list []time.Time
 	for next := t.Next(after); !next.IsZero() && !next.After(until); next = t.Next(next) {

@@ -24,7 +24,7 @@ const (
 	MissedAll Missed = "all"
 )
 
-// MaxMissed is how many missed times a schedule catches up on together.
+// MaxMissed is the maximum number of missed times that a schedule catches up on at once.
 const MaxMissed = 100
 
 // DefaultTolerance is how far the time of a signed request may be from ours.

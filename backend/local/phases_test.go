@@ -184,7 +184,7 @@ func TestWhatAHookSees(t *testing.T) {
 
 func TestAHookThatFailsEndsTheTurnWhereverItIs(t *testing.T) {
 	for _, phase := range plugins.Phases() {
-		if phase == plugins.ToolGate || phase == plugins.Deactivate { // the second is a dead letter
+		if phase == plugins.ToolGate || phase == plugins.Deactivate { // failures of the second are dead letters
 			continue
 		}
 		for what, hook := range map[string]plugins.Hook{

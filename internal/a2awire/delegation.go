@@ -86,9 +86,10 @@ func SetGrant(carrier a2a.MetadataCarrier, g *Grant) {
 	carrier.SetMeta(Extension, fields)
 }
 
-// GrantOf returns the grant in a message's metadata, or nil if absent. Too large limits are capped.
-// Unknown fields are ignored unless they may be limits: those that look like a known field, or
-// begin with "max". The error is a *MetadataError: an unreadable limit must not count as no limit.
+// GrantOf returns the grant in a message's metadata, or nil if there is no grant. Limits that are
+// too large are capped. Unknown fields are ignored unless they may be limits: those that look like
+// a known field, or begin with "max". The error is a *MetadataError: an unreadable limit must not
+// count as no limit.
 func GrantOf(metadata map[string]any) (*Grant, error) {
 	r, err := readerOf(metadata)
 	if r == nil || err != nil {

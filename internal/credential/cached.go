@@ -46,7 +46,7 @@ func NewCached[T any](fetch func(context.Context) (T, time.Time, error)) *Cached
 	return &Cached[T]{fetch: fetch}
 }
 
-// Get returns a valid value. It waits for a renewal only if absent.
+// Get returns a valid value. It waits for a renewal only if it has no valid value.
 func (c *Cached[T]) Get(ctx context.Context) (T, error) {
 	value, waiting := c.look(time.Now())
 	if waiting == nil {

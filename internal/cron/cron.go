@@ -118,9 +118,9 @@ func (t *Times) Never() bool {
 	return t.Next(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
 
-// Next returns the first time after a moment; the zero time if absent. A schedule at fixed hours
-// runs once for each of them, even when clocks change: at the first occurrence of a repeated hour,
-// and at the change for a skipped one.
+// Next returns the first time after a moment; the zero time if no time follows. A schedule at fixed
+// hours runs once for each of them, even when clocks change: at the first occurrence of a repeated
+// hour, and at the change for a skipped one.
 func (t *Times) Next(after time.Time) time.Time {
 	after = after.In(t.zone)
 	if t.daily == nil {

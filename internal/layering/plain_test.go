@@ -68,8 +68,8 @@ func TestEachTestThatIsNotWatchedRuns(t *testing.T) {
 
 var declaresTest = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(t `)
 
-// eachTest calls a function for each test of the module and reports whether the test is built with
-// the race detector.
+// eachTest calls a function with each test of the module and whether the test is built with the
+// race detector.
 func eachTest(t *testing.T, visit func(test plainTest, inRace bool)) {
 	t.Helper()
 	root := os.DirFS("../..")

@@ -10,8 +10,8 @@ import (
 const (
 	// maxEdits is the maximum number of edits between two names, however long.
 	maxEdits = 3
-	// maxExact limits the work on case differences: candidates with more of them are not ranked by
-	// it.
+	// maxExact limits the work on case differences: candidates with more differences are not ranked
+	// by them.
 	maxExact = 16
 )
 

@@ -72,8 +72,8 @@ func (c *compiled) addMeters() error {
 	return nil
 }
 
-// validate returns the library's error if a value violates the schema; errSteps, with fits false,
-// if there are too many violations to list. Any other error is final.
+// validate returns the library's error as violation if a value violates the schema, or errUnlisted
+// if there are too many violations to list. err is the reason why the validation was stopped.
 func (c *compiled) validate(ctx context.Context, value any, size *measure, steps int) (violation error, err error) {
 	price := size.price() + (&measure{digits: c.digits}).price() - 1
 	c.meter.begin(ctx, min(steps, explainSteps), price)

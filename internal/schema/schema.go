@@ -87,7 +87,7 @@ type Violation struct {
 	Path []string
 	// Message describes the violation.
 	Message string
-	// Near is the known key or value that an unknown one probably stands for, or empty.
+	// Near is the known key or value that an unknown one probably means, or empty.
 	Near string
 	// Key is set if the key at the path is wrong, not its value.
 	Key bool
@@ -238,7 +238,7 @@ func describeReasons(reasons []string) string {
 	return "it fits none of the allowed forms: " + strings.Join(reasons, "; or ")
 }
 
-// nearestOf returns the allowed text that a wrong one probably stands for.
+// nearestOf returns the allowed text that a wrong one probably means.
 func nearestOf(got any, allowed []any) string {
 	text, ok := got.(string)
 	if !ok {

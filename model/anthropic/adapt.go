@@ -114,8 +114,8 @@ func (c concessions) lessEffort(p *plan) concessions {
 	return c
 }
 
-// lessSampling drops temperature or top_p if the model does not accept both, or either. An
-// out-of-range value is the agent's mistake.
+// lessSampling drops one of temperature and top_p if the model does not accept both, and both if it
+// accepts neither. An out-of-range value is the agent's mistake.
 func (c concessions) lessSampling(said string, p *plan) concessions {
 	if !strings.Contains(said, "temperature") && !strings.Contains(said, "top_p") {
 		return c

@@ -22,7 +22,7 @@ type Config struct {
 	BaseURL         string             `json:"base_url,omitempty" default:"https://api.anthropic.com" doc:"The API's base URL: http or https, without the /v1 prefix of its paths."`
 	MaxOutputTokens int                `json:"max_output_tokens,omitempty" default:"16384" doc:"The output limit, in tokens, for requests without one, since the API requires it. Thinking tokens are added to it."`
 	Headers         map[string]string  `json:"headers,omitempty" secret:"true" doc:"Additional headers of every request, such as anthropic-beta, or for a gateway."`
-	HostConnection  string             `json:"host_connection,omitempty" doc:"A connection of the provider serve host. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
+	HostConnection  string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
 	Request         *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 

@@ -25,7 +25,7 @@ func TestModelsWithFormsAreKnownByTheirNames(t *testing.T) {
 }
 
 // TestTheFormIsAskedForWhereTheModelHasIt checks when the schema replaces the report: it does not
-// affect tools, tool choice and thinking.
+// affect tools, tool choice or thinking.
 func TestTheFormIsAskedForWhereTheModelHasIt(t *testing.T) {
 	const form = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`
 	asking := func(name, schema string, change func(*model.Request)) *model.Request {

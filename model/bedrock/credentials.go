@@ -62,7 +62,7 @@ func (s *keySource) fetch(ctx context.Context) (aws.Credentials, time.Time, erro
 	}
 }
 
-// checked returns keys without an expiry, or an error if absent.
+// checked returns keys without an expiry, or an error if the keys are missing.
 func (s *keySource) checked(where string, keys aws.Credentials) (aws.Credentials, time.Time, error) {
 	if !keys.HasKeys() {
 		return keys, time.Time{}, s.vendor.Invalid("the " + where + " has no access key ID and secret access key")

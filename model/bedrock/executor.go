@@ -89,7 +89,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	return e, nil
 }
 
-// authorize returns the signer of requests; nil if absent.
+// authorize returns the signer of requests; nil without credentials.
 func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	if c.Credentials == nil {
 		return nil

@@ -22,7 +22,7 @@ type Config struct {
 	BaseURL        string             `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"The API's base URL: http or https, without the version."`
 	APIVersion     string             `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The API version, as in its URLs."`
 	Headers        map[string]string  `json:"headers,omitempty" secret:"true" doc:"Additional headers of every request, such as for a gateway."`
-	HostConnection string             `json:"host_connection,omitempty" doc:"A connection of the provider serve host. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
+	HostConnection string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
 	Request        *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }
 

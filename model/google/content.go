@@ -179,8 +179,8 @@ func resultValue(r *model.ToolResult) map[string]any {
 	return map[string]any{"error": text}
 }
 
-// resultText returns the texts of a result. A mark replaces each image or file, because the API has
-// no place for it there.
+// resultText returns the texts of a result. If there are several, a mark replaces each image or
+// file, because the API has no place for it there.
 func resultText(r *model.ToolResult) string {
 	texts := 0
 	for i := range r.Content {

@@ -33,7 +33,7 @@ type Config struct {
 	Organization     string             `json:"organization,omitempty" doc:"The organization to charge if the key belongs to several."`
 	Project          string             `json:"project,omitempty" doc:"The project to charge if the key belongs to several."`
 	Headers          map[string]string  `json:"headers,omitempty" secret:"true" doc:"Additional headers of every request, such as for a gateway."`
-	HostConnection   string             `json:"host_connection,omitempty" doc:"A connection of the provider serve host. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
+	HostConnection   string             `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers replace api_key, and its baseUrl parameter replaces base_url."`
 	ReasoningSummary string             `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Requests a readable reasoning summary, with api: responses. It is not requested from models without summaries."`
 	Request          *spec.RequestEdits `json:"request,omitempty" doc:"Fields to set or omit in the JSON body of every request, before the model's and the agent's."`
 }

@@ -17,7 +17,8 @@ type Dialect string
 // server has the known properties of a dialect's servers.
 type server struct {
 	dialect Dialect
-	// baseURL is the default address of the vendor's API or a local server; empty if absent.
+	// baseURL is the default address of the vendor's API or a local server; empty if it has no
+	// default.
 	baseURL string
 	// api is the API to use if none is configured; empty means Chat Completions.
 	api API

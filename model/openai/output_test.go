@@ -227,7 +227,7 @@ func anyList(v any) []any {
 	return list
 }
 
-// FuzzStrictSchema checks that no broken schema does harm.
+// FuzzStrictSchema checks that no schema does harm, however broken it is.
 func FuzzStrictSchema(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"$ref":"#"}]}},"required":["a"]}`))
 	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}}`))

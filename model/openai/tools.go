@@ -94,7 +94,7 @@ func cutText(text string, limit int) string {
 	}
 }
 
-// encodeJSON encodes a value so that a model sees strings unescaped.
+// encodeJSON encodes a value without HTML escapes, so that a model reads texts as written.
 func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

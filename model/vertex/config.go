@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Project            string             `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project to charge."`
 	Location           string             `json:"location,omitempty" default:"global" pattern:"^[a-z0-9-]+$" doc:"The location: global, a region such as europe-west1, or us or eu."`
-	ServiceAccountFile string             `json:"service_account_file,omitempty" path:"true" doc:"The JSON key file of a service account. It is read for each new token. Without it, api_key and token: none, tokens come from the machine's metadata server."`
+	ServiceAccountFile string             `json:"service_account_file,omitempty" path:"true" doc:"The JSON key file of a service account. It is read for each new token. Without it, and without api_key and token: none, tokens come from the machine's metadata server."`
 	APIKey             string             `json:"api_key,omitempty" secret:"true" doc:"A key bound to a service account, used instead of tokens and sent in the header x-goog-api-key."`
 	Token              string             `json:"token,omitempty" enum:"metadata|none" doc:"metadata takes tokens from the machine's metadata server; none sends no tokens, for a gateway that adds them."`
 	MaxOutputTokens    int                `json:"max_output_tokens,omitempty" min:"0" default:"16384" doc:"The output limit of Claude, in tokens, for requests without one."`

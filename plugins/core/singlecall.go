@@ -22,7 +22,7 @@ const CodeToolFailed = "tool_failed"
 type SingleCall struct {
 	// Approval makes the call wait for a person's approval.
 	Approval bool
-	// Asking tells the person who makes the call.
+	// Asking names the caller in the question to the person.
 	Asking string
 }
 

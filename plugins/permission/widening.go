@@ -70,7 +70,7 @@ const (
 // comparison compares two policies for one tool.
 type comparison struct {
 	before, after situation
-	// rules are the rules with conditions on arguments, without equivalent ones.
+	// rules are the rules with conditions on arguments, one for each group of equivalent rules.
 	rules []*Rule
 	// implied are pairs of rules: arguments that match the first match the second.
 	implied [][2]int

@@ -11,7 +11,7 @@ import (
 
 var _ server.Drainer = (*Surface)(nil)
 
-// drainLook is the interval of checks whether a run still waits for its client.
+// drainLook is how often to check whether a run still waits for its client.
 const drainLook = time.Second / 4
 
 // followedRuns are the runs that clients follow in this process.

@@ -21,8 +21,8 @@ type turnBody struct {
 	Init *wire.Init  `json:"init"`
 }
 
-// readRequest reads the envelope of a request. The body must match the type of shape: the same
-// names at every depth, and values that fit.
+// readRequest reads the envelope of a request. The body must match the type of shape: it has the
+// same names at every depth, and values that fit.
 func (c *call) readRequest(shape any) (*wire.Request, error) {
 	body, err := io.ReadAll(c.r.Body)
 	if err != nil {

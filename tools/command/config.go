@@ -34,7 +34,7 @@ type Config struct {
 	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"Time limit of a call. Then the program and all processes it started are killed."`
 	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" default:"once" doc:"The effect of repeating a call, which decides whether a call is repeated after a crash."`
 	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Maximum bytes of output for the model; longer output is truncated."`
-	Serial    bool           `json:"serial,omitempty" doc:"Prevents parallel execution with other calls of an answer."`
+	Serial    bool           `json:"serial,omitempty" doc:"Prevents calls from running in parallel with other calls of the same answer."`
 }
 
 // MarshalJSON writes the record without the values of environment variables,

@@ -30,7 +30,7 @@ type Config struct {
 	Method         string            `json:"method,omitempty" enum:"GET|POST|PUT|PATCH|DELETE|HEAD" default:"GET" doc:"The request's method."`
 	URL            string            `json:"url" required:"true" variables:"tenant" doc:"The http or https URL of the request. {{name}} may be used in its path and the values of its query, ${tenant.NAME} also in its host or as its beginning."`
 	Headers        map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Request headers. {{name}} and ${tenant.NAME} may be used in the values."`
-	HostConnection string            `json:"host_connection,omitempty" doc:"A connection of the provider serve host. Its headers are sent and override headers with the same names."`
+	HostConnection string            `json:"host_connection,omitempty" doc:"A connection of the host of provider serve. Its headers are sent and override headers with the same names."`
 	Query          map[string]string `json:"query,omitempty" secret:"query" variables:"tenant" doc:"Query parameters added to the url's. {{name}} and ${tenant.NAME} may be used in the values; a value that is only a missing argument is omitted."`
 	Body           json.RawMessage   `json:"body,omitempty" doc:"The body: a text, or any structure, which is sent as JSON; {{name}} may be used in both. For POST, PUT and PATCH it defaults to a JSON object of the arguments that are not used elsewhere."`
 
@@ -38,7 +38,7 @@ type Config struct {
 	Effect       tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"The effect of repeating a call, which decides whether a call is repeated after a crash. Defaults to read for GET and HEAD, else to once."`
 	MaxOutput    int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Maximum bytes of a response for the model; longer responses are cut."`
 	AllowPrivate []string       `json:"allow_private,omitempty" doc:"Non-public hosts, IP addresses and CIDR blocks that may be reached, each optionally with a port."`
-	Serial       bool           `json:"serial,omitempty" doc:"Prevents parallel execution with other calls of an answer."`
+	Serial       bool           `json:"serial,omitempty" doc:"Prevents calls from running in parallel with other calls of the same answer."`
 }
 
 // MarshalJSON writes the record without the values of headers and of the parameters of the URL.

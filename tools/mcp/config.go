@@ -44,7 +44,7 @@ type Config struct {
 	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"Time limit of a call. Then the server is notified of its cancellation."`
 	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"The effect of repeating a call, which decides whether a call is repeated after a crash. By default each tool's own annotations decide; without annotations it is once."`
 	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Maximum bytes of a result's text for the model; longer text is cut."`
-	Serial    bool           `json:"serial,omitempty" doc:"Prevents parallel execution with other calls of an answer."`
+	Serial    bool           `json:"serial,omitempty" doc:"Prevents calls from running in parallel with other calls of the same answer."`
 }
 
 // ToolFilter selects which of a server's tools are offered.

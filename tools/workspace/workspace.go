@@ -119,7 +119,7 @@ func localPath(base, name string) (string, error) {
 	return clean, nil
 }
 
-// fileError returns the model's error for using a file of the workspace.
+// fileError returns the error of using a workspace file, for the model.
 func fileError(name string, err error) error {
 	var at *pathError
 	if errors.As(err, &at) {

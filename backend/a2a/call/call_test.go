@@ -383,7 +383,7 @@ func TestAMessageIsHeardOnce(t *testing.T) {
 			if elsewhere.Load() != 0 {
 				t.Errorf("the message was told at %d places more", elsewhere.Load())
 			}
-			if n := there.Load(); n != 1 && name != "no more" { // it may be sent again if nothing returned
+			if n := there.Load(); n != 1 && name != "no more" { // it may be sent again if no response came
 				t.Errorf("the message was told %d times", n)
 			}
 		})

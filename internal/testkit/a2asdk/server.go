@@ -70,7 +70,7 @@ func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
 }
 
 // Await waits for the first happening of a kind that match accepts; nil accepts any. The test fails
-// if absent.
+// if it does not happen.
 func (s *Server) Await(kind string, match func(Happening) bool) Happening {
 	s.t.Helper()
 	for i := 0; ; i++ {

@@ -127,7 +127,7 @@ func (l *log) handledAt(turnID string) []time.Time {
 	return slices.Clone(l.at[turnID])
 }
 
-// waitHandled waits until each turn was handled at least times times.
+// waitHandled waits until each turn was handled at least the given number of times.
 func (l *log) waitHandled(t *testing.T, times int, turnIDs ...string) {
 	t.Helper()
 	late := time.After(patience)

@@ -197,8 +197,8 @@ func (o *operation) describedResponse(resp *http.Response) (*content, error) {
 	return &content{d, d.answers, at}, nil
 }
 
-// checkText checks a text against the schema of a header or parameter. If the schema is a list, the
-// text is one of its values.
+// checkText checks a text against the schema of a header or parameter. If the schema describes a
+// list, the text is one of its elements.
 func (d *description) checkText(at, text string) error {
 	at += "/schema"
 	if list, where, _ := d.lookUp(at); fieldsOf(list)["type"] == "array" {

@@ -162,7 +162,7 @@ func dieOnce(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.U
 	return handle(ctx, in)
 }
 
-// hostVariable holds the address for calls to the host.
+// hostVariable is the environment variable with the address for calls to the host.
 const hostVariable = "GESTALT_AGENT_HOST_SOCKET"
 
 // isURL reports whether an address has a form understood by Gestalt's SDKs.

@@ -82,7 +82,7 @@ func (s *TokenSource) Fetched() int {
 	return s.fetched
 }
 
-// Spoil replaces the current token.
+// Spoil replaces the current token with another one.
 func (s *TokenSource) Spoil(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ var startTests = []test{
 	{name: "AStartedTurnIsTakenWhenItsLeaseEnds", run: aStartedTurnIsTakenWhenItsLeaseEnds},
 }
 
-// starter returns the store as a Starter, and skips the test for stores that are not.
+// starter returns the store as a Starter, and skips the test if the store is not one.
 func (f *fixture) starter() store.Starter {
 	f.Helper()
 	s, ok := f.Store.(store.Starter)

@@ -286,7 +286,7 @@ func whatIsNotToldIsKept(f *fixture) {
 	names, _ = f.webhookIDs(store.WebhookQuery{Scope: store.Everything})
 	wantEqual(f, "the webhooks", names, nil)
 	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "other"))
-	f.createWebhooks("t", "h3") // of a turn without events
+	f.createWebhooks("t", "h3") // of a turn whose events were deleted
 	wantEqual(f, "what was deleted", f.pruneStore(sessions), store.Pruned{})
 	over := f.advanceOf(f.claimWebhook())
 	over.State = store.WebhookDone

@@ -39,7 +39,7 @@ func newWireNames(rule toolname.Rule, tools []model.Tool) *wireNames {
 	return n
 }
 
-// of returns the name of a tool, which may be removed or invented by a model.
+// of returns the name of a tool, which may no longer exist or may be invented by a model.
 func (n *wireNames) of(id string) string {
 	if wire, ok := n.byID[id]; ok {
 		return wire

@@ -34,7 +34,8 @@ func Role(name string) (model.Role, bool) {
 	return role, ok
 }
 
-// CallText returns a call of another turn as text for the model. The arguments are JSON.
+// CallText returns a call that the turn did not make, as text for the model. The arguments are
+// JSON.
 func CallText(id, tool, arguments string) model.Part {
 	return model.Text(fmt.Sprintf("[call %s of tool %s: %s]", id, tool, arguments))
 }

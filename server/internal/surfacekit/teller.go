@@ -33,7 +33,7 @@ type Passage struct {
 	Message string
 	Number  int
 	Thought bool
-	// End is how the passage ended; it is set then.
+	// End is how the passage ended; it is set once the passage has ended.
 	End PassageEnd
 }
 

@@ -21,7 +21,8 @@ const (
 	// minCardAge is the minimum time for which a card is cached, whatever its peer says: a poll
 	// must not fetch it each time.
 	minCardAge = 5 * time.Second
-	// staleFor is how long an outdated card stays in use after a failed fetch.
+	// staleFor is how long an outdated card stays in use after a failed fetch, before the next
+	// attempt.
 	staleFor = 30 * time.Second
 )
 

@@ -320,8 +320,8 @@ func onlyGRPC(o *Options) bool {
 	return !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC })
 }
 
-// keyOutsideHeader reports whether a credential is a key that is not sent in a header, as gRPC
-// requires.
+// keyOutsideHeader reports whether a credential is a key outside of a header, which gRPC cannot
+// send.
 func keyOutsideHeader(a *spec.Auth) bool {
 	return a != nil && a.Type == spec.AuthAPIKey && a.In != "" && a.In != spec.InHeader
 }

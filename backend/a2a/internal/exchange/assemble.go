@@ -16,8 +16,8 @@ import (
 const (
 	// between separates the texts of two artifacts.
 	between = "\n\n"
-	// Overhead is the size in bytes that each artifact or part counts beyond its content, which
-	// also limits empty ones.
+	// Overhead is the size in bytes that each artifact or part counts beyond its content, so that
+	// the number of empty ones is limited too.
 	Overhead = 256
 	// maxDelta is the maximum text size of one event, in bytes.
 	maxDelta = 32 << 10

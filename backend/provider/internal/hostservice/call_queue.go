@@ -95,7 +95,7 @@ func (d *CallQueue) Waiting() <-chan struct{} {
 	return d.waiting
 }
 
-// TakeCalls takes up to most queued calls, in order of arrival.
+// TakeCalls takes queued calls in order of arrival, at most the given number.
 func (d *CallQueue) TakeCalls(most int) []Call {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,7 +30,7 @@ type Request struct {
 	functions    []Function
 	// choice decides whether the model's first answer must call a tool; nil leaves it open.
 	choice *model.ToolChoice
-	// maxCalls limits the calls in an answer of the model; 0 means no limit.
+	// maxCalls limits the calls in an answer of the model; 0 keeps the default limit.
 	maxCalls int
 	Params   model.Params
 	output   *spec.OutputSchema
