@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// Caller is the sender of a request. Records of other callers appear to it not to exist.
+// Caller is the sender of a request. To a caller, records of other callers appear not to exist.
 type Caller struct {
 	// Tenant is a team or customer, and Subject a person or program of that tenant. Both are
 	// required.

@@ -57,7 +57,7 @@ type SessionPatch struct {
 	Metadata *json.RawMessage
 	// IfMetadata is the metadata that the session must have; otherwise the error is ErrChanged.
 	IfMetadata *json.RawMessage
-	// AgentID also returns the conversation from the current agent.
+	// AgentID also takes the conversation back from the current agent.
 	AgentID *string
 	// Tip moves the session to another of its snapshots. The error is a *BusyError while a turn of
 	// it has started, ErrNotFound for a snapshot of another session. The agent that had the

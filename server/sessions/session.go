@@ -135,7 +135,8 @@ func (s *session) summary() sessionView {
 	}
 }
 
-// viewOf returns a stored session in the form of a list; false if it belongs to another protocol.
+// viewOf returns a stored session as shown in responses, shortened if summary is set; false if it
+// belongs to another protocol.
 func viewOf(kept *service.Session, summary bool) (sessionView, bool) {
 	if summary {
 		s, own := summaryOf(kept)

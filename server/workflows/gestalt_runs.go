@@ -12,7 +12,7 @@ import (
 	flow "github.com/agentruntime/agentruntime/workflow"
 )
 
-// GestaltRun is a run in the form of Gestalt's clients.
+// GestaltRun is a run in the form that Gestalt's clients see.
 type GestaltRun struct {
 	ID            string             `json:"id"`
 	Provider      string             `json:"provider"`

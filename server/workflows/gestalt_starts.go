@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// GestaltStart is a schedule or a trigger in the form of Gestalt's clients.
+// GestaltStart is a schedule or a trigger in the form that Gestalt's clients see.
 type GestaltStart struct {
 	ID        string             `json:"id"`
 	Provider  string             `json:"provider"`

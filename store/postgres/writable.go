@@ -15,7 +15,7 @@ import (
 const renewInterval = time.Second
 
 // watchErrors returns a handler that sees every error of the pool's connections. It closes
-// connections that reject writes, and otherwise leaves it to keep whether a connection is kept.
+// connections that reject writes; for all others, keep decides whether the connection is kept.
 func (s *Store) watchErrors(keep pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		if notWritten(err) {
@@ -56,8 +56,8 @@ func (s *Store) renewConnections() {
 
 // Ping reports whether the database responds and accepts writes. After a write failed for lack of
 // space, each Ping writes a temporary table until one succeeds. If the database is read-only, all
-// connections are reopened, as after a rejected write, and again when it accepts writes. No
-// connection used after a successful Ping was opened before.
+// connections are reopened, as after a rejected write, and once more when it accepts writes again,
+// so that no older connection is used after the Ping that succeeds.
 func (s *Store) Ping(ctx context.Context) error {
 	var readOnly bool
 	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly)

@@ -31,7 +31,7 @@ func hasOnlyEvents(c *store.Commit) bool {
 		c.Suspend == nil && !c.Yield && c.Finish == nil
 }
 
-// appendEvents writes a commit that has only events, with one check and update.
+// appendEvents writes a commit that has only events. One statement checks and updates the turn.
 func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
 	before, err := seqBefore(c.Events)
 	if err != nil {

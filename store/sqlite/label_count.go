@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// rare is up to how many sessions of a label a query starts from those sessions and sorts them.
-	// For a more common label it scans the latest sessions.
+	// rare is the maximum number of sessions of a label for which a query starts from those
+	// sessions and sorts them. For a more common label it scans the latest sessions.
 	rare = 1000
 	// maxCommonLabels is how many common labels are cached, and commonUses how often one is used
 	// before it is counted again, because its sessions may have been deleted.

@@ -34,7 +34,8 @@ func (s *Store) StartTurn(ctx context.Context, n *store.NewTurn, c *store.Claim)
 	return made, claimed, nil
 }
 
-// selectSession selects a session, and whether it has another turn that is due.
+// selectSession selects a session, and whether it has a live turn that has started, is due or is
+// admitted.
 const selectSession = `SELECT EXISTS (
 		SELECT 1 FROM turns t WHERE t.session_id = sessions.id AND t.finished_at = 0 AND (t.started_at <> 0 OR t.not_before <= ?1 OR t.admitted)
 	), ` + sqlstore.SessionColumns + " FROM sessions WHERE id = ?2"

@@ -19,7 +19,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// program is a compiled configuration: everything that does not depend on the arguments.
+// program is a compiled configuration, in which everything that does not depend on the arguments is
+// prepared.
 type program struct {
 	method  string
 	effect  tools.Effect

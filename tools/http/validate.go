@@ -34,8 +34,8 @@ func (c *Config) checkChoices() diag.List {
 	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.responseLimit())...)
 }
 
-// checkAllowPrivate checks the allow list, and that it contains a host that is certainly not
-// public. Otherwise every call would be rejected.
+// checkAllowPrivate checks the allow list, and that the URL's host is on the list if it is
+// certainly not public. Otherwise every call would be rejected.
 func (c *Config) checkAllowPrivate(to *address) diag.List {
 	var list diag.List
 	for i, entry := range c.AllowPrivate {

@@ -17,7 +17,7 @@ type Visit struct {
 	Name string
 	// URL is the address of the server, which uses streamable HTTP.
 	URL string
-	// Headers are sent with every request. They exclude the protocol's own.
+	// Headers are sent with every request. They must not include the protocol's own.
 	Headers map[string]string
 	// Tools are the server's names of the requested tools; empty means all.
 	Tools []string
