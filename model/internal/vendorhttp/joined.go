@@ -2,13 +2,16 @@ package vendorhttp
 
 import "bytes"
 
-// splitData keeps what follows the first JSON value in the data of an event for the next event. Some
-// proxies join events.
+// splitData splits the data of an event that a proxy has joined with others.
 func (r *eventReader) splitData() {
-	data := r.event.Data
-	if !bytes.Contains(data, []byte("}{")) && !bytes.Contains(data, []byte("}data:")) {
-		return
+	if bytes.Contains(r.event.Data, []byte("}{")) || bytes.Contains(r.event.Data, []byte("}data:")) {
+		r.splitValue()
 	}
+}
+
+// splitValue keeps the data after the first JSON value for the next event. The data is not copied.
+func (r *eventReader) splitValue() {
+	data := r.event.Data
 	var n Nesting
 	end := 0
 	for end < len(data) && !n.IsWhole() {
@@ -17,7 +20,7 @@ func (r *eventReader) splitData() {
 	}
 	rest := bytes.TrimPrefix(data[end:], []byte("data:"))
 	if rest = bytes.TrimLeft(rest, " "); len(rest) > 0 && (rest[0] == '{' || isEndMark(rest)) {
-		r.event.Data, r.rest = data[:end], bytes.Clone(rest)
+		r.event.Data, r.rest = data[:end:end], rest
 	}
 }
 

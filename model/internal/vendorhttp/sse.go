@@ -148,7 +148,7 @@ type eventReader struct {
 	nested  int
 	// held is the line after an event without a final empty line.
 	held []byte
-	// rest is the data after the first value of an event that was joined with others.
+	// rest is the data after the first value of joined events, behind that of event.
 	rest []byte
 	// stray is the beginning of the first line outside any event.
 	stray []byte
@@ -181,8 +181,8 @@ func (r *eventReader) next() bool {
 	r.clearEvent()
 	switch {
 	case r.rest != nil:
-		r.event.Data, r.rest = append(r.event.Data, r.rest...), nil
-		r.splitData()
+		r.event.Data, r.rest = r.rest, nil
+		r.splitValue()
 	case r.state.isJSON:
 		if !r.readValue() {
 			return false
