@@ -125,15 +125,34 @@ func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (d
 // translateNameless handles an event that is named by its only field, as the SDKs write events, or an
 // answer that was sent at once.
 func (a *answer) translateNameless(data []byte) (done bool, err error) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(data, &fields) == nil && len(fields) == 1 {
-		for name, inner := range fields {
-			if name != "output" && inner[0] == '{' {
-				return a.Translate(&vendorhttp.ServerEvent{Name: []byte(name), Data: inner}, a.out)
-			}
+	for range maxMessages {
+		name, inner := onlyObject(data)
+		if name == "output" || inner == nil {
+			break
 		}
+		if name != "" && name != "message" {
+			return a.Translate(&vendorhttp.ServerEvent{Name: []byte(name), Data: inner}, a.out)
+		}
+		data = inner
 	}
 	return a.readMessage(data)
+}
+
+// maxMessages bounds how deep messages may be nested, since each level is decoded separately.
+const maxMessages = 4
+
+// onlyObject returns the only member of an object if it is an object, or nil.
+func onlyObject(data []byte) (name string, inner json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil || len(fields) != 1 {
+		return "", nil
+	}
+	for name, inner = range fields {
+		if inner[0] != '{' {
+			return "", nil
+		}
+	}
+	return name, inner
 }
 
 // End ends an answer that is missing its usage.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -307,6 +308,18 @@ func TestDamagedStreams(t *testing.T) {
 		_, failure := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(stream)), vendortest.Hello(testModel))
 		if failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "malformed") {
 			t.Errorf("%s gives %v", name, failure)
+		}
+	}
+}
+
+// TestNestedMessagesAreBounded reads a message in others: the innermost of a few, and no answer in many.
+func TestNestedMessagesAreBounded(t *testing.T) {
+	for depth, want := range map[int]bool{1: true, 2: true, 9000: false} {
+		event := strings.Repeat(`{"message":`, depth) + `{"contentBlockDelta":{"delta":{"text":"x"}}}` + strings.Repeat("}", depth)
+		events, _ := vendortest.Ask(t, vendor.Replay(t, strings.NewReader("data: "+event+"\n\n")), vendortest.Hello(testModel))
+		isText := func(ev model.Event) bool { return ev.Type == model.EventText }
+		if got := slices.ContainsFunc(events, isText); got != want {
+			t.Errorf("%d messages: text is read: %t, want %t", depth, got, want)
 		}
 	}
 }

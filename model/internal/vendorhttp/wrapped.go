@@ -6,6 +6,9 @@ import "encoding/json"
 // Code Assist.
 var wrapperFields = []string{"response", "result", "data", "payload", "chunk", "body", "output"}
 
+// maxWrappers bounds how deep an event may be wrapped, since each level is decoded separately.
+const maxWrappers = 4
+
 // WrappedEvent returns the event that an unknown event has in one of its fields; nil for none, and for
 // errors.
 func WrappedEvent(ev *ServerEvent) json.RawMessage {
@@ -29,7 +32,10 @@ func WrappedEvent(ev *ServerEvent) json.RawMessage {
 // was an answer without that, such an event may be a copy of it.
 func (t *attempt) translateWrapped(translator Translator, ev *ServerEvent, out *Batch) (done bool, err error) {
 	done, err = translator.Translate(ev, out)
-	for out.Unknown && err == nil && (t.isWrapped || !t.answered) {
+	for range maxWrappers {
+		if !out.Unknown || err != nil || t.answered && !t.isWrapped {
+			break
+		}
 		inner := WrappedEvent(ev)
 		if inner == nil {
 			break
