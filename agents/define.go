@@ -55,7 +55,7 @@ type Definition interface {
 // definition is an agent without the type of its state.
 type definition struct {
 	name, description string
-	// code drives the turns; nil uses the loop. bare is set if there is no model.
+	// code runs the turns; if nil, the loop does. bare is set for an agent without a model.
 	code func(ctx context.Context, t *turn) (*Result, error)
 	bare bool
 	// begin creates the code of a connection; nil if all connections share it.

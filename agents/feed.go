@@ -18,7 +18,7 @@ type feed struct {
 	chunks []*wire.Chunk
 	err    error
 	over   bool
-	// changed is closed by the next change; nil if there is no waiter.
+	// changed is closed by the next change. It is nil while no goroutine waits.
 	changed chan struct{}
 }
 

@@ -102,8 +102,8 @@ func cardOf(t *testing.T, base string) *apb.AgentCard {
 	return card
 }
 
-// headersOf returns the header with a credential for each scheme of a card. A client knows only
-// what the scheme states.
+// headersOf returns the header with a credential for each scheme of a card. A client knows
+// nothing about a scheme but its declaration.
 func headersOf(t *testing.T, base string, card *apb.AgentCard, token string) map[string]http.Header {
 	t.Helper()
 	shown := map[string]http.Header{}

@@ -431,8 +431,8 @@ func TestTheLastAttemptOfASuspectTurnRunsAlone(t *testing.T) {
 	})
 }
 
-// crashed has a worker die during turns, which adds a strike to each.
-func crashed(t *testing.T, kept store.Store, turns ...string) {
+// crashTurns has a worker die during turns, which adds a strike to each.
+func crashTurns(t *testing.T, kept store.Store, turns ...string) {
 	t.Helper()
 	for _, id := range turns {
 		if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: id, Worker: "victim", Lease: time.Hour, Now: time.Now()}); err != nil {
@@ -480,7 +480,7 @@ func TestSuspectTurnsRunBesideEachOtherOnly(t *testing.T) {
 						suspects = append(suspects, id)
 					}
 				}
-				crashed(t, kept, suspects...)
+				crashTurns(t, kept, suspects...)
 				if err := s.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}

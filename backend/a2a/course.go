@@ -19,7 +19,7 @@ type course struct {
 	// Peer is the task's peer: no other peer gets its ids.
 	Peer string `json:"peer"`
 	exchange.Position
-	// Step counts the sent messages. Open is set until the last one's step is over.
+	// Step counts the sent messages. Open is set until the step of the last message ends.
 	Step int  `json:"step"`
 	Open bool `json:"open,omitempty"`
 	// Deadline is when the turn must have ended. While the turn waits for a person, Deadline is

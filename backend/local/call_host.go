@@ -144,7 +144,7 @@ func (h *callHost) keepState(ctx context.Context, state json.RawMessage) error {
 	}
 }
 
-// UpdateCustom changes the session's custom state. It fails once the call is over.
+// UpdateCustom changes the session's custom state. It fails after the call has ended.
 func (h *callHost) UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error {
 	err := h.Session.UpdateCustom(func(custom json.RawMessage) (json.RawMessage, error) {
 		next, err := change(custom)
@@ -159,7 +159,7 @@ func (h *callHost) UpdateCustom(change func(custom json.RawMessage) (json.RawMes
 	return err
 }
 
-// KeepArtifact stores an artifact in the session. It fails once the call is over.
+// KeepArtifact stores an artifact in the session. It fails after the call has ended.
 func (h *callHost) KeepArtifact(a tools.Artifact) (string, error) {
 	if h.over.Load() {
 		return "", errCallOver

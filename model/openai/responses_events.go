@@ -52,8 +52,8 @@ type outputItem struct {
 	Summary          outputTexts          `json:"summary"`
 }
 
-// kind returns the type of an item. Some servers omit it or have another name for calls.
-func (i *outputItem) kind() vendorhttp.Text {
+// itemType returns the type of an item. Some servers omit it or have another name for calls.
+func (i *outputItem) itemType() vendorhttp.Text {
 	switch {
 	case i.Type == "tool_call", i.Type == "" && i.Name != "":
 		return "function_call"

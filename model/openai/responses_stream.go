@@ -186,7 +186,7 @@ func (s *responsesStream) noteID(data []byte) error {
 
 func (s *responsesStream) addItem(data []byte, out *vendorhttp.Batch) error {
 	var ev responsesItem
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil || ev.Item.kind() != "function_call" {
+	if err := vendorhttp.DecodeEvent(data, &ev); err != nil || ev.Item.itemType() != "function_call" {
 		return err
 	}
 	k := s.byOutput[ev.OutputIndex]
@@ -265,7 +265,7 @@ func (s *responsesStream) endItem(data []byte, out *vendorhttp.Batch) error {
 	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
 		return err
 	}
-	switch item := &ev.Item; item.kind() {
+	switch item := &ev.Item; item.itemType() {
 	case "message":
 		s.addMessage(ev.OutputIndex, item, !s.text.seen || s.text.output != ev.OutputIndex, out)
 	case "reasoning":

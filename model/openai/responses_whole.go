@@ -56,20 +56,20 @@ func (s *responsesStream) addMissing(answer *responsesAnswer, out *vendorhttp.Ba
 	hasText, hasCalls, last := s.text.seen, len(s.calls.list) > 0, s.text.output
 	for i := range answer.Output {
 		item, at := &answer.Output[i], vendorhttp.Number(i)
-		switch kind := item.kind(); {
-		case kind == "message":
+		switch itemType := item.itemType(); {
+		case itemType == "message":
 			s.addMessage(at, item, !hasText || at > last && s.text.output < at, out)
-		case kind == "reasoning" && !hasText && !hasCalls:
+		case itemType == "reasoning" && !hasText && !hasCalls:
 			for j, part := range item.Summary {
 				s.reasoning.moveTo(model.EventReasoning, at, vendorhttp.Number(j), out)
 				out.AddDelta(model.EventReasoning, string(part.Text))
 			}
 			addEncrypted(item, out)
-		case kind == "function_call" && !hasCalls:
+		case itemType == "function_call" && !hasCalls:
 			if err := s.endFunctionCall(at, item, out); err != nil {
 				return err
 			}
-		case kind == "function_call" && item.CallID != "":
+		case itemType == "function_call" && item.CallID != "":
 			if err := s.endKnownCall(item, out); err != nil {
 				return err
 			}

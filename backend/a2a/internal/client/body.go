@@ -62,7 +62,7 @@ func ReadAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
 type events struct {
 	io.ReadCloser
 	limit int64
-	// event is the current size of the event, and line that of its last line.
+	// event is the current size of the event, and line the size of its last line.
 	event, line int64
 	// first is the line's first byte.
 	first byte

@@ -40,8 +40,8 @@ func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
 	}
 }
 
-// TestACallThatEndedThereIsNotRefused ends gRPC calls like a server or proxy does of its own
-// accord.
+// TestACallThatEndedThereIsNotRefused ends gRPC calls without a request to do so,
+// like a server or a proxy.
 func TestACallThatEndedThereIsNotRefused(t *testing.T) {
 	t.Parallel()
 	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
