@@ -157,19 +157,19 @@ COMPARED := Turn|TurnGuarded|TurnTraced|ConcurrentTurns|HTTPTurn|Resolve|Resolve
 BENCH := go test -run '^$$' -count $(COUNT) -benchmem -timeout 60m
 
 bench: ## what a turn costs beside a hand-written loop: the tables of the documentation
-	@{ $(BENCH) -bench '^Benchmark($(COMPARED))$$' -benchtime 0.3s ./bench ./resolve; \
-		$(BENCH) -bench '^BenchmarkDurableTurn$$' -benchtime 2s ./bench; } | go run ./bench/internal/table
+	@{ $(BENCH) -bench '^Benchmark($(COMPARED))$$' -benchtime 0.3s ./internal/bench ./resolve; \
+		$(BENCH) -bench '^BenchmarkDurableTurn$$' -benchtime 2s ./internal/bench; } | go run ./internal/bench/internal/table
 
 bench-all: ## all benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
 
 flames: ## draw the flame graphs of the documentation
-	@bench/flame turn '^BenchmarkTurn$$/^deltas=1$$' 'A turn: two model calls, one tool call' 'bench\.floor|bench\.loopSubject'
-	@bench/flame kept-turn '^BenchmarkDurableTurn$$/^sqlite$$' 'A turn that SQLite keeps, 64 at a time' '^$$'
-	@bench/flame http-run '^BenchmarkWholeRuns$$' 'A run over HTTP, 32 at a time, kept in SQLite' '^$$'
+	@internal/bench/flame turn '^BenchmarkTurn$$/^deltas=1$$' 'A turn: two model calls, one tool call' 'bench\.floor|bench\.loopSubject'
+	@internal/bench/flame kept-turn '^BenchmarkDurableTurn$$/^sqlite$$' 'A turn that SQLite keeps, 64 at a time' '^$$'
+	@internal/bench/flame http-run '^BenchmarkWholeRuns$$' 'A run over HTTP, 32 at a time, kept in SQLite' '^$$'
 
 gate: ## the allocations of the hot paths, which are exact
-	$(ONCE) go test -vet=off -count=1 -run 'TestAllocations' ./bench
+	$(ONCE) go test -vet=off -count=1 -run 'TestAllocations' ./internal/bench
 
 weigh: ## measure what the dependencies weigh, for docs/internals/dependencies.md
 	go run ./internal/weigh $(TAGS) docs/internals/dependencies.md

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/jsonschema-go/jsonschema"
 )

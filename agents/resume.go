@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 )
 
 // writeCertificate writes a certificate for this machine with the given serial number, and its key.

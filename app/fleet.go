@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/service/fleet"
 	"github.com/agentruntime/agentruntime/store/dispatch"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.opentelemetry.io/otel/attribute"

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/webhook"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // newSenders returns each protocol's sender of turn notifications, also for a process that serves

@@ -8,8 +8,8 @@ import (
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/service/workspace"
-	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 

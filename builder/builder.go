@@ -19,10 +19,10 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/workflow"
 	"go.uber.org/zap"
 )
 

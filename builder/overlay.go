@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // NewOverlay returns a builder for a revision with a tenant's overlay. Only the changed parts are

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server/native"
-	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -15,7 +15,7 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"

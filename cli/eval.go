@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/evals"
 	"github.com/spf13/cobra"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/evals"
+	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/evals"
+	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/evals"
+	"github.com/agentruntime/agentruntime/app/evals"
 )
 
 // resultFile is the file of --results, one JSON object per line.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/evals"
+	"github.com/agentruntime/agentruntime/app/evals"
 )
 
 // TestResultsOfAKilledRunAreContinued has result files in the state left by a killed run.

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/evals"
 	"github.com/agentruntime/agentruntime/runtime"
 	"go.uber.org/zap"
 )

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/evals"
 )
 
 // evalShow is the progress bar of a run, on a terminal.

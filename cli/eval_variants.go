@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/evals"
 	"github.com/agentruntime/agentruntime/spec"
 )
 

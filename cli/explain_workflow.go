@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/workflow"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // explainWorkflow shows a workflow: its starts and its steps.

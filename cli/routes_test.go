@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 )
 
 func TestEveryRouteHasARowAndEveryRowARoute(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
-	"github.com/agentruntime/agentruntime/settings"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 

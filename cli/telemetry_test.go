@@ -16,7 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"go.opentelemetry.io/otel/trace"
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"

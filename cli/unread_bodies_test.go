@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 )
 
 // sendAll sends a request of the given size over a new connection and reads nothing before all of

@@ -10,8 +10,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/service/fleet"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )

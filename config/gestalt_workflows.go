@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/workflow"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // The workflow groups in Gestalt's spelling, and the fields that mark their entries.

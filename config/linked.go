@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // surfaces are the protocols with a section below server.

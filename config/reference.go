@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/workflow"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // Reference returns the reference page of configuration files as Markdown: one table per record,

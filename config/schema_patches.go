@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/workflow"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // patchName returns the name of a patch's definition.

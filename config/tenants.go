@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 )
 
 // Tenants returns the tenants named by the server's credentials and by schedules, sorted. Tokens

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 )
 
 func TestTenantsAreThoseThatCredentialsAndSchedulesName(t *testing.T) {

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 )
 
 // decodeWorkflows decodes the workflows. Texts in them keep their ${{ … }}, which refer to values

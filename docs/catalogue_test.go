@@ -72,9 +72,9 @@ var metricName = regexp.MustCompile(`"((?:gen_ai|agentruntime)\.[a-z_.]+)"`)
 // TestMetricTable looks for every metric in the page that lists them.
 func TestMetricTable(t *testing.T) {
 	page := readText(t, "docs/guides/observability.md")
-	found := metricName.FindAllStringSubmatch(readText(t, "telemetry/metrics.go"), -1)
+	found := metricName.FindAllStringSubmatch(readText(t, "runtime/telemetry/metrics.go"), -1)
 	if len(found) == 0 {
-		t.Fatal("telemetry/metrics.go names no metrics")
+		t.Fatal("runtime/telemetry/metrics.go names no metrics")
 	}
 	for _, m := range found {
 		if !strings.Contains(page, "| `"+m[1]+"` |") {
@@ -182,7 +182,7 @@ func metricSection(t *testing.T) string {
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
-	for _, dir := range []string{"docs", "deploy"} {
+	for _, dir := range []string{"docs", "examples/deploy"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
 			switch filepath.Ext(path) {
 			case ".md", ".yaml", ".yml", ".json", ".service":

@@ -39,7 +39,7 @@ func TestTheWorkflowCommentsOnce(t *testing.T) {
 		"PATH=" + bin + ":" + os.Getenv("PATH"), "SERVER=" + startServer(t, good+"\nstore: {driver: memory}\nrevisions: {source: store}\nserver: {listen: \"127.0.0.1:0\", keys: ["+strings.TrimPrefix(entry, "- ")+"]}\n"),
 		"RUNTIME_API_KEY=" + key, "PULL_REQUEST=7", "GITHUB_SHA=abc", "OPENAI_API_KEY=k", "HOME=" + dir,
 	}
-	workflow := manifests(t, "deploy/github/agents.yaml")[0]
+	workflow := manifests(t, "examples/deploy/github/agents.yaml")[0]
 	step := func(job string) error {
 		steps, _ := at(t, workflow, "jobs", job, "steps").([]any)
 		cmd := exec.CommandContext(t.Context(), bash, "-e", "-c", at(t, steps[len(steps)-1], "run").(string))

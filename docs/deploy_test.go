@@ -73,7 +73,7 @@ func usesFlags(t *testing.T, where, name string, args ...string) {
 
 func TestTheManifestsOfKubernetesFit(t *testing.T) {
 	t.Parallel()
-	pod := at(t, manifests(t, "deploy/kubernetes/deployment.yaml")[0], "spec", "template", "spec")
+	pod := at(t, manifests(t, "examples/deploy/kubernetes/deployment.yaml")[0], "spec", "template", "spec")
 	container := at(t, pod, "containers", 0)
 	args, _ := at(t, container, "args").([]any)
 	var line []string
@@ -95,7 +95,7 @@ func TestTheManifestsOfKubernetesFit(t *testing.T) {
 	if grace < pause+30+10 {
 		t.Errorf("a pod has %d seconds to end, of which it sleeps %d", grace, pause)
 	}
-	config := manifests(t, "deploy/kubernetes/config.yaml")[0]
+	config := manifests(t, "examples/deploy/kubernetes/config.yaml")[0]
 	if at(t, pod, "volumes", 0, "configMap", "name") != at(t, config, "metadata", "name") {
 		t.Error("the deployment has another configuration")
 	}
@@ -115,7 +115,7 @@ func TestTheManifestsOfKubernetesFit(t *testing.T) {
 	if _, rest, _ := strings.Cut(data["config.yaml"].(string), "data_dir: "); !strings.HasPrefix(rest, at(t, container, "volumeMounts", 1, "mountPath").(string)+"}") {
 		t.Error("the runtime keeps its files where it may not write")
 	}
-	service := manifests(t, "deploy/kubernetes/service.yaml")
+	service := manifests(t, "examples/deploy/kubernetes/service.yaml")
 	if at(t, service[0], "spec", "selector", "app.kubernetes.io/name") != at(t, pod, "containers", 0, "image").(string)[:len("agentruntime")] {
 		t.Error("the service selects other pods")
 	}
@@ -123,7 +123,7 @@ func TestTheManifestsOfKubernetesFit(t *testing.T) {
 
 func TestTheUnitOfSystemdFits(t *testing.T) {
 	t.Parallel()
-	unit := readText(t, "deploy/systemd/agentruntime.service")
+	unit := readText(t, "examples/deploy/systemd/agentruntime.service")
 	found := regexp.MustCompile(`(?m)^ExecStart(?:Pre)?=/usr/local/bin/runtime (\w+) (.*)$`).FindAllStringSubmatch(unit, -1)
 	if len(found) != 2 {
 		t.Fatalf("it starts %v", found)
@@ -144,7 +144,7 @@ func TestTheUnitOfSystemdIsUnderstood(t *testing.T) {
 		t.Skip("systemd is not here")
 	}
 	unit := filepath.Join(t.TempDir(), "agentruntime.service")
-	text := strings.ReplaceAll(readText(t, "deploy/systemd/agentruntime.service"), "/usr/local/bin/runtime", program)
+	text := strings.ReplaceAll(readText(t, "examples/deploy/systemd/agentruntime.service"), "/usr/local/bin/runtime", program)
 	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestTheImageFits(t *testing.T) {
 
 func TestTheWorkflowThatAppliesFits(t *testing.T) {
 	t.Parallel()
-	const name = "deploy/github/agents.yaml"
+	const name = "examples/deploy/github/agents.yaml"
 	workflow := manifests(t, name)[0]
 	for job, command := range map[string][]string{"diff": {"validate", "diff", "eval"}, "apply": {"apply"}} {
 		steps, _ := at(t, workflow, "jobs", job, "steps").([]any)

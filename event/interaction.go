@@ -3,7 +3,7 @@ package event
 import (
 	"encoding/json"
 
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 )
 
 // InteractionRequest reports that a tool call waits for something outside. Its mode

@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // Revision is a published set. It is immutable, numbered from 1, and identified by a hash of its

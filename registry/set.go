@@ -9,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // Set combines all registries of a runtime. The set of a published revision is read-only.

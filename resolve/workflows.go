@@ -14,9 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // CheckWorkflow returns the problems of a workflow in a revision, including those of the agents

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/registry"
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
 )
 

@@ -18,10 +18,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // feed is a log that a test writes while one client follows it.

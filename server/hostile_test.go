@@ -14,8 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/settings"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )

@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 func TestAClientThatSendsItsHeaderTooSlowlyIsHungUpOn(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // localAuthenticator is the Authenticator of a server without credentials: every client is the same

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server/openapi"
-	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 

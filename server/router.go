@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/panics"
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/buildversion"
-	"github.com/agentruntime/agentruntime/settings"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // A body that nobody reads, or not to its end, is still waited for by net/http before it answers, so

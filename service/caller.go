@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 const (

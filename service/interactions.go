@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/store"
 )
 

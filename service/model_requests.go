@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/store"
 )
 

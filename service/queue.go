@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/store"
 )
 

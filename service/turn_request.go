@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // encodeRequest returns the stored form of a turn's request.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 )
 
 // DelegateRequest requests a turn of another agent.

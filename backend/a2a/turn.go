@@ -14,12 +14,12 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 )
 
 // turn is one turn at a peer: an exchange within the turn's budgets and time, shown to the host. It

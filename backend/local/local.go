@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 )
 
 // Backend runs turns on the local loop. The zero value is ready to use.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend/provider"
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
 	"github.com/agentruntime/agentruntime/model"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/cron"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/workflow"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 func textInputs() map[string]input {

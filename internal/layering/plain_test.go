@@ -55,7 +55,7 @@ func TestEachTestThatIsNotWatchedRuns(t *testing.T) {
 		case whole || slices.Contains(listed, test):
 		case byName:
 			t.Errorf("%s in %s is skipped by \"make race\" and not run by \"make plain\"", test.test, test.dir)
-		case !inRace && test.dir != "bench": // "make gate" runs it
+		case !inRace && test.dir != "internal/bench": // "make gate" runs it
 			t.Errorf("%s in %s is not built with the detector, and not run by \"make plain\"", test.test, test.dir)
 		}
 	})

@@ -10,15 +10,15 @@ import "slices"
 // itself and that ancestor and their internal directories; siblings lists all other exceptions.
 var layers = []string{
 	"internal/testkit",
-	"bench",
+	"internal/bench",
 	"docs",
 	"examples",
 	"cmd",
 	"cli",
-	"evals",
+	"app/evals",
 	"app",
 	"server",
-	"fleet",
+	"service/fleet",
 	"agents",
 	"builder",
 	"service",
@@ -30,13 +30,13 @@ var layers = []string{
 	"backend",
 	"plugins",
 	"tools",
-	"telemetry",
+	"runtime/telemetry",
 	"internal/a2awire",
 	"model",
 	"event",
-	"interaction",
-	"settings",
-	"workflow",
+	"event/interaction",
+	"config/settings",
+	"spec/workflow",
 	"model/catalog",
 	"spec",
 	"internal/check",
@@ -107,7 +107,7 @@ type rule struct {
 
 var rules = []rule{
 	{
-		packages: []string{"spec", "diag", "interaction", "event", "registry", "resolve", "workflow"}, foreign: []string{"net/http", "os/exec", "database/sql"}, indirectly: true,
+		packages: []string{"spec", "diag", "event", "registry", "resolve"}, foreign: []string{"net/http", "os/exec", "database/sql"}, indirectly: true,
 		why: "what agents are, and how they are resolved, is computed without reaching out",
 	},
 	{
@@ -115,15 +115,15 @@ var rules = []rule{
 		why: "resolving reaches no network and reads no files",
 	},
 	{
-		except: []string{"app/shipped", "evals", "examples", "internal/testkit/surfacetest", "model/azure", "model/vertex", "store/memory", "store/postgres", "store/sqlite"}, own: implementations,
+		except: []string{"app/shipped", "app/evals", "examples", "internal/testkit/surfacetest", "model/azure", "model/vertex", "store/memory", "store/postgres", "store/sqlite"}, own: implementations,
 		why: "an implementation is named where it becomes a component, by one of a cloud that serves the vendor's models, by the store of a queue, by evals, in examples and in tests alone",
 	},
 	{
-		packages: []string{"evals"}, own: without(implementations, evaluated),
+		packages: []string{"app/evals"}, own: without(implementations, evaluated),
 		why: "evals replay recordings, run scripts and match calls with the grammar of permission rules, and need no other component",
 	},
 	{
-		except: []string{"cmd", "examples", "bench"}, own: []string{"app/shipped"},
+		except: []string{"cmd", "examples", "internal/bench"}, own: []string{"app/shipped"},
 		why: "a package that names app/shipped links everything, so programs alone do",
 	},
 	{

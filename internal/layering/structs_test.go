@@ -65,7 +65,7 @@ func sizeOf(s *ast.StructType) size {
 // tooLarge returns the limit that a struct exceeds, or "". Records have no limits: structs decoded
 // or encoded field by field, and settings.
 func tooLarge(pkg, name string, n size) string {
-	record := 2*n.tagged > n.fields || strings.HasSuffix(name, "Settings") || pkg == "spec" || pkg == "settings"
+	record := 2*n.tagged > n.fields || strings.HasSuffix(name, "Settings") || pkg == "spec" || pkg == "config/settings"
 	engine := slices.ContainsFunc(engines, func(e string) bool { return pkg == e || strings.HasPrefix(pkg, e+"/") })
 	switch {
 	case record:

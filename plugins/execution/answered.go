@@ -3,7 +3,7 @@ package execution
 import (
 	"slices"
 
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 )
 
 // Answered is an answer to a call of the current step.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // Config is the plugins.<id> entry of type log.

@@ -4,9 +4,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/component"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // Component returns the protocol as a component of a program.

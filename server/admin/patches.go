@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/fleet"
 )
 
 // patchRoutes returns the patch routes of the base and each tenant.

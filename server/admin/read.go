@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/fleet"
 )
 
 // none is the body of requests without one.

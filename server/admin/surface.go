@@ -8,10 +8,10 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/fleet"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/service/fleet"
 )
 
 // Prefix is the start of the protocol's paths.

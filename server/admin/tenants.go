@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/service/fleet"
 )
 
 // configuration is the base, or the overlay of a tenant.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // TenantVariables stores tenants' own variables. A *service.Service implements it.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/fleet"
 )
 
 // entryRequest is the new form of an entry.

@@ -2,10 +2,10 @@ package agentruns
 
 import (
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 

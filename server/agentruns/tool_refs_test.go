@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/tools"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 	"github.com/agentruntime/agentruntime/tools/toolset"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 )
 
 // about returns a body about a snapshot and a body about a session.

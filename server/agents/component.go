@@ -2,10 +2,10 @@ package agents
 
 import (
 	"github.com/agentruntime/agentruntime/agents"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // Component returns the protocol as a component of a program.

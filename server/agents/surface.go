@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/agents"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 

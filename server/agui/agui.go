@@ -6,10 +6,10 @@ package agui
 import (
 	"net/http"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // Surface is the protocol. It is safe for concurrent use.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/fleet"
 	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"go.uber.org/zap"

@@ -17,9 +17,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/wait"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
-	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/cenkalti/backoff/v4"
 	"github.com/google/uuid"
 )

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 func TestRequestsToModelsAreForReadersOfTheConfiguration(t *testing.T) {

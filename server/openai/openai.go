@@ -9,13 +9,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/component"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/server/openai/internal/chat"
 	"github.com/agentruntime/agentruntime/server/openai/internal/responses"
 	"github.com/agentruntime/agentruntime/server/openai/internal/run"
-	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
 )

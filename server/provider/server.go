@@ -15,8 +15,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/panics"
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"

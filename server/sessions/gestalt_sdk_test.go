@@ -12,9 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	hosts "github.com/agentruntime/agentruntime/backend/provider"
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/testkit/pyenv"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )

@@ -4,9 +4,9 @@ import (
 	_ "embed"
 	"net/http"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 const (

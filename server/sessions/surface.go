@@ -10,11 +10,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
-	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 )
 

@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
-	"github.com/agentruntime/agentruntime/settings"
-	flow "github.com/agentruntime/agentruntime/workflow"
+	flow "github.com/agentruntime/agentruntime/spec/workflow"
 	"go.uber.org/zap"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
-	flow "github.com/agentruntime/agentruntime/workflow"
+	flow "github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // GestaltRun is a run in the form that Gestalt's clients see.

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service/workflow"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // prefix begins the paths of all routes.

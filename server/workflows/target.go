@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	flow "github.com/agentruntime/agentruntime/workflow"
+	flow "github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // ReadTarget reads a target in the format of this protocol or of Gestalt. The error names the

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/fleet"
 	"github.com/agentruntime/agentruntime/service/workflow"
 )
 

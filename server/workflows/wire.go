@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/spec"
-	flow "github.com/agentruntime/agentruntime/workflow"
+	flow "github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // Target is the work of a schedule or trigger: steps, or the older single agent or tool.

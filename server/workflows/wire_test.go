@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/spec"
-	flow "github.com/agentruntime/agentruntime/workflow"
+	flow "github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // fill sets all fields below a value.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // activation is a run that this process looks at.

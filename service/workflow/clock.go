@@ -10,8 +10,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/workflow"
 	"go.uber.org/zap"
 )
 

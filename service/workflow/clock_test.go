@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
-	"github.com/agentruntime/agentruntime/workflow"
 	"pgregory.net/rapid"
 )
 

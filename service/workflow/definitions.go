@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // The kinds of triggers in the store.

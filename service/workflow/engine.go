@@ -12,8 +12,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/workflow"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 )

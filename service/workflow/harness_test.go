@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/shipped"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/service"
 	engine "github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/store"

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	engine "github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/telemetry"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"

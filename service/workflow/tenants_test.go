@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/fleet"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/fleet"
 	engine "github.com/agentruntime/agentruntime/service/workflow"
+	flow "github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
-	flow "github.com/agentruntime/agentruntime/workflow"
 )
 
 // acme is a caller of a tenant with an overlay.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 )
 
 // startTrace starts the trace of the run's turns.

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/workflow"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
 // stepTurnRequest is a step's request to the service.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/workflow"
 )
 
 // The headers of signed requests, by Standard Webhooks.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/dispatch"
 	"github.com/agentruntime/agentruntime/store/driver"

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 
-	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/dispatch/local"
 	"github.com/agentruntime/agentruntime/store/driver"

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )

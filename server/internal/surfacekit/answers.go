@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"

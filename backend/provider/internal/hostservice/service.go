@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
-	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"

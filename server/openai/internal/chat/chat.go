@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/server/openai/internal/run"
-	"github.com/agentruntime/agentruntime/settings"
 )
 
 // head begins completions and their chunks.

@@ -11,13 +11,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/server/openai/internal/run"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/settings"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
