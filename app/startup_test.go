@@ -31,6 +31,12 @@ var startupRequests = []struct{ surface, read, long, want string }{
 	{"workflows", "/workflow/runs", "/workflow/events", `{"error":{"code":"unavailable","message":"the server is starting"`},
 }
 
+// startupStreams are streams that clients read without an Accept header that says so.
+var startupStreams = []string{
+	"/aisdk/a/c/stream", "/v1/responses/r?stream=true", "/a2a/a/v1/tasks/t:subscribe",
+	"/api/v1/workspaces/w/agent-runs/r/stream", "/api/v1/agent/turns/t/events/stream",
+}
+
 // startingServer returns a server that is starting and a function that sends a request to it.
 func startingServer(t *testing.T) (*server.Server, func(method, path, accept string) (int, string), *sdkmetric.ManualReader) {
 	t.Helper()
@@ -152,6 +158,9 @@ func TestLongRequestsAndStreamsWaitForTheEndOfTheStartup(t *testing.T) {
 		if tt.read != "" {
 			ask(http.MethodGet, tt.read, "text/event-stream")
 		}
+	}
+	for _, path := range startupStreams {
+		ask(http.MethodGet, path, "")
 	}
 	awaitRequests(t, numbers, int64(n))
 	if err := s.Mount(t.Context(), everything{}); err != nil {

@@ -53,7 +53,7 @@ func (s *Server) EndStartup() {
 // the startup has ended.
 func (s *Server) awaitStartup(r *http.Request) bool {
 	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
-	if isRead && !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+	if isRead && !wantsStream(r) {
 		return false
 	}
 	timer := time.NewTimer(startupWait)
@@ -66,4 +66,12 @@ func (s *Server) awaitStartup(r *http.Request) bool {
 	case <-r.Context().Done():
 	}
 	return false
+}
+
+// wantsStream reports whether a read is for a stream. Many clients do not say so in Accept, and the
+// routes may not be mounted yet, so the path and the query count too.
+func wantsStream(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/event-stream") ||
+		strings.HasSuffix(r.URL.Path, "/stream") || strings.HasSuffix(r.URL.Path, ":subscribe") ||
+		r.URL.Query().Get("stream") == "true"
 }
