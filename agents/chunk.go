@@ -12,9 +12,9 @@ import (
 )
 
 // Chunks returns the chunks of the turn.
-func (r *storedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error] {
+func (r *storedRun) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
-		going, err := r.yieldEvents(ctx, w, yield)
+		going, err := r.yieldEvents(ctx, yield)
 		if err == nil && going {
 			err = r.yieldEnd(ctx, yield)
 		}
@@ -26,9 +26,9 @@ func (r *storedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wir
 
 // yieldEvents yields the turn's events until it ends or is interrupted. It returns false if the
 // consumer stopped.
-func (r *storedRun) yieldEvents(ctx context.Context, w service.Waiter, yield func(*wire.Chunk, error) bool) (going bool, err error) {
+func (r *storedRun) yieldEvents(ctx context.Context, yield func(*wire.Chunk, error) bool) (going bool, err error) {
 	chunks := chunker{definition: r.agent.definition, artifact: r.agent.readArtifact}
-	for records, err := range r.agent.service.Follower(r.agent.caller, r.turn, r.after, 0).Batches(ctx, w) {
+	for records, err := range r.agent.service.Follower(r.agent.caller, r.turn, r.after, 0).Batches(ctx) {
 		if err != nil {
 			return true, err
 		}

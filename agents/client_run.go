@@ -11,7 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -91,14 +90,10 @@ func (r *clientRun) Output(ctx context.Context) (*wire.Output, error) {
 }
 
 // Chunks runs the turn, unless it already ran, and returns its chunks.
-func (r *clientRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error] {
+func (r *clientRun) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		if !r.begun {
 			r.begun = true
-			r.news.waiter = w
-			if w != nil {
-				defer context.AfterFunc(ctx, w.Wake)()
-			}
 			go r.executeStreaming(ctx) // ends with the turn
 		}
 		for {

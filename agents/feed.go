@@ -5,15 +5,11 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // feed holds the chunks of a turn that runs in this process, for one reader. The zero value is
 // ready to use.
 type feed struct {
-	// waiter, if set before the turn begins, waits for chunks instead of take.
-	waiter service.Waiter
-
 	mu     sync.Mutex
 	chunks []*wire.Chunk
 	err    error
@@ -39,9 +35,6 @@ func (f *feed) change(do func()) {
 		f.changed = nil
 	}
 	f.mu.Unlock()
-	if f.waiter != nil {
-		f.waiter.Wake()
-	}
 }
 
 // take returns the new chunks and waits for the first one. It returns nothing at the end of the
@@ -66,12 +59,6 @@ func (f *feed) take(ctx context.Context) ([]*wire.Chunk, error) {
 
 // wait waits for news.
 func (f *feed) wait(ctx context.Context) error {
-	if f.waiter != nil {
-		if _, err := f.waiter.Wait(0); err != nil {
-			return err
-		}
-		return context.Cause(ctx)
-	}
 	f.mu.Lock()
 	if len(f.chunks) > 0 || f.err != nil || f.over {
 		f.mu.Unlock()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // Handle is one caller's view of an agent, for any type of state. It is safe for concurrent use.
@@ -74,8 +73,8 @@ type Run interface {
 	// is empty if SnapshotID is.
 	StreamID() string
 	// Chunks returns the chunks of the turn as they arrive, until it ends, is interrupted or is
-	// detached. w, if not nil, waits for chunks. The turn continues even after an error.
-	Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error]
+	// detached. The turn continues even after an error.
+	Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error]
 	// Output waits until the turn ends, is interrupted or is detached, and returns its output.
 	Output(ctx context.Context) (*wire.Output, error)
 }

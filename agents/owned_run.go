@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // ownedConnection is a conversation with a custom snapshot store.
@@ -109,7 +108,7 @@ func (r *ownedRun) refuse(err error) (*wire.Output, error) {
 }
 
 // Chunks runs the turn, keeps its snapshot, and returns its chunks.
-func (r *ownedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire.Chunk, error] {
+func (r *ownedRun) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		if !r.begun {
 			if err := r.holdSession(r.connection.agent.withCaller(ctx)); err != nil {
@@ -122,7 +121,7 @@ func (r *ownedRun) Chunks(ctx context.Context, w service.Waiter) iter.Seq2[*wire
 			}
 			defer r.freeSession()
 		}
-		for chunk, err := range r.clientRun.Chunks(ctx, w) {
+		for chunk, err := range r.clientRun.Chunks(ctx) {
 			if err != nil || chunk.TurnEnd == nil {
 				if !yield(chunk, err) || err != nil {
 					return
@@ -284,7 +283,7 @@ func (r *followedRow) SnapshotID() string { return r.row.SnapshotID }
 func (r *followedRow) StreamID() string { return r.row.SnapshotID }
 
 // Chunks returns the end of the turn.
-func (r *followedRow) Chunks(ctx context.Context, _ service.Waiter) iter.Seq2[*wire.Chunk, error] {
+func (r *followedRow) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		output, err := r.Output(ctx)
 		if err != nil {

@@ -116,7 +116,7 @@ func TestATurnWaitsForItsSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range left.Chunks(t.Context(), nil) {
+	for range left.Chunks(t.Context()) {
 		break
 	}
 	if out, err := agent.RunText(t.Context(), agents.FromSession("s"), "quick"); err != nil || out.Error != nil {

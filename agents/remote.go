@@ -16,7 +16,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/internal/redact"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // RemoteSettings configures an agent on another server.
@@ -295,7 +294,7 @@ func (r *remoteRun) readFrame() (*wire.Frame, error) {
 }
 
 // Chunks returns the chunks of the stream.
-func (r *remoteRun) Chunks(context.Context, service.Waiter) iter.Seq2[*wire.Chunk, error] {
+func (r *remoteRun) Chunks(context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		for r.output == nil && r.err == nil {
 			frame, err := r.readFrame()
@@ -316,7 +315,7 @@ func (r *remoteRun) Chunks(context.Context, service.Waiter) iter.Seq2[*wire.Chun
 
 // Output reads the stream to its end, and returns the output.
 func (r *remoteRun) Output(ctx context.Context) (*wire.Output, error) {
-	for _, err := range r.Chunks(ctx, nil) {
+	for _, err := range r.Chunks(ctx) {
 		if err != nil {
 			return nil, err
 		}

@@ -269,7 +269,7 @@ func (r settledRun) SnapshotID() string {
 }
 
 // Chunks returns the end of a turn that failed; a detached one has no chunks.
-func (r settledRun) Chunks(context.Context, service.Waiter) iter.Seq2[*wire.Chunk, error] {
+func (r settledRun) Chunks(context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		if r.output.FinishReason != wire.FinishDetached {
 			yield(&wire.Chunk{TurnEnd: turnEnd(r.output)}, nil)

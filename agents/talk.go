@@ -167,7 +167,7 @@ func (a *Agent[S]) StreamText(ctx context.Context, source Source, text string) i
 
 // streamRun yields the chunks and the output of a run.
 func streamRun[S any](ctx context.Context, run Run, yield func(*Piece[S], error) bool) {
-	for chunk, err := range run.Chunks(ctx, nil) {
+	for chunk, err := range run.Chunks(ctx) {
 		if err != nil {
 			yield(nil, err)
 			return
@@ -360,7 +360,7 @@ func (c *Talk) Chunks(ctx context.Context) iter.Seq2[*wire.Chunk, error] {
 		for len(c.runs) > 0 {
 			run := c.runs[0]
 			c.runs = c.runs[1:]
-			for chunk, err := range run.Chunks(ctx, nil) {
+			for chunk, err := range run.Chunks(ctx) {
 				if !yield(chunk, err) || err != nil {
 					return
 				}
@@ -433,7 +433,7 @@ func recordRun(ctx context.Context, run Run) (Run, error) {
 		return run, nil
 	}
 	kept := &recordedRun{Run: run}
-	for chunk, err := range run.Chunks(ctx, nil) {
+	for chunk, err := range run.Chunks(ctx) {
 		if err != nil {
 			return run, err
 		}
@@ -449,7 +449,7 @@ type recordedRun struct {
 }
 
 // Chunks returns the chunks.
-func (r *recordedRun) Chunks(context.Context, service.Waiter) iter.Seq2[*wire.Chunk, error] {
+func (r *recordedRun) Chunks(context.Context) iter.Seq2[*wire.Chunk, error] {
 	return func(yield func(*wire.Chunk, error) bool) {
 		for _, chunk := range r.chunks {
 			if !yield(chunk, nil) {

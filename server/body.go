@@ -13,8 +13,6 @@ import (
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
-	// ended is set once the body has been read to its end.
-	ended bool
 }
 
 // maxUnread is how many bytes of an ignored body are read before the response, and maxUnreadChunks
@@ -50,23 +48,12 @@ func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadClo
 	return &body{ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes), control: http.NewResponseController(w)}
 }
 
-// bodyEnded reports whether a request has no body or the body was read to its end, so that
-// net/http no longer uses it.
-func bodyEnded(r *http.Request) bool {
-	if r.ContentLength == 0 {
-		return true
-	}
-	b, ok := r.Body.(*body)
-	return ok && b.ended
-}
-
 // Read reads more of the body. After an error other than io.EOF the deadline stays, because
 // net/http may try to read the rest. The error is a *BodyError unless the body is too large.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch {
 	case errors.Is(err, io.EOF):
-		b.ended = true
 		_ = b.control.SetReadDeadline(time.Time{})
 	case err != nil && !errors.As(err, new(*http.MaxBytesError)):
 		err = &BodyError{err}

@@ -133,7 +133,7 @@ func (e *echoSurface) stream(w http.ResponseWriter, r *http.Request, caller serv
 	}
 	log := e.service.Follower(caller, turn, 0, server.DefaultKeepAlive)
 	server.ServeEvents(w, r, func(ctx context.Context, out *server.EventStream) {
-		_ = out.Follow(log.Batches(ctx, out.Waiter()), func(b *bytes.Buffer, record *event.Record) error {
+		_ = out.Follow(log.Batches(ctx), func(b *bytes.Buffer, record *event.Record) error {
 			data, err := json.Marshal(record)
 			fmt.Fprintf(b, "data: %s\n\n", data)
 			return err

@@ -3,12 +3,12 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // Size limits of one event of a stream, in bytes. The last event of a run may be larger, because
@@ -24,6 +24,9 @@ const DefaultKeepAlive = 15 * time.Second
 // keepAlive is the comment that keeps an idle stream open.
 var keepAlive = []byte(": keep-alive\n\n")
 
+// ErrClientGone means that the client of a stream has disconnected.
+var ErrClientGone = errors.New("the client is gone")
+
 // EventStream is a response of server-sent events. It must be used by one goroutine.
 //
 // A stream that ends before its turn must not look complete, or clients take its end for the end of
@@ -31,55 +34,14 @@ var keepAlive = []byte(": keep-alive\n\n")
 type EventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	// conn is the connection, if it was hijacked from net/http.
-	conn *eventConn
 }
 
-// ServeEvents answers a request with server-sent events from serve. If possible it hijacks the
-// connection and calls serve after the handler has returned, so that idle streams cost little.
-// Call it last in a handler, and use serve's context instead of the request's. A panic in serve
-// ends the response like a panic in a handler.
+// ServeEvents answers a request with server-sent events from serve. The context ends with the
+// request; its cause is ErrClientGone, ErrDraining or ErrCutShort.
 func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	if out, err := OpenEventStream(w); err == nil {
-		out.serveAfterHandler(w, r, serve)
+		serve(r.Context(), out)
 	}
-}
-
-// ContinueEvents is ServeEvents for a response that has begun: its header and everything written
-// must have been flushed. If the request has a body, r must be the handler's request, and its body
-// must have been read to the end.
-func ContinueEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
-	newEventStream(w).serveAfterHandler(w, r, serve)
-}
-
-// serveAfterHandler serves the stream after the handler has returned if the connection can be
-// hijacked, otherwise immediately.
-func (s *EventStream) serveAfterHandler(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
-	x := exchangeFrom(r.Context())
-	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detachConn(x.mounted.router.server.events, r) {
-		s.conn = w.conn
-		r = r.WithContext(r.Context())
-		r.Body, r.Header = http.NoBody, http.Header{} // not to keep the buffers of net/http and what they held
-		x.detached = &detachedStream{r, s, serve}
-		return
-	}
-	serve(r.Context(), s)
-}
-
-// detachedStream is an event stream that outlives its handler.
-type detachedStream struct {
-	request *http.Request
-	out     *EventStream
-	serve   func(context.Context, *EventStream)
-}
-
-// Waiter returns the waiter for service.Follower.Batches on this stream; nil means the default. It
-// returns ErrClientGone when the client disconnects.
-func (s *EventStream) Waiter() service.Waiter {
-	if s.conn == nil {
-		return nil
-	}
-	return s.conn
 }
 
 // OpenEventStream begins a response of server-sent events. The error is

@@ -30,8 +30,6 @@ type exchange struct {
 	aborted bool
 	// leave ends the request for the limiter; nil if the request is not counted.
 	leave func()
-	// detached is the stream that outlives the handler, or nil.
-	detached *detachedStream
 }
 
 // routePath returns the path of the route's pattern; empty without a route.

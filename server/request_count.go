@@ -40,13 +40,6 @@ func (c *requestCount) endRequest() {
 func (c *requestCount) drain(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
-	c.mu.Unlock()
-	return c.wait(ctx)
-}
-
-// wait waits until all requests have ended, or ctx ends.
-func (c *requestCount) wait(ctx context.Context) error {
-	c.mu.Lock()
 	if c.count == 0 {
 		c.mu.Unlock()
 		return nil

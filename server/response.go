@@ -19,19 +19,6 @@ type response struct {
 	flushed bool
 	// err is the first write error.
 	err error
-	// conn is the connection once it has been hijacked from net/http.
-	conn *eventConn
-}
-
-// detachConn hijacks the connection of a response whose header was sent, if
-// possible, and releases the state that net/http keeps for the response.
-func (w *response) detachConn(events *eventConns, r *http.Request) bool {
-	c := events.hijackConn(w.ResponseWriter, r)
-	if c == nil {
-		return false
-	}
-	w.ResponseWriter, w.control, w.conn = c, http.NewResponseController(c), c
-	return true
 }
 
 func newResponse(w http.ResponseWriter, timeout time.Duration) *response {

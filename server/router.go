@@ -108,43 +108,41 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Header().Set(requestIDHeader, x.id)
 	rt.metrics.beginRequest(ctx, r)
 	defer func() {
-		cause := recover()
-		if cause == nil && x.detached != nil {
-			go rt.serveRest(out, x) // ends with the stream, for which Shutdown waits
-			return
-		}
-		rt.endExchange(out, r, x, cause)
-		switch {
-		case out.conn != nil:
-			out.conn.finishResponse(false)
-		case x.aborted:
+		rt.endExchange(out, r, x, recover())
+		if x.aborted {
 			panic(http.ErrAbortHandler) // the only way to close a connection in the middle of a response
-		default:
-			if !out.flushed {
-				readUnread(r)
-			}
-			out.setFinalDeadlines()
 		}
+		if !out.flushed {
+			readUnread(r)
+		}
+		out.setFinalDeadlines()
 	}()
+	if r := rt.acceptRequest(out, r); r != nil {
+		rt.mux.ServeHTTP(out, r)
+	}
+}
+
+// acceptRequest returns the request for the mux, or nil if it was answered.
+func (rt *router) acceptRequest(out *response, r *http.Request) *http.Request {
 	if !checkFraming(out, r) {
 		refuseRequest(out, r, rt.nearestErrorWriter(r.URL.Path), &Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: "the request has both a Content-Length and a Transfer-Encoding"})
-		return
+		return nil
 	}
 	if rt.cors.addHeaders(out, r) {
-		return
+		return nil
 	}
-	if s.starting.Load() && !isProbe(r.URL.Path) && !s.awaitStartup(r) {
+	if rt.server.starting.Load() && !isProbe(r.URL.Path) && !rt.server.awaitStartup(r) {
 		out.Header().Set("Retry-After", formatSeconds(time.Second))
 		refuseRequest(out, r, rt.nearestErrorWriter(r.URL.Path), &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
-		return
+		return nil
 	}
 	r = oneSlash(r)
 	handler, pattern := rt.mux.Handler(r)
 	if pattern == "" {
 		rt.answerUnrouted(out, r, handler)
-		return
+		return nil
 	}
-	rt.mux.ServeHTTP(out, r)
+	return r
 }
 
 // oneSlash returns a request without repeated slashes in its path, which come from clients that
@@ -173,21 +171,6 @@ func (rt *router) endExchange(w *response, r *http.Request, x *exchange, cause a
 	rt.metrics.endRequest(r.Context(), r, x, w, rt.server.settings.Clock().Sub(x.began))
 	rt.logRequest(r, x, w)
 	rt.logAudit(r, x, w)
-}
-
-// serveRest serves the rest of a response whose connection was hijacked from
-// net/http.
-func (rt *router) serveRest(w *response, x *exchange) {
-	defer func() {
-		cause := recover()
-		if w.conn.gone {
-			_ = w.noteError(ErrClientGone)
-		}
-		rt.endExchange(w, x.detached.request, x, cause)
-		w.setWriteDeadline()
-		w.conn.finishResponse(!x.aborted && w.err == nil)
-	}()
-	x.detached.serve(rt.server.newDetachedContext(x.detached.request.Context()), x.detached.out)
 }
 
 // answerUnrouted answers a request that matches no route, in the error format of the surface with
@@ -272,19 +255,34 @@ func (rt *router) handlePanic(w *response, r *http.Request, x *exchange, cause a
 
 // ServeHTTP handles a request that matches the route, if the caller is allowed to make it.
 func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r = m.admitRequest(w, r); r == nil {
+		return
+	}
+	if !m.Stream {
+		m.Handler.ServeHTTP(w, r)
+		return
+	}
+	ctx, end := m.router.server.streamContext(r.Context())
+	defer end()
+	defer noteDisconnect(ctx, w)
+	m.Handler.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// admitRequest returns the request for the handler, or nil if it was rejected.
+func (m *mounted) admitRequest(w http.ResponseWriter, r *http.Request) *http.Request {
 	s := m.router.server
 	x := exchangeFrom(r.Context())
 	x.mounted, x.operation = m, m.Audit
 	principal, refusal := m.authorizeRequest(w, r, x)
 	if refusal != nil {
 		refuseRequest(w, r, m.writer, refusal)
-		return
+		return nil
 	}
 	if principal != nil {
 		x.principal = principal
 		leave := m.beginRequest(w, r, principal)
 		if leave == nil {
-			return
+			return nil
 		}
 		x.leave = leave
 		// Authenticated callers may set the trace of the request.
@@ -293,22 +291,17 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.Begins && s.draining.Load() {
 		w.Header().Set("Retry-After", formatSeconds(time.Second))
 		refuseRequest(w, r, m.writer, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: ErrDraining.Error()})
-		return
+		return nil
 	}
 	if !m.checkBodySize(w, r) {
-		return
+		return nil
 	}
 	if err := m.checkQuery(r.URL.Query()); err != nil {
 		writeFailure(w, r, err)
-		return
+		return nil
 	}
 	r.Body = limitBody(w, r.Body, s.settings.Limits)
-	if m.Stream {
-		ctx, end := s.streamContext(r.Context())
-		defer end()
-		r = r.WithContext(ctx)
-	}
-	m.Handler.ServeHTTP(w, r)
+	return r
 }
 
 // beginRequest counts a principal's request until leave is called. If the limits are exceeded, it

@@ -30,7 +30,6 @@ type Server struct {
 	// drainers are the surfaces that DrainClients waits for.
 	drainers []Drainer
 	unused   unusedConns
-	events   *eventConns
 	// mounted counts the requests that arrived through Handler.
 	mounted requestCount
 	accepting
@@ -95,7 +94,6 @@ func New(settings Settings) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
 		ErrorLog:          complaints,
 	}
-	s.events = newEventConns(s.http)
 	return s, s.Mount(context.Background(), newProbes(s))
 }
 
@@ -194,11 +192,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}
-	_ = s.events.Close()
 	for range left {
 		errs = append(errs, <-ended)
 	}
-	s.events.serving.Wait()
 	return errors.Join(errs...)
 }
 
@@ -274,11 +270,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		all.Go(func() { errs[i] = beside.Shutdown(ctx) })
 	}
 	s.unused.close()
-	_ = s.events.Close()
 	var cut error
-	if err := errors.Join(s.http.Shutdown(ctx), s.events.streams.wait(ctx), s.mounted.drain(ctx)); err != nil {
+	if err := errors.Join(s.http.Shutdown(ctx), s.mounted.drain(ctx)); err != nil {
 		s.cutShort(ErrCutShort)
-		s.events.cutShort()
 		cut = errors.Join(ErrCutShort, s.http.Close())
 	}
 	all.Wait()
@@ -313,13 +307,28 @@ func (s *Server) Routes() []Route {
 	return routes
 }
 
-// streamContext returns a stream context that ends when the server shuts down. end releases it.
-func (s *Server) streamContext(ctx context.Context) (_ context.Context, end func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	unlink := context.AfterFunc(s.streams, func() { cancel(ErrDraining) })
+// streamContext returns the context of a stream's request, which also ends when the server shuts
+// down. Its cause is ErrClientGone, ErrDraining or ErrCutShort. end releases it.
+func (s *Server) streamContext(request context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(request))
+	unlinkStreams := context.AfterFunc(s.streams, func() { cancel(context.Cause(s.streams)) })
+	unlinkRequest := context.AfterFunc(request, func() {
+		if cause := context.Cause(request); !errors.Is(cause, context.Canceled) {
+			cancel(cause)
+		}
+		cancel(ErrClientGone)
+	})
 	return ctx, func() {
-		unlink()
+		unlinkStreams()
+		unlinkRequest()
 		cancel(nil)
+	}
+}
+
+// noteDisconnect marks the response of a stream whose client has disconnected as incomplete.
+func noteDisconnect(ctx context.Context, w http.ResponseWriter) {
+	if w, ok := w.(*response); ok && errors.Is(context.Cause(ctx), ErrClientGone) {
+		_ = w.noteError(ErrClientGone)
 	}
 }
 
@@ -336,25 +345,4 @@ func UntilDrain(ctx context.Context) (_ context.Context, end func()) {
 		unlink()
 		cancel(nil)
 	}
-}
-
-// detachedContext is the context of a stream whose handler has returned. It has the request's
-// values and ends when the server shuts down or interrupts requests. All such streams share one
-// underlying context: separate ones would take a third of an idle stream's heap.
-type detachedContext struct {
-	context.Context // Server.streams
-	request         context.Context
-}
-
-func (s *Server) newDetachedContext(request context.Context) context.Context {
-	return &detachedContext{s.streams, context.WithoutCancel(request)}
-}
-
-// Value returns a value of the request. The package context also looks up its internal keys, which
-// belong to the underlying context.
-func (c *detachedContext) Value(key any) any {
-	if v := c.Context.Value(key); v != nil {
-		return v
-	}
-	return c.request.Value(key)
 }

@@ -68,12 +68,8 @@ func (l *EventLog) Events(ctx context.Context, caller Caller, turnID string, aft
 // for the duration idle, the batch is empty, so that the caller can send a keep-alive; an idle of 0
 // means forever. The turn must be as GetTurn has just returned it to the caller.
 func (l *EventLog) Follow(ctx context.Context, caller Caller, turn *Turn, after uint64, idle time.Duration, filter ...EventFilter) iter.Seq2[[]event.Record, error] {
-	return l.Follower(caller, turn, after, idle, filter...).Batches(ctx, nil)
+	return l.Follower(caller, turn, after, idle, filter...).Batches(ctx)
 }
-
-// Waiter waits for changes of a turn, like a Follower, for callers that wait for other things in
-// the same goroutine.
-type Waiter = follow.Waiter
 
 // Follower follows a turn like Follow, for callers that begin later and retain nothing else of the
 // turn until then. Its Batches are the sequence of Follow.
@@ -87,7 +83,8 @@ func (l *EventLog) Follower(caller Caller, turn *Turn, after uint64, idle time.D
 		show = l.showEvents
 	}
 	return &Follower{
-		Hub: l.hub, TurnID: id, Live: turn.Status.Live(), Written: turn.Seq, After: after, Idle: idle, Show: show,
+		Hub: l.hub, TurnID: id, Live: turn.Status.Live(), Written: turn.Seq, After: after, Show: show,
+		Idle: func() time.Duration { return idle },
 		StillLive: func(ctx context.Context) (bool, error) {
 			t, err := l.readTurn(ctx, caller, id)
 			if err != nil {

@@ -25,9 +25,6 @@ type envelope struct {
 	// card is the extended card as clients of version 0.3 read it, in JSON. The SDK would
 	// return one without security schemes.
 	card []byte
-	// rest receives the function that sends a stream after its first event; nil when
-	// the SDK sends all of it.
-	rest *atomic.Pointer[follower]
 }
 
 type envelopeKey struct{}

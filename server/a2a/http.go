@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"sync/atomic"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
@@ -24,20 +23,10 @@ const maxNesting = 64
 
 // ServeHTTP answers a request.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rest := new(atomic.Pointer[follower])
-	in := e.beginResponse(w, r, rest)
-	if f := rest.Load(); f != nil && r.Context().Err() == nil {
-		e.continueStream(w, r, f, in)
-	}
-}
-
-// beginResponse answers a request. For a stream it answers up to the first frame and returns the
-// frames for the rest.
-func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *atomic.Pointer[follower]) *frames {
 	body, problem := e.readBody(w, r)
 	if problem != nil {
 		problem.writeError(w, e.rpc)
-		return nil
+		return
 	}
 	handler, asked, spoken := e.handler, askedVersion(r), e.spoken
 	switch {
@@ -47,7 +36,7 @@ func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *a
 		asked = v03 // that version may be omitted
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
-	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: splitExtensions(r.Header), rest: rest}
+	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: splitExtensions(r.Header)}
 	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: sdkErrorWriter{w}, envelope: env}
 	r = r.Clone(ctx)
 	if spoken == v10 {
@@ -61,20 +50,17 @@ func (e *endpoint) beginResponse(w http.ResponseWriter, r *http.Request, rest *a
 	if env.extended {
 		w.Header().Set(a2a.SvcParamExtensions, a2awire.Extension)
 	}
-	in := &frames{handler: handler, spoken: spoken, rpc: e.rpc}
 	if e.rpc {
-		in.id = e.serveRPC(w, r, handler, body)
+		e.serveRPC(w, r, handler, body)
 	} else {
 		e.serveREST(w, r, handler)
 	}
-	return in
 }
 
-// serveRPC answers a JSON-RPC request, and returns its id.
-func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http.Handler, body []byte) (id json.RawMessage) {
+// serveRPC answers a JSON-RPC request.
+func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http.Handler, body []byte) {
 	var request struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
+		Method string `json:"method"`
 	}
 	_ = json.Unmarshal(body, &request) // the handler reports errors
 	w.Header().Set("Content-Type", "application/json")
@@ -82,21 +68,20 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 		out := &firstFrame{ResponseWriter: w, rpc: true, eventsOnly: acceptsOnlyEvents(r.Header)}
 		handler.ServeHTTP(out, r)
 		out.finishResponse(r.Method)
-		return request.ID
+		return
 	}
 	if e.isOldCard(r, request.Method) {
 		e.serveOldCard(w, r, handler)
-		return request.ID
+		return
 	}
 	empty, ok := emptyResults[request.Method]
 	if !ok {
 		handler.ServeHTTP(w, r)
-		return request.ID
+		return
 	}
 	kept := &keptResponse{ResponseWriter: w}
 	handler.ServeHTTP(kept, r)
 	kept.writeResult(empty)
-	return request.ID
 }
 
 // streamMethods are the methods of version 1.0 that respond with a stream, or with a plain error if

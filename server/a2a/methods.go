@@ -117,9 +117,6 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 
 // streamEvents admits a request and yields its events, and its errors as callers see them.
 func (h *handler) streamEvents(ctx context.Context, method, tenant string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
-	if one, ok := ctx.Value(oneEventKey{}).(*oneEvent); ok {
-		return one.yieldEvent
-	}
 	return func(yield func(a2a.Event, error) bool) {
 		if err := h.eachEvent(ctx, method, tenant, events, yield); err != nil {
 			yield(nil, err)

@@ -33,12 +33,10 @@ type follower struct {
 	// quiet sends nothing, and only waits.
 	quiet bool
 
-	// clock waits, show sends an event and returns false if no more may follow, fail sends an
-	// error, and keepAlive is called when its alarm rings.
-	clock     *clock
-	show      func(a2a.Event) bool
-	fail      func(error)
-	keepAlive func() error
+	// flush rings when text is to be sent. show sends an event and returns false if no more may
+	// follow.
+	flush alarm
+	show  func(a2a.Event) bool
 
 	// agent is the agent whose output format the answer has.
 	agent string
@@ -109,10 +107,7 @@ func (c *call) followTask(ctx context.Context, turn *service.Turn, history *int,
 		if !yield(task, nil) || task.Status.State.Terminal() || interrupt && task.Status.State == a2a.TaskStateInputRequired {
 			return
 		}
-		if err = f.openLog(ctx); err == nil && handOverStream(ctx, f) {
-			return
-		}
-		if err == nil {
+		if err = f.openLog(ctx); err == nil {
 			err = f.followLog(ctx, func(ev a2a.Event) bool { return yield(ev, nil) })
 		}
 		if err = ignoreDisconnect(ctx, err); err != nil {
@@ -173,39 +168,26 @@ func (f *follower) openLog(ctx context.Context) error {
 		return err
 	}
 	f.log = f.service.Follower(f.caller, turn, f.turn.Seq, 0)
-	f.turn = nil
+	f.turn, f.contexts = nil, nil
 	return nil
 }
 
 // followLog shows the events after the turn's position, until the turn has ended, show returns
 // false, or ctx ends.
 func (f *follower) followLog(ctx context.Context, show func(a2a.Event) bool) error {
-	f.clock, f.show = newClock(nil), show
-	more, err := f.showLog(ctx)
-	if more && err == nil {
-		err = f.showEnd(ctx)
-	}
-	return err
-}
-
-// showLog shows the log, including new entries, and reports whether the log ended without the end
-// of the turn. An idle stream waits in it, so it must use little stack.
-func (f *follower) showLog(ctx context.Context) (more bool, err error) {
+	f.show = show
 	f.setFlushAlarm()
-	more = true
-	show := func(records []event.Record, failed error) bool {
-		if err = failed; err == nil {
+	f.log.Idle = f.flush.remaining
+	for records, err := range f.log.Batches(ctx) {
+		more := false
+		if err == nil {
 			more, err = f.showAll(ctx, records)
 		}
-		return more && err == nil
+		if err != nil || !more {
+			return ignoreDisconnect(ctx, err)
+		}
 	}
-	f.log.Batches(ctx, f.clock)(show)
-	return more, ignoreDisconnect(ctx, err)
-}
-
-// showEnd shows the end of a turn whose log does not contain it.
-func (f *follower) showEnd(ctx context.Context) error {
-	events, err := f.eventsForEndedTurn(ctx)
+	events, err := f.eventsForEndedTurn(ctx) // the log lacks the end
 	if err == nil && ctx.Err() == nil {
 		f.showEach(events)
 	}
@@ -229,13 +211,8 @@ func (f *follower) showAll(ctx context.Context, records []event.Record) (more bo
 			return false, err
 		}
 	}
-	if f.clock.flush.tryFire() && !f.showEach(f.answer.flushText(f.info)) {
+	if f.flush.tryFire() && !f.showEach(f.answer.flushText(f.info)) {
 		return false, nil
-	}
-	if f.clock.alive.tryFire() {
-		if err := f.keepAlive(); err != nil {
-			return false, err
-		}
 	}
 	f.setFlushAlarm()
 	return true, nil
@@ -244,7 +221,7 @@ func (f *follower) showAll(ctx context.Context, records []event.Record) (more bo
 // setFlushAlarm sets the time to send text if there is some.
 func (f *follower) setFlushAlarm() {
 	if f.answer.unsentBytes() > 0 && !f.quiet {
-		f.clock.flush.setOnce(flushDelay)
+		f.flush.setOnce(flushDelay)
 	}
 }
 
@@ -405,18 +382,6 @@ func (f *follower) statusEvent(s *a2a.TaskStatus, report *a2awire.Report) []a2a.
 		a2awire.SetReport(ev, report)
 	}
 	return []a2a.Event{ev}
-}
-
-// handOverStream leaves the rest of a stream to the endpoint, and reports whether the endpoint
-// takes it.
-func handOverStream(ctx context.Context, f *follower) bool {
-	e, ok := ctx.Value(envelopeKey{}).(*envelope)
-	if !ok || e.rest == nil {
-		return false
-	}
-	f.contexts = nil // no others are needed
-	e.rest.Store(f)
-	return true
 }
 
 // fitsInOneEvent reports whether the artifacts of a finished task may fit into one event.

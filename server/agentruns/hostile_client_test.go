@@ -177,7 +177,7 @@ func TestClientsThatReconnectAllTheTimeLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-func TestAnIdleStreamIsOneGoroutine(t *testing.T) {
+func TestIdleStreamsAreFewGoroutinesAndSentWhole(t *testing.T) {
 	const clients = 50
 	w := serving(t)
 	id, call := w.waiting(lookRef)
@@ -195,7 +195,7 @@ func TestAnIdleStreamIsOneGoroutine(t *testing.T) {
 		}
 		opened[i] = c
 	}
-	eventually(t, "each stream is one goroutine", func() bool { return goruntime.NumGoroutine() <= goroutines+clients })
+	eventually(t, "each stream is a handler and the reader of its connection", func() bool { return goruntime.NumGoroutine() <= goroutines+2*clients })
 	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", `{"toolUseId":"`+call+`","result":"seen"}`)
 	for _, c := range opened {
 		lines := bufio.NewScanner(c)

@@ -106,7 +106,7 @@ func (s *sender) addFrames(b *bytes.Buffer, frames []frame) error {
 
 // followRun sends the events of a run through the terminal one. The error explains an early end.
 func (s *sender) followRun(ctx context.Context, out *server.EventStream) error {
-	err := out.Follow(s.log.Batches(ctx, out.Waiter()), s.writeRecord)
+	err := out.Follow(s.log.Batches(ctx), s.writeRecord)
 	if err != nil || s.over {
 		return err
 	}

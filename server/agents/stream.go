@@ -70,7 +70,7 @@ func (c *call) streamRun(run agents.Run) {
 
 // sendRun sends the chunks of a run, followed by its output.
 func sendRun(ctx context.Context, out *server.EventStream, run agents.Run) error {
-	for chunk, err := range run.Chunks(ctx, out.Waiter()) {
+	for chunk, err := range run.Chunks(ctx) {
 		if err == nil {
 			err = sendFrame(out, &wire.Frame{Message: chunk})
 		}

@@ -220,7 +220,7 @@ func (c *call) resumeTurn(ctx context.Context) error {
 func (c *call) followTurn(ctx context.Context) (*mcp.CallToolResult, error) {
 	c.questions = newQuestions(ctx, c)
 	defer c.questions.close()
-	for records, err := range c.settings.Service.Follower(c.view.caller, c.turn, 0, c.settings.KeepAlive).Batches(ctx, nil) {
+	for records, err := range c.settings.Service.Follower(c.view.caller, c.turn, 0, c.settings.KeepAlive).Batches(ctx) {
 		if err != nil {
 			return nil, err
 		}

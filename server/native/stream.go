@@ -80,7 +80,7 @@ func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.Eve
 	logger, id := c.settings.Logger, turn.ID // the turn and the call may be large and are not retained
 	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive, filter)
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
-		if err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent); err != nil && !errors.Is(err, server.ErrClientGone) {
+		if err := out.Follow(log.Batches(ctx), writeEvent); err != nil && !errors.Is(err, server.ErrClientGone) {
 			surfacekit.AbortStream(ctx, logger, id, err)
 		}
 	})

@@ -91,7 +91,7 @@ func (s *sender) send(ctx context.Context, out *server.EventStream) error {
 	if err := out.Write(func(b *bytes.Buffer) error { b.WriteString(": stream-open\n\n"); return nil }); err != nil {
 		return err
 	}
-	for records, err := range s.log.Batches(ctx, out.Waiter()) {
+	for records, err := range s.log.Batches(ctx) {
 		if err == nil && len(records) == 0 {
 			err = out.KeepAlive()
 		} else if err == nil {

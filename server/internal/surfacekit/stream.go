@@ -87,7 +87,7 @@ func (s *TurnStream) send(ctx context.Context, out *server.EventStream, a Answer
 	if err != nil || a.Ended() {
 		return err
 	}
-	for records, err := range s.Log.Batches(ctx, out.Waiter()) {
+	for records, err := range s.Log.Batches(ctx) {
 		switch {
 		case err != nil:
 			return err
@@ -120,7 +120,7 @@ func (s *TurnStream) finishAnswer(ctx context.Context, a Answer) error {
 
 // Wait reads an answer to its end, for a non-streaming response.
 func (s *TurnStream) Wait(ctx context.Context, a Answer) error {
-	for records, err := range s.Log.Batches(ctx, nil) {
+	for records, err := range s.Log.Batches(ctx) {
 		if err == nil {
 			err = a.AddRecords(ctx, records)
 		}

@@ -9,18 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// Waiter waits for changes of a turn, like a Follower, for callers that wait for other things in
-// the same goroutine.
-type Waiter interface {
-	// Wait returns after a Wake since the last Wait, immediately if there was one already, or with
-	// quiet set when idle has passed, where 0 means forever. It may return early. An error ends the
-	// sequence. One goroutine calls it.
-	Wait(idle time.Duration) (quiet bool, err error)
-	// Wake ends a Wait. Any goroutine may call it, even after the sequence has ended. It must not
-	// block.
-	Wake()
-}
-
 // Follower follows a turn from a given event on. It retains nothing else of the turn until Batches
 // begins.
 type Follower struct {
@@ -33,8 +21,9 @@ type Follower struct {
 	Written uint64
 	// After is the seq after which events are returned.
 	After uint64
-	// Idle is the time without events after which an empty batch is returned; 0 means forever.
-	Idle time.Duration
+	// Idle returns the time without events after which an empty batch is returned; 0 means forever.
+	// It is called before each wait.
+	Idle func() time.Duration
 	// StillLive reports whether the turn is live now. An error means that the turn may no longer be
 	// read.
 	StillLive func(ctx context.Context) (bool, error)
@@ -42,19 +31,12 @@ type Follower struct {
 	Show func(ctx context.Context, records []event.Record) ([]event.Record, error)
 }
 
-// Batches returns the events in batches as they become known, through the terminal one. A Waiter,
-// if not nil, waits for changes.
-//
-// It is not inlined, so that the sequence is not on the caller's stack, which an idle stream keeps:
-// a stack of 1.2 KiB or less shrinks to 4 KiB, and a larger one has 8 KiB.
-//
-//go:noinline
-func (f *Follower) Batches(ctx context.Context, w Waiter) iter.Seq2[[]event.Record, error] {
+// Batches returns the events in batches as they become known, through the terminal one.
+func (f *Follower) Batches(ctx context.Context) iter.Seq2[[]event.Record, error] {
 	return func(yield func([]event.Record, error) bool) {
-		r := f.newReader(ctx, w)
+		r := f.newReader()
 		defer r.close()
 		for r.yieldNews(ctx, yield) {
-			// Keep only the wait on the stack here: an idle stream keeps it.
 			quiet, err := r.waitForNews(ctx)
 			if err != nil {
 				yield(nil, err)
@@ -88,32 +70,17 @@ type reader struct {
 	news <-chan struct{}
 	// patience is the timer for the reader's wait.
 	patience *time.Timer
-	// waiter, if set, waits instead of the reader. The end of the caller's context wakes it until
-	// unlink; the end of the hub wakes it while the topic has it.
-	waiter Waiter
-	unlink func() bool
 }
 
-// newReader returns a reader. It wakes the waiter, if there is one, on changes and when ctx or the
-// service ends.
-func (f *Follower) newReader(ctx context.Context, w Waiter) *reader {
-	r := &reader{
+func (f *Follower) newReader() *reader {
+	return &reader{
 		Follower: f, hub: f.Hub, live: f.Live, seq: f.After, written: f.Written, looks: -1, limit: firstPage,
-		waiter: w, topic: f.Hub.joinTopic(f.TurnID), shownAt: time.Now(),
+		topic: f.Hub.joinTopic(f.TurnID), shownAt: time.Now(),
 	}
-	if w != nil {
-		r.topic.addWaiter(w)
-		r.unlink = context.AfterFunc(ctx, w.Wake)
-	}
-	return r
 }
 
 // close releases the reader's resources.
 func (r *reader) close() {
-	if r.waiter != nil {
-		r.unlink()
-		r.topic.removeWaiter(r.waiter)
-	}
 	r.hub.leaveTopic(r.topic)
 	if r.patience != nil {
 		r.patience.Stop()
@@ -170,47 +137,31 @@ func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
 	return records, nil
 }
 
-// waitForNews waits for changes. quiet is true if none arrived within the reader's idle time. It
-// keeps a small stack, because each idle stream has one.
+// waitForNews waits for changes. quiet is true if none arrived within the reader's idle time.
 func (r *reader) waitForNews(ctx context.Context) (quiet bool, err error) {
-	switch {
-	case r.hub.ctx.Err() != nil: // maybe before the topic had the waiter
-	case r.waiter != nil:
-		quiet, err = r.waiter.Wait(r.Idle)
-	default:
-		quiet = r.waitForSignal(ctx)
-	}
-	switch {
-	case err != nil:
-		return false, err
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case r.hub.ctx.Err() != nil:
-		return false, context.Cause(r.hub.ctx)
-	}
-	return quiet, nil
-}
-
-// waitForSignal waits for a change or the end of a context. It is quiet if neither came within the
-// reader's idle time.
-func (r *reader) waitForSignal(ctx context.Context) (quiet bool) {
 	var patience <-chan time.Time
-	if r.Idle > 0 {
+	if idle := r.Idle(); idle > 0 {
 		if r.patience == nil {
-			r.patience = time.NewTimer(r.Idle)
+			r.patience = time.NewTimer(idle)
 		} else {
-			r.patience.Reset(r.Idle)
+			r.patience.Reset(idle)
 		}
 		patience = r.patience.C
 	}
 	select {
 	case <-r.news:
 	case <-patience:
-		return true
+		quiet = true
 	case <-ctx.Done():
 	case <-r.hub.ctx.Done():
 	}
-	return false
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case r.hub.ctx.Err() != nil:
+		return false, context.Cause(r.hub.ctx)
+	}
+	return quiet, nil
 }
 
 // yieldRecords yields events to the caller. It returns false when the sequence has ended.
@@ -225,7 +176,7 @@ func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield
 	r.seq = records[len(records)-1].Seq
 	r.written = max(r.written, r.seq)
 	shown, err := r.Show(ctx, records)
-	if silent := len(shown) == 0; !silent || r.Idle > 0 && time.Since(r.shownAt) >= r.Idle {
+	if silent := len(shown) == 0; !silent || r.isOverdue() {
 		r.shownAt = time.Now()
 		if silent {
 			shown = nil // a keep-alive: many hidden events may come in between
@@ -239,6 +190,12 @@ func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield
 		return false
 	}
 	return !last
+}
+
+// isOverdue reports whether the caller got nothing for the idle time.
+func (r *reader) isOverdue() bool {
+	idle := r.Idle()
+	return idle > 0 && time.Since(r.shownAt) >= idle
 }
 
 // WaitForEnd waits until done returns true, calling it whenever the turn may have ended. It

@@ -34,9 +34,7 @@ type topic struct {
 	news chan struct{}
 	// ended is closed when the turn may have ended, and replaced.
 	ended chan struct{}
-	// waiters are woken when news is closed. The list is replaced, never modified.
-	waiters []Waiter
-	look    lookPhase
+	look  lookPhase
 	// looks counts how often the turn itself was found to have changed.
 	looks int
 }
@@ -119,18 +117,13 @@ func (t *topic) lastSeq() (uint64, bool) {
 
 // publishRecords adds events to the tail. Known events are skipped; a gap restarts the tail.
 func (t *topic) publishRecords(records []event.Record) {
-	wakeAll(t.appendRecords(records))
-}
-
-// appendRecords adds events to the tail and returns the waiters to wake.
-func (t *topic) appendRecords(records []event.Record) []Waiter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.known && len(records) > 0 && records[0].Seq <= t.seq {
 		records = records[1:]
 	}
 	if len(records) == 0 {
-		return nil
+		return
 	}
 	if records[0].Seq != t.seq+1 {
 		t.tail, t.size = nil, 0
@@ -144,7 +137,7 @@ func (t *topic) appendRecords(records []event.Record) []Waiter {
 	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
 		t.trimTail()
 	}
-	return t.signalChange()
+	t.signalChange()
 }
 
 // endSignal returns a channel that is closed when the turn may have ended. Get it before looking
@@ -162,34 +155,10 @@ func (t *topic) signalEnd() {
 	t.ended = make(chan struct{})
 }
 
-// signalChange notifies those waiting on the channel of a change and returns the other waiters. The
-// caller holds the lock.
-func (t *topic) signalChange() []Waiter {
+// signalChange notifies those waiting on the channel of a change. The caller holds the lock.
+func (t *topic) signalChange() {
 	close(t.news)
 	t.news = make(chan struct{})
-	return t.waiters
-}
-
-// wakeAll wakes waiters. The caller must not hold a lock.
-func wakeAll(list []Waiter) {
-	for _, w := range list {
-		w.Wake()
-	}
-}
-
-// addWaiter wakes a waiter on changes, until unwatch.
-func (t *topic) addWaiter(w Waiter) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiters = append(slices.Clip(t.waiters), w)
-}
-
-func (t *topic) removeWaiter(w Waiter) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if i := slices.Index(t.waiters, w); i >= 0 {
-		t.waiters = slices.Concat(t.waiters[:i], t.waiters[i+1:])
-	}
 }
 
 // trimTail keeps the latest events in the tail, at least one. It copies them: readers hold parts of
@@ -207,11 +176,10 @@ func (t *topic) trimTail() {
 // wakeAll makes the followers check the turn, even if there may be nothing new.
 func (t *topic) wakeAll() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.looks++
 	t.signalEnd()
-	waiters := t.signalChange()
-	t.mu.Unlock()
-	wakeAll(waiters)
+	t.signalChange()
 }
 
 // recordsAfter returns the events of the tail after a seq, and the change count. It returns false

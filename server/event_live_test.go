@@ -2,18 +2,14 @@ package server_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,61 +17,35 @@ import (
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/service"
 )
 
 // feed is a log that a test writes while one client follows it.
 type feed struct {
-	mu     sync.Mutex
-	news   []event.Record
-	waiter service.Waiter
+	news chan event.Record
 	// ended is how the stream ended.
 	ended chan error
 }
 
-func newFeed() *feed { return &feed{ended: make(chan error, 1)} }
+func newFeed() *feed { return &feed{news: make(chan event.Record, 1), ended: make(chan error, 1)} }
 
 // say adds an event.
-func (f *feed) say(seq uint64, kind event.Type) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.news = append(f.news, event.Record{Seq: seq, Type: kind})
-	if f.waiter != nil {
-		f.waiter.Wake()
-	}
-}
-
-func (f *feed) take() []event.Record {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	news := f.news
-	f.news = nil
-	return news
-}
+func (f *feed) say(seq uint64, kind event.Type) { f.news <- event.Record{Seq: seq, Type: kind} }
 
 // batches waits as service.Follower does.
-func (f *feed) batches(ctx context.Context, w service.Waiter, idle time.Duration) iter.Seq2[[]event.Record, error] {
+func (f *feed) batches(ctx context.Context, idle time.Duration) iter.Seq2[[]event.Record, error] {
 	return func(yield func([]event.Record, error) bool) {
-		f.mu.Lock()
-		f.waiter = w
-		f.mu.Unlock()
-		defer context.AfterFunc(ctx, w.Wake)()
 		for {
-			if news := f.take(); len(news) > 0 {
-				if !yield(news, nil) || news[len(news)-1].Terminal() {
+			select {
+			case one := <-f.news:
+				if !yield([]event.Record{one}, nil) || one.Terminal() {
 					return
 				}
-				continue
-			}
-			quiet, err := w.Wait(idle)
-			if err == nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if quiet && !yield(nil, nil) {
+			case <-time.After(idle):
+				if !yield(nil, nil) {
+					return
+				}
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
 				return
 			}
 		}
@@ -83,21 +53,15 @@ func (f *feed) batches(ctx context.Context, w service.Waiter, idle time.Duration
 }
 
 // route follows the feed as a surface does.
-func (f *feed) route() server.Route { return f.routeFor(http.MethodGet) }
-
-func (f *feed) routeFor(method string) server.Route {
-	return server.Route{Pattern: method + " /events", Stream: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (f *feed) route() server.Route {
+	return server.Route{Pattern: "GET /events", Stream: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		server.ServeEvents(w, r, f.serve)
 	})}
 }
 
 // serve sends the feed.
 func (f *feed) serve(ctx context.Context, out *server.EventStream) {
-	if out.Waiter() == nil {
-		f.ended <- errors.New("net/http keeps the connection")
-		return
-	}
-	err := out.Follow(f.batches(ctx, out.Waiter(), time.Minute), writeSeq)
+	err := out.Follow(f.batches(ctx, time.Minute), writeSeq)
 	f.ended <- err
 	if err != nil && !errors.Is(err, server.ErrClientGone) {
 		panic(http.ErrAbortHandler)
@@ -133,7 +97,7 @@ func heard(t *testing.T, body io.Reader) string {
 	return string(b[:n])
 }
 
-func TestAStreamGoesOnWithoutItsHandlerAndItsConnectionServesOn(t *testing.T) {
+func TestAConnectionServesOneStreamAfterAnother(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]server.Settings{"plain": {}, "TLS": {TLS: certified(t)}} {
 		t.Run(name, func(t *testing.T) {
@@ -283,129 +247,18 @@ func TestAClientThatTakesNothingOfAStreamIsHungUpOn(t *testing.T) {
 	}
 }
 
-// What a client sends while it is streamed to is not answered, and is no way to keep
-// the server busy.
-func TestAClientThatSendsOnIsHungUpOn(t *testing.T) {
-	t.Parallel()
-	for name, sent := range map[string]struct {
-		bytes int
-		whole bool
-	}{"another request": {100, true}, "without end": {128 << 10, false}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				f := newFeed()
-				s := start(t, server.Settings{}, f.route())
-				c := s.dial(t)
-				body := open(t, c, askEvents)
-				_, err := io.WriteString(c, strings.Repeat("x", sent.bytes))
-				if whole := err == nil; whole != sent.whole {
-					t.Errorf("it takes all: %v", err)
-				}
-				if sent.whole {
-					f.say(1, event.TypeRunFinish)
-					if rest, err := io.ReadAll(body); err != nil || string(rest) != "1;" {
-						t.Errorf("it ends with %q, %v", rest, err)
-					}
-				}
-				if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-					t.Errorf("the connection is open: %v", err)
-				}
-			})
-		})
-	}
-}
-
-func TestNoNewsAreMissedWhileAStreamBeginsToWait(t *testing.T) {
+func TestAStreamIsServedOverEachProtocol(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
 	s := start(t, server.Settings{}, f.route())
-	body := bufio.NewReader(open(t, s.dial(t), askEvents))
-	const events = 2000
-	var said atomic.Uint64
-	for range events {
-		f.say(said.Add(1), event.TypeTextDelta)
-		if got, err := body.ReadString(';'); err != nil || got != fmt.Sprintf("%d;", said.Load()) {
-			t.Fatalf("event %d is %q, %v", said.Load(), got, err)
-		}
+	f.say(1, event.TypeRunFinish)
+	if got, err := raw(t, s.dial(t), "GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n"); got.status != http.StatusOK || got.body != "1;" || err != nil {
+		t.Errorf("HTTP/1.0: %v %v", got, err)
 	}
-	f.say(said.Add(1), event.TypeRunFinish)
-	if _, err := io.Copy(io.Discard, body); err != nil {
-		t.Error(err)
-	}
-}
-
-// A stream that a handler began goes on, too, once it has read the body of its request.
-func TestAStreamThatHasBegunGoesOnWithoutItsHandler(t *testing.T) {
-	t.Parallel()
-	for name, request := range map[string]string{
-		"sized":   "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
-		"chunked": "POST /events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-		"empty":   "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				log, lines := logger()
-				f := newFeed()
-				s := start(t, server.Settings{Logger: log}, server.Route{Pattern: "POST /events", Stream: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					_, err := io.Copy(io.Discard, r.Body)
-					out, openErr := server.OpenEventStream(w)
-					if err == nil && openErr == nil {
-						err = out.Write(func(b *bytes.Buffer) error { b.WriteString("0;"); return nil })
-					}
-					if err != nil || openErr != nil {
-						t.Error(err, openErr)
-					}
-					server.ContinueEvents(w, r, f.serve)
-				})})
-				c := s.dial(t)
-				for range 3 {
-					body := open(t, c, request)
-					if got := heard(t, body); got != "0;" {
-						t.Errorf("it begins with %q", got)
-					}
-					if got := heard(t, body); got != ": keep-alive\n\n" {
-						t.Errorf("when nothing happens it sends %q", got)
-					}
-					f.say(1, event.TypeRunFinish)
-					if rest, err := io.ReadAll(body); err != nil || string(rest) != "1;" {
-						t.Errorf("it ends with %q, %v", rest, err)
-					}
-					if err := <-f.ended; err != nil {
-						t.Error(err)
-					}
-				}
-				synctest.Wait()
-				if all := lines.all(); len(all) != 3 || all[2]["status"] != 200.0 || all[2]["bytes"] != 18.0 || all[2]["cut_short"] != nil {
-					t.Errorf("the log is %v", all)
-				}
-			})
-		})
-	}
-}
-
-func TestOtherStreamsKeepTheirConnection(t *testing.T) {
-	t.Parallel()
-	for name, request := range map[string]string{
-		"HTTP/1.0":  "GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n",
-		"no body":   "HEAD /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-		"with body": "GET /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
-		"unread":    "POST /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
-		"to change": "PUT /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-	} {
-		f := newFeed()
-		s := start(t, server.Settings{}, f.route(), f.routeFor(http.MethodPost), f.routeFor(http.MethodPut))
-		if got, err := raw(t, s.dial(t), request); got.status != http.StatusOK || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("%s: %v %v", name, got, err)
-		}
-		if err := <-f.ended; err == nil {
-			t.Errorf("%s: it was taken", name)
-		}
-	}
-	f := newFeed()
-	s := start(t, server.Settings{TLS: certified(t)}, f.route())
-	if status := s.secure(t).get(t, "/events"); status != http.StatusOK || <-f.ended == nil {
+	f = newFeed()
+	s = start(t, server.Settings{TLS: certified(t)}, f.route())
+	f.say(1, event.TypeRunFinish)
+	if status := s.secure(t).get(t, "/events"); status != http.StatusOK || <-f.ended != nil {
 		t.Errorf("HTTP/2: %d", status)
 	}
 }
