@@ -29,9 +29,10 @@ import (
 const (
 	maxCreation   = 3 * time.Millisecond
 	maxEventDelay = 100 * time.Millisecond
-	maxIdleKiB    = 16
-	// One, plus a few shared by the whole server.
-	maxIdleGoroutines = 1.01
+	// The SDK of A2A has one goroutine more for a stream than net/http, which has two.
+	maxIdleKiB        = 48
+	maxIdleA2AKiB     = 64
+	maxIdleGoroutines = 3.01
 	maxRunOverTurn    = 1.3
 	maxReplay         = 400 * time.Millisecond
 	replayedEvents    = 20_000
@@ -123,11 +124,15 @@ func BenchmarkIdleStreams(b *testing.B) {
 			Until: `TASK_STATE_INPUT_REQUIRED`,
 		},
 	} {
-		b.Run(name, func(b *testing.B) { benchmarkIdleStreams(b, stream) })
+		most := maxIdleKiB
+		if name == "a2a" {
+			most = maxIdleA2AKiB
+		}
+		b.Run(name, func(b *testing.B) { benchmarkIdleStreams(b, stream, float64(most)) })
 	}
 }
 
-func benchmarkIdleStreams(b *testing.B, stream idleStream) {
+func benchmarkIdleStreams(b *testing.B, stream idleStream, mostKiB float64) {
 	for b.Loop() {
 		s := serveRuns(b, onDisk(b, 64))
 		o := s.order("create")
@@ -165,8 +170,8 @@ func benchmarkIdleStreams(b *testing.B, stream idleStream) {
 		if goroutines > maxIdleGoroutines {
 			b.Errorf("a stream has %.2f goroutines", goroutines)
 		}
-		if kib := each(before.resident, after.resident); kib > maxIdleKiB {
-			b.Errorf("a stream has %.1f KiB resident, not %d", kib, maxIdleKiB)
+		if kib := each(before.resident, after.resident); kib > mostKiB {
+			b.Errorf("a stream has %.1f KiB resident, not %.0f", kib, mostKiB)
 		}
 	}
 }
