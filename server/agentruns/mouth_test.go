@@ -111,7 +111,13 @@ var verbs = map[string]bool{"use": true, "say": true, "think": true, "call": tru
 func resultsOf(m *model.Message) string {
 	var texts []string
 	for i := range m.Parts {
-		texts = append(texts, model.PartsText(m.Parts[i].ToolResult.Content))
+		text := model.PartsText(m.Parts[i].ToolResult.Content)
+		for _, part := range m.Parts[i].ToolResult.Content {
+			if part.Blob != nil {
+				text += fmt.Sprintf(" [%s %s %s]", part.Blob.Name, part.Blob.MediaType, part.Blob.Data)
+			}
+		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, ", ")
 }

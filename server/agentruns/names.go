@@ -20,7 +20,7 @@ var (
 	// the run, and idleValues are values of them that ask for nothing.
 	unsupportedFields = []string{"attachments", "fallbackModelId", "plan", "supervisor"}
 	idleValues        = map[string][]string{"plan": {"false", `"off"`}, "supervisor": {"false"}}
-	toolResultFields  = []string{"toolUseId", "result", "error"}
+	toolResultFields  = []string{"toolUseId", "result", "files", "error"}
 	resolutionFields  = []string{"id", "action", "result", "arguments", "reason"}
 )
 

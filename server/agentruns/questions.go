@@ -58,6 +58,8 @@ func resolutionOf(ctx context.Context, request *interaction.Request, answer *too
 	switch {
 	case request.Action == clienttool.Action:
 		r.Result, err = json.Marshal(answer.Answer)
+	case answer.Files != nil:
+		err = newInvalid("files answer the call of a tool, not a question")
 	case answer.Error != nil:
 		r.Action, r.Reason = interaction.Cancel, *answer.Error
 	default:

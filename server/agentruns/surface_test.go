@@ -2,6 +2,7 @@ package agentruns
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,17 @@ func (w *world) waiting(more string) (id, call string) {
 	return "", ""
 }
 
+func TestFilesOfAResultReachTheModel(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	id, call := w.waiting(lookRef)
+	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", `{"toolUseId":"`+call+`","result":"seen","files":[{"filename":"a.pdf","mimeType":"application/pdf","data":"aGk="}]}`)
+	list := w.events(id, "")
+	if text := list[len(list)-1].data["text"]; text != "seen [a.pdf application/pdf hi]" {
+		t.Errorf("the model is told %q", text)
+	}
+}
+
 func TestTheResultsOfTools(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
@@ -53,6 +65,11 @@ func TestTheResultsOfTools(t *testing.T) {
 		{at, `{"toolUseId":"` + call + `","result":"a","error":"b"}`, "invalid_request", http.StatusBadRequest},
 		{at, `{"toolUseId":"` + call + `","result":"` + strings.Repeat("x", maxToolResult+1) + `"}`, "invalid_request", http.StatusBadRequest},
 		{at, `{"toolUseId":"` + call + `","error":"` + strings.Repeat("x", maxToolError+1) + `"}`, "invalid_request", http.StatusBadRequest},
+		{at, `{"toolUseId":"` + call + `","error":"a","files":[{"mimeType":"a/b","data":"eA=="}]}`, "invalid_request", http.StatusBadRequest},
+		{at, `{"toolUseId":"` + call + `","files":[{"data":"eA=="}]}`, "invalid_request", http.StatusBadRequest},
+		{at, `{"toolUseId":"` + call + `","files":[{"mimeType":"a/b","data":"?"}]}`, "invalid_request", http.StatusBadRequest},
+		{at, `{"toolUseId":"` + call + `","files":[{"mimeType":"a/b","data":""}]}`, "invalid_request", http.StatusBadRequest},
+		{at, `{"toolUseId":"` + call + `","files":[{"mimeType":"a/b","data":"` + base64.StdEncoding.EncodeToString(make([]byte, maxToolResult+1)) + `"}]}`, "invalid_request", http.StatusBadRequest},
 		{at, `{"toolUseId":"none","result":""}`, "unknown_tool_use", http.StatusNotFound},
 	} {
 		status, answer := w.do(http.MethodPost, tt.path, tt.body)

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // Limits for client answers, in bytes.
@@ -23,6 +24,7 @@ func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	a := new(toolAnswer)
 	for _, read := range []error{
 		f.readField("toolUseId", &a.toolUseID, "a string"), f.readField("result", &a.Result, "a string"), f.readField("error", &a.Error, "a string"),
+		f.readField("files", &a.Files, "a list of {filename, mimeType, data}, with data in base64"),
 	} {
 		if read != nil {
 			return nil, read
@@ -33,6 +35,8 @@ func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 		return nil, newInvalid("toolUseId is required")
 	case a.Result != nil && a.Error != nil:
 		return nil, newInvalid("result and error exclude each other")
+	case a.Files != nil && a.Error != nil:
+		return nil, newInvalid("files and error exclude each other")
 	case a.Result == nil && a.Error == nil && strict:
 		return nil, newInvalid("either result or error is required")
 	case a.Result == nil && a.Error == nil:
@@ -42,7 +46,23 @@ func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	case a.Error != nil && len(*a.Error) > maxToolError:
 		return nil, newInvalid("error has %d bytes; %d are allowed", len(*a.Error), maxToolError)
 	}
-	return a, nil
+	return a, checkFiles(a.Files)
+}
+
+// checkFiles checks the files of a tool's result.
+func checkFiles(files []clienttool.File) error {
+	size := 0
+	for i := range files {
+		switch size += len(files[i].Data); {
+		case files[i].MediaType == "":
+			return newInvalid("files[%d].mimeType is required", i)
+		case len(files[i].Data) == 0:
+			return newInvalid("files[%d].data must be base64 of at least one byte", i)
+		case size > maxToolResult:
+			return newInvalid("files have more than %d bytes", maxToolResult)
+		}
+	}
+	return nil
 }
 
 // readAnswer reads an answer to a run. It returns the run, the fields of the body, and warnings

@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -82,13 +85,23 @@ func objectSchema(raw json.RawMessage) json.RawMessage {
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 // answerSchema is the schema of an answer.
-var answerSchema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"string"},"error":{"type":"string"}},` +
-	`"additionalProperties":false,"minProperties":1,"maxProperties":1}`)
+var answerSchema = json.RawMessage(`{"type":"object","properties":{"result":{"type":"string"},"error":{"type":"string"},` +
+	`"files":{"type":"array","items":{"type":"object","properties":{"mimeType":{"type":"string"},"filename":{"type":"string"},` +
+	`"data":{"type":"string","contentEncoding":"base64"}},"required":["mimeType","data"],"additionalProperties":false}}},` +
+	`"additionalProperties":false,"oneOf":[{"required":["result"]},{"required":["error"]}],"dependentRequired":{"files":["result"]}}`)
 
-// Answer is a client's result of a call: exactly one field is set.
+// Answer is a client's result of a call: either Error, or Result and Files.
 type Answer struct {
 	Result *string `json:"result,omitempty"`
+	Files  []File  `json:"files,omitempty"`
 	Error  *string `json:"error,omitempty"`
+}
+
+// File is a file of a result, for the model.
+type File struct {
+	MediaType string `json:"mimeType"`
+	Name      string `json:"filename,omitempty"`
+	Data      []byte `json:"data"`
 }
 
 // MaxArguments bounds the arguments of a call, in bytes of JSON. A client must not execute a call
@@ -112,14 +125,20 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 		return tools.ErrorResult(canceledText(given.Reason)), nil
 	}
 	var answer Answer
-	if err := json.Unmarshal(given.Result, &answer); err != nil {
+	if err := json.Unmarshal(given.Result, &answer); errors.As(err, new(base64.CorruptInputError)) {
+		return tools.ErrorResult("the client answered with a file that is not base64"), nil
+	} else if err != nil {
 		return tools.Result{}, fmt.Errorf("read the answer of the client: %w", err)
 	}
 	switch {
 	case answer.Error != nil:
 		return tools.ErrorResult(*answer.Error), nil
 	case answer.Result != nil:
-		return tools.TextResult(*answer.Result), nil
+		result := tools.TextResult(*answer.Result)
+		for _, f := range answer.Files {
+			result.Content = append(result.Content, model.File(&model.Blob{MediaType: f.MediaType, Name: f.Name, Data: f.Data}))
+		}
+		return result, nil
 	default:
 		return tools.ErrorResult("the client answered with neither a result nor an error"), nil
 	}

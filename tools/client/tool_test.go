@@ -64,13 +64,28 @@ func TestTheAnswerIsWhatTheCallComesTo(t *testing.T) {
 	}
 }
 
+func TestFilesFollowTheResult(t *testing.T) {
+	answer := func(files string) tools.Result {
+		return call(t, clienttool.Config{}, &tools.Resumed{Answers: []interaction.Answer{{Result: json.RawMessage(`{"result":"done","files":` + files + `}`)}}})
+	}
+	result := answer(`[{"mimeType":"image/png","filename":"a.png","data":"aGk="},{"mimeType":"application/pdf","data":"eA=="}]`)
+	if len(result.Content) != 3 || result.Content[0].Text != "done" || result.Content[1].Type != model.PartImage || string(result.Content[1].Blob.Data) != "hi" ||
+		result.Content[1].Blob.Name != "a.png" || result.Content[2].Blob.MediaType != "application/pdf" {
+		t.Errorf("the result is %+v", result.Content)
+	}
+	if result := answer(`[{"mimeType":"image/png","data":"?"}]`); !result.IsError || !strings.Contains(model.PartsText(result.Content), "base64") {
+		t.Errorf("an invalid file gives %+v", result)
+	}
+}
+
 func TestAnAnswerHasExactlyOneOfResultAndError(t *testing.T) {
 	compiled, err := schema.Compile(call(t, clienttool.Config{}, nil).Wait.Questions[0].ResponseSchema)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for answer, fits := range map[string]bool{
-		`{"result":""}`: true, `{"error":"x"}`: true,
+		`{"result":""}`: true, `{"error":"x"}`: true, `{"result":"","files":[{"mimeType":"a/b","data":"eA=="}]}`: true,
+		`{"error":"x","files":[]}`: false, `{"files":[]}`: false, `{"result":"","files":[{"data":"eA=="}]}`: false, `{"result":"","files":[1]}`: false,
 		`{}`: false, `{"result":"","error":""}`: false, `{"result":1}`: false, `{"result":null}`: false, `"x"`: false, `{"output":"x"}`: false,
 	} {
 		found, err := compiled.ValidateJSON(t.Context(), []byte(answer))

@@ -58,6 +58,8 @@ def tools():
     assert ask("local_tool", weather({"sky": "sunny"})).text == "It is sunny."
     assert ask("local_tool", weather(ValueError("no such place"))).text == "There is no such place."
     assert ask("local_tool", weather("")).text == "I was told nothing."
+    file = mantyx.ToolResultFile(filename="sky.txt", mime_type="text/plain", data="Ymx1ZQ==")
+    assert ask("local_tool", weather(mantyx.ToolResult(result="sunny", files=[file]))).text == "It is sunny."
     assert ask("two_local_tools", weather("sunny")).text == "All done."
     assert ask("same_id", weather("sunny")).text == "All done."
     assert ask("server_tool", mantyx.mantyx_tool("word_count")).text == "Three words."
