@@ -19,16 +19,6 @@ const (
 	AuditResolveInteraction = "resolve_interaction"
 )
 
-// AuditRoutes sets the Audit of routes by their pattern, and returns them.
-func AuditRoutes(operations map[string]string, routes []Route) []Route {
-	for i := range routes {
-		if operation, ok := operations[routes[i].Pattern]; ok {
-			routes[i].Audit = operation
-		}
-	}
-	return routes
-}
-
 // maxAuditText is the size in bytes at which client text is cut off in the audit log.
 const maxAuditText = 256
 

@@ -82,6 +82,24 @@ func (r Route) WithQuery(names ...string) Route {
 	return r
 }
 
+// WithAudit returns the route with the operation of its requests in the audit log.
+func (r Route) WithAudit(operation string) Route {
+	r.Audit = operation
+	return r
+}
+
+// WithStream returns the route as one whose responses may last indefinitely.
+func (r Route) WithStream() Route {
+	r.Stream = true
+	return r
+}
+
+// WithNewTurn returns the route as one whose requests begin a turn.
+func (r Route) WithNewTurn() Route {
+	r.Begins = true
+	return r.WithAudit(AuditCreateTurn)
+}
+
 // WithBody returns the route with the type of its body, for the description of a route
 // whose handler writes the response.
 func (r Route) WithBody(body any) Route {

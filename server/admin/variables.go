@@ -20,11 +20,11 @@ type TenantVariables interface {
 // variableRoutes returns the routes for tenants' variables.
 func (s *Surface) variableRoutes() []server.Route {
 	const all, one = Prefix + "/tenants/{tenant}/variables", Prefix + "/tenants/{tenant}/variables/{name}"
-	return server.AuditRoutes(map[string]string{"PUT " + one: "set_tenant_variable", "DELETE " + one: "delete_tenant_variable"}, []server.Route{
+	return []server.Route{
 		server.Handle("GET "+all, settings.ScopeOwnConfigRead, forAllAgents(s.listVariables)),
-		server.Handle("PUT "+one, settings.ScopeOwnConfigWrite, s.setVariable),
-		server.Handle("DELETE "+one, settings.ScopeOwnConfigWrite, s.deleteVariable),
-	})
+		server.Handle("PUT "+one, settings.ScopeOwnConfigWrite, s.setVariable).WithAudit("set_tenant_variable"),
+		server.Handle("DELETE "+one, settings.ScopeOwnConfigWrite, s.deleteVariable).WithAudit("delete_tenant_variable"),
+	}
 }
 
 // VariableList has the variables of a tenant, without secret values.

@@ -15,34 +15,18 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	stream := s.newRoute("GET "+workspacePath+"/agent-runs/{id}/stream", settings.ScopeRunsRead, (*call).streamRun)
-	stream.Stream = true
-	// The response takes as long as the run.
-	send := s.newRoute("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, (*call).a2aSend)
-	send.Stream = true
-	create := s.newRoute("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun)
-	message := s.newRoute("POST "+workspacePath+"/agent-sessions/{id}/messages", settings.ScopeSessionsWrite, (*call).sendMessage)
-	create.Begins, message.Begins, send.Begins = true, true, true
-	audited := map[string]string{
-		create.Pattern: server.AuditCreateTurn, message.Pattern: server.AuditCreateTurn, send.Pattern: server.AuditCreateTurn,
-		"POST " + workspacePath + "/agent-runs/{id}/tool-results":               server.AuditResolveInteraction,
-		"POST " + workspacePath + "/agent-runs/{id}/interactions/{interaction}": server.AuditResolveInteraction,
-		"POST " + workspacePath + "/agent-runs/{id}/cancel":                     server.AuditCancelTurn,
-		"POST " + workspacePath + "/agent-sessions":                             server.AuditCreateSession,
-		"DELETE " + workspacePath + "/agent-sessions/{id}":                      server.AuditUpdateSession,
-	}
-	return server.AuditRoutes(audited, []server.Route{
+	return []server.Route{
 		s.newRoute("GET "+workspacePath+"/models", settings.ScopeModelsRead, (*call).listModels),
-		create,
+		s.newRoute("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun).WithNewTurn(),
 		s.newRoute("GET "+workspacePath+"/agent-runs/{id}", settings.ScopeRunsRead, (*call).readRun),
-		stream,
-		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/tool-results", settings.ScopeRunsWrite, (*call).toolResult),
-		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
-		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelRun),
-		s.newRoute("POST "+workspacePath+"/agent-sessions", settings.ScopeSessionsWrite, (*call).createSession),
+		s.newRoute("GET "+workspacePath+"/agent-runs/{id}/stream", settings.ScopeRunsRead, (*call).streamRun).WithStream(),
+		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/tool-results", settings.ScopeRunsWrite, (*call).toolResult).WithAudit(server.AuditResolveInteraction),
+		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction).WithAudit(server.AuditResolveInteraction),
+		s.newRoute("POST "+workspacePath+"/agent-runs/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelRun).WithAudit(server.AuditCancelTurn),
+		s.newRoute("POST "+workspacePath+"/agent-sessions", settings.ScopeSessionsWrite, (*call).createSession).WithAudit(server.AuditCreateSession),
 		s.newRoute("GET "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsRead, (*call).readSession),
-		message,
-		s.newRoute("DELETE "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsWrite, (*call).endSession),
+		s.newRoute("POST "+workspacePath+"/agent-sessions/{id}/messages", settings.ScopeSessionsWrite, (*call).sendMessage).WithNewTurn(),
+		s.newRoute("DELETE "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsWrite, (*call).endSession).WithAudit(server.AuditUpdateSession),
 		s.newRoute("GET "+workspacePath+"/agent-sessions", settings.ScopeSessionsRead, rejectUnsupported(nil, "lists of sessions are not supported: keep the IDs of sessions")),
 		s.newRoute("GET "+workspacePath+"/agent-sessions/{id}/events", settings.ScopeSessionsRead, rejectUnsupported(func(c *call) error {
 			_, err := c.getSession(c.r.Context())
@@ -53,10 +37,11 @@ func (s *Surface) Routes() []server.Route {
 			return err
 		}, "feedback is not supported")),
 		s.newRoute("GET /api/oauth/userinfo", ScopeIdentity, (*call).userInfo),
-		send,
+		// The response takes as long as the run.
+		s.newRoute("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, (*call).a2aSend).WithNewTurn().WithStream(),
 		s.newRoute("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, (*call).a2aCard),
 		s.newRoute("GET "+a2aPath+"/discovery", settings.ScopeA2ADiscovery, (*call).a2aDiscovery),
-	})
+	}
 }
 
 // rejectUnsupported rejects requests for features that the server lacks. find, which may

@@ -68,17 +68,11 @@ func (*Surface) DeferDescription() {}
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
 	const path = "POST /agents/{name}"
-	run := s.newRoute(path, settings.ScopeRunsWrite, (*call).runTurn)
-	run.Begins, run.Stream, run.Audit = true, true, server.AuditCreateTurn
-	wait := s.newRoute(path+"/waitForSnapshot", settings.ScopeSessionsRead, (*call).waitForSnapshot)
-	wait.Stream = true
-	abort := s.newRoute(path+"/abort", settings.ScopeRunsWrite, (*call).abortTurn)
-	abort.Audit = server.AuditCancelTurn
 	return []server.Route{
-		run,
+		s.newRoute(path, settings.ScopeRunsWrite, (*call).runTurn).WithNewTurn().WithStream(),
 		s.newRoute(path+"/getSnapshot", settings.ScopeSessionsRead, (*call).getSnapshot),
-		wait,
-		abort,
+		s.newRoute(path+"/waitForSnapshot", settings.ScopeSessionsRead, (*call).waitForSnapshot).WithStream(),
+		s.newRoute(path+"/abort", settings.ScopeRunsWrite, (*call).abortTurn).WithAudit(server.AuditCancelTurn),
 	}
 }
 

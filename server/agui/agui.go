@@ -50,11 +50,10 @@ type call struct{ *surfacekit.Request }
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	run := server.Typed[runInput, surfacekit.None](s.newRoute("POST /agui/{agent}", (*call).startRun))
-	run.Begins, run.Stream, run.Audit = true, true, server.AuditCreateTurn
-	stop := server.Typed[surfacekit.None, surfacekit.Stopped](s.newRoute("POST /agui/{agent}/{thread}/stop", (*call).stopThread))
-	stop.Audit = server.AuditCancelTurn
-	return []server.Route{run, stop}
+	return []server.Route{
+		server.Typed[runInput, surfacekit.None](s.newRoute("POST /agui/{agent}", (*call).startRun)).WithNewTurn().WithStream(),
+		server.Typed[surfacekit.None, surfacekit.Stopped](s.newRoute("POST /agui/{agent}/{thread}/stop", (*call).stopThread)).WithAudit(server.AuditCancelTurn),
+	}
 }
 
 func (s *Surface) newRoute(pattern string, answer func(*call) (any, error)) server.Route {

@@ -50,14 +50,12 @@ type call struct{ *surfacekit.Request }
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	send := server.Typed[chatRequest, surfacekit.None](s.newRoute("POST /aisdk/{agent}", settings.ScopeRunsWrite, (*call).answerMessage))
-	send.Begins, send.Stream, send.Audit = true, true, server.AuditCreateTurn
-	stream := s.newRoute("GET /aisdk/{agent}/{chat}/stream", settings.ScopeRunsRead, (*call).resumeStream)
-	stream.Stream, stream.Idle = true, true
-	stop := server.Typed[surfacekit.None, surfacekit.Stopped](s.newRoute("POST /aisdk/{agent}/{chat}/stop", settings.ScopeRunsWrite, (*call).stopChat))
-	stop.Audit = server.AuditCancelTurn
+	stream := s.newRoute("GET /aisdk/{agent}/{chat}/stream", settings.ScopeRunsRead, (*call).resumeStream).WithStream()
+	stream.Idle = true
 	return []server.Route{
-		send, stream, stop,
+		server.Typed[chatRequest, surfacekit.None](s.newRoute("POST /aisdk/{agent}", settings.ScopeRunsWrite, (*call).answerMessage)).WithNewTurn().WithStream(),
+		stream,
+		server.Typed[surfacekit.None, surfacekit.Stopped](s.newRoute("POST /aisdk/{agent}/{chat}/stop", settings.ScopeRunsWrite, (*call).stopChat)).WithAudit(server.AuditCancelTurn),
 		server.Typed[surfacekit.None, chatView](s.newRoute("GET /aisdk/{agent}/{chat}", settings.ScopeRunsRead, (*call).readChat)),
 	}
 }

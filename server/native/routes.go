@@ -11,29 +11,20 @@ import (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	events := s.newRoute("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).serveEvents)
-	events.Stream = true
-	create := s.newRoute("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn)
-	create.Begins = true
-	audited := map[string]string{
-		"POST " + Prefix + "/sessions": server.AuditCreateSession, "POST " + Prefix + "/sessions/import": server.AuditCreateSession,
-		"POST " + Prefix + "/turns": server.AuditCreateTurn, "POST " + Prefix + "/turns/{turn}/cancel": server.AuditCancelTurn,
-		"POST " + Prefix + "/turns/{turn}/interactions/{interaction}": server.AuditResolveInteraction,
-	}
-	return server.AuditRoutes(audited, []server.Route{
+	return []server.Route{
 		s.newRoute("GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
-		s.newRoute("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
-		s.newRoute("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession),
+		s.newRoute("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession).WithAudit(server.AuditCreateSession),
+		s.newRoute("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession).WithAudit(server.AuditCreateSession),
 		s.newRoute("GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
 		s.newRoute("GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, (*call).exportSession),
 		s.newRoute("GET "+Prefix+"/turns", settings.ScopeRunsRead, (*call).listTurns),
-		create,
+		s.newRoute("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn).WithNewTurn(),
 		s.newRoute("GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
-		s.newRoute("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
+		s.newRoute("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn).WithAudit(server.AuditCancelTurn),
 		s.newRoute("GET "+Prefix+"/interactions", settings.ScopeRunsRead, (*call).listPendingInteractions),
 		s.newRoute("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
-		s.newRoute("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
-		events,
+		s.newRoute("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction).WithAudit(server.AuditResolveInteraction),
+		s.newRoute("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).serveEvents).WithStream(),
 		s.newRoute("GET "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsRead, (*call).listTurnFeedback),
 		s.newRoute("POST "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsWrite, (*call).saveFeedback),
 		s.newRoute("GET "+Prefix+"/turns/{turn}/model-requests/{message}", settings.ScopeRunsRead, (*call).listModelRequests),
@@ -42,7 +33,7 @@ func (s *Surface) Routes() []server.Route {
 		s.newRoute("GET "+Prefix+"/queue", settings.ScopeMetricsRead, (*call).readQueue),
 		{Pattern: "GET " + Prefix + "/caller", Public: true, Handler: http.HandlerFunc(serveCaller)},
 		s.newRoute("GET "+Prefix+"/fleet", settings.ScopeModelsRead, (*call).listFleet),
-	})
+	}
 }
 
 // newRoute returns a route whose handler writes the response or returns an error.

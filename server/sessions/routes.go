@@ -16,38 +16,26 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	stream := s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, "stream_turn_events", (*call).streamEvents)
-	stream.Stream = true
-	create := s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, "create_turn", (*call).createTurn)
-	create.Begins = true
-	begin := s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession)
+	begin := s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession).WithAudit(server.AuditCreateSession)
 	begin.Also = begin.Pattern + "/{$}"
 	list := s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, "list_sessions", (*call).listSessions)
 	list.Also = list.Pattern + "/{$}"
-	routes := []server.Route{
+	return []server.Route{
 		{Pattern: "GET " + authPath + "/info", Public: true, Handler: http.HandlerFunc(serveAuthInfo)},
 		s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, "list_providers", (*call).listProviders),
 		s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, "resolve_harness", (*call).resolveHarness),
 		begin, list,
 		s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, "get_session", (*call).readSession),
-		s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, "update_session", (*call).updateSession),
-		create,
+		s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, "update_session", (*call).updateSession).WithAudit(server.AuditUpdateSession),
+		s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, "create_turn", (*call).createTurn).WithNewTurn(),
 		s.newRoute("GET "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsRead, "list_turns", (*call).listTurns),
 		s.newRoute("GET "+agentPath+"/turns/{turn}", settings.ScopeRunsRead, "get_turn", (*call).readTurn),
-		s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, "cancel_turn", (*call).cancelTurn),
+		s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, "cancel_turn", (*call).cancelTurn).WithAudit(server.AuditCancelTurn),
 		s.newRoute("GET "+agentPath+"/turns/{turn}/events", settings.ScopeRunsRead, "list_turn_events", (*call).listEvents),
-		stream,
+		s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, "stream_turn_events", (*call).streamEvents).WithStream(),
 		s.newRoute("GET "+agentPath+"/turns/{turn}/interactions", settings.ScopeRunsRead, "list_interactions", (*call).listInteractions),
-		s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, "resolve_interaction", (*call).resolveInteraction),
+		s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, "resolve_interaction", (*call).resolveInteraction).WithAudit(server.AuditResolveInteraction),
 	}
-	audited := map[string]string{
-		begin.Pattern: server.AuditCreateSession,
-		"PATCH " + agentPath + "/sessions/{session}": server.AuditUpdateSession,
-		create.Pattern: server.AuditCreateTurn,
-		"POST " + agentPath + "/turns/{turn}/cancel":                             server.AuditCancelTurn,
-		"POST " + agentPath + "/turns/{turn}/interactions/{interaction}/resolve": server.AuditResolveInteraction,
-	}
-	return server.AuditRoutes(audited, routes)
 }
 
 // newRoute returns a route whose handler writes the response or returns an error. The operation is

@@ -69,7 +69,9 @@ func usageOf(u event.Usage) usage {
 
 // Routes returns the routes of chat completions.
 func Routes(b *surfacekit.Base) []server.Route {
-	return []server.Route{run.Begins(server.Typed[Request, Completion](run.NewRoute(b, "POST /v1/chat/completions", settings.ScopeRunsWrite, createCompletion)))}
+	return []server.Route{
+		server.Typed[Request, Completion](run.NewRoute(b, "POST /v1/chat/completions", settings.ScopeRunsWrite, createCompletion)).WithNewTurn().WithStream(),
+	}
 }
 
 // createCompletion starts a run, or passes the function results at the end of the messages to a

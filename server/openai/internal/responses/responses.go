@@ -30,19 +30,19 @@ func Routes(b *surfacekit.Base) []server.Route {
 		return run.NewRoute(b, pattern, scope, func(c *run.Call) (any, error) { return answer(&Call{c}) })
 	}
 	return []server.Route{
-		run.Begins(server.Typed[Request, Response](route("POST /v1/responses", settings.ScopeRunsWrite, (*Call).createResponse))),
-		run.MarkStream(server.Typed[run.None, Response](route("GET /v1/responses/{id}", settings.ScopeRunsRead, onResponse((*Call).readResponse)))),
-		run.Audited(server.Typed[run.None, Response](route("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, onResponse((*Call).cancelResponse))), server.AuditCancelTurn),
-		run.Audited(server.Typed[run.None, DeletedView](route("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, onResponse((*Call).deleteResponse))), server.AuditUpdateSession),
+		server.Typed[Request, Response](route("POST /v1/responses", settings.ScopeRunsWrite, (*Call).createResponse)).WithNewTurn().WithStream(),
+		server.Typed[run.None, Response](route("GET /v1/responses/{id}", settings.ScopeRunsRead, onResponse((*Call).readResponse))).WithStream(),
+		server.Typed[run.None, Response](route("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, onResponse((*Call).cancelResponse))).WithAudit(server.AuditCancelTurn),
+		server.Typed[run.None, DeletedView](route("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, onResponse((*Call).deleteResponse))).WithAudit(server.AuditUpdateSession),
 		server.Typed[run.None, ItemList](route("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, onResponse((*Call).listInput))),
-		run.Audited(server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations", settings.ScopeSessionsWrite, (*Call).createConversation)), server.AuditCreateSession),
+		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations", settings.ScopeSessionsWrite, (*Call).createConversation)).WithAudit(server.AuditCreateSession),
 		server.Typed[run.None, ConversationView](route("GET /v1/conversations/{id}", settings.ScopeSessionsRead, onConversation((*Call).readConversation))),
-		run.Audited(server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*Call).updateConversation))), server.AuditUpdateSession),
-		run.Audited(server.Typed[run.None, DeletedView](route("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*Call).deleteConversation))), server.AuditUpdateSession),
+		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*Call).updateConversation))).WithAudit(server.AuditUpdateSession),
+		server.Typed[run.None, DeletedView](route("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*Call).deleteConversation))).WithAudit(server.AuditUpdateSession),
 		server.Typed[run.None, ItemList](route("GET /v1/conversations/{id}/items", settings.ScopeSessionsRead, onConversation((*Call).listItems))),
-		run.Audited(server.Typed[conversationRequest, ItemList](route("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, onConversation((*Call).createItems))), server.AuditUpdateSession),
+		server.Typed[conversationRequest, ItemList](route("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, onConversation((*Call).createItems))).WithAudit(server.AuditUpdateSession),
 		server.Typed[run.None, json.RawMessage](route("GET /v1/conversations/{id}/items/{item}", settings.ScopeSessionsRead, onConversation((*Call).readItem))),
-		run.Audited(server.Typed[run.None, ConversationView](route("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, onConversation((*Call).deleteItem))), server.AuditUpdateSession),
+		server.Typed[run.None, ConversationView](route("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, onConversation((*Call).deleteItem))).WithAudit(server.AuditUpdateSession),
 	}
 }
 

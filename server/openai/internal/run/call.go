@@ -37,21 +37,3 @@ type None = surfacekit.None
 func NewRoute(b *surfacekit.Base, pattern, scope string, answer func(*Call) (any, error)) server.Route {
 	return b.NewRoute(pattern, scope, func(r *surfacekit.Request) (any, error) { return answer(&Call{r}) })
 }
-
-// Begins marks a route that begins a turn and may stream its answer.
-func Begins(r server.Route) server.Route {
-	r.Begins = true
-	return Audited(MarkStream(r), server.AuditCreateTurn)
-}
-
-// MarkStream marks a route that may respond with a stream.
-func MarkStream(r server.Route) server.Route {
-	r.Stream = true
-	return r
-}
-
-// Audited marks a route whose requests are audited as an operation.
-func Audited(r server.Route, operation string) server.Route {
-	r.Audit = operation
-	return r
-}
