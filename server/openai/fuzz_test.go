@@ -41,7 +41,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		_, err = r.ToTurn()
 		check(err)
-		in, err := (&responses.Call{Call: new(run.Call)}).ReadInput(r.Input)
+		in, err := responses.ReadInput(new(run.Call), r.Input)
 		if check(err); err == nil {
 			_, _, err = (&run.Request{Input: in, Field: "input"}).SplitInput()
 			check(err)

@@ -53,8 +53,8 @@ func viewConversation(s *service.Session, record *sessionRecord) ConversationVie
 	return v
 }
 
-func (c *Call) createConversation() (any, error) {
-	r, err := c.readConversationRequest()
+func createConversation(c *run.Call) (any, error) {
+	r, err := readConversationRequest(c)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (c *Call) createConversation() (any, error) {
 	return viewConversation(made, &record), nil
 }
 
-func (c *Call) readConversationRequest() (r conversationRequest, err error) {
+func readConversationRequest(c *run.Call) (r conversationRequest, err error) {
 	if _, err = c.ReadBody(&r, nil); err == nil {
 		err = run.CheckMetadata(r.Metadata)
 	}
@@ -125,7 +125,7 @@ func storedView(raw json.RawMessage, i *run.InputItem, in *run.Input, id string)
 
 // findConversation returns the caller's conversation with an id. param is the parameter with the
 // id; empty for an id in the path.
-func (c *Call) findConversation(id, param string) (*conversation, error) {
+func findConversation(c *run.Call, id, param string) (*conversation, error) {
 	found := new(conversation)
 	var err error
 	found.Session, err = c.Service.GetSession(c.Context(), c.Caller, id)
@@ -140,7 +140,7 @@ func (c *Call) findConversation(id, param string) (*conversation, error) {
 }
 
 // readTurns reads the most recent turns of the conversation, up to a number; 0 reads all.
-func (c *Call) readTurns(of *conversation, most int) error {
+func readTurns(c *run.Call, of *conversation, most int) error {
 	q := service.TurnQuery{SessionID: of.ID, Page: service.Page{Limit: service.MaxPage}}
 	if most > 0 {
 		q.Page.Limit = most
@@ -180,12 +180,12 @@ func (v *conversation) taken() int {
 
 // beginInConversation starts a turn in a conversation, answers its waiting turn, or repeats the
 // newest turn's answer to a request with the same idempotency key.
-func (c *Call) beginInConversation(id string, asked *run.Request, body []byte) (*run.Answer, error) {
-	v, err := c.findConversation(id, "conversation")
+func beginInConversation(c *run.Call, id string, asked *run.Request, body []byte) (*run.Answer, error) {
+	v, err := findConversation(c, id, "conversation")
 	if err != nil {
 		return nil, err
 	}
-	if err := c.readTurns(v, 1); err != nil {
+	if err := readTurns(c, v, 1); err != nil {
 		return nil, err
 	}
 	if asked.Record.Key, err = c.ReadKey(); err != nil {
@@ -243,8 +243,8 @@ func (v *conversation) lastTurn() string {
 }
 
 // listAll returns all items of the conversation, from the oldest to the newest.
-func (c *Call) listAll(v *conversation) ([]json.RawMessage, error) {
-	if err := c.readTurns(v, 0); err != nil {
+func listAll(c *run.Call, v *conversation) ([]json.RawMessage, error) {
+	if err := readTurns(c, v, 0); err != nil {
 		return nil, err
 	}
 	var all []json.RawMessage
@@ -279,9 +279,9 @@ func (c *Call) listAll(v *conversation) ([]json.RawMessage, error) {
 func isDeleted(item json.RawMessage) bool { return string(item) == "null" }
 
 // onConversation finds the conversation in the path.
-func onConversation(answerWith func(*Call, *conversation) (any, error)) func(*Call) (any, error) {
-	return func(c *Call) (any, error) {
-		v, err := c.findConversation(c.R.PathValue("id"), "")
+func onConversation(answerWith func(*run.Call, *conversation) (any, error)) func(*run.Call) (any, error) {
+	return func(c *run.Call) (any, error) {
+		v, err := findConversation(c, c.R.PathValue("id"), "")
 		if err != nil {
 			return nil, err
 		}
@@ -289,12 +289,12 @@ func onConversation(answerWith func(*Call, *conversation) (any, error)) func(*Ca
 	}
 }
 
-func (*Call) readConversation(v *conversation) (any, error) {
+func readConversation(_ *run.Call, v *conversation) (any, error) {
 	return viewConversation(v.Session, &v.record), nil
 }
 
-func (c *Call) updateConversation(v *conversation) (any, error) {
-	r, err := c.readConversationRequest()
+func updateConversation(c *run.Call, v *conversation) (any, error) {
+	r, err := readConversationRequest(c)
 	if err != nil {
 		return nil, err
 	}
@@ -302,29 +302,29 @@ func (c *Call) updateConversation(v *conversation) (any, error) {
 		return nil, run.RejectParameter("items", "post them to the items of the conversation")
 	}
 	v.record.Metadata = r.Metadata
-	return viewConversation(v.Session, &v.record), c.updateRecord(v.ID, func(kept *sessionRecord) error {
+	return viewConversation(v.Session, &v.record), updateRecord(c, v.ID, func(kept *sessionRecord) error {
 		kept.Metadata = r.Metadata
 		return nil
 	})
 }
 
 // deleteConversation hides a conversation. Its responses remain.
-func (c *Call) deleteConversation(v *conversation) (any, error) {
+func deleteConversation(c *run.Call, v *conversation) (any, error) {
 	archived := service.SessionArchived
 	_, err := c.Service.UpdateSession(c.Context(), c.Caller, v.ID, service.SessionPatch{State: &archived})
 	return DeletedView{v.ID, "conversation.deleted", true}, err
 }
 
-func (c *Call) listItems(v *conversation) (any, error) {
-	all, err := c.listAll(v)
+func listItems(c *run.Call, v *conversation) (any, error) {
+	all, err := listAll(c, v)
 	if err != nil {
 		return nil, err
 	}
-	return c.listPage(all)
+	return listPage(c, all)
 }
 
-func (c *Call) createItems(v *conversation) (any, error) {
-	r, err := c.readConversationRequest()
+func createItems(c *run.Call, v *conversation) (any, error) {
+	r, err := readConversationRequest(c)
 	if err != nil {
 		return nil, err
 	}
@@ -332,15 +332,15 @@ func (c *Call) createItems(v *conversation) (any, error) {
 		return nil, run.MissingField("items")
 	}
 	var added []json.RawMessage
-	err = c.updateRecord(v.ID, func(kept *sessionRecord) (err error) {
+	err = updateRecord(c, v.ID, func(kept *sessionRecord) (err error) {
 		added, err = addStored(v.ID, kept, r.Items)
 		return err
 	})
 	return newItemList(added, maxItems), err
 }
 
-func (c *Call) readItem(v *conversation) (any, error) {
-	all, err := c.listAll(v)
+func readItem(c *run.Call, v *conversation) (any, error) {
+	all, err := listAll(c, v)
 	if err != nil {
 		return nil, err
 	}
@@ -353,8 +353,8 @@ func (c *Call) readItem(v *conversation) (any, error) {
 }
 
 // deleteItem deletes an item that no response has read; others are part of the log.
-func (c *Call) deleteItem(v *conversation) (any, error) {
-	if _, err := c.readItem(v); err != nil {
+func deleteItem(c *run.Call, v *conversation) (any, error) {
+	if _, err := readItem(c, v); err != nil {
 		return nil, err
 	}
 	id := c.R.PathValue("item")
@@ -362,7 +362,7 @@ func (c *Call) deleteItem(v *conversation) (any, error) {
 	if at < v.taken() {
 		return nil, run.BadField("item_id", "Item '%s' is part of a response and cannot be deleted.", clip.Text(id))
 	}
-	return viewConversation(v.Session, &v.record), c.updateRecord(v.ID, func(kept *sessionRecord) error {
+	return viewConversation(v.Session, &v.record), updateRecord(c, v.ID, func(kept *sessionRecord) error {
 		kept.Items[at] = run.Null
 		return nil
 	})

@@ -119,7 +119,7 @@ func (r *Request) applyOptions(t *run.Request) error {
 }
 
 // ReadInput reads the input and the items that it refers to.
-func (c *Call) ReadInput(raw json.RawMessage) (in run.Input, err error) {
+func ReadInput(c *run.Call, raw json.RawMessage) (in run.Input, err error) {
 	var text string
 	if len(raw) == 0 || string(raw) == "null" {
 		return in, nil
@@ -143,7 +143,7 @@ func (c *Call) ReadInput(raw json.RawMessage) (in run.Input, err error) {
 			if references++; references > MaxReferences {
 				return in, run.BadField(path, "input has more than %d references to items", MaxReferences)
 			}
-			err = c.addReference(&in, known, item.ID, path)
+			err = addReference(c, &in, known, item.ID, path)
 		} else {
 			err = in.AddItem(&item, path)
 		}
@@ -159,7 +159,7 @@ const MaxReferences = 2000
 
 // addReference adds the messages of a response item. known are the responses already read; nil for
 // unknown ones.
-func (c *Call) addReference(in *run.Input, known map[string]*run.Answer, id, path string) error {
+func addReference(c *run.Call, in *run.Input, known map[string]*run.Answer, id, path string) error {
 	core, _ := run.SplitItemID(id)
 	a, ok := known[core]
 	if !ok {

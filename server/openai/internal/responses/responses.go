@@ -21,33 +21,30 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// Call is a request about responses or conversations.
-type Call struct{ *run.Call }
-
 // Routes returns the routes of responses and conversations.
 func Routes(b *surfacekit.Base) []server.Route {
-	route := func(pattern, scope string, answer func(*Call) (any, error)) server.Route {
-		return run.NewRoute(b, pattern, scope, func(c *run.Call) (any, error) { return answer(&Call{c}) })
+	route := func(pattern, scope string, answer func(*run.Call) (any, error)) server.Route {
+		return run.NewRoute(b, pattern, scope, answer)
 	}
 	return []server.Route{
-		server.Typed[Request, Response](route("POST /v1/responses", settings.ScopeRunsWrite, (*Call).createResponse)).WithNewTurn().WithStream(),
-		server.Typed[run.None, Response](route("GET /v1/responses/{id}", settings.ScopeRunsRead, onResponse((*Call).readResponse))).WithStream(),
-		server.Typed[run.None, Response](route("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, onResponse((*Call).cancelResponse))).WithAudit(server.AuditCancelTurn),
-		server.Typed[run.None, DeletedView](route("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, onResponse((*Call).deleteResponse))).WithAudit(server.AuditUpdateSession),
-		server.Typed[run.None, ItemList](route("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, onResponse((*Call).listInput))),
-		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations", settings.ScopeSessionsWrite, (*Call).createConversation)).WithAudit(server.AuditCreateSession),
-		server.Typed[run.None, ConversationView](route("GET /v1/conversations/{id}", settings.ScopeSessionsRead, onConversation((*Call).readConversation))),
-		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*Call).updateConversation))).WithAudit(server.AuditUpdateSession),
-		server.Typed[run.None, DeletedView](route("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation((*Call).deleteConversation))).WithAudit(server.AuditUpdateSession),
-		server.Typed[run.None, ItemList](route("GET /v1/conversations/{id}/items", settings.ScopeSessionsRead, onConversation((*Call).listItems))),
-		server.Typed[conversationRequest, ItemList](route("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, onConversation((*Call).createItems))).WithAudit(server.AuditUpdateSession),
-		server.Typed[run.None, json.RawMessage](route("GET /v1/conversations/{id}/items/{item}", settings.ScopeSessionsRead, onConversation((*Call).readItem))),
-		server.Typed[run.None, ConversationView](route("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, onConversation((*Call).deleteItem))).WithAudit(server.AuditUpdateSession),
+		server.Typed[Request, Response](route("POST /v1/responses", settings.ScopeRunsWrite, createResponse)).WithNewTurn().WithStream(),
+		server.Typed[run.None, Response](route("GET /v1/responses/{id}", settings.ScopeRunsRead, onResponse(readResponse))).WithStream(),
+		server.Typed[run.None, Response](route("POST /v1/responses/{id}/cancel", settings.ScopeRunsWrite, onResponse(cancelResponse))).WithAudit(server.AuditCancelTurn),
+		server.Typed[run.None, DeletedView](route("DELETE /v1/responses/{id}", settings.ScopeRunsWrite, onResponse(deleteResponse))).WithAudit(server.AuditUpdateSession),
+		server.Typed[run.None, ItemList](route("GET /v1/responses/{id}/input_items", settings.ScopeRunsRead, onResponse(listInput))),
+		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations", settings.ScopeSessionsWrite, createConversation)).WithAudit(server.AuditCreateSession),
+		server.Typed[run.None, ConversationView](route("GET /v1/conversations/{id}", settings.ScopeSessionsRead, onConversation(readConversation))),
+		server.Typed[conversationRequest, ConversationView](route("POST /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation(updateConversation))).WithAudit(server.AuditUpdateSession),
+		server.Typed[run.None, DeletedView](route("DELETE /v1/conversations/{id}", settings.ScopeSessionsWrite, onConversation(deleteConversation))).WithAudit(server.AuditUpdateSession),
+		server.Typed[run.None, ItemList](route("GET /v1/conversations/{id}/items", settings.ScopeSessionsRead, onConversation(listItems))),
+		server.Typed[conversationRequest, ItemList](route("POST /v1/conversations/{id}/items", settings.ScopeSessionsWrite, onConversation(createItems))).WithAudit(server.AuditUpdateSession),
+		server.Typed[run.None, json.RawMessage](route("GET /v1/conversations/{id}/items/{item}", settings.ScopeSessionsRead, onConversation(readItem))),
+		server.Typed[run.None, ConversationView](route("DELETE /v1/conversations/{id}/items/{item}", settings.ScopeSessionsWrite, onConversation(deleteItem))).WithAudit(server.AuditUpdateSession),
 	}
 }
 
 // createResponse starts a run, or continues the run that waits for the input.
-func (c *Call) createResponse() (any, error) {
+func createResponse(c *run.Call) (any, error) {
 	var r Request
 	body, err := c.ReadBody(&r, Parameters)
 	if err != nil {
@@ -57,10 +54,10 @@ func (c *Call) createResponse() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if asked.Input, err = c.ReadInput(r.Input); err != nil {
+	if asked.Input, err = ReadInput(c, r.Input); err != nil {
 		return nil, err
 	}
-	a, err := c.beginResponse(&r, asked, body)
+	a, err := beginResponse(c, &r, asked, body)
 	if err != nil {
 		return nil, err
 	}
@@ -85,24 +82,24 @@ func (c *Call) createResponse() (any, error) {
 }
 
 // beginResponse begins a turn, or continues one.
-func (c *Call) beginResponse(r *Request, asked *run.Request, body []byte) (*run.Answer, error) {
+func beginResponse(c *run.Call, r *Request, asked *run.Request, body []byte) (*run.Answer, error) {
 	if r.PreviousResponseID != nil {
-		return c.continueFrom(*r.PreviousResponseID, asked, body)
+		return continueFrom(c, *r.PreviousResponseID, asked, body)
 	}
 	id, err := r.conversationID()
 	if err != nil {
 		return nil, err
 	}
 	if id != "" {
-		return c.beginInConversation(id, asked, body)
+		return beginInConversation(c, id, asked, body)
 	}
 	return c.ResumeOrBegin(asked, run.ResponsePrefix, body)
 }
 
 // continueFrom continues the conversation of a response: it answers the waiting turn, or starts
 // another turn after it.
-func (c *Call) continueFrom(id string, asked *run.Request, body []byte) (*run.Answer, error) {
-	previous, err := c.findResponse(id)
+func continueFrom(c *run.Call, id string, asked *run.Request, body []byte) (*run.Answer, error) {
+	previous, err := findResponse(c, id)
 	if errors.Is(err, service.ErrNotFound) {
 		return nil, run.NewRefusal(http.StatusBadRequest, "previous_response_not_found", "previous_response_id", "Previous response with id '%s' not found.", clip.Text(id))
 	}
@@ -132,7 +129,7 @@ func (c *Call) continueFrom(id string, asked *run.Request, body []byte) (*run.An
 
 // findResponse returns the current state of a stored response of the caller. The error is
 // service.ErrNotFound.
-func (c *Call) findResponse(id string) (*run.Answer, error) {
+func findResponse(c *run.Call, id string) (*run.Answer, error) {
 	missing := &service.NotFoundError{Kind: "response", ID: id}
 	turnID, segment, ok := run.SplitAnswerID(id)
 	if !ok {
@@ -145,10 +142,12 @@ func (c *Call) findResponse(id string) (*run.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept, err := c.sessionRecord(turn.SessionID)
+	session, err := c.Service.GetSession(c.Context(), c.Caller, turn.SessionID)
 	if err != nil {
 		return nil, err
 	}
+	var kept sessionRecord
+	run.Own.Decode(session.Metadata, &kept) // without a record, it stays empty
 	if slices.Contains(kept.Deleted, id) {
 		return nil, missing
 	}
@@ -166,10 +165,10 @@ func (c *Call) findResponse(id string) (*run.Answer, error) {
 }
 
 // onResponse finds the response in the path.
-func onResponse(answerWith func(*Call, *run.Answer) (any, error)) func(*Call) (any, error) {
-	return func(c *Call) (any, error) {
+func onResponse(answerWith func(*run.Call, *run.Answer) (any, error)) func(*run.Call) (any, error) {
+	return func(c *run.Call) (any, error) {
 		id := c.R.PathValue("id")
-		a, err := c.findResponse(id)
+		a, err := findResponse(c, id)
 		if errors.Is(err, service.ErrNotFound) {
 			return nil, run.NotFound("Response", id, "")
 		}
@@ -181,7 +180,7 @@ func onResponse(answerWith func(*Call, *run.Answer) (any, error)) func(*Call) (a
 }
 
 // readResponse responds with the current state of a response, or with its events after a given one.
-func (c *Call) readResponse(a *run.Answer) (any, error) {
+func readResponse(c *run.Call, a *run.Answer) (any, error) {
 	q, after := c.R.URL.Query(), -1
 	if text := q.Get("starting_after"); text != "" {
 		var err error
@@ -202,11 +201,11 @@ func (c *Call) readResponse(a *run.Answer) (any, error) {
 }
 
 // cancelResponse cancels a running response; it does not change an ended one.
-func (c *Call) cancelResponse(a *run.Answer) (any, error) {
+func cancelResponse(c *run.Call, a *run.Answer) (any, error) {
 	if err := cancelTurn(a, "the client canceled the response"); err != nil {
 		return nil, err
 	}
-	return onResponse(func(_ *Call, a *run.Answer) (any, error) { return newResponse(a), nil })(c)
+	return onResponse(func(_ *run.Call, a *run.Answer) (any, error) { return newResponse(a), nil })(c)
 }
 
 // cancelTurn cancels the turn if it is still producing the response or waits for the answers to its
@@ -228,24 +227,24 @@ type DeletedView struct {
 }
 
 // deleteResponse hides a response. Its turn remains for readers of the log.
-func (c *Call) deleteResponse(a *run.Answer) (any, error) {
+func deleteResponse(c *run.Call, a *run.Answer) (any, error) {
 	if err := cancelTurn(a, "the client deleted the response"); err != nil {
 		return nil, err
 	}
 	id := run.AnswerID(a.Turn.ID, a.Want)
-	return DeletedView{id, "response", true}, c.updateRecord(a.Turn.SessionID, func(r *sessionRecord) error {
+	return DeletedView{id, "response", true}, updateRecord(c, a.Turn.SessionID, func(r *sessionRecord) error {
 		r.Deleted = append(r.Deleted, id)
 		return nil
 	})
 }
 
 // listInput responds with the input of a response.
-func (c *Call) listInput(a *run.Answer) (any, error) {
+func listInput(c *run.Call, a *run.Answer) (any, error) {
 	items, err := inputItems(a, a.Want)
 	if err != nil {
 		return nil, err
 	}
-	return c.listPage(items)
+	return listPage(c, items)
 }
 
 // inputMark prefixes the numbers of input items.
@@ -315,17 +314,9 @@ type sessionRecord struct {
 	Items    []json.RawMessage `json:"items,omitempty"`
 }
 
-func (c *Call) sessionRecord(id string) (r sessionRecord, err error) {
-	session, err := c.Service.GetSession(c.Context(), c.Caller, id)
-	if err == nil {
-		run.Own.Decode(session.Metadata, &r) // without a record, r stays empty
-	}
-	return r, err
-}
-
 // updateRecord changes the record of a session with a function, which is called again if another
 // request changes the record concurrently.
-func (c *Call) updateRecord(id string, change func(*sessionRecord) error) error {
+func updateRecord(c *run.Call, id string, change func(*sessionRecord) error) error {
 	return c.Service.ChangeSessionMetadata(c.Context(), c.Caller, id, func(metadata json.RawMessage) (json.RawMessage, error) {
 		var r sessionRecord
 		run.Own.Decode(metadata, &r) // without a record, r stays empty
@@ -351,7 +342,7 @@ const (
 )
 
 // listPage returns the page of a list, oldest first, that the query selects.
-func (c *Call) listPage(items []json.RawMessage) (any, error) {
+func listPage(c *run.Call, items []json.RawMessage) (any, error) {
 	q, limit := c.R.URL.Query(), defaultPage
 	if text := q.Get("limit"); text != "" {
 		var err error
