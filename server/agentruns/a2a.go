@@ -166,14 +166,7 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 			return nil, err
 		}
 	}
-	f := fields{}
-	for name, value := range map[string]string{fieldAgentID: agent, fieldPrompt: text} {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		f[name] = raw
-	}
+	f := fields{fieldAgentID: encodeJSON(agent), fieldPrompt: encodeJSON(text)}
 	turn, _, err := c.beginTurn(f, session, labelA2A, repetition{})
 	if err != nil {
 		return nil, err

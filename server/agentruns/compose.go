@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/spec"
@@ -66,7 +67,7 @@ func (c *composer) composeTurn(caller service.Caller, r *request) (*service.Crea
 		effort := spec.EffortPercent(*r.effort)
 		turn.Params.ReasoningEffort = &effort
 	}
-	turn.Before, turn.Input = splitConversation(r.messages)
+	turn.Before, turn.Input, _ = surfacekit.SplitInput(modelMessages(r.messages)) // only sessions have no input
 	return turn, nil
 }
 
@@ -243,21 +244,16 @@ func (c *composer) standardBudgets(chosen *chosenTools) map[string]spec.ToolBudg
 	return budgets
 }
 
-// splitConversation splits messages into the history and the input, which is everything
-// after the last message of the assistant.
-func splitConversation(messages []inputMessage) (before, input []model.Message) {
-	last := -1
+// modelMessages returns the messages in the model's form.
+func modelMessages(messages []inputMessage) []model.Message {
 	all := make([]model.Message, len(messages))
 	for i, m := range messages {
 		all[i] = model.Message{Role: model.Role(m.Role), Parts: m.files}
 		if m.Content != "" || len(m.files) == 0 {
 			all[i].Parts = append([]model.Part{model.Text(m.Content)}, m.files...)
 		}
-		if m.Role == roleAssistant {
-			last = i
-		}
 	}
-	return all[:last+1], all[last+1:]
+	return all
 }
 
 // chosenTools are the tools that a request names.

@@ -62,12 +62,7 @@ type modelUsed struct {
 
 // isTerminal reports whether the event ends a run.
 func (f *frame) isTerminal() bool {
-	switch f.Type {
-	case typeResult, typeError, typeCanceled:
-		return true
-	default:
-		return false
-	}
+	return f.Type == typeResult || f.Type == typeError || f.Type == typeCanceled
 }
 
 // payload is the content of an event. It must not have fields called seq, type or data.

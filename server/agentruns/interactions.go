@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,12 +76,9 @@ func (c *call) pendingInteractions(ctx context.Context, found *run) ([]pendingIn
 // readResolution reads an interaction's answer from the request body.
 func readResolution(f fields, target string) (interaction.Answer, error) {
 	r := interaction.Answer{Target: target, Result: f["result"], Arguments: f["arguments"]}
-	for _, err := range []error{
-		f.readField("id", &r.ID, "a string"), f.readField("action", &r.Action, "a string"), f.readField("reason", &r.Reason, "a string"),
-	} {
-		if err != nil {
-			return r, err
-		}
+	err := cmp.Or(f.readField("id", &r.ID, "a string"), f.readField("action", &r.Action, "a string"), f.readField("reason", &r.Reason, "a string"))
+	if err != nil {
+		return r, err
 	}
 	switch r.Action {
 	case "":

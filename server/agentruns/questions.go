@@ -30,16 +30,11 @@ func forClient(action string) bool {
 func questionArgs(d *event.InteractionRequest) json.RawMessage {
 	args := make(map[string]json.RawMessage)
 	_ = json.Unmarshal(d.Parameters, &args) // they are the tool's own
-	question, _ := json.Marshal(d.Message)  // a text
-	args["question"] = question
+	args["question"] = encodeJSON(d.Message)
 	if len(d.ResponseSchema) > 0 {
 		args["response_schema"] = d.ResponseSchema
 	}
-	raw, err := json.Marshal(args)
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return raw
+	return encodeJSON(args)
 }
 
 // answerText returns an answer as text: a string as it is, or JSON.

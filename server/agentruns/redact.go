@@ -110,7 +110,7 @@ func redactHeaders(value json.RawMessage) json.RawMessage {
 	return encodeJSON(headers)
 }
 
-// encodeJSON encodes a string, or a value decoded from JSON.
+// encodeJSON encodes a string, or a value made of JSON.
 func encodeJSON(value any) json.RawMessage {
 	data, err := json.Marshal(value)
 	if err != nil {

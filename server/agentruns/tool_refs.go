@@ -247,8 +247,6 @@ func (r *toolRef) claimedIDs() []string {
 	switch r.Kind {
 	case kindMantyx:
 		return []string{r.ID}
-	case kindPlugin:
-		return []string{r.Name}
 	case kindMCPLocal:
 		ids := make([]string, len(r.Tools))
 		for i, t := range r.Tools {
@@ -285,34 +283,25 @@ func (r *toolRef) clientTools() []clientTool {
 	case kindLocal:
 		return []clientTool{{r.Name, clienttool.Config{
 			Description: r.Description, Parameters: r.Parameters, Output: r.OutputSchema, LongRunning: r.LongRunning,
-			Echo: echoOf(localEcho{Kind: r.Kind}),
+			Echo: encodeJSON(localEcho{Kind: r.Kind}),
 		}}}
 	case kindA2ALocal:
 		return []clientTool{{r.Name, clienttool.Config{
 			Description: cmp.Or(r.Description, describeCard(r.AgentCard)), Parameters: messageParameters,
-			Echo: echoOf(localEcho{Kind: r.Kind, AgentCard: r.AgentCard}),
+			Echo: encodeJSON(localEcho{Kind: r.Kind, AgentCard: r.AgentCard}),
 		}}}
 	case kindMCPLocal:
 		list := make([]clientTool, len(r.Tools))
 		for i, t := range r.Tools {
 			list[i] = clientTool{modelName(t.Name), clienttool.Config{
 				Name: t.Name, Description: t.Description, Parameters: t.InputSchema, Output: t.OutputSchema,
-				Echo: echoOf(localEcho{Kind: r.Kind, MCPServer: r.Name, MCPToolName: t.Name, MCPServerInfo: r.ServerInfo}),
+				Echo: encodeJSON(localEcho{Kind: r.Kind, MCPServer: r.Name, MCPToolName: t.Name, MCPServerInfo: r.ServerInfo}),
 			}}
 		}
 		return list
 	default:
 		return nil
 	}
-}
-
-// echoOf returns the part of a tool's declaration that its calls repeat.
-func echoOf(echo localEcho) json.RawMessage {
-	raw, err := json.Marshal(echo)
-	if err != nil {
-		return nil // not reached: it is made of JSON
-	}
-	return raw
 }
 
 // messageParameters are the parameters of a tool that sends a message to an agent.

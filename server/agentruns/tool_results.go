@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,13 +23,12 @@ const (
 // result nor an error is an empty result.
 func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	a := new(toolAnswer)
-	for _, read := range []error{
+	err := cmp.Or(
 		f.readField("toolUseId", &a.toolUseID, "a string"), f.readField("result", &a.Result, "a string"), f.readField("error", &a.Error, "a string"),
 		f.readField("files", &a.Files, "a list of {filename, mimeType, data}, with data in base64"),
-	} {
-		if read != nil {
-			return nil, read
-		}
+	)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case a.toolUseID == "":
@@ -74,10 +74,8 @@ func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fi
 	if f, err = c.readBody(); err != nil {
 		return nil, nil, nil, err
 	}
-	if warnings, err = f.warnUnknown("", known...); err != nil {
-		return nil, nil, nil, err
-	}
-	return found, f, warnings, nil
+	warnings, err = f.warnUnknown("", known...)
+	return found, f, warnings, err
 }
 
 // toolResult accepts the result of a client tool call.

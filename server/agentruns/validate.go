@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -73,20 +74,17 @@ func readRequest(f fields, why purpose) (*request, error) {
 // hasInstructions reports whether a request has instructions for its agent.
 func (r *request) hasInstructions() bool {
 	return r.agentID != "" || r.systemPrompt != "" || slices.ContainsFunc(r.messages, func(m inputMessage) bool {
-		return m.Role == roleSystem && strings.TrimSpace(m.Content) != ""
+		return m.Role == surfacekit.RoleSystem && strings.TrimSpace(m.Content) != ""
 	})
 }
 
 func (r *request) readIdentity(f fields) error {
-	for _, field := range []struct {
-		name  string
-		value *string
-	}{
-		{fieldAgentID, &r.agentID}, {fieldName, &r.name}, {fieldSystemPrompt, &r.systemPrompt}, {fieldModelID, &r.modelID},
-	} {
-		if err := f.readField(field.name, field.value, "a string"); err != nil {
-			return err
-		}
+	err := cmp.Or(
+		f.readField(fieldAgentID, &r.agentID, "a string"), f.readField(fieldName, &r.name, "a string"),
+		f.readField(fieldSystemPrompt, &r.systemPrompt, "a string"), f.readField(fieldModelID, &r.modelID, "a string"),
+	)
+	if err != nil {
+		return err
 	}
 	if r.agentID != "" && !agentIDGrammar.MatchString(r.agentID) {
 		return newInvalid("agentId %q is not a valid agent ID", clip.Text(r.agentID))
@@ -101,26 +99,24 @@ var agentIDGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-
 // readInput reads the run's input: a prompt or messages.
 func (r *request) readInput(f fields) error {
 	var prompt string
-	if err := f.readField(fieldPrompt, &prompt, "a string"); err != nil {
-		return err
-	}
-	if err := f.readField(fieldMessages, &r.messages, "a list of {role, content, attachments}"); err != nil {
+	err := cmp.Or(f.readField(fieldPrompt, &prompt, "a string"), f.readField(fieldMessages, &r.messages, "a list of {role, content, attachments}"))
+	if err != nil {
 		return err
 	}
 	switch listed := len(r.messages) > 0; {
 	case prompt != "" && listed:
 		return newInvalid("prompt and messages exclude each other")
 	case prompt != "":
-		r.messages = []inputMessage{{Role: roleUser, Content: prompt}}
+		r.messages = []inputMessage{{Role: surfacekit.RoleUser, Content: prompt}}
 		return nil
 	case !listed:
 		return newInvalid("either prompt or messages is required")
 	}
 	for i, m := range r.messages {
-		if m.Role != roleUser && m.Role != roleAssistant && m.Role != roleSystem {
+		if m.Role != surfacekit.RoleUser && m.Role != surfacekit.RoleAssistant && m.Role != surfacekit.RoleSystem {
 			return newInvalid("messages[%d].role is %q; it must be user, assistant or system", i, clip.Text(m.Role))
 		}
-		if len(m.Attachments) > 0 && m.Role != roleUser {
+		if len(m.Attachments) > 0 && m.Role != surfacekit.RoleUser {
 			return newInvalid("messages[%d].attachments: only messages of the user have files", i)
 		}
 		for j := range m.Attachments {
@@ -131,18 +127,11 @@ func (r *request) readInput(f fields) error {
 			r.messages[i].files = append(r.messages[i].files, part)
 		}
 	}
-	if r.messages[len(r.messages)-1].Role == roleAssistant {
+	if r.messages[len(r.messages)-1].Role == surfacekit.RoleAssistant {
 		return newInvalid("messages must not end with a message of the assistant")
 	}
 	return nil
 }
-
-// The roles of messages.
-const (
-	roleUser      = "user"
-	roleAssistant = "assistant"
-	roleSystem    = "system"
-)
 
 // efforts are the levels of reasoning as percentages.
 var efforts = map[string]int{"off": 0, "low": 30, "medium": 50, "high": 80}
