@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -112,28 +111,24 @@ func readEventLimit(q url.Values) (int, error) {
 }
 
 // listEvents responds with the events of a turn after a given one.
-func (c *call) listEvents() error {
+func (c *call) listEvents() (any, error) {
 	q := c.readQuery()
 	after, err := readAfter(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limit, err := readEventLimit(q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if limit == 0 {
 		limit = math.MaxInt
 	}
 	t, err := c.getTurn()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, err := c.readEvents(t, newEventReader(t, after), limit)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, list)
+	return c.readEvents(t, newEventReader(t, after), limit)
 }
 
 // readEvents returns up to limit of the stored events.

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
-	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -93,20 +91,20 @@ func resolutionOf(i *service.Interaction) json.RawMessage {
 }
 
 // listInteractions responds with the pending and past interactions of a turn, oldest first.
-func (c *call) listInteractions() error {
+func (c *call) listInteractions() (any, error) {
 	t, err := c.getTurn()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := c.askInteractions(t.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list := make([]interactionView, len(found))
 	for n, i := range found {
 		list[n] = viewInteraction(i)
 	}
-	return server.WriteJSON(c.w, http.StatusOK, list)
+	return list, nil
 }
 
 // askInteractions returns the pending and past interactions of a turn, oldest first.
@@ -118,27 +116,27 @@ func (c *call) askInteractions(turnID string) ([]*service.Interaction, error) {
 }
 
 // resolveInteraction answers an interaction. Repeating the same answer changes nothing.
-func (c *call) resolveInteraction() error {
+func (c *call) resolveInteraction() (any, error) {
 	var in struct {
 		Resolution map[string]json.RawMessage `json:"resolution"`
 	}
 	if err := c.readBody(&in); err != nil {
-		return err
+		return nil, err
 	}
 	if in.Resolution == nil {
-		return badRequest("resolution must be an object")
+		return nil, badRequest("resolution must be an object")
 	}
 	t, err := c.getTurn()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	asked, err := c.findInteraction(t.ID, c.r.PathValue("interaction"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := answerOf(c.r.Context(), &asked.Request, in.Resolution)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answered, err := askProvider(c, "resolve_interaction", func(ctx context.Context) (*service.Interaction, error) {
 		answered, err := c.settings.Service.AnswerInteraction(ctx, c.caller, t.ID, answer)
@@ -148,9 +146,9 @@ func (c *call) resolveInteraction() error {
 		return answered, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return server.WriteJSON(c.w, http.StatusOK, viewInteraction(answered))
+	return viewInteraction(answered), nil
 }
 
 // findInteraction returns an interaction of a turn.

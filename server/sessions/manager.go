@@ -27,7 +27,7 @@ var _ pb.Manager = (*Surface)(nil)
 // managed is a hosted provider's request, converted to this protocol.
 type managed struct {
 	scope  string
-	answer func(*call) error
+	answer func(*call) (any, error)
 	path   map[string]string
 	query  url.Values
 	body   proto.Message
@@ -134,20 +134,14 @@ func listedQuery(limit int32, summary bool, values map[string]string) url.Values
 	return q
 }
 
-// kept is the response of a managed request.
-type kept struct {
+// unsent takes the headers of a managed request's response, which are never read.
+type unsent struct {
+	http.ResponseWriter
 	header http.Header
-	body   bytes.Buffer
 }
 
-// Header returns the header, which is never read.
-func (k *kept) Header() http.Header { return k.header }
-
-// WriteHeader does nothing: errors are returned.
-func (*kept) WriteHeader(int) {}
-
-// Write keeps the body.
-func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }
+// Header returns the headers.
+func (u *unsent) Header() http.Header { return u.header }
 
 // answerManaged returns the body of the response.
 func answerManaged(ctx context.Context, c *call, m *managed) ([]byte, error) {
@@ -168,12 +162,12 @@ func answerManaged(ctx context.Context, c *call, m *managed) ([]byte, error) {
 	for name, value := range m.path {
 		r.SetPathValue(name, value)
 	}
-	w := &kept{header: http.Header{}}
-	c.w, c.r = w, r
-	if err := m.answer(c); err != nil {
+	c.w, c.r = &unsent{header: http.Header{}}, r
+	answered, err := m.answer(c)
+	if err != nil {
 		return nil, err
 	}
-	return w.body.Bytes(), nil
+	return json.Marshal(answered)
 }
 
 // managedCodes maps HTTP statuses to gRPC codes.

@@ -185,7 +185,7 @@ func (c *call) toolSources() []string {
 }
 
 // listProviders responds with the providers that the caller may use.
-func (c *call) listProviders() error {
+func (c *call) listProviders() (any, error) {
 	type view struct {
 		Name         string        `json:"name"`
 		Default      bool          `json:"default,omitempty"`
@@ -200,7 +200,7 @@ func (c *call) listProviders() error {
 		}
 		list = append(list, view{p.name, p.Default || len(c.providers) == 1, c.capabilitiesOf(p)})
 	}
-	return server.WriteJSON(c.w, http.StatusOK, struct {
+	return struct {
 		Providers []view `json:"providers"`
-	}{list})
+	}{list}, nil
 }

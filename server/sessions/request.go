@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"cmp"
-	"encoding/json"
 	"io"
 	"net/url"
 	"slices"
@@ -124,6 +123,3 @@ func (c *call) noteNext(cursor string) {
 		c.w.Header().Set("X-Next-After", cursor)
 	}
 }
-
-// bodyOf returns the body that an idempotency key covers.
-func bodyOf(request any) (json.RawMessage, error) { return json.Marshal(request) }

@@ -38,12 +38,16 @@ func (s *Surface) Routes() []server.Route {
 	}
 }
 
-// newRoute returns a route whose handler writes the response or returns an error. The operation is
-// its name in metrics.
-func (s *Surface) newRoute(pattern, scope, operation string, answer func(*call) error) server.Route {
+// newRoute returns a route whose handler returns the response, or nil after writing it. The
+// operation is its name in metrics.
+func (s *Surface) newRoute(pattern, scope, operation string, answer func(*call) (any, error)) server.Route {
 	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		ctx, observed := s.operations.Start(r.Context(), operation)
-		err := answer(&call{Surface: s, w: w, r: r.WithContext(ctx), caller: caller})
+		c := &call{Surface: s, w: w, r: r.WithContext(ctx), caller: caller, status: http.StatusOK}
+		v, err := answer(c)
+		if v != nil && err == nil {
+			err = server.WriteJSON(w, c.status, v)
+		}
 		observed.End(failureType(err))
 		return err
 	})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
@@ -164,49 +163,49 @@ type createSession struct {
 }
 
 // createSession makes a session.
-func (c *call) createSession() error {
+func (c *call) createSession() (any, error) {
 	var in createSession
 	if err := c.readBody(&in); err != nil {
-		return err
+		return nil, err
 	}
 	key, err := c.readKey(in.IdempotencyKey)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in.Provider, in.Model, in.ClientRef = strings.TrimSpace(in.Provider), strings.TrimSpace(in.Model), strings.TrimSpace(in.ClientRef)
 	if err := checkMetadata(in.Metadata); err != nil {
-		return err
+		return nil, err
 	}
 	if in.Workspace != nil {
 		if err := in.Workspace.Validate(); err != nil {
-			return badRequest("workspace.%s", err)
+			return nil, badRequest("workspace.%s", err)
 		}
 	}
 	if _, err := readParams(in.ModelOptions); err != nil {
-		return err
+		return nil, err
 	}
 	p, err := c.chooseProvider(in.Provider)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	model := p.modelFor(in.Model)
 	if _, err := p.findModel(c.settings.Service.Revision().Set(), model); err != nil {
-		return err
+		return nil, err
 	}
 	metadata, err := own.Encode(sessionRecord{Provider: p.name, Model: model, ClientRef: in.ClientRef, Metadata: in.Metadata, ModelOptions: in.ModelOptions})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if in.Workspace != nil {
 		if err := c.checkWorkspace(p, in.Workspace); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	id := c.workspaceSession(p, &in, key)
 	in.IdempotencyKey = ""
-	body, err := bodyOf(in)
+	body, err := json.Marshal(in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.nameProvider(p.name)
 	kept, err := askProvider(c, "create_session", func(ctx context.Context) (*service.Session, error) {
@@ -216,10 +215,11 @@ func (c *call) createSession() error {
 		})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, _ := sessionFrom(kept)
-	return server.WriteJSON(c.w, http.StatusCreated, s.view())
+	c.status = http.StatusCreated
+	return s.view(), nil
 }
 
 // checkWorkspace returns an error if a provider's session cannot have a workspace.
@@ -272,30 +272,30 @@ func checkMetadata(metadata map[string]json.RawMessage) error {
 }
 
 // readSession responds with a session.
-func (c *call) readSession() error {
+func (c *call) readSession() (any, error) {
 	s, err := c.getSession()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return server.WriteJSON(c.w, http.StatusOK, s.view())
+	return s.view(), nil
 }
 
 // updateSession changes a session.
-func (c *call) updateSession() error {
+func (c *call) updateSession() (any, error) {
 	var in struct {
 		ClientRef *string                     `json:"clientRef"`
 		State     *service.SessionStatus      `json:"state"`
 		Metadata  *map[string]json.RawMessage `json:"metadata"`
 	}
 	if err := c.readBody(&in); err != nil {
-		return err
+		return nil, err
 	}
 	if in.State != nil && *in.State != service.SessionActive && *in.State != service.SessionArchived {
-		return badRequest("unsupported agent session state %q", clip.Text(string(*in.State)))
+		return nil, badRequest("unsupported agent session state %q", clip.Text(string(*in.State)))
 	}
 	s, err := c.getSession()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	patch := service.SessionPatch{State: in.State}
 	if in.ClientRef != nil {
@@ -303,14 +303,14 @@ func (c *call) updateSession() error {
 	}
 	if in.Metadata != nil {
 		if err := checkMetadata(*in.Metadata); err != nil {
-			return err
+			return nil, err
 		}
 		s.record.Metadata = *in.Metadata
 	}
 	if in.ClientRef != nil || in.Metadata != nil {
 		metadata, err := own.Encode(s.record)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		patch.Metadata = &metadata
 	}
@@ -318,26 +318,26 @@ func (c *call) updateSession() error {
 		return c.settings.Service.UpdateSession(ctx, c.caller, s.ID, patch)
 	})
 	if err != nil {
-		return nameError(err, "session", s.ID)
+		return nil, nameError(err, "session", s.ID)
 	}
 	changed, _ := sessionFrom(kept)
-	return server.WriteJSON(c.w, http.StatusOK, changed.view())
+	return changed.view(), nil
 }
 
 // listSessions responds with the caller's sessions, most recently active first.
-func (c *call) listSessions() error {
+func (c *call) listSessions() (any, error) {
 	q, err := c.readListQuery()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	state, err := q.readWord("state", "session state", string(service.SessionActive), string(service.SessionArchived))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	labels := map[string]string{labelKind: "session"}
 	if name := q.values.Get("provider"); name != "" {
 		if _, err := c.chooseProvider(name); err != nil {
-			return err
+			return nil, err
 		}
 		labels[labelProvider] = name
 		c.nameProvider(name)
@@ -350,10 +350,10 @@ func (c *call) listSessions() error {
 			})
 		})
 		if errors.Is(err, service.ErrCursor) {
-			return badRequest("after is not a cursor of this list")
+			return nil, badRequest("after is not a cursor of this list")
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = slices.Grow(list, len(page.Sessions))
 		for _, kept := range page.Sessions {
@@ -366,5 +366,5 @@ func (c *call) listSessions() error {
 		}
 	}
 	c.noteNext(after)
-	return server.WriteJSON(c.w, http.StatusOK, list)
+	return list, nil
 }

@@ -40,17 +40,17 @@ type sender struct {
 
 // streamEvents streams the events of a turn after the given one as server-sent events, past and
 // future, up to the event that ends the turn.
-func (c *call) streamEvents() error {
+func (c *call) streamEvents() (any, error) {
 	s, err := c.newSender()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
 		if err := s.send(ctx, out); err != nil && !errors.Is(err, server.ErrClientGone) {
 			s.breakOff(ctx, out, err)
 		}
 	})
-	return nil
+	return nil, nil //nolint:nilnil // it is written
 }
 
 // newSender returns a sender for the turn in the path.

@@ -85,6 +85,8 @@ type call struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	caller service.Caller
+	// status is the status of a successful response.
+	status int
 	// provider is the name of the call's provider, once known.
 	provider string
 	// depth is the number of turns that led to the turn that the call creates.
@@ -105,16 +107,16 @@ func serveAuthInfo(w http.ResponseWriter, _ *http.Request) {
 }
 
 // resolveHarness responds with the program that a client runs for a provider, which never exists.
-func (c *call) resolveHarness() error {
+func (c *call) resolveHarness() (any, error) {
 	var in struct {
 		Provider string `json:"provider"`
 		Harness  string `json:"harness"`
 	}
 	if err := c.readBody(&in); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := c.chooseProvider(in.Provider); err != nil {
-		return err
+		return nil, err
 	}
-	return badRequest("no agent harness is configured: the server runs the agents itself")
+	return nil, badRequest("no agent harness is configured: the server runs the agents itself")
 }

@@ -71,45 +71,42 @@ type createTurn struct {
 }
 
 // createTurn creates a turn, which a worker starts immediately.
-func (c *call) createTurn() error {
+func (c *call) createTurn() (any, error) {
 	var in createTurn
 	if err := c.readBody(&in); err != nil {
-		return err
+		return nil, err
 	}
 	key, err := c.readKey(in.IdempotencyKey)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in.Model = strings.TrimSpace(in.Model)
 	tools, err := toolgrant.Parse(in.ToolRefs, in.ToolSource)
 	if err != nil {
-		return toolError(err)
+		return nil, toolError(err)
 	}
 	s, err := c.getSession()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	made, err := c.composeTurn(s, &in, tools)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in.IdempotencyKey = ""
-	if made.IdempotencyBody, err = bodyOf(in); err != nil {
-		return err
+	if made.IdempotencyBody, err = json.Marshal(in); err != nil {
+		return nil, err
 	}
 	made.IdempotencyKey = prefixKey("turn", key)
 	kept, err := askProvider(c, "create_turn", func(ctx context.Context) (*service.Turn, error) {
 		return c.settings.Service.CreateTurn(ctx, c.caller, *made)
 	})
 	if err != nil {
-		return nameError(err, "session", s.ID)
+		return nil, nameError(err, "session", s.ID)
 	}
 	t, _ := turnFrom(kept)
-	view, err := c.viewTurn(t, false)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusCreated, view)
+	c.status = http.StatusCreated
+	return c.viewTurn(t, false)
 }
 
 // composeTurn returns the requested turn.
@@ -245,18 +242,18 @@ func (c *call) viewTurn(t *turn, short bool) (turnView, error) {
 }
 
 // listTurns responds with the turns of a session, newest first.
-func (c *call) listTurns() error {
+func (c *call) listTurns() (any, error) {
 	q, err := c.readListQuery()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	name, err := q.readWord("status", "turn status", "pending", "running", statusWaiting, "succeeded", "failed", "canceled")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s, err := c.getSession()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	query := service.TurnQuery{SessionID: s.ID, Page: service.Page{After: q.values.Get("after")}}
 	if name != "" {
@@ -269,10 +266,10 @@ func (c *call) listTurns() error {
 			return c.settings.Service.ListTurns(ctx, c.caller, query)
 		})
 		if errors.Is(err, service.ErrCursor) {
-			return badRequest("after is not a cursor of this list")
+			return nil, badRequest("after is not a cursor of this list")
 		}
 		if err != nil {
-			return nameError(err, "session", s.ID)
+			return nil, nameError(err, "session", s.ID)
 		}
 		for _, kept := range page.Turns {
 			t, own := turnFrom(kept)
@@ -281,7 +278,7 @@ func (c *call) listTurns() error {
 			}
 			view, err := c.viewTurn(t, q.summary)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			list = append(list, view)
 		}
@@ -290,44 +287,36 @@ func (c *call) listTurns() error {
 		}
 	}
 	c.noteNext(query.Page.After)
-	return server.WriteJSON(c.w, http.StatusOK, list)
+	return list, nil
 }
 
 // readTurn responds with a turn.
-func (c *call) readTurn() error {
+func (c *call) readTurn() (any, error) {
 	t, err := c.getTurn()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	view, err := c.viewTurn(t, false)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, view)
+	return c.viewTurn(t, false)
 }
 
 // cancelTurn ends a turn. It does not change an ended turn.
-func (c *call) cancelTurn() error {
+func (c *call) cancelTurn() (any, error) {
 	var in struct {
 		Reason string `json:"reason"`
 	}
 	if err := c.readBody(&in); err != nil {
-		return err
+		return nil, err
 	}
 	t, err := c.getTurn()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ended, err := askProvider(c, "cancel_turn", func(ctx context.Context) (*service.Turn, error) {
 		return c.settings.Service.CancelTurn(ctx, c.caller, t.ID, cmp.Or(strings.TrimSpace(in.Reason), "canceled"))
 	})
 	if err != nil {
-		return nameError(err, "turn", t.ID)
+		return nil, nameError(err, "turn", t.ID)
 	}
 	t.Turn = ended
-	view, err := c.viewTurn(t, false)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, view)
+	return c.viewTurn(t, false)
 }
