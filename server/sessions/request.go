@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // readBody reads the body of a request. Unknown fields are ignored and listed in a response header;
@@ -116,10 +118,22 @@ func (q *listQuery) readWord(name, what string, words ...string) (string, error)
 	return text, nil
 }
 
-// noteNext sends the cursor of the next page to the client. The protocol has no pages, so the
-// cursor is in a header.
-func (c *call) noteNext(cursor string) {
-	if cursor != "" {
-		c.w.Header().Set("X-Next-After", cursor)
+// readPages fills a list from the pages after the cursor in the query; read adds a page's records to
+// the list and returns the next cursor. The protocol has no pages, so a header has the last cursor.
+func readPages[V any](c *call, q *listQuery, read func(list []V, page service.Page) ([]V, string, error)) ([]V, error) {
+	list, after, err := []V{}, q.values.Get("after"), error(nil)
+	for len(list) < q.limit {
+		list, after, err = read(list, service.Page{After: after, Limit: q.limit - len(list)})
+		if errors.Is(err, service.ErrCursor) {
+			return nil, badRequest("after is not a cursor of this list")
+		}
+		if err != nil {
+			return nil, err
+		}
+		if after == "" {
+			return list, nil
+		}
 	}
+	c.w.Header().Set("X-Next-After", after)
+	return list, nil
 }

@@ -3,7 +3,6 @@ package sessions
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -30,10 +29,8 @@ const (
 
 // sessionRecord is the data that a session stores for this protocol.
 type sessionRecord struct {
-	Provider  string                     `json:"provider"`
-	Model     string                     `json:"model,omitempty"`
-	ClientRef string                     `json:"client_ref,omitempty"`
-	Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
+	sessionSummary
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 	// ModelOptions are for turns without options.
 	ModelOptions json.RawMessage `json:"model_options,omitempty"`
 }
@@ -41,8 +38,8 @@ type sessionRecord struct {
 // sessionSummary has the parts of a sessionRecord for a summary.
 type sessionSummary struct {
 	Provider  string `json:"provider"`
-	Model     string `json:"model"`
-	ClientRef string `json:"client_ref"`
+	Model     string `json:"model,omitempty"`
+	ClientRef string `json:"client_ref,omitempty"`
 }
 
 // summaryOf returns a stored session as one of this protocol, without the client's metadata; false
@@ -54,7 +51,7 @@ func summaryOf(kept *service.Session) (*session, bool) {
 	if kept.Labels[labelKind] == "" || json.Unmarshal(kept.Metadata, &all) != nil || all.Own == nil {
 		return nil, false
 	}
-	return &session{Session: kept, record: sessionRecord{Provider: all.Own.Provider, Model: all.Own.Model, ClientRef: all.Own.ClientRef}}, true
+	return &session{Session: kept, record: sessionRecord{sessionSummary: *all.Own}}, true
 }
 
 // session is a session of this protocol.
@@ -192,7 +189,7 @@ func (c *call) createSession() (any, error) {
 	if _, err := p.findModel(c.settings.Service.Revision().Set(), model); err != nil {
 		return nil, err
 	}
-	metadata, err := own.Encode(sessionRecord{Provider: p.name, Model: model, ClientRef: in.ClientRef, Metadata: in.Metadata, ModelOptions: in.ModelOptions})
+	metadata, err := own.Encode(sessionRecord{sessionSummary: sessionSummary{p.name, model, in.ClientRef}, Metadata: in.Metadata, ModelOptions: in.ModelOptions})
 	if err != nil {
 		return nil, err
 	}
@@ -342,29 +339,18 @@ func (c *call) listSessions() (any, error) {
 		labels[labelProvider] = name
 		c.nameProvider(name)
 	}
-	list, after := []sessionView{}, q.values.Get("after")
-	for len(list) < q.limit {
-		page, err := askProvider(c, "list_sessions", func(ctx context.Context) (service.SessionPage, error) {
-			return c.settings.Service.ListSessions(ctx, c.caller, service.SessionQuery{
-				State: service.SessionStatus(state), Labels: labels, Page: service.Page{After: after, Limit: q.limit - len(list)},
-			})
+	query := service.SessionQuery{State: service.SessionStatus(state), Labels: labels}
+	return readPages(c, q, func(list []sessionView, page service.Page) ([]sessionView, string, error) {
+		query.Page = page
+		found, err := askProvider(c, "list_sessions", func(ctx context.Context) (service.SessionPage, error) {
+			return c.settings.Service.ListSessions(ctx, c.caller, query)
 		})
-		if errors.Is(err, service.ErrCursor) {
-			return nil, badRequest("after is not a cursor of this list")
-		}
-		if err != nil {
-			return nil, err
-		}
-		list = slices.Grow(list, len(page.Sessions))
-		for _, kept := range page.Sessions {
+		list = slices.Grow(list, len(found.Sessions))
+		for _, kept := range found.Sessions {
 			if view, own := viewOf(kept, q.summary); own {
 				list = append(list, view)
 			}
 		}
-		if after = page.Next; after == "" {
-			break
-		}
-	}
-	c.noteNext(after)
-	return list, nil
+		return list, found.Next, err
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -255,39 +254,31 @@ func (c *call) listTurns() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := service.TurnQuery{SessionID: s.ID, Page: service.Page{After: q.values.Get("after")}}
+	query := service.TurnQuery{SessionID: s.ID}
 	if name != "" {
 		query.Statuses = []service.Status{turnStatuses[name]}
 	}
-	list := []turnView{}
-	for len(list) < q.limit {
-		query.Page.Limit = q.limit - len(list)
-		page, err := askProvider(c, "list_turns", func(ctx context.Context) (*service.TurnList, error) {
+	return readPages(c, q, func(list []turnView, page service.Page) ([]turnView, string, error) {
+		query.Page = page
+		found, err := askProvider(c, "list_turns", func(ctx context.Context) (*service.TurnList, error) {
 			return c.settings.Service.ListTurns(ctx, c.caller, query)
 		})
-		if errors.Is(err, service.ErrCursor) {
-			return nil, badRequest("after is not a cursor of this list")
-		}
 		if err != nil {
-			return nil, nameError(err, "session", s.ID)
+			return nil, "", nameError(err, "session", s.ID)
 		}
-		for _, kept := range page.Turns {
+		for _, kept := range found.Turns {
 			t, own := turnFrom(kept)
 			if !own {
 				continue
 			}
 			view, err := c.viewTurn(t, q.summary)
 			if err != nil {
-				return nil, err
+				return nil, "", err
 			}
 			list = append(list, view)
 		}
-		if query.Page.After = page.Next; page.Next == "" {
-			break
-		}
-	}
-	c.noteNext(query.Page.After)
-	return list, nil
+		return list, found.Next, nil
+	})
 }
 
 // readTurn responds with a turn.
