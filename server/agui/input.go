@@ -212,33 +212,7 @@ func (m *message) result(parts []model.Part) string {
 // readContent returns the parts of a message, whose content is a text or a list. Parts of
 // unknown types are left out.
 func readContent(raw json.RawMessage, path string) ([]model.Part, error) {
-	var text string
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
-	}
-	if json.Unmarshal(raw, &text) == nil {
-		return []model.Part{model.Text(text)}, nil
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, badField(path, "must be text or a list of parts")
-	}
-	parts := make([]model.Part, 0, len(list))
-	for i := range list {
-		var one contentPart
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if err := surfacekit.DecodeAt(list[i], &one, at); err != nil {
-			return nil, err
-		}
-		part, err := one.toModel(at)
-		if err != nil {
-			return nil, err
-		}
-		if part.Type != "" {
-			parts = append(parts, part)
-		}
-	}
-	return parts, nil
+	return surfacekit.ReadContent(raw, path, badField(path, "must be text or a list of parts"), (*contentPart).toModel)
 }
 
 // toModel returns the part in the model's form; the zero part for an unknown type.

@@ -173,11 +173,10 @@ type contentPart struct {
 		Data   string `json:"data"`
 		Format string `json:"format"`
 	} `json:"input_audio,omitempty"`
-	File     *filePart `json:"file,omitempty"`
-	FileID   string    `json:"file_id,omitempty"`
-	FileData string    `json:"file_data,omitempty"`
-	FileURL  string    `json:"file_url,omitempty"`
-	Filename string    `json:"filename,omitempty"`
+	// File has the file's fields in chat completions.
+	File *filePart `json:"file,omitempty"`
+	filePart
+	FileURL string `json:"file_url,omitempty"`
 }
 
 type filePart struct {
@@ -188,31 +187,7 @@ type filePart struct {
 
 // ReadContent returns the parts of a message, whose content is a text or a list.
 func ReadContent(raw json.RawMessage, path string) ([]model.Part, error) {
-	var text string
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
-	}
-	if json.Unmarshal(raw, &text) == nil {
-		return []model.Part{model.Text(text)}, nil
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, BadField(path, "%s must be a string or a list of content parts", path)
-	}
-	parts := make([]model.Part, 0, len(list))
-	for i := range list {
-		var one contentPart
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if err := surfacekit.DecodeAt(list[i], &one, at); err != nil {
-			return nil, err
-		}
-		part, err := one.toModel(at)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
+	return surfacekit.ReadContent(raw, path, BadField(path, "%s must be a string or a list of content parts", path), (*contentPart).toModel)
 }
 
 func (p *contentPart) toModel(path string) (model.Part, error) {
@@ -233,7 +208,7 @@ func (p *contentPart) toModel(path string) (model.Part, error) {
 		}
 		return blobPart(model.PartFile, "data:audio/"+p.InputAudio.Format+";base64,"+p.InputAudio.Data, "", path)
 	case "file", "input_file":
-		f := filePart{p.FileID, p.FileData, p.Filename}
+		f := p.filePart
 		if p.File != nil {
 			f = *p.File
 		}
