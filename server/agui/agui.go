@@ -31,15 +31,7 @@ func New(s server.SurfaceSettings) (*Surface, error) {
 // Component returns the protocol as a component of a program. Its clients' tools need the turn
 // tools of package shipped or server/agentruns.
 func Component() component.Surface {
-	return component.Surface{Name: settings.SurfaceAGUI, Roots: []string{"/agui/"}, Errors: (*Surface)(nil), New: newComponent}
-}
-
-// newComponent returns nil if the configuration switches the protocol off.
-func newComponent(s component.Settings) (server.Surface, error) {
-	if !s.File.Server.ServesAGUI() {
-		return nil, nil //nolint:nilnil // it is switched off
-	}
-	return New(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
+	return component.NewSurface(settings.SurfaceAGUI, "/agui/", (*Surface)(nil), (*settings.Server).ServesAGUI, New)
 }
 
 // own is the surface's member in the metadata of turns.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/agents"
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/fleet"
@@ -33,6 +34,17 @@ type Surface struct {
 	// means the server's own format.
 	Roots  []string
 	Errors server.ErrorWriter
+}
+
+// NewSurface returns a protocol below a root, whose surface needs only the service. isOn reports
+// whether the configuration enables the protocol.
+func NewSurface[S server.Surface](name, root string, errors server.ErrorWriter, isOn func(*settings.Server) bool, create func(server.SurfaceSettings) (S, error)) Surface {
+	return Surface{Name: name, Roots: []string{root}, Errors: errors, New: func(s Settings) (server.Surface, error) {
+		if !isOn(&s.File.Server) {
+			return nil, nil //nolint:nilnil // it is switched off
+		}
+		return create(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
+	}}
 }
 
 // WebhookSender notifies receivers of one protocol about turns.

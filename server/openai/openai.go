@@ -39,23 +39,15 @@ func New(s server.SurfaceSettings) (*Surface, error) {
 // Component returns the protocol as a component of a program. Its clients' functions need the turn
 // tools of package shipped or server/agentruns.
 func Component() component.Surface {
-	return component.Surface{Name: settings.SurfaceOpenAI, Roots: []string{"/v1/"}, Errors: (*Surface)(nil), New: newComponent}
-}
-
-// newComponent returns nil if the configuration disables the protocol.
-func newComponent(s component.Settings) (server.Surface, error) {
-	if !s.File.Server.ServesOpenAI() {
-		return nil, nil //nolint:nilnil // it is switched off
-	}
-	return New(server.SurfaceSettings{Service: s.Service, Logger: s.Logger})
+	return component.NewSurface(settings.SurfaceOpenAI, "/v1/", (*Surface)(nil), (*settings.Server).ServesOpenAI, New)
 }
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
 	return slices.Concat(
 		[]server.Route{
-			server.Typed[run.None, modelList](run.NewRoute(s.Base, "GET /v1/models", settings.ScopeModelsRead, listModels)),
-			server.Typed[run.None, modelView](run.NewRoute(s.Base, "GET /v1/models/{model}", settings.ScopeModelsRead, readModel)),
+			server.Typed[surfacekit.None, modelList](run.NewRoute(s.Base, "GET /v1/models", settings.ScopeModelsRead, listModels)),
+			server.Typed[surfacekit.None, modelView](run.NewRoute(s.Base, "GET /v1/models/{model}", settings.ScopeModelsRead, readModel)),
 		}, chat.Routes(s.Base), responses.Routes(s.Base),
 	)
 }

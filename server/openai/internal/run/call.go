@@ -30,9 +30,6 @@ func Encode(record any, param string) (json.RawMessage, error) {
 	return data, err
 }
 
-// None is a body without fields.
-type None = surfacekit.None
-
 // NewRoute returns a route of the protocol.
 func NewRoute(b *surfacekit.Base, pattern, scope string, answer func(*Call) (any, error)) server.Route {
 	return b.NewRoute(pattern, scope, func(r *surfacekit.Request) (any, error) { return answer(&Call{r}) })
