@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"net/url"
 	"time"
 )
 
@@ -29,6 +30,8 @@ type LoginBundle interface {
 	Bundle
 	// NeedsLogin reports whether the server requires a login.
 	NeedsLogin() bool
+	// RedirectURL is the configured redirect URL of the logins; empty allows any on a loopback host.
+	RedirectURL() string
 	// LogIn waits for the person until ctx ends, stores the login, and lists the tools with it.
 	LogIn(ctx context.Context, asked *LoginRequest) (*LoginResult, error)
 	// CheckLogin returns the stored login without using it. The error names the command to run if a
@@ -56,6 +59,16 @@ type LoginRequest struct {
 	Scopes []string
 	// Show shows the person the URL to open.
 	Show func(url string)
+	// Return receives the browser; nil listens on a loopback address of this machine.
+	Return LoginReturn
+}
+
+// LoginReturn receives the redirect that ends a login.
+type LoginReturn interface {
+	// URL is the redirect URL.
+	URL() string
+	// Wait waits for the redirect with a state and returns its query.
+	Wait(ctx context.Context, state string) (url.Values, error)
 }
 
 // LoginResult describes a stored login.

@@ -84,6 +84,7 @@ var siblings = map[string][]string{
 	"server/a2a":                   {"server/component", "server/openapi"},
 	"service":                      {"service/sessionstart", "service/webhook", "service/workspace"},
 	"internal/jsonfit":             {"internal/clip"},
+	"internal/landing":             {"internal/hostlist"},
 	"internal/netguard":            {"internal/hostlist"},
 	"internal/pattern":             {"internal/panics"},
 	"internal/process":             {"internal/clip"},

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
+	"github.com/agentruntime/agentruntime/internal/landing"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -91,10 +92,8 @@ func (a *ServerAuth) checkLogin() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, "client_metadata_url", "client_metadata_url must be an https URL with a path"))
 		}
 	}
-	if a.RedirectURL != "" {
-		if u, err := url.Parse(a.RedirectURL); err != nil || u.Scheme != "http" || !hostlist.IsLoopback(u.Hostname()) || u.Port() == "" || u.Path == "" || u.RawQuery != "" {
-			list = append(list, diag.New(diag.InvalidValue, "redirect_url", "redirect_url must be an http URL on a loopback host, with a port and a path"))
-		}
+	if a.RedirectURL != "" && !landing.IsURL(a.RedirectURL) {
+		list = append(list, diag.New(diag.InvalidValue, "redirect_url", "redirect_url must be an http URL on a loopback host, with a port and a path"))
 	}
 	if a.Per != "" && a.Per != perTenant && a.Per != perSubject {
 		list = append(list, diag.New(diag.InvalidValue, "per", "per is %q; allowed are tenant and subject", a.Per))

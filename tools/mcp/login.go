@@ -19,6 +19,9 @@ var _ tools.LoginBundle = (*server)(nil)
 // NeedsLogin reports whether the server is used with a person's login.
 func (s *server) NeedsLogin() bool { return s.config.Auth != nil && s.config.Auth.Type == authLogin }
 
+// RedirectURL returns the configured redirect URL of the logins, or "".
+func (s *server) RedirectURL() string { return s.config.Auth.RedirectURL }
+
 // LogIn has a person log in, stores the login, and lists the tools with it.
 func (s *server) LogIn(ctx context.Context, asked *tools.LoginRequest) (*tools.LoginResult, error) {
 	to, err := s.bindTarget(ctx, asked.Tenant)

@@ -12,14 +12,15 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
+	"github.com/agentruntime/agentruntime/internal/landing"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 )
 
-// LogIn has a person authorize the runtime in a browser, waits for the redirect on a loopback
-// address until ctx ends, and stores the login.
+// LogIn has a person authorize the runtime in a browser, waits for the redirect until ctx ends, and
+// stores the login.
 func (s *Server) LogIn(ctx context.Context, record tools.LoginRecord, headers map[string]string, asked *tools.LoginRequest) (*tools.LoginResult, error) {
 	before, _, err := readLogin(ctx, record)
 	if err != nil {
@@ -43,13 +44,17 @@ func (s *Server) LogIn(ctx context.Context, record tools.LoginRecord, headers ma
 	if err != nil {
 		return nil, err
 	}
-	landing, err := openLanding(ctx, s.Client.RedirectURL)
-	if err != nil {
-		return nil, err
+	back := asked.Return
+	if back == nil {
+		page, err := landing.Open(ctx, s.Client.RedirectURL)
+		if err != nil {
+			return nil, err
+		}
+		defer page.Close()
+		back = page
 	}
-	defer landing.close()
 	kept := &login{Server: s.URL, Issuer: found.issuer}
-	handler, err := auth.NewAuthorizationCodeHandler(s.handlerConfig(kept, found, landing, scopes, asked.Show))
+	handler, err := auth.NewAuthorizationCodeHandler(s.handlerConfig(kept, found, back, scopes, asked.Show))
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +104,8 @@ func (s *Server) provoke(ctx context.Context, headers map[string]string) (req *h
 }
 
 // handlerConfig returns the settings of the SDK's handler, which fills kept.
-func (s *Server) handlerConfig(kept *login, found *metadata, at *landing, scopes []string, show func(string)) *auth.AuthorizationCodeHandlerConfig {
-	c := &auth.AuthorizationCodeHandlerConfig{RedirectURL: at.url, RequestRefreshToken: true, Client: s.HTTP}
+func (s *Server) handlerConfig(kept *login, found *metadata, back tools.LoginReturn, scopes []string, show func(string)) *auth.AuthorizationCodeHandlerConfig {
+	c := &auth.AuthorizationCodeHandlerConfig{RedirectURL: back.URL(), RequestRefreshToken: true, Client: s.HTTP}
 	if s.Client.MetadataURL != "" {
 		c.ClientIDMetadataDocumentConfig = &auth.ClientIDMetadataDocumentConfig{URL: s.Client.MetadataURL}
 	}
@@ -111,7 +116,7 @@ func (s *Server) handlerConfig(kept *login, found *metadata, at *landing, scopes
 		}
 	} else {
 		client := &oauthex.ClientRegistrationMetadata{
-			ClientName: "agentruntime", RedirectURIs: []string{at.url},
+			ClientName: "agentruntime", RedirectURIs: []string{back.URL()},
 			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		}
 		if slices.Contains(found.methods, "none") {
@@ -134,7 +139,17 @@ func (s *Server) handlerConfig(kept *login, found *metadata, at *landing, scopes
 		query := u.Query()
 		kept.Resource = query.Get("resource")
 		show(args.URL)
-		return at.wait(ctx, query.Get("state"))
+		state := query.Get("state")
+		returned, err := back.Wait(ctx, state)
+		switch {
+		case err != nil:
+			return nil, err
+		case !landing.HasState(returned, state):
+			return nil, errors.New("the browser returned from another login")
+		case returned.Get("code") == "":
+			return nil, denied(returned)
+		}
+		return &auth.AuthorizationResult{Code: returned.Get("code"), State: state, Iss: returned.Get("iss")}, nil
 	}
 	c.NewTokenSource = func(_ context.Context, config *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
 		kept.ClientID, kept.ClientSecret = config.ClientID, config.ClientSecret
