@@ -209,3 +209,30 @@ func (c *Client) DeleteTenantVariable(ctx context.Context, tenant, name string) 
 	deleted := new(DeletedVariable)
 	return c.native.Do(ctx, &native.Request{Method: http.MethodDelete, Path: []string{"tenants", tenant, "variables", name}}, deleted)
 }
+
+// loginPath is the path of a login.
+func loginPath(tenant, toolServer string, more ...string) []string {
+	return append([]string{"tenants", tenant, "logins", toolServer}, more...)
+}
+
+// StartLogin starts a login at an MCP server, which FinishLogin completes.
+func (c *Client) StartLogin(ctx context.Context, tenant, toolServer string, in *LoginRequest) (*StartedLogin, error) {
+	started := new(StartedLogin)
+	return started, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: loginPath(tenant, toolServer), Body: in}, started)
+}
+
+// FinishLogin passes on the query with which the browser has returned.
+func (c *Client) FinishLogin(ctx context.Context, tenant, toolServer string, in *FinishRequest) (*Login, error) {
+	done := new(Login)
+	return done, c.native.Do(ctx, &native.Request{Method: http.MethodPost, Path: loginPath(tenant, toolServer, "finish"), Body: in}, done)
+}
+
+// DeleteLogin deletes a login and revokes its tokens.
+func (c *Client) DeleteLogin(ctx context.Context, tenant, toolServer, subject string) (*DeletedLogin, error) {
+	query := url.Values{}
+	if subject != "" {
+		query.Set("subject", subject)
+	}
+	done := new(DeletedLogin)
+	return done, c.native.Do(ctx, &native.Request{Method: http.MethodDelete, Path: loginPath(tenant, toolServer), Query: query}, done)
+}

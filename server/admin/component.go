@@ -20,5 +20,10 @@ func newComponent(s component.Settings) (server.Surface, error) {
 	if !f.Admin.On() || !used {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
-	return New(Settings{Fleet: s.Fleet, Variables: s.Service})
+	surface, err := New(Settings{Fleet: s.Fleet, Variables: s.Service, Logins: s.Service})
+	if err != nil {
+		return nil, err
+	}
+	s.AtEnd(surface.Close)
+	return surface, nil
 }

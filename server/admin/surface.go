@@ -21,14 +21,16 @@ const Prefix = "/runtime/v1"
 type Settings struct {
 	Fleet     *fleet.Fleet
 	Variables TenantVariables
+	Logins    LoginSource
 
 	_ struct{} // keyed literals only
 }
 
-// Surface is the protocol. It is safe for concurrent use.
+// Surface is the protocol. It is safe for concurrent use. Close it after use.
 type Surface struct {
 	fleet     *fleet.Fleet
 	variables TenantVariables
+	logins    *pendingLogins
 }
 
 var (
@@ -38,11 +40,14 @@ var (
 
 // New returns the surface. It fails if a setting is missing.
 func New(s Settings) (*Surface, error) {
-	if s.Fleet == nil || s.Variables == nil {
-		return nil, errors.New("the settings have no fleet, or nothing that keeps variables")
+	if s.Fleet == nil || s.Variables == nil || s.Logins == nil {
+		return nil, errors.New("the settings have no fleet, or nothing that keeps variables or logins")
 	}
-	return &Surface{fleet: s.Fleet, variables: s.Variables}, nil
+	return &Surface{fleet: s.Fleet, variables: s.Variables, logins: newPendingLogins(s.Logins)}, nil
 }
+
+// Close ends the logins that wait for a browser.
+func (s *Surface) Close() { s.logins.close() }
 
 // paths are the paths of a document's registries.
 var paths = map[string]string{
@@ -66,6 +71,7 @@ func (s *Surface) Routes() []server.Route {
 	}
 	routes = append(routes, s.historyRoutes(Prefix, read, write)...)
 	routes = append(routes, s.variableRoutes()...)
+	routes = append(routes, s.loginRoutes()...)
 	return append(routes, s.tenantRoutes()...)
 }
 
