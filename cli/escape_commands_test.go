@@ -73,8 +73,8 @@ var attackedCommands = map[string][]string{
 	"events":           {"events config.yaml TURN", "events config.yaml TURN --format json", "events config.yaml TURN --follow", "events --server SERVER x"},
 	"migrate":          {"migrate bad.yaml"},
 	"keys refresh":     {"keys refresh config.yaml ESC"},
-	"login":            {"login config.yaml ESC"},
-	"logout":           {"logout config.yaml ESC"},
+	"login":            {"login config.yaml ESC", "login ESC --server SERVER"},
+	"logout":           {"logout config.yaml ESC", "logout ESC --server SERVER"},
 	"apply":            {"apply bad.yaml --server SERVER", "apply config.yaml --server SERVER"},
 
 	"revisions list": {"revisions list --server SERVER"}, "revisions show": {"revisions show 7 --server SERVER"},

@@ -21,6 +21,7 @@ import (
 // loginOptions are the flags of login.
 type loginOptions struct {
 	files           *fileArguments
+	at              serverFlags
 	tenant, subject string
 	scopes          []string
 	timeout         time.Duration
@@ -29,22 +30,26 @@ type loginOptions struct {
 func newLogin(p *program) *cobra.Command {
 	var o loginOptions
 	cmd := &cobra.Command{
-		Use:   "login (FILE | -f FILE…) SERVER",
+		Use:   "login (FILE | -f FILE… | --server URL) SERVER",
 		Short: "Log in to a remote MCP server",
 		Long: `login logs in to a remote MCP server whose auth has the type oauth_authorization_code.
 SERVER is the ID of its entry in tools. The command prints a URL to open in a browser on
 this machine, and waits until the browser returns. Then it stores the login in the store
 of the configuration, encrypted with server.encryption_key, and lists the server's tools.
 
+With --server, a running server of the runtime gets and stores the tokens, and no FILE is
+read. Its key needs the scope config:write, or config:write:own for its own tenant. Without
+--server, no server of the runtime may use the same SQLite file.
+
 A login belongs to the tenant, or with "per: subject" to the subject, whose turns use it.
-Its token is renewed while the server accepts that. A new login replaces it. A server of
-the runtime must not use the same SQLite file at the same time.
+Its token is renewed while the server accepts that. A new login replaces it.
 
 Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 canceled.`,
-		Args: func(cmd *cobra.Command, args []string) error { return o.files.arguments(1, 1, 1)(cmd, args) },
+		Args: o.checkArguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return logIn(cmd.Context(), cmd, p, args, &o) },
 	}
 	o.files = filesFlag(cmd)
+	o.at.flags(cmd.Flags())
 	ownerFlags(cmd, &o.tenant, &o.subject)
 	cmd.Flags().StringArrayVar(&o.scopes, "scope", nil, "request this scope besides those that the server asks for; can be repeated")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for the browser")
@@ -53,6 +58,9 @@ Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 ca
 
 // logIn waits for the browser and stores the login.
 func logIn(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
+	if o.at.server != "" {
+		return p.logInAtServer(ctx, args[0], o)
+	}
 	return o.withLogins(ctx, cmd, p, args, func(l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error {
 		return p.waitForLogin(ctx, l, server, tenant, o)
 	})
@@ -80,9 +88,10 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 	if err != nil {
 		return usagef(cmd, "%w", err)
 	}
-	return p.complain(ctx, l, p.withLoginStore(ctx, l, p.StoreDriver(l.file).Open, func(s *service.Service) error {
+	err = p.withLoginStore(ctx, l, p.StoreDriver(l.file).Open, func(s *service.Service) error {
 		return use(l, bundle, &tools.TenantVariables{Declared: rev.Set().Tenants, Source: s.LoginsOf(o.tenant, o.subject)})
-	}))
+	})
+	return p.fail(ctx, l.file.Redact, o.adviseServer(p, l, cmd, id, err))
 }
 
 // openStore is one of a driver's open functions.
@@ -148,20 +157,27 @@ func loginBundle(set *registry.Set, id string) (tools.LoginBundle, error) {
 
 // waitForLogin waits until the person has logged in and shows the result.
 func (p *program) waitForLogin(ctx context.Context, l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables, o *loginOptions) error {
-	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("nobody logged in within %s", o.timeout))
+	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.tooLate())
 	defer cancel()
-	done, err := server.LogIn(waiting, &tools.LoginRequest{Tenant: tenant, Scopes: o.scopes, Show: func(url string) {
-		fmt.Fprintf(p.out, "Open this URL in a browser on this machine:\n\n  %s\n\n", url)
-	}})
+	done, err := server.LogIn(waiting, &tools.LoginRequest{Tenant: tenant, Scopes: o.scopes, Show: p.showLoginURL})
 	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
 		return context.Cause(waiting) // the time may also end while the store or the server is read
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "Logged in at %s for tenant %s.\n", done.Issuer, o.tenant)
+	return p.showLogin(done, o.tenant, l.file.Redact)
+}
+
+func (p *program) showLoginURL(address string) {
+	fmt.Fprintf(p.out, "Open this URL in a browser on this machine:\n\n  %s\n\n", oneLine(address))
+}
+
+// showLogin shows a stored login. The error is a failure to list the tools.
+func (p *program) showLogin(done *tools.LoginResult, tenant string, redact func(string) string) error {
+	fmt.Fprintf(p.out, "Logged in at %s for tenant %s.\n", oneLine(done.Issuer), tenant)
 	if len(done.Scopes) > 0 {
-		fmt.Fprintf(p.out, "Scopes: %s\n", strings.Join(done.Scopes, " "))
+		fmt.Fprintf(p.out, "Scopes: %s\n", oneLine(strings.Join(done.Scopes, " ")))
 	}
 	switch {
 	case done.IsRenewable:
@@ -172,6 +188,6 @@ func (p *program) waitForLogin(ctx context.Context, l *loaded, server tools.Logi
 	if done.ListError != nil {
 		return fmt.Errorf("the login is stored, but the tools cannot be listed: %w", done.ListError)
 	}
-	_, err = fmt.Fprintf(p.out, "%s in %s\n", count(done.Tools, "tool", "tools"), l.file.Redact(done.Catalog))
+	_, err := fmt.Fprintf(p.out, "%s in %s\n", count(done.Tools, "tool", "tools"), oneLine(redact(done.Catalog)))
 	return err
 }

@@ -115,8 +115,11 @@ func TestALoginSurvivesItsProcess(t *testing.T) {
 	}
 }
 
-// TestALoginCountsForARunningServer ends the login of a running server and logs in again: beside
-// the running server if its store is shared, otherwise while it is stopped.
+// loginKey is a key that may log in for its tenant.
+const loginKey = "ark_login-login-login-login"
+
+// TestALoginCountsForARunningServer ends the login of a running server and logs in again: through
+// the server, and beside it if the store is shared.
 func TestALoginCountsForARunningServer(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(*testing.T) string{"sqlite": onSQLite, "postgres": onPostgres} {
@@ -125,10 +128,12 @@ func TestALoginCountsForARunningServer(t *testing.T) {
 			w := oauthtest.New(t)
 			f := mortal(t, store(t), "  encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\n")
 			f.change("config.yaml", "agents:", fmt.Sprintf("  issues: {type: mcp, url: %q, auth: {type: oauth_authorization_code}}\nagents:", w.URL))
+			f.change("config.yaml", "tenant: acme}]", "tenant: acme}, {id: admin, key: "+loginKey+", tenant: acme, scopes: [\"config:write:own\"]}]")
 			f.change("script.yaml", "replies:\n", loginScript[:strings.LastIndex(loginScript, "  - text:")]+"  - {match: login required, text: It failed.}\n")
 			run := func(code int, want string, args ...string) {
 				t.Helper()
 				out, cmd := &browser{world: w}, exec.CommandContext(t.Context(), "runtime", append(args, "--tenant", "acme")...)
+				cmd.Env = append(os.Environ(), keyVariable+"="+loginKey)
 				cmd.Dir, cmd.Stdout, cmd.Stderr = f.dir, struct{ io.Writer }{out}, struct{ io.Writer }{out} // without the methods of the buffer
 				if _ = cmd.Run(); cmd.ProcessState.ExitCode() != code || !strings.Contains(out.String(), want) {
 					t.Errorf("%v ends with %s, want %d with %q:\n%s", args, cmd.ProcessState, code, want, out.String())
@@ -158,15 +163,26 @@ func TestALoginCountsForARunningServer(t *testing.T) {
 			ready(true)
 			run(exitFailed, "run: runtime login FILE issues --tenant acme", "doctor", "config.yaml", "--mcp", "issues")
 			if name == "sqlite" {
-				run(exitFailed, "is in use", "login", "config.yaml", "issues")
-				s.kill()
+				for _, command := range []string{"login", "logout"} {
+					run(exitFailed, "use the running server, with a key in RUNTIME_API_KEY: runtime "+command+" issues --server http://127.0.0.1:8080 --tenant acme", command, "config.yaml", "issues")
+				}
+			} else {
+				run(exitOK, "Logged in", "login", "config.yaml", "issues")
+				call("It worked.")
+				run(exitOK, "The tokens are revoked.", "logout", "config.yaml", "issues")
 			}
-			run(exitOK, "Logged in", "login", "config.yaml", "issues")
-			if name == "sqlite" {
-				s = f.start(s.address)
-			}
+			run(exitFailed, "nobody logged in within 1ms", "login", "issues", "--server", s.url, "--timeout", "1ms")
+			run(exitOK, "Logged in at "+w.Issuer+" for tenant acme.", "login", "issues", "--server", s.url)
 			call("It worked.")
 			ready(false)
+			run(exitOK, "The tokens are revoked.", "logout", "issues", "--server", s.url)
+			run(exitOK, "Nobody has logged in for tenant acme.", "logout", "issues", "--server", s.url)
+			call("It failed.")
+			run(exitFailed, "not found", "login", "none", "--server", s.url)
+			run(exitUsage, "--server and FILE exclude each other", "login", "config.yaml", "issues", "--server", s.url)
+			run(exitUsage, "--file cannot be used with --server", "login", "-f", "config.yaml", "issues", "--server", s.url)
+			run(exitOK, "Logged in", "login", "issues", "--server", s.url)
+			call("It worked.")
 			run(exitOK, "login: at "+w.Issuer+" for tenant acme", "doctor", "config.yaml", "--mcp", "issues")
 		})
 	}

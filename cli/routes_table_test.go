@@ -278,6 +278,10 @@ var rows = map[string]row{
 	"PUT /runtime/v1/tenants/{tenant}/variables/{name}":    tenantRoute("write", "PUT /tenants/acme/variables/none\n"+`{"value":"x"}`, 400),
 	"DELETE /runtime/v1/tenants/{tenant}/variables/{name}": tenantRoute("write", "DELETE /tenants/acme/variables/none", 404),
 
+	"POST /runtime/v1/tenants/{tenant}/logins/{server}":        tenantRoute("write", "POST /tenants/acme/logins/none\n"+`{"redirect_url":"http://127.0.0.1:9/callback"}`, 404),
+	"POST /runtime/v1/tenants/{tenant}/logins/{server}/finish": tenantRoute("write", "POST /tenants/acme/logins/none/finish\n"+`{"id":"none","redirect":"code=x&state=y"}`, 404),
+	"DELETE /runtime/v1/tenants/{tenant}/logins/{server}":      tenantRoute("write", "DELETE /tenants/acme/logins/none", 404),
+
 	"POST /runtime/v1/validate": {scope: "config:read", speaks: plainDialect, asks: []inquiry{{request: "POST /runtime/v1/validate\n" + `{"document":{"version":1,"agents":{"a":{"model_id":"none"}}}}`, owner: 200}}},
 
 	"PUT /runtime/v1/agents/{id}":                changesConfig("PUT /agents/a\n" + `{"value":{}}`),
