@@ -35,13 +35,9 @@ func (s *Interactions) ListInteractions(ctx context.Context, caller Caller, q st
 	if err != nil {
 		return nil, err
 	}
-	list, sees := make([]*Interaction, 0, len(found)), s.turnFilter(ctx, caller)
+	list := make([]*Interaction, 0, len(found))
 	for _, f := range found {
-		visible, err := sees(f.TurnID)
-		if err != nil {
-			return nil, err
-		}
-		if !visible {
+		if !caller.seesTurnsOf(f.AgentID) {
 			continue
 		}
 		i, err := interactionFrom(f)

@@ -22,7 +22,9 @@ type Interaction struct {
 	TurnID    string
 	SessionID string
 	Owner     Owner
-	State     InteractionState
+	// AgentID is the agent of the turn. Only Interactions sets it.
+	AgentID string
+	State   InteractionState
 	// Action names the requested action. Request is the whole request as JSON.
 	Action  string
 	Request json.RawMessage

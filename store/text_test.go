@@ -13,7 +13,7 @@ import (
 // that nothing is found.
 var sought = map[string][]string{
 	"EndTurn":        {"Scope.Owner.Tenant", "Scope.Owner.Subject", "TurnID", "Event.TurnID", "Event.SessionID"},
-	"Commit":         {"TurnID", "Events[0].TurnID", "Events[0].SessionID"},
+	"Commit":         {"TurnID", "Events[0].TurnID", "Events[0].SessionID", "Asked[0].AgentID"},
 	"Answer":         {"Scope.Owner.Tenant", "Scope.Owner.Subject", "TurnID", "ID"},
 	"NewWebhook":     {"Scope.Owner.Tenant", "Scope.Owner.Subject", "Webhook.TurnID", "Webhook.SessionID", "Webhook.Owner.Tenant", "Webhook.Owner.Subject"},
 	"AdvanceWebhook": {"HeldWebhook.TurnID", "HeldWebhook.ID"},

@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -203,20 +202,10 @@ func (l *Local) ListPendingInteractions(ctx context.Context, limit int) ([]Inter
 	if err != nil {
 		return nil, err
 	}
-	list, agents := []Interaction{}, map[string]string{}
+	list := []Interaction{}
 	for _, i := range found[:min(limit, len(found))] {
-		if _, ok := agents[i.TurnID]; !ok {
-			t, err := l.Service.GetTurn(ctx, l.Caller, i.TurnID)
-			if errors.As(err, new(*service.NotFoundError)) {
-				continue // it was deleted meanwhile
-			}
-			if err != nil {
-				return nil, err
-			}
-			agents[i.TurnID] = t.AgentID
-		}
 		shown := interactionOf(i)
-		shown.AgentID = agents[i.TurnID]
+		shown.AgentID = i.AgentID
 		list = append(list, shown)
 	}
 	return list, nil

@@ -59,7 +59,9 @@ func (m *Store) Interactions(ctx context.Context, q store.InteractionQuery) (lis
 				if q.State != "" && q.State != i.State || !q.ExpiredBy.IsZero() && (i.ExpiresAt.IsZero() || i.ExpiresAt.After(q.ExpiredBy)) {
 					continue
 				}
-				list = append(list, copyInteraction(i))
+				found := copyInteraction(i)
+				found.AgentID = t.AgentID
+				list = append(list, found)
 			}
 		}
 		slices.SortStableFunc(list, func(a, b *store.Interaction) int {

@@ -112,6 +112,10 @@ func TestListsAreNotSorted(t *testing.T) {
 			"SELECT " + sqlstore.TurnColumns + " FROM turns WHERE tenant = ? AND subject = ? AND changed_at >= ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT CAST(? AS INTEGER)",
 			"turns_of_owner_by_change",
 		},
+		"turns of an agent": {
+			"SELECT " + sqlstore.TurnColumns + " FROM turns WHERE tenant = ? AND subject = ? AND agent_id = ? ORDER BY created_at DESC, id DESC LIMIT CAST(? AS INTEGER)",
+			"turns_of_agent",
+		},
 		"webhooks that can be claimed": {
 			`SELECT w.* FROM webhooks w JOIN turns t ON t.id = w.turn_id WHERE w.state = 'active' AND w.due_at <= ? AND w.lease_until <= ?
 				AND w.surface IN (?) AND (t.seq > w.cursor OR t.finished_at <> 0) ORDER BY w.due_at, w.n LIMIT CAST(? AS INTEGER)`,

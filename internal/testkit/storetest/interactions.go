@@ -159,6 +159,11 @@ func theyAreListedOldestFirst(f *fixture) {
 	f.createAsked()
 	all := []string{"t3/b", "t3/a", "t2/b", "t2/a", "t1/b", "t1/a"}
 	wantEqual(f, "all interactions", f.listQuestions(store.InteractionQuery{Scope: store.Everything}), all)
+	list, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), State: store.InteractionPending})
+	wantOK(f, err)
+	for _, i := range list {
+		wantEqual(f, "the agent of "+i.TurnID+"/"+i.ID, i.AgentID, f.getTurn(i.TurnID).AgentID)
+	}
 	wantEqual(f, "the oldest", f.listQuestions(store.InteractionQuery{Scope: store.Everything, Limit: 3}), all[:3])
 }
 

@@ -38,7 +38,7 @@ func findInteraction(ctx context.Context, s Session, scope store.Scope, turnID, 
 
 // Interactions returns interactions, oldest first.
 func (r *turnRecords) Interactions(ctx context.Context, q store.InteractionQuery) ([]*store.Interaction, error) {
-	f := r.dialect.newFilter("SELECT " + InteractionColumns + " FROM interactions")
+	f := r.dialect.newFilter("SELECT " + InteractionColumns + ", (SELECT agent_id FROM turns t WHERE t.id = interactions.turn_id) FROM interactions")
 	f.Scope(q.Scope)
 	f.Equals("turn_id", q.TurnID)
 	f.Equals("session_id", q.SessionID)
@@ -46,6 +46,7 @@ func (r *turnRecords) Interactions(ctx context.Context, q store.InteractionQuery
 	if !q.ExpiredBy.IsZero() {
 		f.Where("expires_at <= " + f.Time(q.ExpiredBy) + " AND " + r.dialect.isSet("expires_at"))
 	}
-	list, err := CollectRecords(ctx, r.db.Reader, InteractionFields, f.Statement("ORDER BY created_at, n "+f.Limit(limitOf(q.Limit))), f.args...)
+	fields := func(i *store.Interaction) []any { return append(InteractionFields(i), &i.AgentID) }
+	list, err := CollectRecords(ctx, r.db.Reader, fields, f.Statement("ORDER BY created_at, n "+f.Limit(limitOf(q.Limit))), f.args...)
 	return list, r.db.WrapError("list interactions", q.TurnID, err)
 }
