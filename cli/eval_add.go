@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -95,7 +96,7 @@ func (p *program) addCases(ctx context.Context, from *place, ids []string, o *ev
 	for _, id := range ids {
 		name := cmp.Or(o.id, "turn-"+event.ShownID(id))
 		unknown, err := addCase(ctx, from, id, name, o.to, suite)
-		unfit, isUnfit := errors.AsType[*evals.DraftError](err)
+		unfit, isUnfit := errors.AsType[*evalcase.Error](err)
 		switch {
 		case err == nil:
 			fmt.Fprintf(p.out, "added case %s to %s\n", oneLine(name), o.to)
@@ -122,15 +123,11 @@ func (p *program) addCases(ctx context.Context, from *place, ids []string, o *ev
 
 // addCase creates a case from a turn. It returns the variables whose values are unknown.
 func addCase(ctx context.Context, from *place, id, name, to string, suite []string) (unknown []string, err error) {
-	turns, err := readConversation(ctx, from, id)
+	draft, err := native.DraftEvalCase(ctx, from, id, name)
 	if err != nil {
 		return nil, err
 	}
-	draft, err := evals.NewDraft(name, turns...)
-	if err != nil {
-		return nil, err
-	}
-	return draft.Unknown, draft.Write(to, suite, from.redact)
+	return draft.Unknown, evals.WriteDraft(draft, to, suite, from.redact)
 }
 
 // suiteFiles returns the case files in the suite of a file: those in its directory, or anywhere in

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -28,15 +27,6 @@ var fieldMakers = map[string]func(*testing.T, *town, things){
 	"{plain}": func(t *testing.T, w *town, made things) {
 		session := w.own(t, http.MethodPost, annPath+"/agent-sessions", `{"agentId":"clerk"}`)
 		made["{plain}"], _ = session["sessionId"].(string)
-	},
-	"{ended}": func(t *testing.T, w *town, made things) {
-		run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"agentId":"clerk","prompt":"hello"}`)
-		made["{ended}"], _ = run["runId"].(string)
-		resp := w.stream(t, made["{ended}"])
-		defer resp.Body.Close()
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			t.Fatal(err)
-		}
 	},
 	"{revision}": func(t *testing.T, w *town, made things) {
 		all := bearer(w.token(t, "acme", "ann", w.scopes...))

@@ -461,6 +461,9 @@ var rows = map[string]row{
 	"GET /runtime/v1/turns/{turn}/model-requests/{message}": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
 		{request: "GET /runtime/v1/turns/{run}/model-requests/m", owner: 200, lost: noNativeTurn},
 	}},
+	"GET /runtime/v1/turns/{turn}/eval-case": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{ended}/eval-case", owner: 200, lost: strings.ReplaceAll(noNativeTurn, "{run}", "{ended}")},
+	}},
 	"GET /runtime/v1/feedback": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
 		{request: "GET /runtime/v1/feedback", owner: 200},
 	}},

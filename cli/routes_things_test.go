@@ -42,6 +42,7 @@ var makers = map[string]func(*testing.T, *town, things){
 		answer := w.own(t, http.MethodPost, "/v1/responses", `{"model":"clerk","input":"hello `+inputSecret+`"}`)
 		made["{response}"], _ = answer["id"].(string)
 	},
+	"{ended}":    makeEndedRun,
 	"{finished}": makeEnded, "{rated}": func(t *testing.T, w *town, made things) {
 		makeEnded(t, w, made)
 		made["{rated}"] = made["{finished}"]
@@ -118,6 +119,18 @@ func makeEnded(t *testing.T, w *town, made things) {
 	turn := w.own(t, http.MethodPost, "/runtime/v1/turns", fmt.Sprintf(`{"session_id":%q,"input":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`, session["id"]))
 	made["{finished}"], _ = turn["id"].(string)
 	w.own(t, http.MethodPost, "/runtime/v1/turns/"+made["{finished}"]+"/cancel", `{}`)
+}
+
+// makeEndedRun makes a run that has succeeded.
+func makeEndedRun(t *testing.T, w *town, made things) {
+	t.Helper()
+	run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"agentId":"clerk","prompt":"hello"}`)
+	made["{ended}"], _ = run["runId"].(string)
+	resp := w.stream(t, made["{ended}"])
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // makeApproval makes a run that waits for an approval.

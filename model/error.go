@@ -45,6 +45,14 @@ const (
 	Canceled ErrorClass = "cancelled"
 )
 
+// RequestErrors returns the classes with which a provider can fail a request.
+func RequestErrors() []ErrorClass {
+	return []ErrorClass{
+		Provider, RateLimited, Overloaded, Timeout, StreamInterrupted, EmptyAnswer, ContextOverflow, InvalidRequest,
+		Unauthorized, ModelNotFound, ContentFiltered, AllModelsUnavailable, Canceled,
+	}
+}
+
 // Retryable reports whether the same request may succeed later.
 func (c ErrorClass) Retryable() bool {
 	switch c {

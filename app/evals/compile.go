@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins/permission"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 )
 
 // compiler checks a case and compiles its parts for running.
@@ -63,7 +64,7 @@ func (c *Case) compile() (*compiled, diag.List) {
 		rules: map[string]permission.Rule{}, globs: map[string]pattern.Pattern{},
 		schemas: map[string]*schema.Schema{}, texts: map[string]*regexp.Regexp{}, scripts: map[string]*scripted.Executor{},
 	}}
-	if !caseIDs.MatchString(c.ID) {
+	if !evalcase.IsID(c.ID) {
 		k.addError(diag.InvalidValue, "", "the ID %q of a case must have 1 to 80 letters, digits, dots, dashes and underscores, and begin with a letter or digit", c.ID)
 	}
 	for _, reserved := range []string{".tools", ".judges"} {
@@ -93,9 +94,6 @@ func (c *Case) compile() (*compiled, diag.List) {
 	k.warnUnused(c)
 	return &k.compiled, k.found
 }
-
-// caseIDs are the IDs of cases, which are also names of files.
-var caseIDs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 
 func (k *compiler) addError(code diag.Code, path, format string, args ...any) {
 	k.found = append(k.found, diag.New(code, path, format, args...))

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 )
 
 // checker compares a turn with its expectations.
@@ -35,10 +36,10 @@ func (k *checker) path(field string) string { return diag.Join(k.base, field) }
 func (k *checker) checkTurn(ctx context.Context, e *Expectations) []Failure {
 	r := k.turn
 	if want := cmp.Or(e.Status, string(event.StatusSucceeded)); string(r.Status) != want {
-		k.addFailure("status", "the turn is %s, not %s: %s", r.Status, want, describeTermination(r.Termination))
+		k.addFailure("status", "the turn is %s, not %s: %s", r.Status, want, evalcase.DescribeTermination(r.Termination))
 	}
 	if got := r.Termination; e.Termination != "" && e.Termination != string(got.Type) && e.Termination != string(got.Type)+":"+got.Code {
-		k.addFailure("termination", "the turn ended by %s, not %s", describeTermination(got), e.Termination)
+		k.addFailure("termination", "the turn ended by %s, not %s", evalcase.DescribeTermination(got), e.Termination)
 	}
 	if e.FinalAgent != "" && e.FinalAgent != r.Agent {
 		k.addFailure("final_agent", "%s has the conversation at the end, not %s", r.Agent, e.FinalAgent)
@@ -67,17 +68,6 @@ func (k *checker) checkTurn(ctx context.Context, e *Expectations) []Failure {
 	k.checkArtifacts(e.Artifacts)
 	k.checkLimits(e)
 	return k.failures
-}
-
-func describeTermination(t event.Termination) string {
-	text := string(t.Type)
-	if t.Code != "" {
-		text += ":" + t.Code
-	}
-	if t.Detail != "" {
-		text += " (" + t.Detail + ")"
-	}
-	return text
 }
 
 func listOr(list []string, none string) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 )
 
 // TestADraftHasNoSecrets hides texts of the answer and the result of a turn, and a number of
@@ -23,7 +24,7 @@ func TestADraftHasNoSecrets(t *testing.T) {
 	}{{[]string{"efunded", "Let me"}, true}, {[]string{"20"}, false}} { // the number becomes a text
 		s := newShop(t, unasked{t})
 		file := filepath.Join(t.TempDir(), "turns.yaml")
-		draft, err := evals.NewDraft("hidden", storedTurn(t, s))
+		draft, err := evalcase.New("hidden", storedTurn(t, s))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,7 @@ func TestADraftHasNoSecrets(t *testing.T) {
 			}
 			return text
 		}
-		if err := draft.Write(file, nil, hide); err != nil {
+		if err := evals.WriteDraft(draft, file, nil, hide); err != nil {
 			t.Fatal(err)
 		}
 		text, _ := os.ReadFile(file)
@@ -57,11 +58,11 @@ func TestADraftOfAConversationHasItsTurns(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, unasked{t})
 	file := filepath.Join(t.TempDir(), "turns.yaml")
-	draft, err := evals.NewDraft("long", storedTurn(t, s), storedTurn(t, s))
+	draft, err := evalcase.New("long", storedTurn(t, s), storedTurn(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := draft.Write(file, nil, strings.Clone); err != nil {
+	if err := evals.WriteDraft(draft, file, nil, strings.Clone); err != nil {
 		t.Fatal(err)
 	}
 	suite, found, err := evals.Load([]string{file})
@@ -87,8 +88,8 @@ func TestATurnThatDoesNotFitIsRejected(t *testing.T) {
 	fail := func(code string) []event.Event {
 		return []event.Event{{Data: &event.StepStart{}}, {Data: &event.RunFinish{Termination: event.Termination{Type: event.Failed, Code: code}}}}
 	}
-	done := &evals.StoredTurn{AgentID: "clerk", Status: event.StatusSucceeded, Input: user}
-	for reason, turns := range map[string][]*evals.StoredTurn{
+	done := &evalcase.Turn{AgentID: "clerk", Status: event.StatusSucceeded, Input: user}
+	for reason, turns := range map[string][]*evalcase.Turn{
 		"there is no turn":               nil,
 		"a part of type image":           {{AgentID: "clerk", Input: []model.Message{{Role: model.RoleUser, Parts: []model.Part{model.File(&model.Blob{MediaType: "image/png"})}}}}},
 		"a message of role system":       {{AgentID: "clerk", Input: []model.Message{model.System("x")}}},
@@ -99,8 +100,8 @@ func TestATurnThatDoesNotFitIsRejected(t *testing.T) {
 		"failed by error:internal":       {{AgentID: "clerk", Status: event.StatusFailed, Input: user, Events: fail("internal")}},
 		"":                               {{AgentID: "clerk", Status: event.StatusFailed, Input: user, Events: fail("overloaded")}},
 	} {
-		_, err := evals.NewDraft("x", turns...)
-		if unfit, ok := errors.AsType[*evals.DraftError](err); ok != (reason != "") || ok && !strings.Contains(unfit.Reason, reason) {
+		_, err := evalcase.New("x", turns...)
+		if unfit, ok := errors.AsType[*evalcase.Error](err); ok != (reason != "") || ok && !strings.Contains(unfit.Reason, reason) {
 			t.Errorf("%q: %v", reason, err)
 		}
 	}
@@ -114,15 +115,15 @@ func TestNoFileOfASuiteGetsAnIDTwice(t *testing.T) {
 	if err := os.WriteFile(other, []byte("version: 1\ncases: {FIRST: {agent: a, turns: [{prompt: x}]}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	draft, err := evals.NewDraft("first", storedTurn(t, newShop(t, unasked{t})))
+	draft, err := evalcase.New("first", storedTurn(t, newShop(t, unasked{t})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := draft.Write(filepath.Join(dir, "turns.yaml"), []string{other}, strings.Clone); !errors.Is(err, evals.ErrCaseExists) {
+	if err := evals.WriteDraft(draft, filepath.Join(dir, "turns.yaml"), []string{other}, strings.Clone); !errors.Is(err, evals.ErrCaseExists) {
 		t.Errorf("%v", err)
 	}
 	for _, id := range []string{"", "../x", "a: {b", "a b"} {
-		if _, err := evals.NewDraft(id, storedTurn(t, newShop(t, unasked{t}))); err == nil {
+		if _, err := evalcase.New(id, storedTurn(t, newShop(t, unasked{t}))); err == nil {
 			t.Errorf("%q is the ID of a case", id)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/ask"
@@ -160,7 +161,7 @@ func readCase(t interface {
 }
 
 // storedTurn runs a turn that refunds an order and returns its stored form.
-func storedTurn(t *testing.T, s *shop) *evals.StoredTurn {
+func storedTurn(t *testing.T, s *shop) *evalcase.Turn {
 	t.Helper()
 	script, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
 		{Text: "Let me see: ${x}.", ToolCalls: []model.ToolCall{{Name: "refund", Arguments: []byte(`{"order": "7", "amount": 20}`)}}},
@@ -178,5 +179,5 @@ func storedTurn(t *testing.T, s *shop) *evals.StoredTurn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &evals.StoredTurn{AgentID: "clerk", Status: result.Status, Input: req.Input, Events: events.List}
+	return &evalcase.Turn{AgentID: "clerk", Status: result.Status, Input: req.Input, Events: events.List}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -104,7 +105,7 @@ func (r *run) askModel(ctx context.Context, j *Judge, turn *TurnResult, v *Verdi
 		}
 		r.addUsage(result)
 		if result.Status != event.StatusSucceeded {
-			return fmt.Errorf("model %s did not grade: %s", j.ModelID, describeTermination(result.Termination))
+			return fmt.Errorf("model %s did not grade: %s", j.ModelID, evalcase.DescribeTermination(result.Termination))
 		}
 		var grades modelVerdict
 		if err := json.Unmarshal([]byte(result.Response), &grades); err != nil || len(grades.Scores) != len(criteria) {
@@ -130,7 +131,7 @@ func causeOf(err error) error {
 	case !ok:
 		return err
 	case turn.Err == nil:
-		return errors.New(describeTermination(turn.Termination))
+		return errors.New(evalcase.DescribeTermination(turn.Termination))
 	default:
 		return turn.Err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/recorded"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 )
 
 // recordingsDir is the directory of recordings, beside the file of the cases.
@@ -271,7 +272,7 @@ func writeFile(path string, data []byte) error {
 }
 
 // readToolReplies reads recorded tool results. It returns none if the file does not exist.
-func readToolReplies(path string) ([]ToolReply, error) {
+func readToolReplies(path string) ([]evalcase.ToolReply, error) {
 	data, err := readFile(path, maxDataSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -279,12 +280,12 @@ func readToolReplies(path string) ([]ToolReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []ToolReply
+	var list []evalcase.ToolReply
 	for n, line := range bytes.Split(data, []byte("\n")) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		var one ToolReply
+		var one evalcase.ToolReply
 		if err := json.Unmarshal(line, &one); err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n+1, err)
 		}

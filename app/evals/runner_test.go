@@ -19,6 +19,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 )
 
 // answering is a provider that answers every request with a text and counts the requests.
@@ -371,15 +372,15 @@ func TestADraftOfATurnPasses(t *testing.T) {
 	s := newShop(t, unasked{t})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "turns.yaml")
-	draft, err := evals.NewDraft("first", storedTurn(t, s))
+	draft, err := evalcase.New("first", storedTurn(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := draft.Write(file, []string{file}, func(text string) string { return text }); err != nil {
+	if err := evals.WriteDraft(draft, file, []string{file}, func(text string) string { return text }); err != nil {
 		t.Fatal(err)
 	}
 	before, _ := os.ReadFile(file)
-	if err := draft.Write(file, []string{file}, func(text string) string { return text }); err == nil {
+	if err := evals.WriteDraft(draft, file, []string{file}, func(text string) string { return text }); err == nil {
 		t.Error("a case was added twice")
 	}
 	if after, _ := os.ReadFile(file); string(after) != string(before) {

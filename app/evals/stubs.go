@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
@@ -150,23 +151,14 @@ func resultOf(raw json.RawMessage) tools.Result {
 	return tools.Result{Data: raw}
 }
 
-// ToolReply is the recorded result of a call, one JSON object per line of
-// recordings/CASE.tools.jsonl.
-type ToolReply struct {
-	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments"`
-	Result    string          `json:"result"`
-	IsError   bool            `json:"is_error,omitempty"`
-}
-
 // toolReplies holds the unused recorded results.
 type toolReplies struct {
 	mu   sync.Mutex
-	left map[string][]ToolReply
+	left map[string][]evalcase.ToolReply
 }
 
-func newToolReplies(list []ToolReply) *toolReplies {
-	r := &toolReplies{left: make(map[string][]ToolReply)}
+func newToolReplies(list []evalcase.ToolReply) *toolReplies {
+	r := &toolReplies{left: make(map[string][]evalcase.ToolReply)}
 	for _, one := range list {
 		key := replyKey(one.Tool, one.Arguments)
 		r.left[key] = append(r.left[key], one)
@@ -175,16 +167,16 @@ func newToolReplies(list []ToolReply) *toolReplies {
 }
 
 // take returns the next recorded result of a call with the same arguments.
-func (r *toolReplies) take(tool string, arguments json.RawMessage) (ToolReply, bool) {
+func (r *toolReplies) take(tool string, arguments json.RawMessage) (evalcase.ToolReply, bool) {
 	if r == nil {
-		return ToolReply{}, false
+		return evalcase.ToolReply{}, false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := replyKey(tool, arguments)
 	list := r.left[key]
 	if len(list) == 0 {
-		return ToolReply{}, false
+		return evalcase.ToolReply{}, false
 	}
 	r.left[key] = list[1:]
 	return list[0], true

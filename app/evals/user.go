@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/evalcase"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -54,7 +55,7 @@ func (r *run) askUser(ctx context.Context, u *SimulatedUser) (*Turn, error) {
 	text := strings.TrimSpace(result.Response)
 	switch {
 	case result.Status != event.StatusSucceeded || text == "":
-		return nil, fmt.Errorf("the simulated user wrote nothing: %s", describeTermination(result.Termination))
+		return nil, fmt.Errorf("the simulated user wrote nothing: %s", evalcase.DescribeTermination(result.Termination))
 	case strings.TrimRight(text, ".!") != userDone:
 		return &Turn{Prompt: text}, nil
 	case len(r.result.Turns) == 0:

@@ -321,12 +321,6 @@ func cutEvents(events []model.Event, n int) []model.Event {
 	return events
 }
 
-var errorClasses = []model.ErrorClass{
-	model.Provider, model.RateLimited, model.Overloaded, model.Timeout, model.StreamInterrupted, model.EmptyAnswer,
-	model.ContextOverflow, model.InvalidRequest, model.Unauthorized, model.ModelNotFound,
-	model.ContentFiltered, model.AllModelsUnavailable, model.Canceled,
-}
-
 func (c *compiler) checkFailure(in *Failure, path string) {
 	switch {
 	case in.Stall:
@@ -335,10 +329,10 @@ func (c *compiler) checkFailure(in *Failure, path string) {
 		}
 	case in.Class == "":
 		c.addFault(diag.Key(path, "class"), "an error needs a class, such as rate_limited, or stall: true")
-	case !slices.Contains(errorClasses, in.Class):
-		names := make([]string, len(errorClasses))
-		for i, class := range errorClasses {
-			names[i] = string(class)
+	case !slices.Contains(model.RequestErrors(), in.Class):
+		var names []string
+		for _, class := range model.RequestErrors() {
+			names = append(names, string(class))
 		}
 		c.addFault(diag.Key(path, "class"), "class is %q; allowed are %s", in.Class, strings.Join(names, ", "))
 	}

@@ -28,6 +28,7 @@ func (s *Surface) Routes() []server.Route {
 		s.newRoute("GET "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsRead, (*call).listTurnFeedback),
 		s.newRoute("POST "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsWrite, (*call).saveFeedback),
 		s.newRoute("GET "+Prefix+"/turns/{turn}/model-requests/{message}", settings.ScopeRunsRead, (*call).listModelRequests),
+		s.newRoute("GET "+Prefix+"/turns/{turn}/eval-case", settings.ScopeRunsRead, (*call).readEvalCase),
 		s.newRoute("GET "+Prefix+"/feedback", settings.ScopeRunsRead, (*call).listFeedback),
 		s.newRoute("GET "+Prefix+"/usage", settings.ScopeMetricsRead, (*call).readUsage),
 		s.newRoute("GET "+Prefix+"/queue", settings.ScopeMetricsRead, (*call).readQueue),

@@ -1,14 +1,12 @@
-package evals
+// Package evalcase turns stored turns into cases of evals. It knows the text of a case, but not how
+// a case is run, so that a server can offer cases without linking what runs them.
+package evalcase
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -19,11 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/model/scripted"
 )
 
-// StoredTurn is the source for a case.
-type StoredTurn struct {
+// Turn is a stored turn, the source for a case.
+type Turn struct {
 	// AgentID is the agent that began the turn. FinalAgent held the conversation at the end; empty
 	// means AgentID.
 	AgentID, FinalAgent string
@@ -34,34 +31,72 @@ type StoredTurn struct {
 	Events    []event.Event
 }
 
-// Draft is a case made from a stored turn, with the results of its tools.
+// Draft is a case made from stored turns, with the results of their tools.
 type Draft struct {
-	Case    *Case
+	ID string
+	// Replies are the recorded results of the tools, in the order of their calls.
 	Replies []ToolReply
 	// Unknown describes the variables of the turns whose values must be added to the case.
 	Unknown []string
+
+	agent   string
+	script  json.RawMessage
+	tools   map[string]bool
+	answers []answer
+	turns   []caseTurn
 }
 
-// DraftError reports a turn that cannot become a case.
-type DraftError struct{ Reason string }
+// ToolReply is the recorded result of a call.
+type ToolReply struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Result    string          `json:"result"`
+	IsError   bool            `json:"is_error,omitempty"`
+}
+
+// answer answers the requests of a tool: an approval, or otherwise a question.
+type answer struct {
+	tool    string
+	approve *bool
+	value   json.RawMessage
+}
+
+// caseTurn is a turn of a case with its expectations.
+type caseTurn struct {
+	prompt            string
+	variables, script json.RawMessage
+	status            string
+	// text is the expected text; nil expects none.
+	text  *string
+	calls []string
+}
+
+// Error reports a turn that cannot become a case.
+type Error struct{ Reason string }
 
 // Error returns the reason.
-func (e *DraftError) Error() string { return e.Reason }
+func (e *Error) Error() string { return e.Reason }
 
 func draftError(format string, args ...any) error {
-	return &DraftError{fmt.Sprintf(format, args...)}
+	return &Error{fmt.Sprintf(format, args...)}
 }
 
-// NewDraft returns a case that replays a conversation with scripted model answers and recorded tool
-// results. It expects the status, calls and text of the last turn. The error is a *DraftError.
-func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
+// ids are the IDs of cases, which are also names of files.
+var ids = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
+
+// IsID reports whether a text can be the ID of a case.
+func IsID(text string) bool { return ids.MatchString(text) }
+
+// New returns a case that replays a conversation with scripted model answers and recorded tool
+// results. It expects the status, calls and text of the last turn. The error is an *Error.
+func New(id string, turns ...*Turn) (*Draft, error) {
 	if len(turns) == 0 {
 		return nil, draftError("there is no turn")
 	}
-	if !caseIDs.MatchString(id) {
+	if !IsID(id) {
 		return nil, draftError("%q cannot be the ID of a case", id)
 	}
-	d := &Draft{Case: &Case{ID: id, Agent: turns[0].AgentID, Models: Scripted, Tools: make(map[string]*ToolUse)}}
+	d := &Draft{ID: id, agent: turns[0].AgentID, tools: make(map[string]bool)}
 	for n, t := range turns {
 		if last := n == len(turns)-1; !last && t.Status != event.StatusSucceeded {
 			return nil, draftError("turn %d of its session ended as %s, and a case cannot continue from that", n+1, t.Status)
@@ -72,7 +107,7 @@ func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 		if n > 0 && t.AgentID != cmp.Or(turns[n-1].FinalAgent, turns[n-1].AgentID) {
 			return nil, draftError("turn %d of its session was for agent %s, which did not have the conversation", n+1, t.AgentID)
 		}
-		turn := Turn{Expect: Expectations{Status: string(t.Status)}}
+		turn := caseTurn{status: string(t.Status)}
 		for i := range t.Input {
 			if t.Input[i].Role != model.RoleUser {
 				return nil, draftError("the input has a message of role %s; only messages of the user become a case", t.Input[i].Role)
@@ -81,7 +116,7 @@ func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 				if part.Type != model.PartText {
 					return nil, draftError("the input has a part of type %s; only text becomes a case", part.Type)
 				}
-				turn.Prompt = strings.TrimSpace(turn.Prompt + "\n" + part.Text)
+				turn.prompt = strings.TrimSpace(turn.prompt + "\n" + part.Text)
 			}
 		}
 		d.addVariables(&turn, n, t.Variables)
@@ -89,13 +124,13 @@ func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 		if err := d.addEvents(t.Events, &turn, &script); err != nil {
 			return nil, err
 		}
-		turn.Script, _ = json.Marshal(&script) // texts and JSON
+		turn.script, _ = json.Marshal(&script) // texts and JSON
 		if n < len(turns)-1 {
-			turn.Expect = Expectations{Status: turn.Expect.Status}
+			turn.text, turn.calls = nil, nil
 		}
-		d.Case.Turns = append(d.Case.Turns, turn)
+		d.turns = append(d.turns, turn)
 	}
-	d.Case.Script, d.Case.Turns[0].Script = d.Case.Turns[0].Script, nil
+	d.script, d.turns[0].script = d.turns[0].script, nil
 	return d, nil
 }
 
@@ -103,7 +138,7 @@ func NewDraft(id string, turns ...*StoredTurn) (*Draft, error) {
 const unknownValue = "unknown"
 
 // addVariables adds placeholders for the values of a turn's variables.
-func (d *Draft) addVariables(turn *Turn, n int, names []string) {
+func (d *Draft) addVariables(turn *caseTurn, n int, names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -112,7 +147,7 @@ func (d *Draft) addVariables(turn *Turn, n int, names []string) {
 		values[name] = unknownValue
 		d.Unknown = append(d.Unknown, diag.Key(diag.Index("turns", n)+".variables", name))
 	}
-	turn.Variables, _ = json.Marshal(values) // texts
+	turn.variables, _ = json.Marshal(values) // texts
 }
 
 // draftScript is a script in the file's format.
@@ -141,7 +176,7 @@ type scriptCall struct {
 
 // addEvents derives tools, expectations and the model's replies from the turn's own events.
 // Delegates are not rerun: their calls have recorded results.
-func (d *Draft) addEvents(events []event.Event, turn *Turn, script *draftScript) error {
+func (d *Draft) addEvents(events []event.Event, turn *caseTurn, script *draftScript) error {
 	var reply scriptReply
 	complete := true
 	calls := make(map[string]*ToolReply)
@@ -167,7 +202,7 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn, script *draftScript)
 			if data.Termination.Type == event.Failed && !complete {
 				reply = scriptReply{}
 				if script.Fallback = repeatFailure(data.Termination.Code); script.Fallback == nil {
-					return draftError("the turn failed by %s, which a script cannot repeat", describeTermination(data.Termination))
+					return draftError("the turn failed by %s, which a script cannot repeat", DescribeTermination(data.Termination))
 				}
 			}
 		case *event.TextDelta:
@@ -198,132 +233,82 @@ func (d *Draft) addEvents(events []event.Event, turn *Turn, script *draftScript)
 		text = script.Replies[len(script.Replies)-1].Text
 	}
 	if text != "" {
-		turn.Expect.Text = &TextExpected{Equals: &text}
+		turn.text = &text
 	}
 	for _, c := range order {
 		d.Replies = append(d.Replies, *c)
 		if !strings.HasPrefix(c.Tool, "hand_off_to_") {
-			d.Case.Tools[c.Tool] = &ToolUse{Replay: true}
+			d.tools[c.Tool] = true
 		}
-		if turn.Expect.Calls == nil {
-			turn.Expect.Calls = &ExpectedCalls{Match: MatchExact}
-		}
-		turn.Expect.Calls.Calls = append(turn.Expect.Calls.Calls, ExpectedCall{Rule: c.Tool})
+		turn.calls = append(turn.calls, c.Tool)
 	}
 	return nil
+}
+
+// DescribeTermination returns why a turn ended, as one text.
+func DescribeTermination(t event.Termination) string {
+	text := string(t.Type)
+	if t.Code != "" {
+		text += ":" + t.Code
+	}
+	if t.Detail != "" {
+		text += " (" + t.Detail + ")"
+	}
+	return text
 }
 
 // repeatFailure returns a reply that fails with a class; nil if code is not a class.
 func repeatFailure(code string) *scriptFailure {
 	f := new(scriptFailure)
 	f.Error.Class = model.ErrorClass(code)
-	data, _ := json.Marshal(&draftScript{Fallback: f}) // texts
-	if _, err := scripted.Parse("turn", data); err != nil {
+	if !slices.Contains(model.RequestErrors(), f.Error.Class) {
 		return nil
 	}
 	return f
 }
 
 // addAnswer adds an answer. A case gives the same answer to all requests of a tool.
-func (d *Draft) addAnswer(a AnswerRule) error {
-	for _, known := range d.Case.Answers {
+func (d *Draft) addAnswer(a answer) error {
+	for _, known := range d.answers {
 		switch {
-		case known.Tool != a.Tool:
+		case known.tool != a.tool:
 		case reflect.DeepEqual(known, a):
 			return nil
 		default:
-			return draftError("tool %s was answered in two ways, and a case has one answer for each tool", a.Tool)
+			return draftError("tool %s was answered in two ways, and a case has one answer for each tool", a.tool)
 		}
 	}
-	d.Case.Answers = append(d.Case.Answers, a)
+	d.answers = append(d.answers, a)
 	return nil
 }
 
-// answerTo returns the rule that reproduces the answer to a request.
-func answerTo(q *interaction.Request, resumed *event.ToolCallResumed) AnswerRule {
+// answerTo returns what reproduces the answer to a request.
+func answerTo(q *interaction.Request, resumed *event.ToolCallResumed) answer {
 	var consent struct {
 		Approved *bool `json:"approved"`
 	}
 	switch {
 	case resumed.Action == string(interaction.Cancel):
-		return AnswerRule{Tool: q.Tool, Approve: new(false)}
+		return answer{tool: q.Tool, approve: new(false)}
 	case json.Unmarshal(resumed.Result, &consent) == nil && consent.Approved != nil:
-		return AnswerRule{Tool: q.Tool, Approve: consent.Approved}
+		return answer{tool: q.Tool, approve: consent.Approved}
 	default:
-		return AnswerRule{Tool: q.Tool, Value: slices.Clone(resumed.Result)}
+		return answer{tool: q.Tool, value: slices.Clone(resumed.Result)}
 	}
 }
 
-// Write adds the case to a file, creating it if necessary, and writes the tool results to a file
-// beside it, with secrets removed by hide. It returns a *DraftError for an invalid case, and
-// ErrCaseExists if a file of the suite already has the ID; in both cases it writes nothing.
-func (d *Draft) Write(file string, suite []string, hide func(string) string) error {
-	d.redact(hide)
-	data, err := readFile(file, maxFileSize)
-	if os.IsNotExist(err) {
-		data, err = []byte("version: 1\ncases:\n"), nil
+// Redact removes secrets from all texts of the case and the results.
+func (d *Draft) Redact(f func(string) string) {
+	d.script = redact.JSON(d.script, f)
+	for i := range d.answers {
+		d.answers[i].value = redact.JSON(d.answers[i].value, f)
 	}
-	if err != nil {
-		return err
-	}
-	for _, other := range suite {
-		if err := d.checkID(other); err != nil {
-			return err
-		}
-	}
-	whole := strings.TrimRight(string(data), "\n") + "\n" + d.yaml()
-	all, list := Parse(file, []byte(whole))
-	if list.HasErrors() {
-		return draftError("%s would be invalid: %v", file, list.Err())
-	}
-	if _, added := all.findID(d.Case.ID); !added {
-		return draftError("cases must be the last field of %s", file)
-	}
-	if len(d.Replies) > 0 {
-		var lines bytes.Buffer
-		for i := range d.Replies {
-			line, err := json.Marshal(&d.Replies[i])
-			if err != nil {
-				return err
-			}
-			lines.Write(append(line, '\n'))
-		}
-		if err := writeFile(ToolRepliesPath(filepath.Dir(file), d.Case.ID), lines.Bytes()); err != nil {
-			return err
-		}
-	}
-	return writeFile(file, []byte(whole))
-}
-
-// ErrCaseExists is the cause of an error of Write for a case whose ID is taken.
-var ErrCaseExists = errors.New("there is already a case with this ID")
-
-// checkID returns an error if a file has a case with the ID.
-func (d *Draft) checkID(file string) error {
-	data, err := readFile(file, maxFileSize)
-	if err != nil {
-		return nil //nolint:nilerr // no run can read it either
-	}
-	known, _ := Parse(file, data)
-	if id, taken := known.findID(d.Case.ID); taken {
-		return fmt.Errorf("%w: %s in %s", ErrCaseExists, id, file)
-	}
-	return nil
-}
-
-// redact removes secrets from all texts of the case and the results.
-func (d *Draft) redact(f func(string) string) {
-	c := d.Case
-	c.Script = redact.JSON(c.Script, f)
-	for i := range c.Answers {
-		c.Answers[i].Value = redact.JSON(c.Answers[i].Value, f)
-	}
-	for i := range c.Turns {
-		t := &c.Turns[i]
-		t.Prompt, t.Script = f(t.Prompt), redact.JSON(t.Script, f)
-		if t.Expect.Text != nil {
-			clean := f(*t.Expect.Text.Equals)
-			t.Expect.Text.Equals = &clean
+	for i := range d.turns {
+		t := &d.turns[i]
+		t.prompt, t.script = f(t.prompt), redact.JSON(t.script, f)
+		if t.text != nil {
+			clean := f(*t.text)
+			t.text = &clean
 		}
 	}
 	for i := range d.Replies {
@@ -332,48 +317,49 @@ func (d *Draft) redact(f func(string) string) {
 	}
 }
 
-// yaml returns the case as an entry of a file. Values are written as JSON, which YAML
-// contains.
-func (d *Draft) yaml() string {
+// Header begins a file of cases.
+const Header = "version: 1\ncases:\n"
+
+// YAML returns the case as an entry of a file. Values are written as JSON, which YAML contains.
+func (d *Draft) YAML() string {
 	var b strings.Builder
-	c := d.Case
-	fmt.Fprintf(&b, "  %s:\n    agent: %s\n    models: %s\n    script: %s\n", c.ID, flow(c.Agent), c.Models, flow(c.Script))
-	if len(c.Tools) > 0 {
+	fmt.Fprintf(&b, "  %s:\n    agent: %s\n    models: scripted\n    script: %s\n", d.ID, flow(d.agent), flow(d.script))
+	if len(d.tools) > 0 {
 		b.WriteString("    tools:\n")
-		for _, name := range slices.Sorted(maps.Keys(c.Tools)) {
+		for _, name := range slices.Sorted(maps.Keys(d.tools)) {
 			fmt.Fprintf(&b, "      %s: {replay: true}\n", flow(name))
 		}
 	}
-	if len(c.Answers) > 0 {
+	if len(d.answers) > 0 {
 		b.WriteString("    answers:\n")
-		for i := range c.Answers {
-			if a := &c.Answers[i]; a.Approve != nil {
-				fmt.Fprintf(&b, "      - {tool: %s, approve: %t}\n", flow(a.Tool), *a.Approve)
+		for i := range d.answers {
+			if a := &d.answers[i]; a.approve != nil {
+				fmt.Fprintf(&b, "      - {tool: %s, approve: %t}\n", flow(a.tool), *a.approve)
 			} else {
-				fmt.Fprintf(&b, "      - {tool: %s, value: %s}\n", flow(a.Tool), flow(a.Value))
+				fmt.Fprintf(&b, "      - {tool: %s, value: %s}\n", flow(a.tool), flow(a.value))
 			}
 		}
 	}
 	b.WriteString("    turns:\n")
-	for i := range c.Turns {
-		t := &c.Turns[i]
-		fmt.Fprintf(&b, "      - prompt: %s\n", flow(t.Prompt))
-		if len(t.Variables) > 0 {
-			fmt.Fprintf(&b, "        variables: %s\n", flow(t.Variables))
+	for i := range d.turns {
+		t := &d.turns[i]
+		fmt.Fprintf(&b, "      - prompt: %s\n", flow(t.prompt))
+		if len(t.variables) > 0 {
+			fmt.Fprintf(&b, "        variables: %s\n", flow(t.variables))
 		}
-		if len(t.Script) > 0 {
-			fmt.Fprintf(&b, "        script: %s\n", flow(t.Script))
+		if len(t.script) > 0 {
+			fmt.Fprintf(&b, "        script: %s\n", flow(t.script))
 		}
-		fmt.Fprintf(&b, "        expect:\n          status: %s\n", t.Expect.Status)
-		if t.Expect.Text != nil {
-			fmt.Fprintf(&b, "          text: {equals: %s}\n", flow(*t.Expect.Text.Equals))
+		fmt.Fprintf(&b, "        expect:\n          status: %s\n", t.status)
+		if t.text != nil {
+			fmt.Fprintf(&b, "          text: {equals: %s}\n", flow(*t.text))
 		}
-		if t.Expect.Calls == nil {
+		if len(t.calls) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "          calls:\n            match: %s\n            calls:\n", t.Expect.Calls.Match)
-		for _, one := range t.Expect.Calls.Calls {
-			fmt.Fprintf(&b, "              - rule: %s\n", flow(one.Rule))
+		b.WriteString("          calls:\n            match: exact\n            calls:\n")
+		for _, name := range t.calls {
+			fmt.Fprintf(&b, "              - rule: %s\n", flow(name))
 		}
 	}
 	return b.String()

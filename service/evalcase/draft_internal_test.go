@@ -1,4 +1,4 @@
-package evals
+package evalcase
 
 import (
 	"encoding/json"
