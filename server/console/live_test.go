@@ -83,10 +83,14 @@ func TestAModelCallShowsWhatIsKnownOfItsRequest(t *testing.T) {
 	}
 	open(s.key)
 	b.Await(`[...document.querySelectorAll('.detail pre')].some((p) => p.innerText === 'Look up.') && document.querySelector('.detail .chip').innerText === 'lookup'`)
-	var command string
-	b.Do(chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }; 0`, nil), chromedp.Click(`//button[.='Copy as eval case']`), chromedp.Evaluate(`window.copied`, &command))
-	if want := "runtime eval add '" + turn + "' --server '" + s.url + "/' --to evals/turns.yaml"; command != want {
-		t.Errorf("the command is %q, not %q", command, want)
+	var made struct{ Cases string }
+	s.do(http.MethodGet, "/runtime/v1/turns/"+turn+"/eval-case", nil, &made)
+	var copied string
+	b.Do(chromedp.Evaluate(`navigator.clipboard.writeText = async (text) => { window.copied = text; }; 0`, nil), chromedp.Click(`//button[.='Export eval case']`))
+	b.Await(says("evals/recordings/turn-" + turn + ".tools.jsonl"))
+	b.Do(chromedp.Click(`//section[@aria-label='Eval case']//button[.='Copy']`), chromedp.Evaluate(`window.copied`, &copied))
+	if copied == "" || copied != made.Cases {
+		t.Errorf("copied %q, not %q", copied, made.Cases)
 	}
 	b.Do(chromedp.Click(`//button[.='Forget the key']`))
 	open("ark_reader-reader-reader")

@@ -25,6 +25,7 @@ export interface Turn {
   created_at: string; not_before?: string; started_at?: string; finished_at?: string;
   input?: Message[]; waits_for?: Question[]; outcome?: Outcome;
 }
+export interface EvalCase { id: string; cases: string; tool_replies: { tool: string; arguments: any; result: string; is_error?: boolean }[]; unknown_variables?: string[] }
 export interface Request { id: string; call_id: string; tool: string; arguments?: any; action?: string; message?: string; parameters?: any; response_schema?: any; resume_mode?: string }
 export interface Interaction { id: string; turn_id: string; session_id: string; agent_id?: string; state: string; ticket: Request; resolution?: any; resolved_by?: string; created_at: string; expires_at?: string; resolved_at?: string }
 export interface Session { id: string; agent_id?: string; current_agent_id?: string; state: string; labels?: Record<string, string>; metadata?: any; snapshot_id?: string; created_at: string; updated_at: string; last_turn_at?: string }

@@ -123,9 +123,9 @@ export function Copy({ text, label = 'Copy' }) {
   return html`<button type="button" class="small" onClick=${copy}>${done ? 'Copied' : label}</button>`;
 }
 
-/** @param {string} name @param {unknown} value */
-export function saveJSON(name, value) {
-  const url = URL.createObjectURL(new Blob([JSON.stringify(value, null, 2)], { type: 'application/json' }));
+/** @param {string} name @param {string} type @param {string} text */
+export function save(name, type, text) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
   const a = document.createElement('a');
   a.href = url;
   a.download = name;

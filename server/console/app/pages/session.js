@@ -3,7 +3,7 @@ import { can, get } from '../api.js';
 import { count, shortID } from '../format.js';
 import { html } from '../html.js';
 import { link } from '../route.js';
-import { Empty, Facts, Loaded, Page, Status, Time, Value, saveJSON, useLoad } from '../ui.js';
+import { Empty, Facts, Loaded, Page, Status, Time, Value, save, useLoad } from '../ui.js';
 import { Message } from './turn.js';
 import { TurnTable } from './turns.js';
 
@@ -16,7 +16,7 @@ export function SessionPage({ route }) {
     return { session: /** @type {import('../types.d.ts').Session} */ (session), exported };
   }, [id]);
   const s = load.data?.session;
-  const actions = s && html`<button type="button" onClick=${() => saveJSON(`session-${id}.json`, load.data?.exported)}>Export JSON</button>
+  const actions = s && html`<button type="button" onClick=${() => save(`session-${id}.json`, 'application/json', JSON.stringify(load.data?.exported, null, 2))}>Export JSON</button>
     ${can('runs:write') && html`<a class="button primary" href=${link(['play'], { agent: s.current_agent_id ?? s.agent_id, session: id })}>Continue</a>`}`;
   return html`<${Page} title=${`Session ${shortID(id)}`} sub=${s && html`<${Status} value=${s.state} /> ${s.current_agent_id ?? s.agent_id} · <${Time} at=${s.last_turn_at ?? s.created_at} />`} actions=${actions}>
     <${Loaded} load=${load}>${() => s && html`

@@ -1,11 +1,11 @@
 // One turn: its timeline, conversation and raw events, while it runs and afterwards.
-import { base, can, followEvents, get, post, turnPath } from '../api.js';
-import { compact, duration, fullTime, money, number, shellQuote, shortID, tokens } from '../format.js';
+import { can, followEvents, get, post, turnPath } from '../api.js';
+import { compact, duration, fullTime, money, number, shortID, tokens } from '../format.js';
 import { html, useEffect, useMemo, useState } from '../html.js';
 import { Markdown } from '../markdown.js';
 import { link, setQuery } from '../route.js';
 import { Timeline, fieldsOf } from '../timeline.js';
-import { Confirm, Copy, Empty, Facts, Loaded, Page, Problem, Status, Time, Value, VirtualList, saveJSON, useLoad } from '../ui.js';
+import { Confirm, Copy, Empty, Facts, Loaded, Page, Problem, Status, Time, Value, VirtualList, save, useLoad } from '../ui.js';
 import { InteractionCard, isPending, loadInteractions } from './interaction.js';
 import { ModelRequest } from './request.js';
 import { timeOf } from './turns.js';
@@ -56,19 +56,21 @@ export function TurnPage({ route }) {
     if (mark) load.reload();
   }, [mark]);
   const [confirming, setConfirming] = useState(false);
+  const [exporting, setExporting] = useState(false);
   const turn = load.data?.turn;
   const tab = route.query.get('tab') ?? 'timeline';
   const tabs = [['timeline', 'Timeline'], ['conversation', 'Conversation'], ['events', 'Raw events']];
-  const exportTurn = async () => saveJSON(`turn-${id}.json`, { turn, interactions: load.data?.interactions, events: timeline.events });
+  const exportTurn = async () => save(`turn-${id}.json`, 'application/json', JSON.stringify({ turn, interactions: load.data?.interactions, events: timeline.events }, null, 2));
   const again = turn?.input?.map((m) => m.parts.map((p) => p.text ?? '').join('\n')).join('\n') ?? '';
   const actions = turn && html`
     <button type="button" onClick=${exportTurn}>Export JSON</button>
-    ${!LIVE.has(turn.status) && html`<${Copy} label="Copy as eval case" text=${`runtime eval add ${shellQuote(id)} --server ${shellQuote(base.href)} --to evals/turns.yaml`} />`}
+    ${!LIVE.has(turn.status) && html`<button type="button" aria-expanded=${exporting} onClick=${() => setExporting(!exporting)}>Export eval case</button>`}
     ${can('runs:write') && !LIVE.has(turn.status) && html`<a class="button" href=${link(['play'], { agent: turn.agent_id, session: turn.session_id, prompt: again })}>Run again</a>`}
     ${can('runs:write') && LIVE.has(turn.status) && html`<button type="button" class="danger" onClick=${() => setConfirming(true)}>Cancel the turn</button>`}`;
   return html`<${Page} title=${`Turn ${shortID(id)}`} sub=${turn && html`<${Status} value=${turn.status} /> ${turn.agent_id} · <${Time} at=${turn.created_at} />`} actions=${actions}>
     <${Loaded} load=${load}>${() => turn && html`<${TurnFacts} turn=${turn} now=${timeline.last} />
       ${(load.data?.interactions ?? []).filter(isPending).map((i) => html`<div class="card attention" key=${i.id}><${InteractionCard} item=${i} onDone=${load.reload} /></div>`)}
+      ${exporting && html`<${EvalCase} id=${id} />`}
       <div class="tabs" role="tablist" aria-label="Views">${tabs.map(([name, title]) => html`<button key=${name} type="button" role="tab" id=${`tab-${name}`} aria-controls="view" aria-selected=${tab === name}
         onClick=${() => setQuery({ tab: name })}>${title}</button>`)}</div>
       <${Problem} error=${error} />
@@ -80,6 +82,23 @@ export function TurnPage({ route }) {
         onConfirm=${() => post(turnPath(id, 'cancel'), { reason: 'canceled in the console' })}>
         <p>Its model call and tools are stopped. What they have done already stays done.</p></${Confirm}>`}`}</${Loaded}></${Page}>`;
 }
+
+/** The files of an eval case that repeats a turn. @param {{id: string}} props */
+function EvalCase({ id }) {
+  const load = useLoad(async (signal) => /** @type {import('../types.d.ts').EvalCase} */ (await get(turnPath(id, 'eval-case'), signal)), [id]);
+  return html`<section class="card" aria-label="Eval case"><${Loaded} load=${load}>${() => {
+    const made = /** @type {import('../types.d.ts').EvalCase} */ (load.data);
+    const replies = made.tool_replies.map((reply) => `${JSON.stringify(reply)}\n`).join('');
+    return html`<${CaseFile} folder="evals" name=${`${made.id}.yaml`} text=${made.cases} />
+      ${replies && html`<${CaseFile} folder="evals/recordings" name=${`${made.id}.tools.jsonl`} text=${replies} />`}
+      ${made.unknown_variables && html`<p>Add the values of these variables: <code>${made.unknown_variables.join(', ')}</code></p>`}
+      <p class="muted small">The texts are not redacted. The case expects what the turn did: change it to what the agent should have done.</p>`;
+  }}</${Loaded}></section>`;
+}
+
+/** @param {{folder: string, name: string, text: string}} props */
+const CaseFile = ({ folder, name, text }) => html`<h3><code>${folder}/${name}</code></h3>
+  <div class="actions"><button type="button" class="small" onClick=${() => save(name, 'text/plain', text)}>Save</button><${Copy} text=${text} /></div><${Value} label=${name} value=${text} />`;
 
 /** @param {{turn: Turn, now: number}} props */
 function TurnFacts({ turn, now }) {
