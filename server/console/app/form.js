@@ -59,14 +59,16 @@ export function JSONField({ id, label, value, onChange, rows = 4 }) {
   const [wrong, setWrong] = useState('');
   const change = (/** @type {any} */ e) => {
     setText(e.target.value);
+    let problem = '';
     try {
       onChange(e.target.value.trim() ? JSON.parse(e.target.value) : undefined);
-      setWrong('');
     } catch (error) {
-      setWrong(String(/** @type {any} */ (error).message));
+      problem = `Not valid JSON: ${/** @type {any} */ (error).message}`;
     }
+    e.target.setCustomValidity(problem); // nothing is sent meanwhile
+    setWrong(problem);
   };
   return html`<div class="field"><label for=${id}>${label}</label>
     <textarea id=${id} class="mono" rows=${rows} spellcheck="false" aria-invalid=${wrong !== ''} value=${text} onInput=${change}></textarea>
-    ${wrong && html`<div class="small bad-text" role="alert">Not valid JSON: ${wrong}</div>`}</div>`;
+    ${wrong && html`<div class="small bad-text" role="alert">${wrong}</div>`}</div>`;
 }

@@ -25,8 +25,19 @@ export function InboxPage() {
   const [chosen, setChosen] = useState('');
   const [marked, setMarked] = useState(/** @type {Set<string>} */ (new Set()));
   const [error, setError] = useState(/** @type {any} */ (null));
-  const at = Math.max(0, items.findIndex((i) => i.key === chosen));
+  // Another request never takes the place of the chosen one by itself: a key would answer it unread.
+  const shown = chosen || items[0]?.key;
+  const at = items.findIndex((i) => i.key === shown);
   const item = items[at];
+  useEffect(() => {
+    if (shown) setChosen(shown);
+  }, [load.data]);
+  /** Moves on from requests that have been answered. @param {Item[]} list */
+  const leave = (list) => {
+    const left = new Set(list.map((i) => i.key));
+    if (shown && left.has(shown)) setChosen((items.find((i, n) => n > at && !left.has(i.key)) ?? items.findLast((i) => !left.has(i.key)))?.key ?? '');
+    load.reload();
+  };
   const writes = can('runs:write');
   const toggle = (/** @type {string} */ key) => setMarked((old) => {
     const next = new Set(old);
@@ -39,16 +50,19 @@ export function InboxPage() {
     const failed = done.find((d) => d.status === 'rejected');
     if (failed) setError(/** @type {PromiseRejectedResult} */ (failed).reason);
     setMarked(new Set());
-    load.reload();
+    leave(list.filter((_, n) => done[n].status === 'fulfilled'));
   };
   useEffect(() => {
     const press = (/** @type {KeyboardEvent} */ e) => {
       const target = /** @type {HTMLElement} */ (e.target);
-      if (e.ctrlKey || e.metaKey || e.altKey || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || !item) return;
+      if (e.ctrlKey || e.metaKey || e.altKey || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || !items.length) return;
       const step = { j: 1, k: -1 }[e.key];
       if (step) setChosen(items[Math.min(items.length - 1, Math.max(0, at + step))].key);
-      else if (e.key === 'x' && writes && isApproval(item.ticket)) toggle(item.key);
-      else if (writes && isApproval(item.ticket) && (e.key === 'a' || e.key === 'r')) decideAll([item], e.key === 'a');
+      else if (!item || !writes || e.repeat || !isApproval(item.ticket)) return;
+      else if (e.key === 'x') toggle(item.key);
+      // The form has the arguments and the reason that were entered.
+      else if (e.key === 'a') /** @type {HTMLFormElement | null} */ (document.querySelector('.inbox form'))?.requestSubmit();
+      else if (e.key === 'r') /** @type {HTMLButtonElement | null} */ (document.querySelector('.inbox form .danger'))?.click();
       else return;
       e.preventDefault();
     };
@@ -68,7 +82,8 @@ export function InboxPage() {
         ${writes && isApproval(i.ticket) && html`<input type="checkbox" aria-label=${`Select ${i.ticket.tool} of ${i.agent}`} checked=${marked.has(i.key)} onChange=${() => toggle(i.key)} />`}
         <button type="button" class="pick" aria-current=${i === item ? 'true' : undefined} onClick=${() => setChosen(i.key)}><strong>${i.ticket.tool}</strong> <span class="muted">${i.agent}</span>
           <span class="small clip">${brief(i.ticket.arguments ?? i.ticket.message)}</span><span class="muted small"><${Time} at=${i.created_at} />${i.expires_at && html` · until <${Time} at=${i.expires_at} />`}</span></button></li>`)}</ul>
-      ${item && html`<div class="card"><${InteractionCard} key=${item.key} item=${item} onDone=${load.reload} />
-        <p><a href=${link(['turns', item.turn_id])}>Open the turn</a></p></div>`}</div>
+      ${item && html`<div class="card"><${InteractionCard} key=${item.key} item=${item} onDone=${() => leave([item])} />
+        <p><a href=${link(['turns', item.turn_id])}>Open the turn</a></p></div>`}
+        ${!item && chosen && html`<div class="card" role="status"><${Empty} title="This request does not wait any more.">It was answered, or its turn has ended. Choose another one.</${Empty}></div>`}</div>
       ${writes && html`<p class="muted small">Keys: <kbd>j</kbd> <kbd>k</kbd> move, <kbd>a</kbd> approve, <kbd>r</kbd> reject, <kbd>x</kbd> select.</p>`}`)}</${Loaded}></${Page}>`;
 }

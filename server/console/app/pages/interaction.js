@@ -1,6 +1,6 @@
 // What a turn waits for: what would happen, and the form that answers it.
 import { can, get, post, turnPath } from '../api.js';
-import { pretty, shellQuote } from '../format.js';
+import { shellQuote } from '../format.js';
 import { JSONField, SchemaForm, startValue } from '../form.js';
 import { html, useState } from '../html.js';
 import { Facts, Problem, Time, Value } from '../ui.js';
@@ -31,18 +31,39 @@ export function decide(i, approved, more = {}) {
 /** @param {unknown} v */
 const isText = (v) => typeof v === 'string';
 
+/** @param {unknown} v */
+const isWords = (v) => Array.isArray(v) && v.every(isText);
+
+/** @param {{line: string | string[]}} props */
+const Command = ({ line: words }) => html`<h4>Command</h4><pre tabindex="0" aria-label="Command">$ ${isText(words) ? words : /** @type {string[]} */ (words).map(quote).join(' ')}</pre>`;
+
 /** Shows what a call would do. @param {{args: any}} props */
 function Effect({ args }) {
   if (!args || typeof args !== 'object' || Array.isArray(args)) return html`<${Value} label="Arguments" value=${args} />`;
-  const { path, old, new: fresh, content, program, args: words, command, url, method, ...rest } = args;
+  const rest = { ...args };
+  /** Takes arguments that are shown in their own form; the others are listed. @param {...string} names */
+  const take = (...names) => names.map((name) => {
+    const value = rest[name];
+    delete rest[name];
+    return value;
+  });
   const parts = [];
-  if (isText(path) && isText(old) && isText(fresh)) parts.push(html`<${Diff} path=${path} before=${old} after=${fresh} />`);
-  else if (isText(path) && isText(content)) parts.push(html`<${Diff} path=${path} before="" after=${content} />`);
-  else if (path !== undefined) rest.path = path;
-  const line = program ? [program, ...(words ?? [])] : command;
-  if (line) parts.push(html`<h4>Command</h4><pre tabindex="0" aria-label="Command">$ ${Array.isArray(line) ? line.map(quote).join(' ') : pretty(line)}</pre>`);
-  else if (words !== undefined) rest.args = words;
-  if (isText(url)) parts.push(html`<h4>Request</h4><pre tabindex="0" aria-label="Request">${method ?? 'GET'} ${url}</pre>`);
+  if (isText(rest.path) && isText(rest.old) && isText(rest.new)) {
+    const [path, before, after] = take('path', 'old', 'new');
+    parts.push(html`<${Diff} path=${path} before=${before} after=${after} />`);
+  } else if (isText(rest.path) && isText(rest.content)) {
+    const [path, content] = take('path', 'content');
+    parts.push(html`<${Diff} path=${path} before="" after=${content} />`);
+  }
+  if (isText(rest.program) && (rest.args === undefined || isWords(rest.args))) {
+    const [program, words = []] = take('program', 'args');
+    parts.push(html`<${Command} line=${[program, ...words]} />`);
+  }
+  if (isText(rest.command) || isWords(rest.command)) parts.push(html`<${Command} line=${take('command')[0]} />`);
+  if (isText(rest.url) && (rest.method === undefined || isText(rest.method))) {
+    const [url, method = 'GET'] = take('url', 'method');
+    parts.push(html`<h4>Request</h4><pre tabindex="0" aria-label="Request">${method} ${url}</pre>`);
+  }
   const simple = Object.entries(rest).every(([, v]) => v === null || typeof v !== 'object' && String(v).length < 80);
   if (Object.keys(rest).length) parts.push(simple && !parts.length ? html`<h4>Arguments</h4><${Facts} items=${Object.entries(rest).map(([k, v]) => [k, html`<code>${String(v)}</code>`])} />` : html`<${Value} label="Arguments" value=${rest} />`);
   return html`<div class="effect">${parts.length ? parts : html`<p class="muted">The call has no arguments.</p>`}</div>`;

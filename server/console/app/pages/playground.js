@@ -60,6 +60,10 @@ export function PlaygroundPage({ route }) {
   });
   const send = async () => {
     if (!ready || !parts().length || busy) return;
+    if (!/** @type {HTMLTextAreaElement} */ (document.getElementById('variables')).checkValidity()) {
+      setError(new Error('The variables are not valid JSON.'));
+      return;
+    }
     setBusy(true);
     setError(null);
     const asked = parts();
