@@ -54,7 +54,7 @@ func documentInputs() map[string]input {
 			"agents": {"", func(*testing.T) error {
 				return parseConfig(repeat("version: 1\nagents: {", "a%d: {model_id: m}", ", ", "}"))
 			}},
-		}, tests: []string{"config TestBombs", "fleet TestOverlaysHaveLimitedEntries"}},
+		}, tests: []string{"config TestBombs", "service/fleet TestOverlaysHaveLimitedEntries"}},
 		"filters of lists": {tests: []string{"server/native TestFiltersOfListsAreBounded"}},
 		"arguments of tool calls": {tests: []string{
 			"model TestRepairingArgumentsIsBounded", "tools/command TestNumbersWithManyDigitsAreRejected",

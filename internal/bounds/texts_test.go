@@ -34,7 +34,7 @@ func textInputs() map[string]input {
 			"a long path": {"does not exist", func(*testing.T) error { return evaluate(`"${{input` + strings.Repeat(".x", size/2) + `}}"`) }},
 			"plain":       {"", func(*testing.T) error { return evaluate(`"` + strings.Repeat("$${{", size/4) + `"`) }},
 			"unclosed":    {"lacks its closing", func(*testing.T) error { return evaluate(`"` + strings.Repeat("${{input.x}", size/11) + `"`) }},
-		}, tests: []string{"workflow TestReferencesDoNotGrowWithoutEnd"}},
+		}, tests: []string{"spec/workflow TestReferencesDoNotGrowWithoutEnd"}},
 		"`when` of workflows": {bombs: map[string]bomb{
 			"a large exponent": {"", func(*testing.T) error { return holds(`1e999999999`, `1e999999998`) }},
 			"long numbers":     {"", func(*testing.T) error { return holds(strings.Repeat("9", size), strings.Repeat("9", size-1)+"8") }},
