@@ -204,7 +204,7 @@ func TestNoAnswerOfAServerControlsTheTerminal(t *testing.T) {
 // silentAnswers are command lines that show no foreign text, or whose answer the server does not
 // describe.
 var silentAnswers = []string{
-	"apply config.yaml --server SERVER", "eval add --server SERVER x", "explain a --server SERVER", "revisions diff 7 8 --server SERVER", "sessions export --server SERVER S",
+	"apply config.yaml --server SERVER", "eval add --server SERVER x", "explain a --server SERVER", "login ESC --server SERVER", "revisions diff 7 8 --server SERVER", "sessions export --server SERVER S",
 	"tenants variables delete acme X --server SERVER", "turns cancel --server SERVER x", "turns resolve --server SERVER x call --approve", "turns transcript --server SERVER x",
 	"workflows publish --server SERVER --type x --source y", "workflows runs answer x call --server SERVER --approve",
 	"workflows schedules create --server SERVER --cron @daily --agent a --prompt Go", "workflows schedules delete x --server SERVER",
