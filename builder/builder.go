@@ -30,7 +30,7 @@ import (
 // all of their errors. Only one goroutine may use a builder.
 type AgentRuntimeBuilder struct {
 	set *registry.Set
-	// errs are the errors of the With methods, and discovery, probes and refresh those of the
+	// errs has the errors of the With methods. discovery, probes and refresh have the errors of the
 	// latest Discover, ProbePeers and RefreshTools.
 	errs, discovery, probes, refresh []error
 	// tenant holds the variables for listing the tools of servers, or nil.
@@ -206,8 +206,8 @@ func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilde
 	return b
 }
 
-// WithWarnings sets the function that receives the warnings of each new current revision, from
-// Build or a later publish, except those of the previous revision. By default they are logged.
+// WithWarnings sets the function that receives the new warnings of each published revision: those
+// that the previous revision did not have. By default they are logged.
 func (b *AgentRuntimeBuilder) WithWarnings(warn func(diag.List)) *AgentRuntimeBuilder {
 	b.warn = warn
 	return b

@@ -48,7 +48,7 @@ func ExampleAgentRuntimeBuilder() {
 	// Output: It is sunny.
 }
 
-// Build returns every mistake, each as an error of its own type.
+// Build returns all mistakes, each as a typed error.
 func ExampleAgentRuntimeBuilder_Build_errors() {
 	_, err := builder.New().
 		WithProvider("demo", says("")).

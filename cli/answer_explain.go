@@ -27,8 +27,8 @@ type callContext struct {
 	description, action string
 }
 
-// explain describes a permission question: who asks and why, what the call would do, and what each
-// answer means.
+// explain describes a permission question: its agent, its reason, the call's effect and the
+// meaning of each answer.
 func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *consent) string {
 	var b strings.Builder
 	about := &asked.about

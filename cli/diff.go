@@ -152,8 +152,8 @@ func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string
 	return nil
 }
 
-// resolved returns the revision of a valid configuration and the parsed files. It reuses entries
-// equal to those of base, unless nil, so that a diff resolves and compares only the others.
+// resolved returns the revision of a valid configuration and the parsed files. It reuses the
+// entries that base, which may be nil, has unchanged: a diff resolves and compares only the others.
 func (p *program) resolved(ctx context.Context, files []string, base *registry.Revision, logger *zap.Logger) (*registry.Revision, *config.File, error) {
 	l, err := p.load(files, false, logger)
 	if err != nil {

@@ -230,8 +230,8 @@ func (x *providerCheck) add(name string, outcome backend.Outcome, seen, want str
 	x.checks = append(x.checks, backend.Check{Name: name, Outcome: outcome, Seen: oneLine(seen), Want: want})
 }
 
-// addExchanges records the requests, why each earlier one was rejected, and what the next one
-// changed.
+// addExchanges records the requests, each with the reason for its rejection and the change that
+// followed.
 func (x *providerCheck) addExchanges(name string, t *trial) {
 	for i, e := range t.exchanges {
 		seen := fmt.Sprintf("%s %s with %s", e.Method, e.URL, strings.Join(fieldsOf(e.Body), ", "))

@@ -172,7 +172,7 @@ func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format
 	return cmp.Or(err, end)
 }
 
-// notResolved shows why there is no answer about a tool.
+// notResolved shows the errors that prevent an answer about a tool.
 func notResolved(p *program, l *loaded, a *toolAnswer, format string) error {
 	var err error
 	if format == "json" {

@@ -88,8 +88,8 @@ func (d *drive) isUnborn(err error) bool {
 	return d.creation != nil && status.Code(err) == codes.NotFound
 }
 
-// awaitChange waits until the provider calls or has created the turn, its process is lost, or wait
-// is over.
+// awaitChange waits until the provider calls, has created the turn or loses its process, at most
+// for wait.
 func (d *drive) awaitChange(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -145,7 +145,7 @@ func (s *Surface) startLogin(ctx context.Context, caller service.Caller, r *http
 		id: rand.Text(), target: target, owner: caller.Tenant, redirect: redirect,
 		returned: make(chan url.Values, 1), ended: make(chan struct{}),
 	}
-	shown, err := s.logins.start(login, in.Scopes)
+	shown, err := s.logins.startLogin(login, in.Scopes)
 	if err != nil {
 		target.revision.Release()
 		return nil, err
@@ -173,7 +173,7 @@ func (s *Surface) finishLogin(ctx context.Context, caller service.Caller, r *htt
 	if err != nil {
 		return nil, &service.InvalidError{Field: "redirect", Problem: "must be the query of a URL"}
 	}
-	login := s.logins.take(in.ID, t.Name()+"\x00"+r.PathValue("server")+"\x00")
+	login := s.logins.takeLogin(in.ID, t.Name()+"\x00"+r.PathValue("server")+"\x00")
 	if login == nil {
 		return nil, &service.NotFoundError{Kind: "login", ID: in.ID}
 	}

@@ -26,8 +26,8 @@ type loginSite struct {
 	logs  *observer.ObservedLogs
 }
 
-// log returns all that was logged.
-func (s *loginSite) log() string {
+// logText returns all that was logged.
+func (s *loginSite) logText() string {
 	text := ""
 	for _, entry := range s.logs.All() {
 		text += fmt.Sprintln(entry.Message, entry.ContextMap())
@@ -48,8 +48,8 @@ func openLoginSite(t *testing.T, more string) *loginSite {
 	return &loginSite{openWith(t, text, zap.New(core)), w, logs}
 }
 
-// begin starts a login and returns its ID and the query with which the browser would return.
-func (s *loginSite) begin(key, tenant, more string) (id, query string) {
+// beginLogin starts a login and returns its ID and the query with which the browser would return.
+func (s *loginSite) beginLogin(key, tenant, more string) (id, query string) {
 	s.Helper()
 	status, answer := s.ask(key, "POST /tenants/"+tenant+"/logins/issues\n"+`{"redirect_url":"`+returnTo+`"`+more+`}`, "")
 	if status != http.StatusOK || at(answer, "redirect_url") != returnTo {
@@ -69,20 +69,20 @@ func (s *loginSite) begin(key, tenant, more string) (id, query string) {
 	return at(answer, "id"), back.RawQuery
 }
 
-func (s *loginSite) finish(key, tenant, id, query string) (int, map[string]any) {
+func (s *loginSite) finishLogin(key, tenant, id, query string) (int, map[string]any) {
 	s.Helper()
 	return s.ask(key, "POST /tenants/"+tenant+"/logins/issues/finish\n"+fmt.Sprintf(`{"id":%q,"redirect":%q}`, id, query), "")
 }
 
 func TestAServerLogsInForAClientWithABrowser(t *testing.T) {
 	s := openLoginSite(t, "")
-	id, query := s.begin(acmeAdminKey, "acme", "")
-	status, done := s.finish(acmeAdminKey, "acme", id, query)
+	id, query := s.beginLogin(acmeAdminKey, "acme", "")
+	status, done := s.finishLogin(acmeAdminKey, "acme", id, query)
 	if status != http.StatusOK || at(done, "issuer") != s.world.Issuer || at(done, "renewable") != "true" || done["list_error"] != nil || at(done, "tools") == "0" {
 		t.Errorf("the login ends with %d: %v", status, done)
 	}
 	shown := fmt.Sprint(done)
-	if status, again := s.finish(acmeAdminKey, "acme", id, query); status != http.StatusNotFound {
+	if status, again := s.finishLogin(acmeAdminKey, "acme", id, query); status != http.StatusNotFound {
 		t.Errorf("a login is finished twice, with %d: %v", status, again)
 	}
 	for _, other := range []string{"globex", "ops"} {
@@ -94,7 +94,7 @@ func TestAServerLogsInForAClientWithABrowser(t *testing.T) {
 	if at(gone, "found") != "true" || at(gone, "revoked") != "true" || s.world.Revoked() == 0 {
 		t.Errorf("the login is deleted with %v", gone)
 	}
-	shown += fmt.Sprint(gone) + s.log()
+	shown += fmt.Sprint(gone) + s.logText()
 	if len(s.world.Secrets()) == 0 {
 		t.Error("no token was issued")
 	}
@@ -108,7 +108,7 @@ func TestAServerLogsInForAClientWithABrowser(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"start_login", "finish_login", "delete_login"} {
-		if !strings.Contains(s.log(), "operation:"+want) {
+		if !strings.Contains(s.logText(), "operation:"+want) {
 			t.Errorf("%s is not audited", want)
 		}
 	}
@@ -116,7 +116,7 @@ func TestAServerLogsInForAClientWithABrowser(t *testing.T) {
 
 func TestALoginOfAnotherTenantIsUnknown(t *testing.T) {
 	s := openLoginSite(t, "")
-	id, query := s.begin(acmeAdminKey, "acme", "")
+	id, query := s.beginLogin(acmeAdminKey, "acme", "")
 	for _, r := range []struct {
 		key, tenant string
 		want        int
@@ -125,7 +125,7 @@ func TestALoginOfAnotherTenantIsUnknown(t *testing.T) {
 		{plainKey, "acme", http.StatusForbidden}, {readerKey, "acme", http.StatusForbidden}, {someKey, "acme", http.StatusBadRequest},
 		{operatorKey, "globex", http.StatusNotFound},
 	} {
-		if status, answer := s.finish(r.key, r.tenant, id, query); status != r.want {
+		if status, answer := s.finishLogin(r.key, r.tenant, id, query); status != r.want {
 			t.Errorf("%s finishes the login of acme with %d, want %d: %v", r.key, status, r.want, answer)
 		}
 	}
@@ -136,7 +136,7 @@ func TestALoginOfAnotherTenantIsUnknown(t *testing.T) {
 			}
 		}
 	}
-	if status, answer := s.finish(operatorKey, "acme", id, query); status != http.StatusOK {
+	if status, answer := s.finishLogin(operatorKey, "acme", id, query); status != http.StatusOK {
 		t.Errorf("then the login ends with %d: %v", status, answer)
 	}
 }
@@ -167,12 +167,12 @@ func TestWhatOfALoginIsRefused(t *testing.T) {
 		"code=stolen&state=STATE":         "",
 		"code=stolen&state=STATE&iss=http://evil": "",
 	} {
-		id, returned := s.begin(acmeAdminKey, "acme", "")
+		id, returned := s.beginLogin(acmeAdminKey, "acme", "")
 		values, err := url.ParseQuery(returned)
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, answer := s.finish(acmeAdminKey, "acme", id, strings.Replace(query, "STATE", url.QueryEscape(values.Get("state")), 1))
+		status, answer := s.finishLogin(acmeAdminKey, "acme", id, strings.Replace(query, "STATE", url.QueryEscape(values.Get("state")), 1))
 		if status != http.StatusBadGateway || at(answer, "error", "code") != "login_failed" || !strings.Contains(at(answer, "error", "message"), want) {
 			t.Errorf("%q is answered with %d: %v", query, status, answer)
 		}
@@ -186,19 +186,19 @@ func TestWhatOfALoginIsRefused(t *testing.T) {
 // replaces its first, and other tenants are not affected.
 func TestLoginsThatWaitAreBounded(t *testing.T) {
 	s := openLoginSite(t, ", per: subject")
-	first, query := s.begin(acmeAdminKey, "acme", `,"subject":"s0"`)
-	s.begin(acmeAdminKey, "acme", `,"subject":"s0"`)
-	if status, answer := s.finish(acmeAdminKey, "acme", first, query); status != http.StatusNotFound {
+	first, query := s.beginLogin(acmeAdminKey, "acme", `,"subject":"s0"`)
+	s.beginLogin(acmeAdminKey, "acme", `,"subject":"s0"`)
+	if status, answer := s.finishLogin(acmeAdminKey, "acme", first, query); status != http.StatusNotFound {
 		t.Errorf("a replaced login ends with %d: %v", status, answer)
 	}
 	for i := range 7 {
-		s.begin(acmeAdminKey, "acme", fmt.Sprintf(`,"subject":"s%d"`, i+1))
+		s.beginLogin(acmeAdminKey, "acme", fmt.Sprintf(`,"subject":"s%d"`, i+1))
 	}
 	if status, answer := s.ask(acmeAdminKey, "POST /tenants/acme/logins/issues\n"+`{"redirect_url":"`+returnTo+`","subject":"s9"}`, ""); status != http.StatusTooManyRequests || at(answer, "error", "code") != "too_many_logins" {
 		t.Errorf("a login too many is answered with %d: %v", status, answer)
 	}
-	id, query := s.begin(otherAdminKey, "globex", `,"subject":"pat"`)
-	if status, answer := s.finish(otherAdminKey, "globex", id, query); status != http.StatusOK {
+	id, query := s.beginLogin(otherAdminKey, "globex", `,"subject":"pat"`)
+	if status, answer := s.finishLogin(otherAdminKey, "globex", id, query); status != http.StatusOK {
 		t.Errorf("the login of another tenant ends with %d: %v", status, answer)
 	}
 }

@@ -67,9 +67,9 @@ func (p *pendingLogins) close() {
 	p.running.Wait()
 }
 
-// start starts a login, which replaces another one of the same owner at the same server. The
+// startLogin starts a login, which replaces another one of the same owner at the same server. The
 // channel receives the URL to open.
-func (p *pendingLogins) start(login *pendingLogin, scopes []string) (<-chan string, error) {
+func (p *pendingLogins) startLogin(login *pendingLogin, scopes []string) (<-chan string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.ctx.Err(); err != nil {
@@ -95,7 +95,7 @@ func (p *pendingLogins) start(login *pendingLogin, scopes []string) (<-chan stri
 	ctx, login.cancel = context.WithTimeoutCause(p.ctx, loginTime, fmt.Errorf("nobody logged in within %s", loginTime))
 	shown := make(chan string, 1)
 	p.running.Go(func() {
-		defer p.end(login)
+		defer p.endLogin(login)
 		defer panics.Recover(&login.err)
 		login.result, login.err = login.target.server.LogIn(ctx, &tools.LoginRequest{
 			Tenant: login.target.tenant, Scopes: scopes, Show: func(address string) { shown <- address }, Return: login,
@@ -104,8 +104,8 @@ func (p *pendingLogins) start(login *pendingLogin, scopes []string) (<-chan stri
 	return shown, nil
 }
 
-// end removes a login that has ended.
-func (p *pendingLogins) end(login *pendingLogin) {
+// endLogin removes a login that has ended.
+func (p *pendingLogins) endLogin(login *pendingLogin) {
 	login.cancel()
 	p.mu.Lock()
 	delete(p.byID, login.id)
@@ -114,9 +114,9 @@ func (p *pendingLogins) end(login *pendingLogin) {
 	close(login.ended)
 }
 
-// take removes and returns the login with an ID whose key has a prefix; nil if there is none. Only
+// takeLogin removes and returns the login with an ID whose key has a prefix; nil if there is none. Only
 // its caller continues it.
-func (p *pendingLogins) take(id, prefix string) *pendingLogin {
+func (p *pendingLogins) takeLogin(id, prefix string) *pendingLogin {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	login := p.byID[id]

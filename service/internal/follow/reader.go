@@ -22,7 +22,7 @@ type Follower struct {
 	// After is the seq after which events are returned.
 	After uint64
 	// Idle returns the time without events after which an empty batch is returned; 0 means forever.
-	// It is called before each wait.
+	// It is called before each wait. It is required.
 	Idle func() time.Duration
 	// StillLive reports whether the turn is live now. An error means that the turn may no longer be
 	// read.
