@@ -214,12 +214,12 @@ func (r *record) guessField(name string, names []string, p *place) (field, hint 
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		return near, didYouMean(near), true // the same name in another case
 	}
-	foreign := foreignFields[recordKind(p, r.typ)]
+	foreign := readForeignNames().Fields[recordKind(p, r.typ)]
 	if isNear && contains(names, nearestForeign(foreign, snakeCase(name), names)) {
 		return near, didYouMean(near), true
 	}
-	if f, ok := findForeign(foreign, name); ok && (f.field == "" || contains(names, f.field)) {
-		return f.field, f.hintText(), true
+	if f, ok := findForeign(foreign, name); ok && (f.Field == "" || contains(names, f.Field)) {
+		return f.Field, f.hintText(), true
 	}
 	if isNear {
 		return near, didYouMean(near), true

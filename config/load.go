@@ -209,9 +209,9 @@ func (doc *document) missingVersion(supported string) diag.Diagnostic {
 	found.Span = doc.spanOf(0, 0)
 	for key := range doc.root.pairs {
 		near, isNear := nearest.Of(snakeCase(key.text), []string{"version"})
-		if f, known := findForeign(foreignTop, key.text); isNear || known && f.field == "version" {
+		if f, known := findForeign(readForeignNames().Top, key.text); isNear || known && f.Field == "version" {
 			found.Span = doc.spanOfNode(key)
-			return found.WithHint("write %s: %d instead of %s", cmp.Or(near, f.field), Version, clip.Text(key.text))
+			return found.WithHint("write %s: %d instead of %s", cmp.Or(near, f.Field), Version, clip.Text(key.text))
 		}
 	}
 	return found
@@ -316,14 +316,14 @@ func (d *decoder) unknownTop(key, value *node) {
 	found := d.addDiagnostic(diag.UnknownField, (*place)(nil).fieldPlace(key.text, key), key, "unknown field %q", clip.Text(key.text))
 	found.setHint(listAllowed(names))
 	near, isNear := nearest.Of(key.text, names)
-	f, known := findForeign(foreignTop, key.text)
+	f, known := findForeign(readForeignNames().Top, key.text)
 	switch {
 	case strings.HasPrefix(key.text, "//"):
 		found.setHint("write comments with #")
-	case isNear && contains(names, nearestForeign(foreignTop, snakeCase(key.text), names)):
+	case isNear && contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.text), names)):
 		found.setHint(didYouMean(near))
 	case known:
-		near = f.field
+		near = f.Field
 		found.setHint(f.hintText())
 	}
 	// The definition meant for this place is missing.

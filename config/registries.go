@@ -154,7 +154,7 @@ func (l *loader) findKind(n *node, p *place, kinds []kind) (int, bool) {
 			}
 		}
 		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.text), joinAlternatives(types))
-		if f, ok := findForeign(foreignKinds[p.parent.key], text); ok && !contains(types, f.field) && f.field != "" {
+		if f, ok := findForeign(readForeignNames().Types[p.parent.key], text); ok && !contains(types, f.Field) && f.Field != "" {
 			found.setHint("")
 		} else if ok {
 			found.setHint(f.hintText())
