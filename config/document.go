@@ -211,6 +211,9 @@ type documentWriter struct {
 	plain []string
 	// keepsPaths is set if relative paths start at the directory of the changed entry.
 	keepsPaths bool
+	// extending is the agent being written if it extends another: null keeps a field that a patch
+	// has cleared from being inherited.
+	extending *node
 }
 
 // writeKey writes the name of a field that is not the first one.
@@ -221,10 +224,36 @@ func (w *documentWriter) writeKey(name string) {
 }
 
 func (w *documentWriter) writeSection(name string, section *node) error {
-	if section.kind == mappingNode && slices.Contains(placedSections, name) {
-		return w.writePlaced(section)
+	if section.kind != mappingNode {
+		return w.writeNode(section)
 	}
-	return w.writeNode(section)
+	w.out.WriteByte('{')
+	first := true
+	for id, entry := range section.pairs {
+		if !first {
+			w.out.WriteByte(',')
+		}
+		first = false
+		w.writeText(id.text)
+		w.out.WriteByte(':')
+		if err := w.writeEntry(name, entry); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+// writeEntry writes an entry of a section.
+func (w *documentWriter) writeEntry(section string, entry *node) error {
+	if slices.Contains(placedSections, section) {
+		return w.writePlaced(entry)
+	}
+	if _, extends := entry.findField(extendsKey); section == agentsKey && extends != nil && extends.kind == stringNode {
+		w.extending = entry
+		defer func() { w.extending = nil }()
+	}
+	return w.writeNode(entry)
 }
 
 func (w *documentWriter) writeNode(n *node) error {
@@ -291,7 +320,30 @@ func (w *documentWriter) writePairs(n *node) error {
 			return err
 		}
 	}
+	for _, name := range w.clearedFields(n) {
+		if !first {
+			w.out.WriteByte(',')
+		}
+		first = false
+		w.writeText(name)
+		w.out.WriteString(":null")
+	}
 	return nil
+}
+
+// clearedFields returns the fields to write as null. An allow list is not one of them: null would
+// allow no tools. It is inherited, unless the agent has another one.
+func (w *documentWriter) clearedFields(n *node) (names []string) {
+	if w.extending == nil {
+		return nil
+	}
+	for name := range w.file.overlays.cleared[n] {
+		if n != w.extending || !isNamesField(name) || !strings.HasPrefix(name, "allowed_") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // promptOf returns the content of the file that a prompt names.

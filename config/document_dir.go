@@ -54,40 +54,25 @@ func (f *File) dirOf(n *node) string {
 	return f.documents[n.document].dir
 }
 
-// writePlaced writes a section whose entries become components. An entry's paths start at its own
-// directory, which the entry then names.
-func (w *documentWriter) writePlaced(section *node) error {
+// writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
+// the entry then names.
+func (w *documentWriter) writePlaced(entry *node) error {
+	dir := w.file.dirOf(entry)
+	if dir == w.base || entry.kind != mappingNode || len(entry.children) == 0 {
+		return w.writeNode(entry)
+	}
+	named, err := w.rebase(dir, ".")
+	if err != nil {
+		return err
+	}
 	base := w.base
+	w.base = dir
 	defer func() { w.base = base }()
-	w.out.WriteByte('{')
-	first := true
-	for key, entry := range section.pairs {
-		if !first {
-			w.out.WriteByte(',')
-		}
-		first = false
-		w.writeText(key.text)
-		w.out.WriteByte(':')
-		w.base = base
-		dir := w.file.dirOf(entry)
-		if dir == base || entry.kind != mappingNode || len(entry.children) == 0 {
-			if err := w.writeNode(entry); err != nil {
-				return err
-			}
-			continue
-		}
-		named, err := w.rebase(dir, ".")
-		if err != nil {
-			return err
-		}
-		w.base = dir
-		w.out.WriteString(`{"` + dirKey + `":`)
-		w.writeText(named)
-		w.out.WriteByte(',')
-		if err := w.writePairs(entry); err != nil {
-			return err
-		}
-		w.out.WriteByte('}')
+	w.out.WriteString(`{"` + dirKey + `":`)
+	w.writeText(named)
+	w.out.WriteByte(',')
+	if err := w.writePairs(entry); err != nil {
+		return err
 	}
 	w.out.WriteByte('}')
 	return nil
