@@ -106,21 +106,3 @@ func withoutEmpty(patches json.RawMessage) (json.RawMessage, error) {
 	}
 	return slices.DeleteFunc(members, func(m rawMember) bool { return string(m.value) == "{}" }).encode()
 }
-
-// withPatchesApplied returns a document, which resolves, with its patches merged into its
-// entries.
-func withPatchesApplied(document json.RawMessage) (json.RawMessage, error) {
-	doc, err := decodeMembers(document)
-	if err != nil {
-		return nil, fmt.Errorf("read document: %w", err)
-	}
-	patches := doc.find(patchesKey)
-	if patches == nil || isNullJSON(patches) {
-		return document, nil
-	}
-	if document, err = doc.without(patchesKey).encode(); err != nil {
-		return nil, fmt.Errorf("read document: %w", err)
-	}
-	merged, found := ApplyPatches(document, patches)
-	return merged, found.Err()
-}

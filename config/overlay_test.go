@@ -309,14 +309,26 @@ func decodeJSON(t *rapid.T, raw json.RawMessage) (v any) {
 	return v
 }
 
-func TestPropertyMergePatchIsRFC7396(t *testing.T) {
+// patchedSection returns the section x of an agent, in which patch is merged into base.
+func patchedSection(t interface {
+	Helper()
+	Fatal(...any)
+}, base, patch json.RawMessage,
+) json.RawMessage {
+	t.Helper()
+	f, found := parseFiles(t, fmt.Sprintf(`{"version": 1, "agents": {"a": {"model_id": "m", "sections": {"x": %s}}}}`, base),
+		fmt.Sprintf(`{"version": 1, "patches": {"agents": {"a": {"sections": {"x": %s}}}}}`, patch))
+	if found.HasErrors() {
+		t.Fatal(shows(found))
+	}
+	return f.Agents[0].Sections["x"]
+}
+
+func TestPropertyPatchesAreRFC7396(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		base, patch := encodeJSON(t, anyValue(t, 0)), encodeJSON(t, anyValue(t, 0))
-		got, err := config.MergePatch(base, patch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base, patch := encodeJSON(t, anyObject(t, 0)), encodeJSON(t, anyObject(t, 0))
+		got := patchedSection(t, base, patch)
 		want := mergeModel(decodeJSON(t, base), decodeJSON(t, patch))
 		if diff := cmp.Diff(want, decodeJSON(t, got)); diff != "" {
 			t.Fatalf("%s with %s is %s\n%s", base, patch, got, diff)
@@ -418,7 +430,7 @@ func withoutMarks(v any) any {
 }
 
 // The result of files with patches and extended agents equals the document written by a model of
-// the merge, and the result of ApplyPatches on the same documents.
+// the merge, and of the document that they are stored as.
 func TestPropertyOverlaysEqualTheMergedDocument(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -472,11 +484,14 @@ func TestPropertyOverlaysEqualTheMergedDocument(t *testing.T) {
 				}
 			}
 		}
-		patched, found := config.ApplyPatches(order(agents), patchText)
-		if len(found) > 0 {
+		stored, err := f.Document()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, found := parseFiles(t, string(stored))
+		if found.HasErrors() {
 			t.Fatal(shows(found))
 		}
-		g, _ := parseFiles(t, string(patched))
 		for _, agents := range [][]*spec.Agent{f.Agents, g.Agents} {
 			for _, agent := range agents {
 				if len(agent.ExcludedTools) == 0 {
@@ -506,59 +521,56 @@ func sortedSections(agents []*spec.Agent) []*spec.Agent {
 	return out
 }
 
-func TestDocumentsArePatched(t *testing.T) {
+// Several files are stored as one document, in which patches are applied.
+func TestStoredDocumentsArePatched(t *testing.T) {
 	t.Parallel()
-	document := `{"version":1,"agents":{"a":{"model_id":"m","system_prompt":"${X}","budgets":{"max_cost":1.50}},"b":{}},"models":{"m":{"provider_id":"p"}}}`
-	for _, tt := range []struct{ name, document, patches, want string }{
-		{"changes", document, `{"agents":{"a":{"system_prompt":null,"max_rounds":3,"budgets":{"max_tokens":1},"allow_widening":true},"b":null},"allow_widening":true}`, `{"version":1,"agents":{"a":{"model_id":"m","budgets":{"max_cost":1.50,"max_tokens":1},"max_rounds":3}},"models":{"m":{"provider_id":"p"}}}`},
-		{"nothing", document, `{"agents":null,"x-a":1}`, document},
-		{"unknown entry", document, `{"agents":{"aa":{}}}`, `unmatched-patch: patches.agents.aa: there is no agent "aa" to patch (did you mean "a"?)`},
-		{"unknown registry", document, `{"agent":{}}`, `unknown-field: patches.agent: unknown field "agent" (did you mean "agents"?)`},
-		{"no object", document, `[]`, `invalid-value: patches: patches cannot be read: it must be a JSON object`},
-		{"a repeated member", document, `{"agents":{"a":{"x":1,"x":2}}}`, `invalid-value: patches.agents.a: a: the member "x" is repeated`},
-		{"a repeated id", document, `{"agents":{"a":{},"a":{}}}`, `invalid-value: patches.agents: agents: the member "a" is repeated`},
-		{"no document", ``, `{}`, `invalid-value: the document cannot be patched: EOF`},
+	const document = `{"version":1,"models":{"m":{"provider_id":"p"}},"agents":{"a":{"model_id":"m","system_prompt":"${X}","budgets":{"max_cost":1.50}},"b":{"extends":"a"},"c":{}}}`
+	for _, tt := range []struct{ name, patches, want string }{
+		{"changes", `{"agents":{"a":{"system_prompt":null,"max_rounds":3,"budgets":{"max_tokens":1},"allow_widening":true},"c":null},"allow_widening":true}`,
+			`{"version":1,"models":{"m":{"provider_id":"p"}},"agents":{"a":{"model_id":"m","budgets":{"max_cost":1.50,"max_tokens":1},"max_rounds":3},"b":{"extends":"a"}}}`},
+		{"cleared fields that would be inherited", `{"agents":{"b":{"system_prompt":null,"budgets":{"max_cost":null,"max_tokens":12345678901234567},"excluded_tools":null}}}`,
+			`{"version":1,"models":{"m":{"provider_id":"p"}},"agents":{"a":{"model_id":"m","system_prompt":"${X}","budgets":{"max_cost":1.50}},"b":{"extends":"a","budgets":{"max_tokens":12345678901234567,"max_cost":null},"excluded_tools":null,"system_prompt":null},"c":{}}}`},
+		{"nothing", `{"agents":null,"x-a":1}`, document},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, list := config.ApplyPatches(json.RawMessage(tt.document), json.RawMessage(tt.patches))
-			text := string(got)
-			if len(list) > 0 {
-				text += shows(list)
-			}
-			if text != tt.want {
-				t.Errorf("got  %s\nwant %s", text, tt.want)
+			opts := options(map[string]string{"X": "x"})
+			f, found := config.Parse([]config.Source{
+				{Name: "a.yaml", Data: []byte(document)}, {Name: "b.yaml", Data: []byte(`{"version": 1, "patches": ` + tt.patches + `}`)},
+			}, opts)
+			got, err := f.Document()
+			if err != nil || string(got) != tt.want {
+				t.Errorf("got  %s, %v\nwant %s\n%s", got, err, tt.want, shows(found))
 			}
 		})
 	}
-	for _, bad := range []string{"", "{", "1 2", `{"a":1,"a":2}`, strings.Repeat("[", 200) + strings.Repeat("]", 200)} {
-		if got, err := config.MergePatch(json.RawMessage(`{}`), json.RawMessage(bad)); err == nil {
-			t.Errorf("%.20q is merged: %s", bad, got)
-		}
-	}
-	if got, err := config.MergePatch(nil, json.RawMessage(`{"b":{"c":null,"d":12345678901234567890}}`)); err != nil || string(got) != `{"b":{"d":12345678901234567890}}` {
-		t.Errorf("got %s, %v", got, err)
-	}
 }
 
-func FuzzMergePatch(f *testing.F) {
+// A document that files are stored as is read as the files are, and is stored as it is.
+func FuzzPatches(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":1}}`), []byte(`{"a":{"b":null,"c":[null]}}`))
 	f.Add([]byte(`[1]`), []byte(`{"a":{"b":null}}`))
-	f.Add([]byte(`{"agents":{"a":{}}}`), []byte(`{"agents":{"a":{"x":1e400}}}`))
-	f.Fuzz(func(t *testing.T, document, patch []byte) {
-		merged, err := config.MergePatch(document, patch)
-		if err == nil {
-			again, err := config.MergePatch(merged, patch)
-			if err != nil {
-				t.Fatalf("the result %s is refused: %v", merged, err)
-			}
-			if string(again) != string(merged) {
-				t.Errorf("a second time gives %s, not %s", again, merged)
-			}
+	f.Add([]byte(`{"x":{}}`), []byte(`{"a":{"x":1e400}}`))
+	f.Fuzz(func(t *testing.T, base, patch []byte) {
+		if !json.Valid(base) || !json.Valid(patch) {
+			return
 		}
-		patched, list := config.ApplyPatches(document, patch)
-		if (patched == nil) != list.HasErrors() {
-			t.Errorf("%s with %v", patched, list)
+		files, found := parseFiles(t, fmt.Sprintf(`{"version": 1, "agents": {"a": {"model_id": "m", "sections": {"x": {"y": 1}}}, "b": {"extends": "a", "sections": {"x": %s}}}}`, base),
+			fmt.Sprintf(`{"version": 1, "patches": {"agents": {"b": {"sections": {"x": %s}}}}}`, patch))
+		if found.HasErrors() {
+			return
+		}
+		stored, err := files.Document()
+		if err != nil {
+			t.Skip(err)
+		}
+		read, found := parseFiles(t, string(stored))
+		again, err := read.Document()
+		if found.HasErrors() || err != nil || string(again) != string(stored) {
+			t.Fatalf("%s is stored as %s: %v\n%s", stored, again, err, shows(found))
+		}
+		if diff := cmp.Diff(sortedSections(files.Agents), sortedSections(read.Agents)); diff != "" {
+			t.Errorf("(-files +stored)\n%s\nof %s with %s", diff, base, patch)
 		}
 	})
 }

@@ -39,12 +39,8 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 		Rights: *file.TenantRules.May, options: file.options, name: name,
 		entries: make(map[string]entriesByID), extends: make(map[string]string), extenders: make(map[string][]string),
 	}
-	document, err := withPatchesApplied(document)
-	if err != nil {
-		return nil, err
-	}
 	for _, registry := range []string{agentsKey, toolsKey, workflowsKey} {
-		list, err := DocumentEntries(document, registry)
+		list, err := file.patchedEntries(document, registry)
 		if err != nil {
 			return nil, err
 		}
@@ -66,6 +62,26 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 		slices.Sort(ids)
 	}
 	return b, nil
+}
+
+// patchedEntries returns the entries of a registry of the file's document, with patches applied.
+func (f *File) patchedEntries(document json.RawMessage, registry string) ([]DocumentEntry, error) {
+	if len(f.patched) == 0 {
+		return DocumentEntries(document, registry)
+	}
+	_, section := f.declared.findField(registry)
+	if section == nil {
+		return nil, nil
+	}
+	var list []DocumentEntry
+	for id, entry := range section.pairs {
+		w := &documentWriter{file: f, base: f.BaseDir()}
+		if err := w.writeEntry(registry, entry); err != nil {
+			return nil, err
+		}
+		list = append(list, DocumentEntry{ID: id.text, Value: w.out.Bytes()})
+	}
+	return list, nil
 }
 
 // has reports whether the configuration contains an entry.

@@ -213,7 +213,7 @@ func (e *publisher) compare(document []byte) {
 // compareMerged compares the running state with the state for a document whose patches are merged
 // into its entries: only the document hash may differ.
 func (e *publisher) compareMerged(document []byte) {
-	file, found := config.Parse([]config.Source{{Name: "document", Data: mergedDocument(e.T, document)}}, e.program.options())
+	file, found := config.Parse([]config.Source{{Name: "document", Data: e.mergedDocument(document)}}, e.program.options())
 	if found.HasErrors() {
 		e.Fatal(found)
 	}
@@ -373,19 +373,22 @@ func (e *publisher) drawPatchOfAgent() fields {
 }
 
 // mergedDocument returns a document with its patches applied.
-func mergedDocument(t *rapid.T, document []byte) []byte {
+func (e *publisher) mergedDocument(document []byte) []byte {
 	var decoded map[string]json.RawMessage
 	if err := json.Unmarshal(document, &decoded); err != nil {
-		t.Fatal(err)
+		e.Fatal(err)
 	}
 	patches := decoded["patches"]
 	if patches == nil {
 		return document
 	}
 	delete(decoded, "patches")
-	merged, found := config.ApplyPatches(encode(t, decoded), patches)
-	if found.HasErrors() {
-		t.Fatal(found)
+	file, found := config.Parse([]config.Source{
+		{Name: "document", Data: encode(e.T, decoded)}, {Name: "patches", Data: encode(e.T, fields{"version": 1, "patches": patches})},
+	}, e.program.options())
+	merged, err := file.Document()
+	if found.HasErrors() || err != nil {
+		e.Fatal(found, err)
 	}
 	return merged
 }

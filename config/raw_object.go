@@ -1,0 +1,104 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// rawObject is a JSON object that preserves the order and text of its members.
+type rawObject []rawMember
+
+type rawMember struct {
+	name  string
+	value json.RawMessage
+}
+
+// decodeMembers decodes an object without decoding its members' values.
+func decodeMembers(raw json.RawMessage) (rawObject, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	if token != json.Delim('{') {
+		return nil, errors.New("it must be a JSON object")
+	}
+	o := rawObject{}
+	seen := map[string]bool{}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := rawMember{}
+		m.name, _ = name.(string)
+		if seen[m.name] {
+			return nil, fmt.Errorf("the member %q is repeated", clip.Text(m.name))
+		}
+		seen[m.name] = true
+		if err := decoder.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		o = append(o, m)
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	return o, nil
+}
+
+func isNullJSON(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
+
+func (o rawObject) find(name string) json.RawMessage {
+	for _, m := range o {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+func (o rawObject) names() []string {
+	names := make([]string, len(o))
+	for i, m := range o {
+		names[i] = m.name
+	}
+	return names
+}
+
+// set returns the object with the named member replaced or added.
+func (o rawObject) set(name string, value json.RawMessage) rawObject {
+	for i := range o {
+		if o[i].name == name {
+			o[i].value = value
+			return o
+		}
+	}
+	return append(o, rawMember{name, value})
+}
+
+func (o rawObject) encode() (json.RawMessage, error) {
+	members := make(object, len(o))
+	for i, m := range o {
+		members[i] = member{m.name, m.value}
+	}
+	return encodeDocument(members)
+}
+
+func encodeDocument(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
