@@ -23,7 +23,6 @@ import (
 type changeFlags struct {
 	serverFlags
 
-	format *choice
 	failOn choice
 	note   string
 	dryRun bool
@@ -37,7 +36,6 @@ func newChangeFlags() *changeFlags {
 
 // changeFlags adds all flags except those that name the server.
 func (c *changeFlags) changeFlags(cmd *cobra.Command) {
-	c.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&c.failOn, "fail-on", "do not publish, and exit with 1, if access is widened or a tool is lost: widened, lost")
 	cmd.Flags().StringVar(&c.note, "note", "", "reason for the change, shown in the list of revisions")
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes without publishing them")
@@ -100,7 +98,7 @@ the files are invalid or cannot be read.`,
 				return err
 			}
 			if c.tenant == "" {
-				return apply(cmd.Context(), p, c, files)
+				return apply(cmd, p, c, files)
 			}
 			switch {
 			case len(files) != 1:
@@ -108,34 +106,35 @@ the files are invalid or cannot be read.`,
 			case c.exceptBroken:
 				return usagef(cmd, "--except-broken and --tenant exclude each other")
 			}
-			return applyOverlay(cmd.Context(), p, c, files[0])
+			return applyOverlay(cmd, p, c, files[0])
 		},
 	}
 	c.configFlags(cmd.Flags())
 	c.tenantFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&c.exceptBroken, "except-broken", false, "publish even if overlays of tenants break; these tenants keep their current configuration")
+	formatFlag(cmd, "text", "json")
 	c.changeFlags(cmd)
 	return cmd
 }
 
-func apply(ctx context.Context, p *program, c *changeFlags, files []string) error {
-	if err := p.refuseWidening(ctx, files); err != nil {
+func apply(cmd *cobra.Command, p *program, c *changeFlags, files []string) error {
+	if err := p.refuseWidening(cmd.Context(), files); err != nil {
 		return err
 	}
-	document, show, err := p.documentOf(ctx, files)
+	document, show, err := p.documentOf(cmd.Context(), files)
 	if err != nil {
 		return err
 	}
-	return p.publishDocument(ctx, c, document, show)
+	return p.publishDocument(cmd, c, document, show)
 }
 
 // applyOverlay publishes the overlay of a tenant.
-func applyOverlay(ctx context.Context, p *program, c *changeFlags, file string) error {
+func applyOverlay(cmd *cobra.Command, p *program, c *changeFlags, file string) error {
 	document, show, err := p.overlayOf(file)
 	if err != nil {
 		return err
 	}
-	return p.publishDocument(ctx, c, document, show)
+	return p.publishDocument(cmd, c, document, show)
 }
 
 // findingsPrinter writes the diagnostics of a rejected document.
@@ -170,15 +169,14 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 }
 
 // publishDocument replaces the current document. If the server rejects it, show writes the reason.
-func (p *program) publishDocument(ctx context.Context, c *changeFlags, document []byte, show findingsPrinter) error {
-	return p.reachClient(ctx, &c.serverFlags, func(client *native.Client, redact func(string) string) error {
-		at := c.configClient(client)
+func (p *program) publishDocument(cmd *cobra.Command, c *changeFlags, document []byte, show findingsPrinter) error {
+	return p.configs(&c.serverFlags).call(cmd, func(ctx context.Context, out *output, at *admin.Client) error {
 		change, err := c.change(ctx, at)
 		if err != nil {
 			return err
 		}
 		change.Progress = p.showProvenOverlays()
-		err = p.publishChange(c, change, redact, func() (*admin.Published, error) { return at.Publish(ctx, document, change) })
+		err = out.publishChange(change, func() (*admin.Published, error) { return at.Publish(ctx, document, change) })
 		if rejected, ok := errors.AsType[*native.Error](err); ok && rejected.Details.Findings.HasErrors() {
 			if err := show(rejected.Details.Findings); err != nil {
 				return err
@@ -191,10 +189,10 @@ func (p *program) publishDocument(ctx context.Context, c *changeFlags, document 
 
 // publishChange publishes a change and shows the result. If the server rejects the effect of the
 // change, publishChange shows it with a dry run, and returns the error of the server.
-func (p *program) publishChange(c *changeFlags, change *admin.Change, redact func(string) string, publish func() (*admin.Published, error)) error {
-	out, err := publish()
+func (o *output) publishChange(change *admin.Change, publish func() (*admin.Published, error)) error {
+	done, err := publish()
 	if err == nil {
-		return p.showPublished(out, c.format.value, redact)
+		return o.showPublished(done)
 	}
 	if rejected, ok := errors.AsType[*native.Error](err); !ok || change.FailOn == "" || rejected.Code != change.FailOn {
 		return err
@@ -203,11 +201,11 @@ func (p *program) publishChange(c *changeFlags, change *admin.Change, redact fun
 	if change.Progress != nil {
 		change.Progress = func(int, int) {} // it was shown
 	}
-	out, failed := publish()
+	done, failed := publish()
 	if failed != nil { // the server rejects the change for another reason now
 		return err
 	}
-	if failed := p.showPublished(out, c.format.value, redact); failed != nil {
+	if failed := o.showPublished(done); failed != nil {
 		return failed
 	}
 	return err
@@ -285,10 +283,7 @@ func (p *program) showProvenOverlays() func(done, total int) {
 }
 
 // showPublished shows the result of a change.
-func (p *program) showPublished(out *admin.Published, format string, redact func(string) string) error {
-	if format == "json" {
-		return writeRedacted(p.out, out, redact)
-	}
+func (o *output) showPublished(out *admin.Published) error {
 	text := ""
 	for i := range out.Findings {
 		text += findingLine(&out.Findings[i])
@@ -313,8 +308,7 @@ func (p *program) showPublished(out *admin.Published, format string, redact func
 	default:
 		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, oneLine(out.Hash))
 	}
-	_, err := io.WriteString(p.out, redact(text))
-	return err
+	return o.show(out, text)
 }
 
 // describeBroken returns why the overlay of a tenant does not resolve.

@@ -81,7 +81,7 @@ func newOwnCommand(p *program, c *Command) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			err := c.Run(ctx, &Invocation{Args: args, In: p.in, Out: p.out, Err: p.err, program: p})
-			return p.fail(ctx, func(text string) string { return text }, err)
+			return p.fail(ctx, unredacted, err)
 		},
 	}
 	if c.Flags != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -20,7 +19,6 @@ import (
 type diffOptions struct {
 	serverFlags
 
-	format   *choice
 	failOn   *choice
 	exitCode bool
 }
@@ -73,18 +71,19 @@ cannot be reached, 2 usage, or a configuration is invalid or cannot be read.`,
 				return diffWithServer(cmd, p, args, &o)
 			}
 			n := max(cmd.ArgsLenAtDash(), 1)
-			return diff(cmd.Context(), p, args[:n], args[n:], &o)
+			return diff(cmd, p, args[:n], args[n:], &o)
 		},
 	}
 	o.configFlags(cmd.Flags())
 	o.tenantFlag(cmd.Flags())
-	o.format = formatFlag(cmd, "text", "json")
+	formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 if access is widened or a tool is lost: widened, lost")
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if the configurations differ")
 	return cmd
 }
 
-func diff(ctx context.Context, p *program, before, after []string, o *diffOptions) error {
+func diff(cmd *cobra.Command, p *program, before, after []string, o *diffOptions) error {
+	ctx := cmd.Context()
 	logger := zap.NewNop() // a component with another logger cannot be reused
 	old, oldFile, err := p.resolved(ctx, before, nil, logger)
 	if err != nil {
@@ -107,7 +106,7 @@ func diff(ctx context.Context, p *program, before, after []string, o *diffOption
 		return err
 	}
 	redact := func(text string) string { return newFile.Redact(oldFile.Redact(text)) }
-	return p.showDiff(diffReport{report}, o, redact)
+	return o.show(p.output(cmd, redact), diffReport{report})
 }
 
 // diffWithServer compares files with a server's configuration.
@@ -120,13 +119,13 @@ func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptio
 	if err != nil {
 		return err
 	}
-	return p.atServer(cmd, &o.serverFlags, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
+	return p.configs(&o.serverFlags).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		proof, err := c.Compare(ctx, document)
 		if err != nil {
 			return err
 		}
 		if proof.Valid && proof.Diff != nil {
-			return p.showDiff(diffReport{proof.Diff}, o, redact)
+			return o.show(out, diffReport{proof.Diff})
 		}
 		if err := show(proof.Findings); err != nil {
 			return err
@@ -135,15 +134,9 @@ func diffWithServer(cmd *cobra.Command, p *program, files []string, o *diffOptio
 	})
 }
 
-// showDiff prints the differences, and fails if the flags require it.
-func (p *program) showDiff(report diffReport, o *diffOptions, redact func(string) string) error {
-	var err error
-	if o.format.value == "json" {
-		err = writeRedacted(p.out, report.DiffReport, redact)
-	} else {
-		_, err = io.WriteString(p.out, redact(report.text()))
-	}
-	if err != nil {
+// show prints the differences, and fails if the flags require it.
+func (o *diffOptions) show(out *output, report diffReport) error {
+	if err := out.show(report.DiffReport, report.text()); err != nil {
 		return err
 	}
 	if o.exitCode && report.differs() || o.failOn.value == "widened" && report.Widened || o.failOn.value == "lost" && report.Lost {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -23,7 +22,6 @@ import (
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	format       *choice
 	headers      []string
 	allowPrivate []string
 	allowOrigins []string
@@ -79,7 +77,7 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 			return doctor(cmd.Context(), cmd, p, args[0], &o)
 		},
 	}
-	o.format = formatFlag(cmd, "text", "json")
+	formatFlag(cmd, "text", "json")
 	cmd.Flags().StringArrayVar(&o.headers, "header", nil, "a header of all requests to the peer, as \"Name: value\"")
 	cmd.Flags().StringSliceVar(&o.allowPrivate, "allow-private", nil, "allow these hosts with private addresses")
 	cmd.Flags().StringSliceVar(&o.allowOrigins, "allow-origin", nil, "allow interfaces at these other origins")
@@ -110,13 +108,7 @@ func doctor(ctx context.Context, cmd *cobra.Command, p *program, address string,
 	if err != nil {
 		return err
 	}
-	if err := showExamination(p.out, found, o.format.value); err != nil {
-		return err
-	}
-	if found.Count(backend.OutcomeError) > 0 {
-		return exit{exitFailed}
-	}
-	return nil
+	return showExamination(p.output(cmd, unredacted), found)
 }
 
 // endpoint returns the endpoint that the flags describe.
@@ -176,14 +168,8 @@ func (p *program) examiner(kind string) (backend.Examiner, error) {
 	return nil, fmt.Errorf("this program cannot examine peers of kind %q", kind)
 }
 
-// showExamination writes the findings about a peer.
-func showExamination(w io.Writer, found *backend.Examination, format string) error {
-	if format == "json" {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(found)
-	}
+// showExamination writes the findings about a peer. The command fails if there are errors.
+func showExamination(out *output, found *backend.Examination) error {
 	var text strings.Builder
 	text.WriteString(found.Peer)
 	if found.Name != "" {
@@ -198,6 +184,8 @@ func showExamination(w io.Writer, found *backend.Examination, format string) err
 	}
 	fmt.Fprintf(&text, "\n%s, %s\n",
 		count(found.Count(backend.OutcomeError), "error", "errors"), count(found.Count(backend.OutcomeWarning), "warning", "warnings"))
-	_, err := io.WriteString(w, text.String())
-	return err
+	if err := out.show(found, text.String()); err != nil || found.Count(backend.OutcomeError) == 0 {
+		return err
+	}
+	return exit{exitFailed}
 }

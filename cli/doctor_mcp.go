@@ -52,13 +52,7 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	for i := range found.Checks {
 		found.Checks[i].Seen = l.file.Redact(found.Checks[i].Seen)
 	}
-	if err := showExamination(p.out, found, o.format.value); err != nil {
-		return err
-	}
-	if found.Count(backend.OutcomeError) > 0 {
-		return exit{exitFailed}
-	}
-	return nil
+	return showExamination(p.output(cmd, unredacted), found)
 }
 
 // checkLogin checks the login of a tenant or subject and lists the tools with it. It may read the

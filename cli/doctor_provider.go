@@ -69,13 +69,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	for i := range found.Checks {
 		found.Checks[i].Seen, found.Checks[i].Want = l.file.Redact(found.Checks[i].Seen), l.file.Redact(found.Checks[i].Want)
 	}
-	if err := showExamination(p.out, found, o.format.value); err != nil {
-		return err
-	}
-	if found.Count(backend.OutcomeError) > 0 {
-		return exit{exitFailed}
-	}
-	return nil
+	return showExamination(p.output(cmd, unredacted), found)
 }
 
 // findModel returns the model to call: the named one, or else the provider's first.

@@ -3,7 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"io"
+	"errors"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
@@ -62,11 +62,11 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 			return usagef(cmd, "--tenant needs --server")
 		}
 		if at.server != "" {
-			return explainAtServer(cmd, p, at, args[0], format.value)
+			return explainAtServer(cmd, p, at, args[0])
 		}
 		if cmd.Flags().Changed("workflow") {
 			names, _ := files.split(args, len(args))
-			return explainWorkflow(cmd.Context(), p, names, flow, format.value)
+			return explainWorkflow(cmd, p, names, flow)
 		}
 		var asked *toolCall
 		if cmd.Flags().Changed("call") {
@@ -93,69 +93,65 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 			l.discoverLimits(cmd.Context(), p)
 		}
 		if asked != nil {
-			return explainTool(cmd.Context(), p, l, agent, asked.tool, format.value, asked)
+			return explainTool(cmd, p, l, agent, asked.tool, asked)
 		}
 		if turn != nil {
-			return explainRequest(cmd.Context(), p, l, agent, format.value, turn)
+			return explainRequest(cmd, p, l, agent, turn)
 		}
 		if tool != "" {
-			return explainTool(cmd.Context(), p, l, agent, tool, format.value, nil)
+			return explainTool(cmd, p, l, agent, tool, nil)
 		}
-		return explain(cmd.Context(), p, l, agent, format.value)
+		return explain(cmd, p, l, agent)
 	}
 	return cmd
 }
 
 // explain shows how an agent resolves.
-func explain(ctx context.Context, p *program, l *loaded, agent, format string) error {
-	rev, list, err := l.check(ctx)
+func explain(cmd *cobra.Command, p *program, l *loaded, agent string) error {
+	rev, list, err := l.check(cmd.Context())
 	if err != nil {
 		return err
 	}
-	e, own := l.about(ctx, rev, list, agent)
-	x := newExplanation(l, agent, e, own)
-	switch {
-	case format == "json":
-		err = x.json(p.out)
-	case e == nil:
-		err = l.refuse(own, p.err)
-	case format == "mermaid":
-		if err = x.mermaid(p.out); err == nil && !x.Resolves {
-			err = l.refuse(own, p.err)
-		}
-	default:
-		err = x.text(p.out)
+	e, own := l.about(cmd.Context(), rev, list, agent)
+	x, out := newExplanation(l, agent, e, own), p.output(cmd, l.file.Redact)
+	if e == nil && out.format != "json" {
+		return failed(l.refuse(own, p.err))
 	}
-	if err == nil && !x.Resolves {
-		err = exit{exitFailed}
+	err = x.show(out)
+	if errors.As(err, new(exit)) && out.format == "mermaid" {
+		return failed(l.refuse(own, p.err))
 	}
 	return err
 }
 
 // explainAtServer shows how an agent resolves at a server.
-func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent, format string) error {
-	return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
+func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent string) error {
+	return p.configs(at).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		e, err := c.ExplainAgent(ctx, agent)
 		if err != nil {
 			return err
 		}
-		x := &explanation{Summary: e.Summary, Decisions: e.Decisions, redact: redact}
-		return x.writeAs(p.out, format)
+		x := &explanation{Summary: e.Summary, Decisions: e.Decisions, redact: out.redact}
+		return x.show(out)
 	})
 }
 
 // explainTool explains why an agent has a tool or not, or the outcome of a call.
-func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format string, call *toolCall) error {
-	rev, list, err := l.check(ctx)
+func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, call *toolCall) error {
+	rev, list, err := l.check(cmd.Context())
 	if err != nil {
 		return err
 	}
-	e, own := l.about(ctx, rev, list, agent)
+	e, own := l.about(cmd.Context(), rev, list, agent)
 	if e != nil {
 		own = l.file.Complete(append(own, diag.FromError(e.Local())...), nil)
 	}
+	out := p.output(cmd, l.file.Redact)
+	if own.HasErrors() && out.format != "json" {
+		return failed(l.refuse(own, p.err))
+	}
 	if own.HasErrors() {
-		return notResolved(p, l, &toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, format)
+		return failed(out.json(&toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
 	}
 	var a interface{ text() string } = newToolAnswer(l, e, tool)
 	var end error
@@ -164,26 +160,7 @@ func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format
 	} else if call != nil {
 		a = newCallAnswer(l, e, call)
 	}
-	if format == "json" {
-		err = writeRedacted(p.out, a, l.file.Redact)
-	} else {
-		_, err = io.WriteString(p.out, l.file.Redact(a.text()))
-	}
-	return cmp.Or(err, end)
-}
-
-// notResolved shows the errors that prevent an answer about a tool.
-func notResolved(p *program, l *loaded, a *toolAnswer, format string) error {
-	var err error
-	if format == "json" {
-		err = writeRedacted(p.out, a, l.file.Redact)
-	} else {
-		err = l.refuse(a.Diagnostics, p.err)
-	}
-	if err != nil {
-		return err
-	}
-	return exit{exitFailed}
+	return cmp.Or(out.show(a, a.text()), end)
 }
 
 // about returns how an agent resolves and the diagnostics that concern it: its own, those about
@@ -237,16 +214,18 @@ func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppr
 	return own
 }
 
-// writeAs writes the explanation in a format. The command fails if the agent does not resolve.
-func (x *explanation) writeAs(w io.Writer, format string) error {
-	write := x.text
-	switch format {
+// show writes the explanation. The command fails if the agent does not resolve.
+func (x *explanation) show(out *output) error {
+	var err error
+	switch out.format {
 	case "json":
-		write = x.json
+		err = out.json(x, nil)
 	case "mermaid":
-		write = x.mermaid
+		err = x.mermaid(out.out)
+	default:
+		err = x.text(out.out)
 	}
-	if err := write(w); err != nil || x.Resolves {
+	if err != nil || x.Resolves {
 		return err
 	}
 	return exit{exitFailed}

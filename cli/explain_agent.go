@@ -29,11 +29,6 @@ func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.L
 	return &explanation{Summary: resolve.Summarize(agent, e, list), Decisions: l.file.Decisions(agent), loaded: l, redact: l.file.Redact}
 }
 
-// json writes the explanation for programs.
-func (x *explanation) json(w io.Writer) error {
-	return writeRedacted(w, x, x.redact)
-}
-
 // text writes the explanation for people.
 func (x *explanation) text(w io.Writer) error {
 	var b strings.Builder

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,7 +75,8 @@ type requestGrant struct {
 }
 
 // explainRequest shows how an agent resolves for a client's turn request.
-func explainRequest(ctx context.Context, p *program, l *loaded, agent, format string, r *sessionRequest) error {
+func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *sessionRequest) error {
+	ctx := cmd.Context()
 	rev, list, err := l.check(ctx)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func explainRequest(ctx context.Context, p *program, l *loaded, agent, format st
 	found := l.file.Complete(e.Diagnostics, diag.FromError(err))
 	x := newExplanation(l, agent, e, found)
 	x.Request = &requestGrant{grant, r.ToolSource}
-	return x.writeAs(p.out, format)
+	return x.show(p.output(cmd, l.file.Redact))
 }
 
 // grantTools returns an agent with the model and the tools of a turn.

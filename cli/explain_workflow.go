@@ -1,23 +1,22 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec/workflow"
+	"github.com/spf13/cobra"
 )
 
 // explainWorkflow shows a workflow: its starts and its steps.
-func explainWorkflow(ctx context.Context, p *program, names []string, id, format string) error {
+func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) error {
 	l, err := p.load(names, false, unheard())
 	if err != nil {
 		return err
 	}
-	_, list, err := l.check(ctx)
+	_, list, err := l.check(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -39,13 +38,11 @@ func explainWorkflow(ctx context.Context, p *program, names []string, id, format
 			own = append(own, d)
 		}
 	}
-	switch format {
-	case "json":
-		err = writeRedacted(p.out, describeWorkflow(found, own), l.file.Redact)
-	case "mermaid":
-		_, err = io.WriteString(p.out, drawWorkflow(found, l.file.Redact))
-	default:
-		_, err = io.WriteString(p.out, l.file.Redact(found.Explain()))
+	out := p.output(cmd, l.file.Redact)
+	if out.format == "mermaid" {
+		err = out.printf("%s", drawWorkflow(found, l.file.Redact))
+	} else {
+		err = out.show(describeWorkflow(found, own), found.Explain())
 	}
 	if err == nil && own.HasErrors() {
 		return errors.Join(l.refuse(own, p.err), exit{exitFailed})

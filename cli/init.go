@@ -35,8 +35,8 @@ another file is named, and beside it the JSON Schema that its first line points
 editors to. It overwrites no configuration.`,
 		Args: arguments(0, 1),
 	}
-	format := formatFlag(cmd, "text", "json")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	formatFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := "config.yaml"
 		if len(args) > 0 {
 			file = args[0]
@@ -50,12 +50,9 @@ editors to. It overwrites no configuration.`,
 		if err != nil {
 			return err
 		}
-		if format.value == "json" {
-			return writeJSON(p.out, map[string][]string{"files": written})
-		}
-		_, err = fmt.Fprintf(p.out, "wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words are in this question?\"\n",
+		done := fmt.Sprintf("wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words are in this question?\"\n",
 			written[0], written[1], p.command(), file, p.command(), file)
-		return err
+		return p.output(cmd, unredacted).show(map[string][]string{"files": written}, done)
 	}
 	return cmd
 }

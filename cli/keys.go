@@ -37,7 +37,7 @@ Exit codes: 0 done, 2 usage.`,
 		Args: arguments(0, 0),
 	}
 	cmd.Flags().StringVar(&id, "id", "", "name of the key in logs; default: a part of its hash")
-	format := formatFlag(cmd, "text", "json")
+	formatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		key := auth.NewKey()
 		hash := auth.HashKey(key).String()
@@ -47,15 +47,12 @@ Exit codes: 0 done, 2 usage.`,
 		if wrong := spec.CheckID("id", "key", id); len(wrong) > 0 {
 			return usagef(cmd, "%s: %s", wrong[0].Message, wrong[0].Hint)
 		}
-		if format.value == "json" {
-			return writeJSON(p.out, struct {
-				ID   string `json:"id"`
-				Key  string `json:"key"`
-				Hash string `json:"hash"`
-			}{id, key, hash})
-		}
-		_, err := fmt.Fprintf(p.out, "%s\n- {id: %s, hash: %q}\n", key, id, hash)
-		return err
+		record := struct {
+			ID   string `json:"id"`
+			Key  string `json:"key"`
+			Hash string `json:"hash"`
+		}{id, key, hash}
+		return p.output(cmd, unredacted).show(record, fmt.Sprintf("%s\n- {id: %s, hash: %q}\n", key, id, hash))
 	}
 	return cmd
 }
@@ -86,8 +83,7 @@ Exit codes: 0 done, 1 the client does not exist, 2 usage or a file cannot be rea
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(p.out, token)
-		return err
+		return p.printf("%s\n", token)
 	}
 	return cmd
 }

@@ -59,7 +59,7 @@ Exit codes: 0 done, 1 the login failed, 2 usage or a file cannot be read, 130 ca
 // logIn waits for the browser and stores the login.
 func logIn(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
 	if o.at.server != "" {
-		return p.logInAtServer(ctx, args[0], o)
+		return p.logInAtServer(cmd, args[0], o)
 	}
 	return o.withLogins(ctx, cmd, p, args, func(l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error {
 		return p.waitForLogin(ctx, l, server, tenant, o)

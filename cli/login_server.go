@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/landing"
 	"github.com/agentruntime/agentruntime/server/admin"
-	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
@@ -24,16 +23,9 @@ func (o *loginOptions) checkArguments(cmd *cobra.Command, args []string) error {
 	return o.files.arguments(1, 1, 1)(cmd, args)
 }
 
-// atLoginServer calls do with a client of the server that --server names.
-func (p *program) atLoginServer(ctx context.Context, o *loginOptions, do func(c *admin.Client, redact func(string) string) error) error {
-	return p.reachClient(ctx, &o.at, func(client *native.Client, redact func(string) string) error {
-		return do(admin.NewClient(client), redact)
-	})
-}
-
 // logInAtServer has a running server log in and store the tokens. This machine has the browser.
-func (p *program) logInAtServer(ctx context.Context, id string, o *loginOptions) error {
-	return p.atLoginServer(ctx, o, func(c *admin.Client, redact func(string) string) error {
+func (p *program) logInAtServer(cmd *cobra.Command, id string, o *loginOptions) error {
+	return p.configs(&o.at).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.tooLate())
 		defer cancel()
 		done, err := p.finishLogin(waiting, c, id, o)
@@ -47,7 +39,7 @@ func (p *program) logInAtServer(ctx context.Context, id string, o *loginOptions)
 		if done.ListError != "" {
 			result.ListError = errors.New(done.ListError)
 		}
-		return p.showLogin(result, o.tenant, redact)
+		return p.showLogin(result, o.tenant, out.redact)
 	})
 }
 
@@ -86,20 +78,20 @@ func (p *program) finishLogin(ctx context.Context, c *admin.Client, id string, o
 }
 
 // logOutAtServer has a running server delete a login.
-func (p *program) logOutAtServer(ctx context.Context, id string, o *loginOptions) error {
-	return p.atLoginServer(ctx, o, func(c *admin.Client, redact func(string) string) error {
+func (p *program) logOutAtServer(cmd *cobra.Command, id string, o *loginOptions) error {
+	return p.configs(&o.at).call(cmd, func(ctx context.Context, out *output, c *admin.Client) error {
 		done, err := c.DeleteLogin(ctx, o.tenant, id, o.subject)
 		if err != nil {
 			return err
 		}
 		if !done.Found {
-			return p.showLogout(nil, o.tenant, redact)
+			return p.showLogout(nil, o.tenant, out.redact)
 		}
 		result := &tools.LogoutResult{Issuer: done.Issuer, IsRevoked: done.Revoked}
 		if done.RevokeError != "" {
 			result.RevokeError = errors.New(done.RevokeError)
 		}
-		return p.showLogout(result, o.tenant, redact)
+		return p.showLogout(result, o.tenant, out.redact)
 	})
 }
 

@@ -34,7 +34,7 @@ Exit codes: 0 done, or nobody had logged in, 1 the login could not be deleted or
 // logOut deletes the login and shows the result for its tokens.
 func logOut(ctx context.Context, cmd *cobra.Command, p *program, args []string, o *loginOptions) error {
 	if o.at.server != "" {
-		return p.logOutAtServer(ctx, args[0], o)
+		return p.logOutAtServer(cmd, args[0], o)
 	}
 	return o.withLogins(ctx, cmd, p, args, func(l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables) error {
 		done, err := server.LogOut(ctx, tenant)

@@ -22,7 +22,6 @@ type modelList struct {
 }
 
 func newModels(p *program) *cobra.Command {
-	var format *choice
 	var vendor string
 	var files []string
 	var online bool
@@ -40,7 +39,7 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(files) > 0 {
-				return listConfigured(cmd, p, files, strings.Join(args, ""), online, format.value)
+				return listConfigured(cmd, p, files, strings.Join(args, ""), online)
 			}
 			if online {
 				return usagef(cmd, "--online needs --file")
@@ -49,17 +48,10 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 			if err != nil {
 				return usagef(cmd, "%w", err)
 			}
-			if format.String() == "json" {
-				return writeJSON(p.out, list)
-			}
-			if len(list.Models) == 0 {
-				_, err = fmt.Fprint(p.out, list.missingText(vendor))
-				return err
-			}
-			return writeTable(p.out, list.rows())
+			return list.show(p.output(cmd, unredacted), vendor)
 		},
 	}
-	format = formatFlag(cmd, "text", "json")
+	formatFlag(cmd, "text", "json")
 	cmd.Flags().StringVar(&vendor, "vendor", "", "only models of this vendor, such as openai")
 	cmd.Flags().StringArrayVarP(&files, "file", "f", nil, "list the models of this configuration `FILE`; can be repeated")
 	cmd.Flags().BoolVar(&online, "online", false, "with --file, ask the servers of the models for their limits")
@@ -69,7 +61,7 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 }
 
 // listConfigured lists the models of a configuration with their limits and prices.
-func listConfigured(cmd *cobra.Command, p *program, files []string, glob string, online bool, format string) error {
+func listConfigured(cmd *cobra.Command, p *program, files []string, glob string, online bool) error {
 	matches, err := pattern.Compile(cmp.Or(glob, "**"))
 	if err != nil {
 		return usagef(cmd, "the pattern %q: %w", glob, err)
@@ -87,17 +79,15 @@ func listConfigured(cmd *cobra.Command, p *program, files []string, glob string,
 		return err
 	}
 	facts := slices.DeleteFunc(resolve.ModelFacts(rev), func(f resolve.ModelFact) bool { return !matches.Match(f.Model) })
-	if format == "json" {
-		err = writeRedacted(p.out, struct {
+	err = (&listing[resolve.ModelFact]{
+		record: struct {
 			Facts []resolve.ModelFact `json:"facts"`
-		}{append([]resolve.ModelFact{}, facts...)}, l.file.Redact)
-	} else {
-		rows := [][]string{{"MODEL", "FIELD", "VALUE", "SOURCE"}}
-		for _, f := range facts {
-			rows = append(rows, []string{f.Model, f.Field, l.file.Redact(f.Value), f.Source})
-		}
-		err = writeTable(p.out, rows)
-	}
+		}{append([]resolve.ModelFact{}, facts...)},
+		items: facts, header: []string{"MODEL", "FIELD", "VALUE", "SOURCE"},
+		row: func(f resolve.ModelFact) []string {
+			return []string{f.Model, f.Field, l.file.Redact(f.Value), f.Source}
+		},
+	}).show(p.output(cmd, l.file.Redact))
 	if err == nil && list.HasErrors() {
 		return failed(l.refuse(list, p.err))
 	}
@@ -133,22 +123,24 @@ func (*modelList) missingText(vendor string) string {
 	}
 	slices.Sort(vendors)
 	if vendor != "" && !slices.Contains(vendors, vendor) {
-		return fmt.Sprintf("The catalog has no models of %s; it has those of %s. For models of other servers, use --file FILE --online, or see what the server lists.\n", vendor, strings.Join(vendors, ", "))
+		return fmt.Sprintf("The catalog has no models of %s; it has those of %s. For models of other servers, use --file FILE --online, or see what the server lists.", vendor, strings.Join(vendors, ", "))
 	}
-	return "No model of the catalog matches.\n"
+	return "No model of the catalog matches."
 }
 
-// rows returns the table of the models.
-func (l *modelList) rows() [][]string {
-	rows := [][]string{{"VENDOR", "MODEL", "CONTEXT", "OUTPUT", "READS", "INPUT", "OUTPUT", "CACHED", "CUTOFF", "RETIRES"}}
-	for _, m := range l.Models {
-		input, output, cached := listedPrices(m.Pricing)
-		rows = append(rows, []string{
-			m.Vendor, m.Name, countOrDash(m.ContextWindow), countOrDash(m.MaxOutput), spec.JoinModalities(m.Modalities.Input, ","),
-			input, output, cached, orDash(m.KnowledgeCutoff), orDash(m.Retires),
-		})
-	}
-	return rows
+// show shows the models; vendor is the vendor that was asked for.
+func (l *modelList) show(out *output, vendor string) error {
+	return (&listing[*catalog.Model]{
+		record: l, items: l.Models, none: l.missingText(vendor),
+		header: []string{"VENDOR", "MODEL", "CONTEXT", "OUTPUT", "READS", "INPUT", "OUTPUT", "CACHED", "CUTOFF", "RETIRES"},
+		row: func(m *catalog.Model) []string {
+			input, output, cached := listedPrices(m.Pricing)
+			return []string{
+				m.Vendor, m.Name, countOrDash(m.ContextWindow), countOrDash(m.MaxOutput), spec.JoinModalities(m.Modalities.Input, ","),
+				input, output, cached, orDash(m.KnowledgeCutoff), orDash(m.Retires),
+			}
+		},
+	}).show(out)
 }
 
 func countOrDash(n int) string {

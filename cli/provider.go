@@ -91,7 +91,7 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 		return usagef(cmd, "%s is not set: a host of Gestalt starts this command", socketVariable)
 	}
 	if p.Provider == nil {
-		return p.fail(ctx, func(s string) string { return s }, errors.New("this program was built without the protocol of agent providers"))
+		return p.fail(ctx, unredacted, errors.New("this program was built without the protocol of agent providers"))
 	}
 	log := newLogOutput(p.err, o.logFormat)
 	logger := newLogger(log, o.verbose)

@@ -92,7 +92,7 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 	if err != nil {
 		return err
 	}
-	redact := func(text string) string { return text }
+	redact := unredacted
 	if key != "" {
 		redact = func(text string) string { return strings.ReplaceAll(text, key, "***") }
 	}
@@ -130,4 +130,42 @@ func (r *serverFlags) adviseRoute(e *native.Error) string {
 		return ""
 	}
 	return "\n  the server may be older, or its configuration may disable this API: server.native, server.admin or server.workflows"
+}
+
+// serverCommands makes commands that talk to a server with a client C.
+type serverCommands[C any] struct {
+	*program
+	at      *serverFlags
+	connect func(*native.Client) C
+}
+
+// newCommand returns a command that runs with a client of the server.
+func (r *serverCommands[C]) newCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, out *output, c C, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use + " --server URL", Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
+		return r.call(cmd, func(ctx context.Context, out *output, c C) error { return run(ctx, out, c, args) })
+	}}
+}
+
+// newReport is newCommand with --format.
+func (r *serverCommands[C]) newReport(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, out *output, c C, args []string) error) *cobra.Command {
+	cmd := r.newCommand(use, short, args, run)
+	formatFlag(cmd, "text", "json")
+	return cmd
+}
+
+// call calls do with a client of the server.
+func (r *serverCommands[C]) call(cmd *cobra.Command, do func(ctx context.Context, out *output, c C) error) error {
+	if err := r.at.needServer(cmd); err != nil {
+		return err
+	}
+	return r.reachClient(cmd.Context(), r.at, func(client *native.Client, redact func(string) string) error {
+		return do(cmd.Context(), r.output(cmd, redact), r.connect(client))
+	})
+}
+
+// newGroup returns a command that only has subcommands.
+func newGroup(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: arguments(0, 0), RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(commands...)
+	return cmd
 }

@@ -19,7 +19,6 @@ import (
 
 // sessionsOptions are the flags of sessions.
 type sessionsOptions struct {
-	format *choice
 	state  choice
 	agent  string
 	labels labels
@@ -45,12 +44,12 @@ be read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at.take(args, 0)
 			return p.lookAt(cmd.Context(), &at, func(from *place) error {
-				return listSessions(cmd.Context(), p, from, &o)
+				return listSessions(cmd, p, from, &o)
 			})
 		},
 	}
 	at.flags(cmd.PersistentFlags())
-	o.format = formatFlag(cmd, "text", "json")
+	formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&o.state, "state", "show only sessions in this state: active, archived")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "show only sessions of the agent with this ID")
 	cmd.Flags().Var(&o.labels, "label", "show only sessions with this label; can be repeated")
@@ -87,27 +86,20 @@ func pageFlags(cmd *cobra.Command, page *store.Page) {
 	cmd.Flags().StringVar(&page.After, "after", "", "continue after the previous page")
 }
 
-func listSessions(ctx context.Context, p *program, from *place, o *sessionsOptions) error {
-	page, err := from.ListSessions(ctx, native.SessionQuery{
+func listSessions(cmd *cobra.Command, p *program, from *place, o *sessionsOptions) error {
+	page, err := from.ListSessions(cmd.Context(), native.SessionQuery{
 		State: store.SessionState(o.state.value), AgentID: o.agent, Labels: o.labels, Page: o.page,
 	})
 	if err != nil {
 		return err
 	}
-	if o.format.value == "json" {
-		return writeRedacted(p.out, page, from.redact)
-	}
-	if len(page.Sessions) == 0 {
-		_, err := fmt.Fprintln(p.out, "no sessions")
-		return err
-	}
-	rows := [][]string{{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"}}
-	for i := range page.Sessions {
-		s := &page.Sessions[i]
-		rows = append(rows, []string{s.ID, string(s.State), orDash(s.CurrentAgent()), orDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())})
-	}
-	p.more(page.Next)
-	return writeTable(p.out, rows)
+	return (&listing[native.Session]{
+		record: page, items: page.Sessions, next: page.Next, none: "no sessions",
+		header: []string{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"},
+		row: func(s native.Session) []string {
+			return []string{s.ID, string(s.State), orDash(s.CurrentAgent()), orDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())}
+		},
+	}).show(p.output(cmd, from.redact))
 }
 
 // labelText formats labels as for --label.
@@ -117,13 +109,6 @@ func labelText(labels map[string]string) string {
 		parts = append(parts, name+"="+labels[name])
 	}
 	return strings.Join(parts, ",")
-}
-
-// more prints how to read the next page of a list, if there is one.
-func (p *program) more(next string) {
-	if next != "" {
-		fmt.Fprintf(p.err, "! there are more: --after %s\n", next)
-	}
 }
 
 func newSessionsExport(p *program, at *target) *cobra.Command {
@@ -188,7 +173,6 @@ func importSession(ctx context.Context, p *program, at *target, o *importOptions
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(p.out, oneLine(made.ID))
-		return err
+		return p.printf("%s\n", oneLine(made.ID))
 	})
 }

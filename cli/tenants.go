@@ -20,103 +20,70 @@ import (
 
 func newTenants(p *program) *cobra.Command {
 	at := new(serverFlags)
-	cmd := &cobra.Command{
-		Use:   "tenants",
-		Short: "Show and change overlays and variables of tenants",
-		Long: `tenants shows and changes the overlays and variables of tenants at a server.
+	c := p.configs(at)
+	cmd := newGroup("tenants", "Show and change overlays and variables of tenants", `tenants shows and changes the overlays and variables of tenants at a server.
 
 The key is read from --api-key-file or the variable RUNTIME_API_KEY. It needs the scope
 config:read, and for changes config:write.
 
 Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usage.`,
-		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+		newTenantsList(c), newTenantsShow(c), newTenantsCheck(c), newTenantVariables(c))
 	at.configFlags(cmd.PersistentFlags())
-	cmd.AddCommand(newTenantsList(p, at), newTenantsShow(p, at), newTenantsCheck(p, at), newTenantVariables(p, at))
 	return cmd
 }
 
-func newTenantsList(p *program, at *serverFlags) *cobra.Command {
+func newTenantsList(r *configs) *cobra.Command {
 	var page store.Page
-	cmd := &cobra.Command{
-		Use:   "list --server URL",
-		Short: "List the tenants that have overlays, by name",
-		Args:  arguments(0, 0),
-	}
-	format := formatFlag(cmd, "text", "json")
+	cmd := r.newReport("list", "List the tenants that have overlays, by name", arguments(0, 0), func(ctx context.Context, out *output, c *admin.Client, _ []string) error {
+		found, err := c.ListTenants(ctx, page.After, page.Limit)
+		if err != nil {
+			return err
+		}
+		return (&listing[admin.TenantOverlay]{
+			record: found, items: found.Tenants, next: found.Next, none: "no overlays",
+			header: []string{"TENANT", "REVISION", "HASH", "AUTHOR", "PUBLISHED"},
+			row: func(t admin.TenantOverlay) []string {
+				return []string{t.Tenant, strconv.FormatUint(t.Number, 10), fmt.Sprintf("%.12s", t.Hash), t.Author, age(time.Now(), t.CreatedAt)}
+			},
+		}).show(out)
+	})
 	pageFlags(cmd, &page)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
-			list, err := c.ListTenants(ctx, page.After, page.Limit)
-			if err != nil {
-				return err
-			}
-			if format.value == "json" {
-				return writeRedacted(p.out, list, redact)
-			}
-			if len(list.Tenants) == 0 {
-				_, err := fmt.Fprintln(p.out, "no overlays")
-				return err
-			}
-			rows := [][]string{{"TENANT", "REVISION", "HASH", "AUTHOR", "PUBLISHED"}}
-			for i := range list.Tenants {
-				t := &list.Tenants[i]
-				rows = append(rows, []string{t.Tenant, strconv.FormatUint(t.Number, 10), fmt.Sprintf("%.12s", t.Hash), t.Author, age(time.Now(), t.CreatedAt)})
-			}
-			p.more(list.Next)
-			return writeTable(p.out, rows)
-		})
-	}
 	return cmd
 }
 
-func newTenantsShow(p *program, at *serverFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show TENANT --server URL",
-		Short: "Show the current overlay of a tenant, as JSON",
-		Args:  arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
-				overlay := c.ForTenant(args[0])
-				hash, err := overlay.CurrentHash(ctx)
-				if err != nil {
-					return err
-				}
-				if hash == "" {
-					return fmt.Errorf("tenant %s has no overlay", args[0])
-				}
-				r, err := overlay.ReadRevision(ctx, hash)
-				if err != nil {
-					return err
-				}
-				return writeRedacted(p.out, r, redact)
-			})
-		},
-	}
+func newTenantsShow(r *configs) *cobra.Command {
+	return r.newCommand("show TENANT", "Show the current overlay of a tenant, as JSON", arguments(1, 1), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
+		return out.json(currentOverlay(ctx, c.ForTenant(args[0]), args[0]))
+	})
 }
 
-func newTenantsCheck(p *program, at *serverFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "check [TENANT…] --server URL",
-		Short: "Check the overlays of tenants",
-		Long: `check reports the errors of tenant overlays with the configuration that the server runs.
+// currentOverlay returns the current overlay of a tenant.
+func currentOverlay(ctx context.Context, c *admin.Client, name string) (*admin.Revision, error) {
+	hash, err := c.CurrentHash(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if hash == "" {
+		return nil, fmt.Errorf("tenant %s has no overlay", name)
+	}
+	return c.ReadRevision(ctx, hash)
+}
+
+func newTenantsCheck(r *configs) *cobra.Command {
+	cmd := r.newCommand("check [TENANT…]", "Check the overlays of tenants", arguments(0, unlimited), func(ctx context.Context, out *output, c *admin.Client, names []string) error {
+		if len(names) == 0 {
+			var err error
+			if names, err = tenantsOf(ctx, c); err != nil {
+				return err
+			}
+		}
+		return out.checkTenants(ctx, c, names)
+	})
+	cmd.Long = `check reports the errors of tenant overlays with the configuration that the server runs.
 Without TENANT it checks all of them.
 
-Exit codes: 0 all resolve, 1 one does not or the server cannot be reached, 2 usage.`,
-		Args: arguments(0, unlimited),
-		RunE: func(cmd *cobra.Command, names []string) error {
-			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
-				if len(names) == 0 {
-					var err error
-					if names, err = tenantsOf(ctx, c); err != nil {
-						return err
-					}
-				}
-				return p.checkTenants(ctx, c, names, redact)
-			})
-		},
-	}
+Exit codes: 0 all resolve, 1 one does not or the server cannot be reached, 2 usage.`
+	return cmd
 }
 
 // tenantsOf returns the tenants that have overlays.
@@ -136,7 +103,7 @@ func tenantsOf(ctx context.Context, c *admin.Client) (names []string, err error)
 }
 
 // checkTenants shows problems with overlays as they are found.
-func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []string, redact func(string) string) error {
+func (o *output) checkTenants(ctx context.Context, c *admin.Client, names []string) error {
 	broken := 0
 	for _, name := range names {
 		found, err := checkTenant(ctx, c.ForTenant(name), name)
@@ -150,11 +117,11 @@ func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []str
 		if diag.List(found).HasErrors() {
 			broken++
 		}
-		if _, err := io.WriteString(p.out, redact(text)); err != nil {
+		if _, err := io.WriteString(o.out, o.redact(text)); err != nil {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(p.out, "%s checked, %d broken\n", count(len(names), "overlay of a tenant", "overlays of tenants"), broken); err != nil {
+	if err := o.printf("%s checked, %d broken\n", count(len(names), "overlay of a tenant", "overlays of tenants"), broken); err != nil {
 		return err
 	}
 	if broken > 0 {
@@ -166,14 +133,7 @@ func (p *program) checkTenants(ctx context.Context, c *admin.Client, names []str
 // checkTenant checks a tenant's current overlay. If a new configuration breaks the current overlay,
 // the server keeps using an older one, so this requests a new check.
 func checkTenant(ctx context.Context, c *admin.Client, name string) ([]diag.Diagnostic, error) {
-	hash, err := c.CurrentHash(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if hash == "" {
-		return nil, fmt.Errorf("tenant %s has no overlay", name)
-	}
-	r, err := c.ReadRevision(ctx, hash)
+	r, err := currentOverlay(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
@@ -188,48 +148,25 @@ func checkTenant(ctx context.Context, c *admin.Client, name string) ([]diag.Diag
 	return proof.Findings, nil
 }
 
-func newTenantVariables(p *program, at *serverFlags) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "variables",
-		Short: "List, set and delete the variables of a tenant",
-		Long: `variables shows and changes the values of ${tenant.NAME} in the prompts and tools of a
+func newTenantVariables(r *configs) *cobra.Command {
+	return newGroup("variables", "List, set and delete the variables of a tenant", `variables shows and changes the values of ${tenant.NAME} in the prompts and tools of a
 server, for one tenant. The configuration declares the variables below tenants:
 {variables: …}. A change takes effect with the next use.`,
-		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newVariablesList(p, at), newVariablesSet(p, at), newVariablesDelete(p, at))
-	return cmd
+		newVariablesList(r), newVariablesSet(r), newVariablesDelete(r))
 }
 
-func newVariablesList(p *program, at *serverFlags) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list TENANT --server URL",
-		Short: "List the variables of a tenant, without the values of secrets",
-		Args:  arguments(1, 1),
-	}
-	format := formatFlag(cmd, "text", "json")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, redact func(string) string) error {
-			list, err := c.ListTenantVariables(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if format.value == "json" {
-				return writeRedacted(p.out, list, redact)
-			}
-			if len(list.Variables) == 0 {
-				_, err := fmt.Fprintln(p.out, "no variables")
-				return err
-			}
-			rows := [][]string{{"VARIABLE", "STATE", "VALUE", "SET BY", "SET"}}
-			for i := range list.Variables {
-				rows = append(rows, variableRow(&list.Variables[i], redact))
-			}
-			return writeTable(p.out, rows)
-		})
-	}
-	return cmd
+func newVariablesList(r *configs) *cobra.Command {
+	return r.newReport("list TENANT", "List the variables of a tenant, without the values of secrets", arguments(1, 1), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
+		found, err := c.ListTenantVariables(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return (&listing[service.TenantVariable]{
+			record: found, items: found.Variables, none: "no variables",
+			header: []string{"VARIABLE", "STATE", "VALUE", "SET BY", "SET"},
+			row:    func(v service.TenantVariable) []string { return variableRow(&v, out.redact) },
+		}).show(out)
+	})
 }
 
 func variableRow(v *service.TenantVariable, redact func(string) string) []string {
@@ -259,57 +196,44 @@ func clipLine(text string) string {
 	return line
 }
 
-func newVariablesSet(p *program, at *serverFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "set TENANT NAME --server URL",
-		Short: "Set a tenant variable, read from standard input",
-		Long: `set reads the value from standard input, without the newline at its end. On a terminal
+func newVariablesSet(r *configs) *cobra.Command {
+	value := ""
+	cmd := r.newCommand("set TENANT NAME", "Set a tenant variable, read from standard input", arguments(2, 2), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
+		set, err := c.SetTenantVariable(ctx, args[0], args[1], value)
+		if err != nil {
+			return err
+		}
+		kind := "variable"
+		if set.Secret {
+			kind = "secret"
+		}
+		return out.printf("set: %s %s of tenant %s\n", kind, oneLine(set.Name), args[0])
+	})
+	cmd.Long = `set reads the value from standard input, without the newline at its end. On a terminal
 it asks for the value and does not show the input. The value is never an argument,
-because other users of the machine could see it and the shell would record it.`,
-		Args: arguments(2, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := at.needServer(cmd); err != nil {
-				return err
-			}
-			value, err := p.readValue(args[1])
-			if err != nil {
-				return err
-			}
-			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, _ func(string) string) error {
-				set, err := c.SetTenantVariable(ctx, args[0], args[1], value)
-				if err != nil {
-					return err
-				}
-				kind := "variable"
-				if set.Secret {
-					kind = "secret"
-				}
-				_, err = fmt.Fprintf(p.out, "set: %s %s of tenant %s\n", kind, oneLine(set.Name), args[0])
-				return err
-			})
-		},
+because other users of the machine could see it and the shell would record it.`
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) (err error) {
+		if err := r.at.needServer(cmd); err != nil {
+			return err
+		}
+		value, err = r.readValue(args[1])
+		return err
 	}
+	return cmd
 }
 
-func newVariablesDelete(p *program, at *serverFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "delete TENANT NAME… --server URL",
-		Short: "Delete tenant variables, which restores their defaults",
-		Args:  arguments(2, unlimited),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.atServer(cmd, at, func(ctx context.Context, c *admin.Client, _ func(string) string) error {
-				for _, name := range args[1:] {
-					if err := c.DeleteTenantVariable(ctx, args[0], name); err != nil {
-						return err
-					}
-					if _, err := fmt.Fprintf(p.out, "deleted: %s of tenant %s\n", name, args[0]); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		},
-	}
+func newVariablesDelete(r *configs) *cobra.Command {
+	return r.newCommand("delete TENANT NAME…", "Delete tenant variables, which restores their defaults", arguments(2, unlimited), func(ctx context.Context, out *output, c *admin.Client, args []string) error {
+		for _, name := range args[1:] {
+			if err := c.DeleteTenantVariable(ctx, args[0], name); err != nil {
+				return err
+			}
+			if err := out.printf("deleted: %s of tenant %s\n", name, args[0]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // maxTyped limits a variable's value read from input, in bytes. It exceeds the server's limit.

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/server/native"
@@ -12,7 +12,6 @@ import (
 
 // turnsOptions are the flags of turns.
 type turnsOptions struct {
-	format   *choice
 	session  string
 	agent    string
 	statuses statuses
@@ -38,12 +37,12 @@ be read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at.take(args, 0)
 			return p.lookAt(cmd.Context(), &at, func(from *place) error {
-				return listTurns(cmd.Context(), p, from, &o)
+				return listTurns(cmd, p, from, &o)
 			})
 		},
 	}
 	at.flags(cmd.PersistentFlags())
-	o.format = formatFlag(cmd, "text", "json")
+	formatFlag(cmd, "text", "json")
 	cmd.Flags().StringVar(&o.session, "session", "", "show only turns of the session with this ID")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "show only turns of the agent with this ID")
 	cmd.Flags().Var(&o.statuses, "status", "show only turns in this state: pending, running, waiting, succeeded, failed, canceled; can be repeated")
@@ -79,39 +78,26 @@ func (s *statuses) Set(value string) error {
 	return nil
 }
 
-func listTurns(ctx context.Context, p *program, from *place, o *turnsOptions) error {
-	list, err := from.ListTurns(ctx, native.TurnQuery{SessionID: o.session, AgentID: o.agent, Statuses: o.statuses, Page: o.page})
+func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) error {
+	page, err := from.ListTurns(cmd.Context(), native.TurnQuery{SessionID: o.session, AgentID: o.agent, Statuses: o.statuses, Page: o.page})
 	if err != nil {
 		return err
 	}
-	if o.format.value == "json" {
-		return writeRedacted(p.out, list, from.redact)
-	}
-	p.more(list.Next)
-	return writeTurns(p, from, list.Turns)
-}
-
-func writeTurns(p *program, from *place, turns []native.Turn) error {
-	if len(turns) == 0 {
-		_, err := fmt.Fprintln(p.out, "no turns")
-		return err
-	}
-	rows := [][]string{{"TURN", "SESSION", "AGENT", "STATUS", "STEPS", "EVENTS", "AGE"}}
-	for i := range turns {
-		t := &turns[i]
-		status := string(t.Status)
-		if t.Expired {
-			status = "expired"
-		}
-		rows = append(rows, []string{t.ID, t.SessionID, t.AgentID, status, fmt.Sprint(t.Steps), fmt.Sprint(t.Events), age(time.Now(), t.CreatedAt)})
-	}
-	if err := writeTable(p.out, rows); err != nil {
-		return err
-	}
-	for i := range turns {
-		for _, q := range turns[i].WaitsFor {
-			fmt.Fprintf(p.out, "turn %s waits for %s: %s\n", oneLine(turns[i].ID), oneLine(q.ID), oneLine(from.redact(q.Message)))
+	var waits strings.Builder
+	for i := range page.Turns {
+		for _, q := range page.Turns[i].WaitsFor {
+			fmt.Fprintf(&waits, "turn %s waits for %s: %s\n", oneLine(page.Turns[i].ID), oneLine(q.ID), oneLine(from.redact(q.Message)))
 		}
 	}
-	return nil
+	return (&listing[native.Turn]{
+		record: page, items: page.Turns, next: page.Next, none: "no turns", sparse: true, foot: waits.String(),
+		header: []string{"TURN", "SESSION", "AGENT", "STATUS", "STEPS", "EVENTS", "AGE"},
+		row: func(t native.Turn) []string {
+			status := string(t.Status)
+			if t.Expired {
+				status = "expired"
+			}
+			return []string{t.ID, t.SessionID, t.AgentID, status, fmt.Sprint(t.Steps), fmt.Sprint(t.Events), age(time.Now(), t.CreatedAt)}
+		},
+	}).show(p.output(cmd, from.redact))
 }

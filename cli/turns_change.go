@@ -87,8 +87,7 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 			return p.awaitTurn(ctx, into, made.ID)
 		}
 		fmt.Fprintf(p.err, "! stored in session %s\n", oneLine(session.ID))
-		_, err = fmt.Fprintln(p.out, oneLine(made.ID))
-		return err
+		return p.printf("%s\n", oneLine(made.ID))
 	})
 }
 
@@ -168,8 +167,7 @@ change. No server may use the same SQLite file.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintln(p.out, t.Status)
-				return err
+				return p.printf("%s\n", t.Status)
 			})
 		},
 	}
@@ -262,8 +260,7 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(p.out, resolved.State)
-		return err
+		return p.printf("%s\n", resolved.State)
 	})
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -24,14 +23,10 @@ func newVersion(p *program) *cobra.Command {
 		Short: "Print version, commit and Go version",
 		Args:  arguments(0, 0),
 	}
-	format := formatFlag(cmd, "text", "json")
-	cmd.RunE = func(*cobra.Command, []string) error {
+	formatFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		b := p.describeBuild()
-		if format.value == "json" {
-			return writeJSON(p.out, b)
-		}
-		_, err := io.WriteString(p.out, b.text(p.command()))
-		return err
+		return p.output(cmd, unredacted).show(b, b.text(p.command()))
 	}
 	return cmd
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/server/workflows"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/spf13/cobra"
@@ -18,10 +17,8 @@ import (
 
 func newWorkflows(p *program) *cobra.Command {
 	at := new(serverFlags)
-	cmd := &cobra.Command{
-		Use:   "workflows",
-		Short: "Manage workflow schedules, triggers and runs on a server",
-		Long: `workflows shows what starts workflows at a server and the results of their runs, creates
+	f := &flows{p, at, workflows.NewClient}
+	cmd := newGroup("workflows", "Manage workflow schedules, triggers and runs on a server", `workflows shows what starts workflows at a server and the results of their runs, creates
 schedules and event triggers, cancels and answers runs, and publishes events. To show how
 a file declares a workflow, use explain --workflow.
 
@@ -29,36 +26,13 @@ The key is read from --api-key-file or the variable RUNTIME_API_KEY. It needs th
 runs:read, and for changes runs:write.
 
 Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usage.`,
-		Args: arguments(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+		newStarts(f, scheduleWords), newStarts(f, triggerWords), newRuns(f), newPublish(f))
 	at.configFlags(cmd.PersistentFlags())
-	f := &flows{p, at}
-	cmd.AddCommand(f.newStarts(scheduleWords), f.newStarts(triggerWords), f.newRuns(), f.newPublish())
 	return cmd
 }
 
-// flows creates the commands for a server's workflows.
-type flows struct {
-	*program
-	at *serverFlags
-}
-
-// flowClient is a server's client and its output settings.
-type flowClient struct {
-	*workflows.Client
-	redact func(string) string
-}
-
-// reach calls do with a client of the server.
-func (f *flows) reach(cmd *cobra.Command, do func(ctx context.Context, c *flowClient) error) error {
-	if err := f.at.needServer(cmd); err != nil {
-		return err
-	}
-	return f.reachClient(cmd.Context(), f.at, func(client *native.Client, redact func(string) string) error {
-		return do(cmd.Context(), &flowClient{workflows.NewClient(client), redact})
-	})
-}
+// flows makes commands for the workflows of a server.
+type flows = serverCommands[*workflows.Client]
 
 // fields is a repeatable flag for members of a JSON object: NAME=TEXT or NAME:=JSON.
 type fields map[string]json.RawMessage
@@ -96,8 +70,8 @@ func (f *fields) Set(text string) error {
 const maxTarget = 1 << 20
 
 // readJSON reads a file with JSON, or standard input for "-".
-func (f *flows) readJSON(flag, path string) (json.RawMessage, error) {
-	in := f.in
+func (p *program) readJSON(flag, path string) (json.RawMessage, error) {
+	in := p.in
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
@@ -119,12 +93,12 @@ func (f *flows) readJSON(flag, path string) (json.RawMessage, error) {
 }
 
 // objectOf returns the object given by flags, as members or a file; nil if neither is given.
-func (f *flows) objectOf(cmd *cobra.Command, members fields, fileFlag, path string) (json.RawMessage, error) {
+func (p *program) objectOf(cmd *cobra.Command, members fields, fileFlag, path string) (json.RawMessage, error) {
 	switch {
 	case path != "" && members != nil:
 		return nil, usagef(cmd, "--%s excludes flags for single values", fileFlag)
 	case path != "":
-		return f.readJSON("--"+fileFlag, path)
+		return p.readJSON("--"+fileFlag, path)
 	case members == nil:
 		return nil, nil
 	}
@@ -139,16 +113,24 @@ type publishOptions struct {
 	dataFile         string
 }
 
-func (f *flows) newPublish() *cobra.Command {
+func newPublish(f *flows) *cobra.Command {
 	var o publishOptions
-	cmd := &cobra.Command{
-		Use:   "publish --server URL",
-		Short: "Publish an event to start matching workflows",
-		Long: `publish publishes an event. It prints the event as the server stored it and how many runs
-started. An event with the source and ID of an earlier event starts no run.`,
-		Args: arguments(0, 0),
-	}
-	format := formatFlag(cmd, "text", "json")
+	cmd := f.newReport("publish", "Publish an event to start matching workflows", arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
+		done, err := c.Publish(ctx, o.event)
+		if err != nil {
+			return err
+		}
+		return (&listing[workflow.Event]{
+			record: done, items: []workflow.Event{done.Event},
+			header: []string{"ID", "TYPE", "SOURCE", "SUBJECT", "TIME"},
+			row: func(ev workflow.Event) []string {
+				return []string{ev.ID, out.redact(ev.Type), orDash(out.redact(ev.Source)), orDash(out.redact(ev.Subject)), ev.Time.Format(time.RFC3339)}
+			},
+			foot: count(done.Runs, "run began", "runs began") + "\n",
+		}).show(out)
+	})
+	cmd.Long = `publish publishes an event. It prints the event as the server stored it and how many runs
+started. An event with the source and ID of an earlier event starts no run.`
 	flags := cmd.Flags()
 	flags.StringVar(&o.event.Type, "type", "", "what happened; triggers match it exactly")
 	flags.StringVar(&o.event.Source, "source", "", "source of the event")
@@ -160,48 +142,21 @@ started. An event with the source and ID of an earlier event starts no run.`,
 	flags.VarP(&o.data, "data", "p", "set a field of the data: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.dataFile, "data-file", "", "read the data as JSON from this `path`, or - for standard input")
 	flags.VarP(&o.extensions, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if o.event.Type == "" {
-			return usagef(cmd, "--type is required")
-		}
-		if err := f.completeEvent(cmd, &o); err != nil {
-			return err
-		}
-		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-			out, err := c.Publish(ctx, o.event)
-			if err != nil {
-				return err
-			}
-			return f.showPublishedEvent(out, format.value, c.redact)
-		})
-	}
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return f.completeEvent(cmd, &o) }
 	return cmd
 }
 
-// completeEvent reads the non-text parts of an event.
-func (f *flows) completeEvent(cmd *cobra.Command, o *publishOptions) (err error) {
+// completeEvent checks an event and reads its non-text parts.
+func (p *program) completeEvent(cmd *cobra.Command, o *publishOptions) (err error) {
+	if o.event.Type == "" {
+		return usagef(cmd, "--type is required")
+	}
 	if o.at != "" {
 		if o.event.Time, err = time.Parse(time.RFC3339, o.at); err != nil {
 			return usagef(cmd, "--time is not a time of RFC 3339, such as 2026-01-31T08:00:00Z")
 		}
 	}
 	o.event.Extensions = o.extensions
-	o.event.Data, err = f.objectOf(cmd, o.data, "data-file", o.dataFile)
-	return err
-}
-
-// showPublishedEvent shows a published event.
-func (f *flows) showPublishedEvent(out *workflows.Published, format string, redact func(string) string) error {
-	if format == "json" {
-		return writeRedacted(f.out, out, redact)
-	}
-	ev := &out.Event
-	if err := writeTable(f.out, [][]string{
-		{"ID", "TYPE", "SOURCE", "SUBJECT", "TIME"},
-		{ev.ID, redact(ev.Type), orDash(redact(ev.Source)), orDash(redact(ev.Subject)), ev.Time.Format(time.RFC3339)},
-	}); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(f.out, count(out.Runs, "run began", "runs began"))
+	o.event.Data, err = p.objectOf(cmd, o.data, "data-file", o.dataFile)
 	return err
 }

@@ -17,15 +17,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (f *flows) newRuns() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "runs",
-		Short: "Show, cancel and answer the runs of workflows",
-		Args:  arguments(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(f.newRunsList(), f.newRunsShow(), f.newRunsCancel(), f.newRunsAnswer())
-	return cmd
+func newRuns(f *flows) *cobra.Command {
+	return newGroup("runs", "Show, cancel and answer the runs of workflows", "",
+		newRunsList(f), newRunsShow(f), newRunsCancel(f), newRunsAnswer(f))
 }
 
 // runStatuses are the states of runs.
@@ -34,45 +28,26 @@ var runStatuses = []string{
 	string(store.RunSucceeded), string(store.RunFailed), string(store.RunCanceled),
 }
 
-func (f *flows) newRunsList() *cobra.Command {
+func newRunsList(f *flows) *cobra.Command {
 	var page store.Page
 	workflowID, status := "", choice{allowed: runStatuses}
-	cmd := &cobra.Command{
-		Use:   "list --server URL",
-		Short: "List visible runs, newest first",
-		Args:  arguments(0, 0),
-	}
-	format := formatFlag(cmd, "text", "json")
+	cmd := f.newReport("list", "List visible runs, newest first", arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
+		found, err := c.ListRuns(ctx, workflow.RunQuery{WorkflowID: workflowID, Status: status.value, After: page.After, Limit: page.Limit})
+		if err != nil {
+			return err
+		}
+		return (&listing[*workflows.RunView]{
+			record: found, items: found.Items, next: found.Next, none: "no runs",
+			header: []string{"RUN", "WORKFLOW", "STATUS", "TRIGGER", "STARTED", "CREATED"},
+			row: func(r *workflows.RunView) []string {
+				return []string{r.ID, r.WorkflowID, r.Status, triggerText(&r.Trigger), timeText(r.StartedAt), age(time.Now(), r.CreatedAt)}
+			},
+		}).show(out)
+	})
 	cmd.Flags().StringVar(&workflowID, "workflow", "", "only runs of the workflow with this id")
 	cmd.Flags().Var(&status, "status", "only runs in this state: "+strings.Join(runStatuses, ", "))
 	pageFlags(cmd, &page)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-			list, err := c.ListRuns(ctx, workflow.RunQuery{WorkflowID: workflowID, Status: status.value, After: page.After, Limit: page.Limit})
-			if err != nil {
-				return err
-			}
-			if format.value == "json" {
-				return writeRedacted(f.out, list, c.redact)
-			}
-			if len(list.Items) == 0 {
-				_, err := fmt.Fprintln(f.out, "no runs")
-				return err
-			}
-			f.more(list.Next)
-			return writeTable(f.out, runRows(list.Items))
-		})
-	}
 	return cmd
-}
-
-// runRows returns a table of runs.
-func runRows(list []*workflows.RunView) [][]string {
-	rows := [][]string{{"RUN", "WORKFLOW", "STATUS", "TRIGGER", "STARTED", "CREATED"}}
-	for _, r := range list {
-		rows = append(rows, []string{r.ID, r.WorkflowID, r.Status, triggerText(&r.Trigger), timeText(r.StartedAt), age(time.Now(), r.CreatedAt)})
-	}
-	return rows
 }
 
 // triggerText returns a run's trigger for lists.
@@ -83,33 +58,25 @@ func triggerText(t *workflows.Trigger) string {
 	return t.Kind
 }
 
-func (f *flows) newRunsShow() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show RUN --server URL",
-		Short: "Show a run step by step",
-		Long: `show shows a run: what started it, and for each step its input, result, turn, tokens and
-cost.`,
-		Args: arguments(1, 1),
-	}
-	format := formatFlag(cmd, "text", "json")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-			r, err := c.GetRun(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			return f.showRun(ctx, c, r, format.value)
-		})
-	}
+func newRunsShow(f *flows) *cobra.Command {
+	cmd := f.newReport("show RUN", "Show a run step by step", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+		r, err := c.GetRun(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return out.showRun(ctx, c, r)
+	})
+	cmd.Long = `show shows a run: what started it, and for each step its input, result, turn, tokens and
+cost.`
 	return cmd
 }
 
 // showRun shows a run and its open interactions.
-func (f *flows) showRun(ctx context.Context, c *flowClient, r *workflows.RunView, format string) error {
-	if format == "json" {
-		return writeRedacted(f.out, r, c.redact)
+func (o *output) showRun(ctx context.Context, c *workflows.Client, r *workflows.RunView) error {
+	if o.format == "json" {
+		return o.json(r, nil)
 	}
-	text := &runText{redact: c.redact}
+	text := &runText{redact: o.redact}
 	text.addRun(r)
 	if r.Status == string(store.RunWaiting) {
 		open, err := c.ListInteractions(ctx, r.ID)
@@ -121,8 +88,7 @@ func (f *flows) showRun(ctx context.Context, c *flowClient, r *workflows.RunView
 			text.addLine("waits for %s: %s", open[i].ID, open[i].Message)
 		}
 	}
-	_, err := fmt.Fprint(f.out, text.String())
-	return err
+	return o.printf("%s", text)
 }
 
 // runText is a run as text, for a person.
@@ -242,47 +208,32 @@ func usageText(u *event.Usage, cost costs) string {
 	return strings.Join(parts, ", ")
 }
 
-func (f *flows) newRunsCancel() *cobra.Command {
+func newRunsCancel(f *flows) *cobra.Command {
 	reason := ""
-	cmd := &cobra.Command{
-		Use:   "cancel RUN --server URL",
-		Short: "Cancel a run that has not ended",
-		Args:  arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-				r, err := c.CancelRun(ctx, args[0], reason)
-				if err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(f.out, "Workflow run %s will be canceled.\n", oneLine(r.ID))
-				return err
-			})
-		},
-	}
+	cmd := f.newCommand("cancel RUN", "Cancel a run that has not ended", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+		r, err := c.CancelRun(ctx, args[0], reason)
+		if err != nil {
+			return err
+		}
+		return out.printf("Workflow run %s will be canceled.\n", oneLine(r.ID))
+	})
 	cmd.Flags().StringVar(&reason, "reason", "", "reason to show with the run")
 	return cmd
 }
 
-func (f *flows) newRunsAnswer() *cobra.Command {
+func newRunsAnswer(f *flows) *cobra.Command {
 	var o resolveOptions
-	cmd := &cobra.Command{
-		Use:   "answer RUN INTERACTION --server URL",
-		Short: "Answer an interaction of a run",
-		Long:  `answer answers an interaction, whose ID "` + f.command() + ` workflows runs show" shows. The run continues.`,
-		Args:  arguments(2, 2),
-	}
+	cmd := f.newCommand("answer RUN INTERACTION", "Answer an interaction of a run", arguments(2, 2), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+		return out.answerRun(ctx, c, args[0], args[1], &o)
+	})
+	cmd.Long = `answer answers an interaction, whose ID "` + f.command() + ` workflows runs show" shows. The run continues.`
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return o.check(cmd) }
 	o.resolveFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := o.check(cmd); err != nil {
-			return err
-		}
-		return f.reach(cmd, func(ctx context.Context, c *flowClient) error { return f.answerRun(ctx, c, args[0], args[1], &o) })
-	}
 	return cmd
 }
 
 // answerRun answers an interaction of a run.
-func (f *flows) answerRun(ctx context.Context, c *flowClient, id, target string, o *resolveOptions) error {
+func (o *output) answerRun(ctx context.Context, c *workflows.Client, id, target string, flags *resolveOptions) error {
 	open, err := c.ListInteractions(ctx, id)
 	if err != nil {
 		return err
@@ -291,7 +242,7 @@ func (f *flows) answerRun(ctx context.Context, c *flowClient, id, target string,
 		if open[i].ID != target && open[i].CallID != target {
 			continue
 		}
-		answer, err := o.answer(&open[i])
+		answer, err := flags.answer(&open[i])
 		if err != nil {
 			return err
 		}
@@ -299,8 +250,7 @@ func (f *flows) answerRun(ctx context.Context, c *flowClient, id, target string,
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(f.out, "answered; the run is %s\n", r.Status)
-		return err
+		return o.printf("answered; the run is %s\n", r.Status)
 	}
 	return fmt.Errorf("run %s does not wait for %s", id, target)
 }

@@ -24,59 +24,48 @@ var (
 	triggerWords  = startWords{workflows.EventTriggers, "triggers", "trigger", "Show and change the event triggers of workflows"}
 )
 
-func (f *flows) newStarts(w startWords) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   w.command,
-		Short: w.short,
-		Args:  arguments(0, 0),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(f.newStartsList(w), f.newStartsShow(w), f.newStartsCreate(w), f.newStartsUpdate(w), f.newStartsDelete(w), f.newStartsPause(w, true), f.newStartsPause(w, false))
-	return cmd
+func newStarts(f *flows, w startWords) *cobra.Command {
+	return newGroup(w.command, w.short, "",
+		newStartsList(f, w), newStartsShow(f, w), newStartsCreate(f, w), newStartsUpdate(f, w), newStartsDelete(f, w), newStartsPause(f, w, true), newStartsPause(f, w, false))
 }
 
-func (f *flows) newStartsList(w startWords) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list --server URL",
-		Short: "List the " + w.command + " visible to the key",
-		Args:  arguments(0, 0),
-	}
-	format := formatFlag(cmd, "text", "json")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-			list, err := c.ListStarts(ctx, w.kind)
-			if err != nil {
-				return err
-			}
-			if format.value == "json" {
-				return writeRedacted(f.out, list, c.redact)
-			}
-			if len(list.Items) == 0 {
-				_, err := fmt.Fprintln(f.out, "no "+w.command)
-				return err
-			}
-			return writeTable(f.out, w.rowsOf(list.Items, c.redact))
-		})
-	}
-	return cmd
+func newStartsList(f *flows, w startWords) *cobra.Command {
+	return f.newReport("list", "List the "+w.command+" visible to the key", arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
+		found, err := c.ListStarts(ctx, w.kind)
+		if err != nil {
+			return err
+		}
+		return w.show(out, found.Items, found)
+	})
 }
 
-// rowsOf returns a table of schedules or triggers.
-func (w *startWords) rowsOf(list []*workflows.Start, redact func(string) string) [][]string {
-	rows := [][]string{{"ID", "WORKFLOW", "TARGET", "TYPE", "SOURCE", "SUBJECT", "PAUSED", "CREATED"}}
+// show shows schedules or triggers.
+func (w *startWords) show(out *output, starts []*workflows.Start, record any) error {
+	l := listing[*workflows.Start]{
+		record: record, items: starts, none: "no " + w.command,
+		header: []string{"ID", "WORKFLOW", "TARGET", "TYPE", "SOURCE", "SUBJECT", "PAUSED", "CREATED"},
+	}
 	if w.kind == workflows.Schedules {
-		rows[0] = []string{"ID", "WORKFLOW", "TARGET", "CRON", "ZONE", "PAUSED", "NEXT RUN", "CREATED"}
+		l.header = []string{"ID", "WORKFLOW", "TARGET", "CRON", "ZONE", "PAUSED", "NEXT RUN", "CREATED"}
 	}
-	for _, s := range list {
+	l.row = func(s *workflows.Start) []string {
 		row := []string{s.ID, s.WorkflowID, targetText(&s.Target)}
 		if m := s.Match; m != nil {
-			row = append(row, redact(m.Type), orDash(redact(m.Source)), orDash(redact(m.Subject)), yesNo(s.Paused))
+			row = append(row, out.redact(m.Type), orDash(out.redact(m.Source)), orDash(out.redact(m.Subject)), yesNo(s.Paused))
 		} else {
 			row = append(row, s.Cron, cmp.Or(s.TimeZone, "UTC"), yesNo(s.Paused), timeText(s.NextRunAt))
 		}
-		rows = append(rows, append(row, createdText(s)))
+		return append(row, createdText(s))
 	}
-	return rows
+	return l.show(out)
+}
+
+// showChanged shows a schedule or trigger that was changed.
+func (w *startWords) showChanged(out *output, s *workflows.Start, err error) error {
+	if err != nil {
+		return err
+	}
+	return w.show(out, []*workflows.Start{s}, s)
 }
 
 func yesNo(b bool) string {
@@ -122,107 +111,74 @@ func doesText(s *workflows.Step) string {
 	}
 }
 
-func (f *flows) newStartsShow(w startWords) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show ID --server URL",
-		Short: "Show a " + w.noun + " with its target, as JSON",
-		Args:  arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-				s, err := c.GetStart(ctx, w.kind, args[0])
-				if err != nil {
-					return err
-				}
-				return writeRedacted(f.out, s, c.redact)
-			})
-		},
-	}
+func newStartsShow(f *flows, w startWords) *cobra.Command {
+	return f.newCommand("show ID", "Show a "+w.noun+" with its target, as JSON", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+		return out.json(c.GetStart(ctx, w.kind, args[0]))
+	})
 }
 
-func (f *flows) newStartsDelete(w startWords) *cobra.Command {
-	return &cobra.Command{
-		Use:   "delete ID --server URL",
-		Short: "Delete a " + w.noun + " created on the server",
-		Args:  arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-				if err := c.DeleteStart(ctx, w.kind, args[0]); err != nil {
-					return err
-				}
-				_, err := fmt.Fprintf(f.out, "Workflow %s %s deleted.\n", w.noun, oneLine(args[0]))
-				return err
-			})
-		},
-	}
+func newStartsDelete(f *flows, w startWords) *cobra.Command {
+	return f.newCommand("delete ID", "Delete a "+w.noun+" created on the server", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+		if err := c.DeleteStart(ctx, w.kind, args[0]); err != nil {
+			return err
+		}
+		return out.printf("Workflow %s %s deleted.\n", w.noun, oneLine(args[0]))
+	})
 }
 
-func (f *flows) newStartsPause(w startWords, paused bool) *cobra.Command {
+func newStartsPause(f *flows, w startWords, paused bool) *cobra.Command {
 	name, short := "resume", "Let a paused "+w.noun+" begin runs again"
 	if paused {
 		name, short = "pause", "Let a "+w.noun+" begin no runs until it is resumed"
 	}
-	return &cobra.Command{
-		Use:   name + " ID --server URL",
-		Short: short,
-		Args:  arguments(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-				s, err := c.PauseStart(ctx, w.kind, args[0], paused)
-				if err != nil {
-					return err
-				}
-				return f.showStart(&w, s, c.redact)
-			})
-		},
-	}
+	return f.newCommand(name+" ID", short, arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+		s, err := c.PauseStart(ctx, w.kind, args[0], paused)
+		return w.showChanged(out, s, err)
+	})
 }
 
-// showStart shows a schedule or a trigger after a change.
-func (f *flows) showStart(w *startWords, s *workflows.Start, redact func(string) string) error {
-	return writeTable(f.out, w.rowsOf([]*workflows.Start{s}, redact))
-}
-
-func (f *flows) newStartsCreate(w startWords) *cobra.Command {
+func newStartsCreate(f *flows, w startWords) *cobra.Command {
 	var o startOptions
-	cmd := &cobra.Command{
-		Use:   "create --server URL",
-		Short: "Create a " + w.noun,
-		Long: `create creates a ` + w.noun + `. Its runs execute the steps in the file of --target-file (an object with
+	var req workflows.StartRequest
+	cmd := f.newCommand("create", "Create a "+w.noun, arguments(0, 0), func(ctx context.Context, out *output, c *workflows.Client, _ []string) error {
+		s, err := c.CreateStart(ctx, w.kind, req)
+		return w.showChanged(out, s, err)
+	})
+	cmd.Long = `create creates a ` + w.noun + `. Its runs execute the steps in the file of --target-file (an object with
 "steps"), one call of --tool with --param, or one turn of --agent with --prompt. Texts
-may contain references such as ${{ input.x }}.`,
-		Args: arguments(0, 0),
-	}
-	cmd.Flags().StringVar(&o.id, "id", "", "ID of the "+w.noun+"; default: a new one")
-	o.startFlags(cmd, w.kind)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		req := workflows.StartRequest{ID: o.id}
-		if err := o.apply(cmd, f, &req); err != nil {
+may contain references such as ${{ input.x }}.`
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		req.ID = o.id
+		if err := o.apply(cmd, f.program, &req); err != nil {
 			return err
 		}
 		if w.kind == workflows.EventTriggers && req.Match == nil {
 			return usagef(cmd, "--type is required")
 		}
-		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-			s, err := c.CreateStart(ctx, w.kind, req)
-			if err != nil {
-				return err
-			}
-			return f.showStart(&w, s, c.redact)
-		})
+		return nil
 	}
+	cmd.Flags().StringVar(&o.id, "id", "", "ID of the "+w.noun+"; default: a new one")
+	o.startFlags(cmd, w.kind)
 	return cmd
 }
 
-func (f *flows) newStartsUpdate(w startWords) *cobra.Command {
+func newStartsUpdate(f *flows, w startWords) *cobra.Command {
 	var o startOptions
-	cmd := &cobra.Command{
-		Use:   "update ID --server URL",
-		Short: "Change parts of a " + w.noun + " created on the server",
-		Long: `update changes the fields of a ` + w.noun + ` that flags name. An empty flag clears an optional field.
+	cmd := f.newCommand("update ID", "Change parts of a "+w.noun+" created on the server", arguments(1, 1), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
+		known, err := c.GetStart(ctx, w.kind, args[0])
+		if err != nil {
+			return err
+		}
+		req := known.ToRequest()
+		if err := o.apply(out.cmd, out.program, &req); err != nil {
+			return err
+		}
+		s, err := c.ReplaceStart(ctx, w.kind, args[0], req)
+		return w.showChanged(out, s, err)
+	})
+	cmd.Long = `update changes the fields of a ` + w.noun + ` that flags name. An empty flag clears an optional field.
 --param and --prompt alone change a target with one step; to replace a target with several
-steps, use --target-file.`,
-		Args: arguments(1, 1),
-	}
+steps, use --target-file.`
 	o.startFlags(cmd, w.kind)
 	if w.kind == workflows.Schedules {
 		cmd.Flags().BoolVar(&o.clearInput, "clear-input", false, "remove the input")
@@ -230,23 +186,6 @@ steps, use --target-file.`,
 	cmd.Flags().BoolVar(&o.target.clearArguments, "clear-params", false, "remove the arguments of the tool")
 	cmd.Flags().BoolVar(&o.unpaused, "no-paused", false, "let it start runs")
 	excludeFlags(cmd, "paused", "no-paused")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return f.reach(cmd, func(ctx context.Context, c *flowClient) error {
-			known, err := c.GetStart(ctx, w.kind, args[0])
-			if err != nil {
-				return err
-			}
-			req := known.ToRequest()
-			if err := o.apply(cmd, f, &req); err != nil {
-				return err
-			}
-			s, err := c.ReplaceStart(ctx, w.kind, args[0], req)
-			if err != nil {
-				return err
-			}
-			return f.showStart(&w, s, c.redact)
-		})
-	}
 	return cmd
 }
 
@@ -281,7 +220,7 @@ func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 }
 
 // apply applies the set flags to a request.
-func (o *startOptions) apply(cmd *cobra.Command, f *flows, req *workflows.StartRequest) error {
+func (o *startOptions) apply(cmd *cobra.Command, p *program, req *workflows.StartRequest) error {
 	changed := cmd.Flags().Changed
 	for name, to := range map[string]struct {
 		field *string
@@ -297,14 +236,14 @@ func (o *startOptions) apply(cmd *cobra.Command, f *flows, req *workflows.StartR
 	if changed("type") || changed("source") || changed("subject") {
 		o.applyMatch(changed, req)
 	}
-	input, err := f.objectOf(cmd, o.input, "input-file", o.inputFile)
+	input, err := p.objectOf(cmd, o.input, "input-file", o.inputFile)
 	if err != nil {
 		return err
 	}
 	if input != nil || o.clearInput {
 		req.Input = input
 	}
-	return o.target.apply(cmd, f, &req.Target)
+	return o.target.apply(cmd, p, &req.Target)
 }
 
 // applyMatch changes the event filter.
@@ -347,10 +286,10 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 var errManySteps = errors.New("--param needs a target with a single call, and --prompt one with a single turn; --target-file replaces any target")
 
 // apply applies the flags to a target.
-func (o *targetOptions) apply(cmd *cobra.Command, f *flows, t *workflows.Target) error {
+func (o *targetOptions) apply(cmd *cobra.Command, p *program, t *workflows.Target) error {
 	changed := cmd.Flags().Changed
 	if o.file != "" {
-		data, err := f.readJSON("--target-file", o.file)
+		data, err := p.readJSON("--target-file", o.file)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// output shows the results of a command.
+type output struct {
+	*program
+	cmd *cobra.Command
+	// format is the value of --format, and text for a command without the flag.
+	format string
+	// redact hides secrets.
+	redact func(string) string
+}
+
+// output returns the output of a command.
+func (p *program) output(cmd *cobra.Command, redact func(string) string) *output {
+	o := &output{program: p, cmd: cmd, format: "text", redact: redact}
+	if f := cmd.Flag("format"); f != nil {
+		o.format = f.Value.String()
+	}
+	return o
+}
+
+// unredacted is the redact function for texts without secrets.
+func unredacted(text string) string { return text }
+
+// show writes a record as JSON or as the text that describes it.
+func (o *output) show(record any, text string) error {
+	if o.format == "json" {
+		return o.json(record, nil)
+	}
+	_, err := io.WriteString(o.out, o.redact(text))
+	return err
+}
+
+// json writes a record as JSON unless reading it failed.
+func (o *output) json(record any, err error) error {
+	if err != nil {
+		return err
+	}
+	return writeRedacted(o.out, record, o.redact)
+}
+
+// printf writes text.
+func (s *streams) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(s.out, format, args...)
+	return err
+}
+
+// listing is a list of records with its table.
+type listing[T any] struct {
+	// record is the list for --format json.
+	record any
+	items  []T
+	// next is the cursor of the next page; empty on the last one. sparse is set if an empty page may
+	// have one.
+	next   string
+	sparse bool
+	// none is shown for an empty list; without it, the table has no rows.
+	none   string
+	header []string
+	row    func(T) []string
+	// foot follows the table.
+	foot string
+}
+
+// show writes the list as JSON or as a table.
+func (l *listing[T]) show(o *output) error {
+	if o.format == "json" {
+		return o.json(l.record, nil)
+	}
+	if l.next != "" && (len(l.items) > 0 || l.sparse) {
+		fmt.Fprintf(o.err, "! there are more: --after %s\n", l.next)
+	}
+	if len(l.items) == 0 && l.none != "" {
+		return o.printf("%s\n", l.none)
+	}
+	rows := [][]string{l.header}
+	for _, item := range l.items {
+		rows = append(rows, l.row(item))
+	}
+	if err := writeTable(o.out, rows); err != nil {
+		return err
+	}
+	return o.printf("%s", l.foot)
+}
