@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -23,6 +24,8 @@ type core struct {
 	// box seals secrets; nil without a key. badKey is the error of an invalid key.
 	box    *sealed.Box
 	badKey error
+	// started is true once the service runs turns.
+	started atomic.Bool
 	// ctx ends when the service is closed.
 	ctx context.Context
 }

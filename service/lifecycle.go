@@ -180,8 +180,21 @@ func (s *Service) sweepPeriodically() {
 			s.pool.Sweep(s.ctx)
 			s.expireInteractions(s.ctx)
 		case <-s.ctx.Done():
+			s.leave()
 			return
 		}
+	}
+}
+
+// leaveTimeout limits the delay of Close while the store does not respond.
+const leaveTimeout = time.Second
+
+// leave removes this process from the replicas, whose entry would otherwise expire.
+func (s *Service) leave() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), leaveTimeout)
+	defer cancel()
+	if err := s.pool.Leave(ctx); err != nil {
+		s.settings.Logger.Warn("removing the replica failed", zap.Error(err))
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// QueueStatus describes the live turns of all tenants and the processes that run them.
+// QueueStatus describes the live turns of all tenants and the live processes that run turns.
 type QueueStatus struct {
 	// Worker is this process.
 	Worker string
 	// Pending, Running and Waiting count turns.
 	Pending, Running, Waiting int
-	// Workers are the processes that run turns, those with the most turns first.
+	// Workers are the live processes that run turns, those with the most turns first.
 	Workers []WorkerStatus
 }
 
@@ -53,15 +53,19 @@ func (s *Turns) ReadQueue(ctx context.Context, caller Caller) (*QueueStatus, err
 			continue
 		}
 		for _, t := range page.Turns {
-			w := workers[t.Worker]
-			if w == nil {
-				w = &WorkerStatus{ID: t.Worker}
-				workers[t.Worker] = w
-			}
-			w.Turns++
-			if t.HeartbeatAt.After(w.HeartbeatAt) {
-				w.HeartbeatAt = t.HeartbeatAt
-			}
+			noteWorker(workers, t.Worker, t.HeartbeatAt).Turns++
+		}
+	}
+	if s.started.Load() {
+		noteWorker(workers, q.Worker, s.now())
+	}
+	if replicas, ok := s.settings.Store.(store.Replicas); ok {
+		live, err := replicas.LiveReplicas(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range live {
+			noteWorker(workers, r.ID, r.SeenAt)
 		}
 	}
 	for _, w := range workers {
@@ -69,4 +73,17 @@ func (s *Turns) ReadQueue(ctx context.Context, caller Caller) (*QueueStatus, err
 	}
 	slices.SortFunc(q.Workers, func(a, b WorkerStatus) int { return cmp.Or(cmp.Compare(b.Turns, a.Turns), cmp.Compare(a.ID, b.ID)) })
 	return q, nil
+}
+
+// noteWorker returns the status of a process that was alive at a time.
+func noteWorker(workers map[string]*WorkerStatus, id string, at time.Time) *WorkerStatus {
+	w := workers[id]
+	if w == nil {
+		w = &WorkerStatus{ID: id}
+		workers[id] = w
+	}
+	if at.After(w.HeartbeatAt) {
+		w.HeartbeatAt = at
+	}
+	return w
 }

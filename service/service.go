@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime"
@@ -24,10 +23,9 @@ type Service struct {
 	*Webhooks
 	*Workspaces
 
-	starts  *starts
-	started atomic.Bool
-	cancel  context.CancelCauseFunc
-	tasks   sync.WaitGroup
+	starts *starts
+	cancel context.CancelCauseFunc
+	tasks  sync.WaitGroup
 }
 
 // Runtime returns the runtime that runs the turns; nil for a read-only service.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// queueStatus describes the live turns of all tenants and the processes that run them.
+// queueStatus describes the live turns of all tenants and the live processes that run turns.
 type queueStatus struct {
 	// Worker is the process that answers.
 	Worker  string         `json:"worker"`
@@ -15,7 +15,7 @@ type queueStatus struct {
 	Workers []workerStatus `json:"workers"`
 }
 
-// workerStatus describes a process that runs turns.
+// workerStatus describes a live process that runs turns.
 type workerStatus struct {
 	ID          string    `json:"id"`
 	Turns       int       `json:"turns"`

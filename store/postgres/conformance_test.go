@@ -41,7 +41,7 @@ func emptyTables(t *testing.T, s *postgres.Store) {
 	for _, table := range []string{
 		"session_labels", "turn_states", "events", "messages", "journal", "interactions", "snapshots", "artifacts", "turns", "sessions",
 		"idempotency_keys", "webhooks", "revoked_tokens", "revisions", "revision_documents", "revision_builds", "revision_attempts",
-		"tenant_variables", "workflow_runs", "workflow_cursors", "workflow_triggers", "usage_hours",
+		"tenant_variables", "workflow_runs", "workflow_cursors", "workflow_triggers", "usage_hours", "replicas",
 	} {
 		statements.WriteString("DELETE FROM " + table + ";")
 	}

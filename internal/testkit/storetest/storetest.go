@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Interactions", interactionTests},
 		{"End", endTests},
 		{"Leases", leaseTests},
+		{"Replicas", replicaTests},
 		{"Snapshots", snapshotTests},
 		{"Artifacts", artifactTests},
 		{"Prune", pruneTests},

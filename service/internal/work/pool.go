@@ -110,6 +110,8 @@ type Pool struct {
 	// truce is the time until which no turns are taken from other workers. Only the sweeping
 	// goroutine uses it.
 	truce time.Time
+	// reportAt is when the process next reports that it is alive. Only the sweeping goroutine uses it.
+	reportAt time.Time
 
 	mu   sync.Mutex
 	held map[string]*heldTurn // by the id of the turn

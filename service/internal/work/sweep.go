@@ -17,6 +17,7 @@ import (
 // could not send heartbeats either, and are waiting to.
 func (p *Pool) Sweep(ctx context.Context) {
 	p.sendHeartbeat(ctx)
+	p.reportReplica(ctx)
 	p.dropRevisions(ctx)
 	if time.Now().Before(p.truce) {
 		return
@@ -68,4 +69,34 @@ func (p *Pool) sendHeartbeat(ctx context.Context) {
 			p.tasks.Go(w.stopLost)
 		}
 	}
+}
+
+// reportInterval is how often a process reports that it is alive, and replicaLease how long it is
+// shown without a report.
+const (
+	reportInterval = 10 * time.Second
+	replicaLease   = 3 * reportInterval
+)
+
+// reportReplica tells a store that several processes use that this one is alive.
+func (p *Pool) reportReplica(ctx context.Context) {
+	replicas, ok := p.settings.Store.(store.Replicas)
+	if !ok || time.Now().Before(p.reportAt) {
+		return
+	}
+	p.reportAt = time.Now().Add(reportInterval)
+	ctx, cancel := context.WithTimeout(ctx, p.settings.Lease/3)
+	defer cancel()
+	if err := replicas.ReportReplica(ctx, p.settings.Worker, replicaLease); err != nil {
+		p.logError(ctx, "reporting the replica failed", err)
+	}
+}
+
+// Leave reports that the process no longer runs turns. Sweep must not be called afterwards.
+func (p *Pool) Leave(ctx context.Context) error {
+	replicas, ok := p.settings.Store.(store.Replicas)
+	if !ok || p.reportAt.IsZero() {
+		return nil
+	}
+	return replicas.ReportReplica(ctx, p.settings.Worker, 0)
 }

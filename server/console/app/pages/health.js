@@ -1,4 +1,4 @@
-// How the server is: its queue, the processes at work, MCP servers, providers, and the slowest tools and models.
+// How the server is: its queue, the processes, MCP servers, providers, and the slowest tools and models.
 import { get, getText } from '../api.js';
 import { compact, count, duration, number, percent } from '../format.js';
 import { html, useState } from '../html.js';
@@ -60,7 +60,7 @@ export function Health() {
       id: s.labels.server, open: s.value, failures: samples.find((f) => f.name === 'agentruntime_tool_server_failures' && f.labels.server === s.labels.server)?.value ?? 0,
     }));
     return html`<h2>Queue <span class="muted small">of all tenants</span></h2><${Facts} items=${[['Pending turns', number(queue.pending)], ['Running turns', number(queue.running)], ['Waiting turns', number(queue.waiting)]]} />
-      ${queue.workers.length > 0 && html`<${Table} label="Processes at work" head=${['Process', 'Turns', 'Last sign of life']}>${queue.workers.map((w) => html`<tr key=${w.id}><td class="main"><code>${w.id}</code>${w.id === queue.worker && html` <span class="chip">answers this page</span>`}</td>
+      ${queue.workers.length > 0 && html`<${Table} label="Processes" head=${['Process', 'Turns', 'Last sign of life']}>${queue.workers.map((w) => html`<tr key=${w.id}><td class="main"><code>${w.id}</code>${w.id === queue.worker && html` <span class="chip">answers this page</span>`}</td>
         <td class="num">${number(w.turns)}</td><td><${Time} at=${w.heartbeat_at} /></td></tr>`)}</${Table}>`}
       ${servers.length > 0 && html`<h2>MCP servers</h2><${Table} label="MCP servers" head=${['Server', 'State', 'Connections', 'Failures in a row']}>${servers.map((s) => html`<tr key=${s.id}><td class="main"><code>${s.id}</code></td>
         <td><${Status} value=${s.failures ? 'failed' : s.open ? 'active' : 'idle'} /></td><td class="num">${number(s.open)}</td><td class="num">${number(s.failures)}</td></tr>`)}</${Table}>`}
