@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ type chatOptions struct {
 	owner  session
 	// model replaces the agent's model unless empty.
 	model     string
-	variables variableFlags
+	variables map[string]json.RawMessage
 	// systems and messages open the first turn. tools limits the tools of all turns; nil allows
 	// all of the agent's tools.
 	systems, messages, tools []string
@@ -98,7 +99,7 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 	cmd.Flags().StringArrayVar(&o.systems, "system", nil, "start the first turn with this system message: `TEXT`; can be repeated")
 	cmd.Flags().StringArrayVar(&o.messages, "message", nil, "send this message in the first turn: `TEXT`; can be repeated")
 	cmd.Flags().StringArrayVar(&o.tools, "tool", nil, "allow only the agent's tool with this `ID`; can be repeated")
-	cmd.Flags().Var(&o.variables, "var", "set a variable of each turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
+	cmd.Flags().Var(&assignments[json.RawMessage]{&o.variables, jsonForm, true}, "var", "set a variable of each turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
 	ownerFlags(cmd, &o.owner.tenant, &o.owner.subject)
 	o.delegates = delegatesFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text even on a terminal")

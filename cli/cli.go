@@ -184,6 +184,8 @@ func excludeFlags(cmd *cobra.Command, names ...string) {
 type choice struct {
 	value   string
 	allowed []string
+	// values are all values of a repeated flag.
+	values []string
 }
 
 // String returns the value.
@@ -199,7 +201,7 @@ func (c *choice) choices() []string { return c.allowed }
 func (c *choice) Set(value string) error {
 	for _, a := range c.allowed {
 		if a == value {
-			c.value = value
+			c.value, c.values = value, append(c.values, value)
 			return nil
 		}
 	}

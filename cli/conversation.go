@@ -53,7 +53,7 @@ type conversation struct {
 
 // converse reads prompts and runs a turn for each, until there are no more.
 func (p *program) converse(ctx context.Context, where *place, agent string, o *chatOptions, explain explainCall) error {
-	variables, err := o.variables.encode()
+	variables, err := encodeVariables(o.variables)
 	if err != nil {
 		return p.misuse(err)
 	}

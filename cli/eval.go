@@ -22,7 +22,7 @@ type evalOptions struct {
 	format *choice
 	agents []string
 	tags   []string
-	tenant tenantFlags
+	tenant map[string]string
 	// overlay is the file with a tenant's overlay, and tenantName that tenant.
 	overlay, tenantName string
 	models              []string
@@ -94,7 +94,7 @@ invalid or cannot be read, 130 canceled.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&o.agents, "agent", nil, "run only the cases of this agent `ID`; can be repeated")
 	f.StringArrayVar(&o.tags, "tag", nil, "run only cases with this `TAG`; can be repeated")
-	f.Var(&o.tenant, "tenant-variable", "set a variable of the tenant of all cases: `NAME=VALUE`; can be repeated")
+	f.Var(&assignments[string]{&o.tenant, textForm, true}, "tenant-variable", "set a variable of the tenant of all cases: `NAME=VALUE`; can be repeated")
 	f.StringVar(&o.overlay, "overlay", "", "run all cases in the tenant's overlay in this `FILE`")
 	f.StringVar(&o.tenantName, "tenant", "", "with --overlay, the `NAME` of the tenant")
 	f.StringArrayVar(&o.models, "model", nil, "replace a model by another one of the configuration: `ID=OTHER`; can be repeated")
@@ -259,7 +259,7 @@ func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite
 		if o.overlay != "" {
 			c.Overlay, c.Tenant = o.overlay, cmp.Or(o.tenantName, c.Tenant)
 		}
-		for name, value := range o.tenant.values {
+		for name, value := range o.tenant {
 			if c.TenantVariables == nil {
 				c.TenantVariables = make(map[string]string)
 			}

@@ -171,11 +171,10 @@ func matchTurns(ctx context.Context, from *place, filter string) ([]string, erro
 		seen[name] = true
 		switch name {
 		case "status":
-			var list statuses
-			if err := list.Set(value); err != nil {
+			if err := (&choice{allowed: turnStatuses}).Set(value); err != nil {
 				return nil, fmt.Errorf("--from-turns: status: %w", err)
 			}
-			q.Statuses = append(q.Statuses, list...)
+			q.Statuses = append(q.Statuses, store.Status(value))
 		case "agent":
 			q.AgentID = value
 		case "feedback":

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/app/evals"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
 
@@ -146,7 +147,7 @@ func (p *program) buildForEval(ctx context.Context, names []string, suite *evals
 		}
 	}
 	l.toolTime = app.DiscoveryTime
-	l.builder.ListToolsFor(o.tenant.values)
+	l.builder.ListToolsFor(tools.TenantValues(o.tenant))
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		l.close()

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -26,8 +28,8 @@ type runOptions struct {
 	// logFormat is the log format of plugins and tools.
 	logFormat *choice
 	files     *fileArguments
-	variables variableFlags
-	tenant    tenantFlags
+	variables map[string]json.RawMessage
+	tenant    map[string]string
 	quiet     bool
 	session   session
 	delegates *bool
@@ -94,8 +96,8 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 	o.format = formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how to answer questions: auto (ask if standard input is a terminal), ask, yes, no")
 	cmd.Flags().StringVar(&o.session.id, "session", "", "run in the stored session with this `id`, which is created if it does not exist")
-	cmd.Flags().Var(&o.variables, "var", "set a variable of the turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
-	cmd.Flags().Var(&o.tenant, "tenant-variable", "set a variable of the turn's tenant: `NAME=VALUE`; can be repeated")
+	cmd.Flags().Var(&assignments[json.RawMessage]{&o.variables, jsonForm, true}, "var", "set a variable of the turn: `NAME=TEXT`, or NAME:=JSON for other types; can be repeated")
+	cmd.Flags().Var(&assignments[string]{&o.tenant, textForm, true}, "tenant-variable", "set a variable of the turn's tenant: `NAME=VALUE`; can be repeated")
 	excludeFlags(cmd, "tenant-variable", "session")
 	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show only the answer, questions and warnings, as text")
@@ -146,11 +148,11 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		}
 	}
 	prompt := promptAmong(args[1:], p.in)
-	if prompt.variables, err = o.variables.encode(); err != nil {
+	if prompt.variables, err = encodeVariables(o.variables); err != nil {
 		return err
 	}
-	prompt.tenant = o.tenant.values
-	l.builder.ListToolsFor(o.tenant.values)
+	prompt.tenant = o.tenant
+	l.builder.ListToolsFor(tools.TenantValues(o.tenant))
 	a, err := newAnswerer(p.streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 		if err := prompt.load(ctx, p.in); err != nil {
 			return p.misuse(err)
 		}
-		if prompt.variables, err = o.variables.encode(); err != nil {
+		if prompt.variables, err = encodeVariables(o.variables); err != nil {
 			return p.misuse(err)
 		}
 		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt, delegates: *o.delegates}, out, a)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,7 +20,7 @@ import (
 type sessionsOptions struct {
 	state  choice
 	agent  string
-	labels labels
+	labels map[string]string
 	page   store.Page
 }
 
@@ -52,32 +51,10 @@ be read.`,
 	formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&o.state, "state", "show only sessions in this state: active, archived")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "show only sessions of the agent with this ID")
-	cmd.Flags().Var(&o.labels, "label", "show only sessions with this label; can be repeated")
+	cmd.Flags().Var(&assignments[string]{to: &o.labels, form: labelForm}, "label", "show only sessions with this label; can be repeated")
 	pageFlags(cmd, &o.page)
 	cmd.AddCommand(newSessionsExport(p, &at), newSessionsImport(p, &at))
 	return cmd
-}
-
-// labels is a repeatable flag for labels, each as name=value.
-type labels map[string]string
-
-// String returns "": there is no default.
-func (*labels) String() string { return "" }
-
-// Type names the flag's type in the help text.
-func (*labels) Type() string { return "name=value" }
-
-// Set adds a label.
-func (l *labels) Set(text string) error {
-	name, value, ok := strings.Cut(text, "=")
-	if !ok || name == "" {
-		return errors.New("write name=value")
-	}
-	if *l == nil {
-		*l = labels{}
-	}
-	(*l)[name] = value
-	return nil
 }
 
 // pageFlags adds the flags that select a page of a list.

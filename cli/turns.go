@@ -14,13 +14,13 @@ import (
 type turnsOptions struct {
 	session  string
 	agent    string
-	statuses statuses
+	statuses choice
 	page     store.Page
 }
 
 func newTurns(p *program) *cobra.Command {
 	var at target
-	var o turnsOptions
+	o := turnsOptions{statuses: choice{allowed: turnStatuses}}
 	cmd := &cobra.Command{
 		Use:   "turns (FILE… | --server URL)",
 		Short: "List the turns in the store",
@@ -51,35 +51,18 @@ be read.`,
 	return cmd
 }
 
-// statuses is a repeatable flag for turn states.
-type statuses []store.Status
-
-// String returns "": there is no default.
-func (*statuses) String() string { return "" }
-
-// Type names the flag's type in the help text.
-func (*statuses) Type() string { return "string" }
-
-// choices returns all states.
-func (*statuses) choices() []string {
-	return []string{
-		string(store.Pending), string(store.Running), string(store.Waiting),
-		string(store.Succeeded), string(store.Failed), string(store.Canceled),
-	}
-}
-
-// Set adds a state.
-func (s *statuses) Set(value string) error {
-	one := choice{allowed: s.choices()}
-	if err := one.Set(value); err != nil {
-		return err
-	}
-	*s = append(*s, store.Status(value))
-	return nil
+// turnStatuses are the states of turns.
+var turnStatuses = []string{
+	string(store.Pending), string(store.Running), string(store.Waiting),
+	string(store.Succeeded), string(store.Failed), string(store.Canceled),
 }
 
 func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) error {
-	page, err := from.ListTurns(cmd.Context(), native.TurnQuery{SessionID: o.session, AgentID: o.agent, Statuses: o.statuses, Page: o.page})
+	var statuses []store.Status
+	for _, one := range o.statuses.values {
+		statuses = append(statuses, store.Status(one))
+	}
+	page, err := from.ListTurns(cmd.Context(), native.TurnQuery{SessionID: o.session, AgentID: o.agent, Statuses: statuses, Page: o.page})
 	if err != nil {
 		return err
 	}

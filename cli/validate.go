@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service/fleet"
+	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -22,7 +23,7 @@ type validateOptions struct {
 	strict bool
 	online bool
 	agent  string
-	tenant tenantFlags
+	tenant map[string]string
 	// overlay is the file with a tenant's overlay, and tenantName that tenant.
 	overlay, tenantName string
 }
@@ -54,7 +55,7 @@ read.`,
 	o.format = formatFlag(cmd, "text", "json", "sarif", "github")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors for the exit code")
 	cmd.Flags().BoolVar(&o.online, "online", false, "also get agents from remote sources, cards from peers, and tools from servers")
-	cmd.Flags().Var(&o.tenant, "tenant-variable", "with --online, list tools with this variable of a tenant: `NAME=VALUE`; can be repeated")
+	cmd.Flags().Var(&assignments[string]{&o.tenant, textForm, true}, "tenant-variable", "with --online, list tools with this variable of a tenant: `NAME=VALUE`; can be repeated")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "validate only the agent with this ID and its dependencies")
 	cmd.Flags().StringVar(&o.overlay, "overlay", "", "validate the tenant's overlay in this `FILE` over the files")
 	cmd.Flags().StringVar(&o.tenantName, "tenant", "", "with --overlay, the `NAME` of the tenant")
@@ -98,7 +99,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		defer l.close()
 		l.builder.Discover(ctx)
 		l.builder.ProbePeers(ctx)
-		l.builder.ListToolsFor(o.tenant.values)
+		l.builder.ListToolsFor(tools.TenantValues(o.tenant))
 		l.builder.RefreshTools(ctx)
 		l.builder.LearnLimits(ctx)
 	}

@@ -3,11 +3,9 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/server/workflows"
@@ -33,38 +31,6 @@ Exit codes: 0 done, 1 the server rejects the request or cannot be reached, 2 usa
 
 // flows makes commands for the workflows of a server.
 type flows = serverCommands[*workflows.Client]
-
-// fields is a repeatable flag for members of a JSON object: NAME=TEXT or NAME:=JSON.
-type fields map[string]json.RawMessage
-
-// String returns "": there is no default.
-func (*fields) String() string { return "" }
-
-// Type names the value in the help.
-func (*fields) Type() string { return "name=value" }
-
-// Set adds a member.
-func (f *fields) Set(text string) error {
-	name, value, ok := strings.Cut(text, "=")
-	name, isJSON := strings.CutSuffix(name, ":")
-	if !ok || name == "" {
-		return errors.New("write NAME=TEXT or NAME:=JSON")
-	}
-	raw := json.RawMessage(value)
-	if !isJSON {
-		var err error
-		if raw, err = json.Marshal(value); err != nil {
-			return err
-		}
-	} else if !json.Valid(raw) {
-		return fmt.Errorf("the value of %s is not JSON", name)
-	}
-	if *f == nil {
-		*f = make(fields)
-	}
-	(*f)[name] = raw
-	return nil
-}
 
 // maxTarget limits a file with a target, an input or event data, in bytes.
 const maxTarget = 1 << 20
@@ -93,7 +59,7 @@ func (p *program) readJSON(flag, path string) (json.RawMessage, error) {
 }
 
 // objectOf returns the object given by flags, as members or a file; nil if neither is given.
-func (p *program) objectOf(cmd *cobra.Command, members fields, fileFlag, path string) (json.RawMessage, error) {
+func (p *program) objectOf(cmd *cobra.Command, members map[string]json.RawMessage, fileFlag, path string) (json.RawMessage, error) {
 	switch {
 	case path != "" && members != nil:
 		return nil, usagef(cmd, "--%s excludes flags for single values", fileFlag)
@@ -109,7 +75,7 @@ func (p *program) objectOf(cmd *cobra.Command, members fields, fileFlag, path st
 type publishOptions struct {
 	event            workflow.Event
 	at               string
-	data, extensions fields
+	data, extensions map[string]json.RawMessage
 	dataFile         string
 }
 
@@ -139,9 +105,9 @@ started. An event with the source and ID of an earlier event starts no run.`
 	flags.StringVar(&o.event.SpecVersion, "spec-version", "", "CloudEvents version: 1.0")
 	flags.StringVar(&o.at, "time", "", "when it happened, as RFC 3339 has it; now when absent")
 	flags.StringVar(&o.event.DataContentType, "data-content-type", "", "media type of the data")
-	flags.VarP(&o.data, "data", "p", "set a field of the data: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.VarP(&assignments[json.RawMessage]{to: &o.data, form: jsonForm}, "data", "p", "set a field of the data: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.dataFile, "data-file", "", "read the data as JSON from this `path`, or - for standard input")
-	flags.VarP(&o.extensions, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.VarP(&assignments[json.RawMessage]{to: &o.extensions, form: jsonForm}, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return f.completeEvent(cmd, &o) }
 	return cmd
 }

@@ -192,7 +192,7 @@ steps, use --target-file.`
 // startOptions are the flags for creating and changing schedules and triggers.
 type startOptions struct {
 	id, cron, zone, missed, inputFile string
-	input                             fields
+	input                             map[string]json.RawMessage
 	match                             workflows.Match
 	target                            targetOptions
 	onWait                            choice
@@ -206,7 +206,7 @@ func (o *startOptions) startFlags(cmd *cobra.Command, k workflows.Kind) {
 		flags.StringVar(&o.cron, "cron", "", "cron expression with five fields, or @daily, @every 10m and so on")
 		flags.StringVar(&o.zone, "timezone", "", "the IANA name of the time zone of --cron; UTC when absent")
 		flags.StringVar(&o.missed, "missed", "", "what to do about missed times: skip, latest, all")
-		flags.Var(&o.input, "input", "set a field of the runs' input: NAME=TEXT or NAME:=JSON; can be repeated")
+		flags.Var(&assignments[json.RawMessage]{to: &o.input, form: jsonForm}, "input", "set a field of the runs' input: NAME=TEXT or NAME:=JSON; can be repeated")
 		flags.StringVar(&o.inputFile, "input-file", "", "read the input as JSON from this `path`, or - for standard input")
 	} else {
 		flags.StringVar(&o.match.Type, "type", "", "the type of the events, exactly")
@@ -264,7 +264,7 @@ func (o *startOptions) applyMatch(changed func(string) bool, req *workflows.Star
 // targetOptions are the flags that name a target.
 type targetOptions struct {
 	file, tool, agent, prompt string
-	arguments                 fields
+	arguments                 map[string]json.RawMessage
 	clearArguments            bool
 }
 
@@ -273,7 +273,7 @@ func (o *targetOptions) targetFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.file, "target-file", "", "read the whole target as JSON from this `path`, or - for standard input")
 	flags.StringVar(&o.tool, "tool", "", "tool to call instead of steps")
-	flags.VarP(&o.arguments, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
+	flags.VarP(&assignments[json.RawMessage]{to: &o.arguments, form: jsonForm}, "param", "p", "set an argument of the tool: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.agent, "agent", "", "run one turn of this agent instead of steps")
 	flags.StringVar(&o.prompt, "prompt", "", "prompt for the agent")
 	excludeFlags(cmd, "target-file", "tool", "agent")
