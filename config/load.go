@@ -241,7 +241,7 @@ func (l *loader) mergeDocuments() *node {
 				}
 			case name == "defaults" || settingNamed(name) != nil:
 				if l.isMapping(key, value) {
-					m.mergeFields(key, value)
+					m.mergeFields(key, value, isMergedByKey)
 				}
 			case name == "remote_agents":
 				if value.kind == sequenceNode {
@@ -254,7 +254,7 @@ func (l *loader) mergeDocuments() *node {
 			case name == patchesKey:
 				if l.isMapping(key, value) {
 					l.readPatches(key, value)
-					m.mergePatches(key, value)
+					m.mergeFields(key, value, isAnyField) // so that their paths can be located
 				}
 			case name != "version":
 				l.unknownTop(key, value)

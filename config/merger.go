@@ -93,19 +93,16 @@ func (m *merger) appendList(key, value *node) {
 	into.children = append(into.children, value.children...)
 }
 
-// byKey are the fields of records that are merged key by key.
-var byKey = []string{"sections", "retention", "limits", "rate", "a2a"}
-
-// mergeFields merges a record field by field, and some of its fields key by key.
-func (m *merger) mergeFields(key, value *node) {
+// mergeFields merges a record field by field, and mappings that are its fields key by key where
+// byKey says so.
+func (m *merger) mergeFields(key, value *node, byKey func(field string) bool) {
 	into := m.ownCollection(m.root, key.text)
 	if into == nil {
 		m.setEntry(m.root, key, value)
 		return
 	}
 	for k, v := range value.pairs {
-		_, have := into.findField(k.text)
-		if contains(byKey, k.text) && v.kind == mappingNode && have != nil && have.kind == mappingNode {
+		if _, have := into.findField(k.text); byKey(k.text) && v.kind == mappingNode && have != nil && have.kind == mappingNode {
 			m.mergeRegistry(into, k, v)
 			continue
 		}
@@ -113,19 +110,10 @@ func (m *merger) mergeFields(key, value *node) {
 	}
 }
 
-// mergePatches merges the patches of a file with those from earlier files, so that their paths
-// can be located.
-func (m *merger) mergePatches(key, value *node) {
-	into := m.ownCollection(m.root, key.text)
-	if into == nil {
-		m.setEntry(m.root, key, value)
-		return
-	}
-	for k, v := range value.pairs {
-		if _, have := into.findField(k.text); v.kind == mappingNode && have != nil && have.kind == mappingNode {
-			m.mergeRegistry(into, k, v)
-			continue
-		}
-		m.setEntry(into, k, v)
-	}
+// isMergedByKey reports whether a field of a record is merged key by key.
+func isMergedByKey(field string) bool {
+	return contains([]string{"sections", "retention", "limits", "rate", "a2a"}, field)
 }
+
+// isAnyField is true for all fields.
+func isAnyField(string) bool { return true }
