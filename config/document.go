@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,39 +15,55 @@ import (
 
 // notedTexts is what decoding recorded about the files' texts, for Document.
 type notedTexts struct {
-	// paths are file paths, and secrets are texts that may contain secrets.
-	paths, secrets map[*node]bool
-	// prompts are the contents of prompt files, by file name node.
-	prompts map[*node]string
-	// plain are the places of secrets that the files contain literally, plainURLs those of URLs
-	// with secrets, and masked those of texts that are stored but not shown.
-	plain, plainURLs, masked map[*node]string
+	texts map[*node]*note
 	// dirs are the base directories of nodes' paths, if their files do not determine them.
 	dirs map[*node]string
 }
 
-func (t *notedTexts) addPath(n *node) {
-	if t.paths == nil {
-		t.paths = make(map[*node]bool)
-	}
-	t.paths[n] = true
+// note is what decoding recorded about one text.
+type note struct {
+	// isPath is set for file paths, and isSecret for texts that may contain secrets.
+	isPath, isSecret bool
+	// prompt is the content of the prompt file that the text names, as a configuration text.
+	prompt *string
+	// plain is the place of a secret that the file contains literally, plainURL that of a URL with
+	// secrets, and masked that of a text that is stored but not shown.
+	plain, plainURL, masked string
 }
 
-func (t *notedTexts) addSecret(n *node) {
-	if t.secrets == nil {
-		t.secrets = make(map[*node]bool)
+// of returns the note of a text, to be changed.
+func (t *notedTexts) of(n *node) *note {
+	if t.texts == nil {
+		t.texts = make(map[*node]*note)
 	}
-	t.secrets[n] = true
+	if t.texts[n] == nil {
+		t.texts[n] = new(note)
+	}
+	return t.texts[n]
 }
 
-// addPrompt records a prompt file's content as a configuration text.
-func (t *notedTexts) addPrompt(name *node, content string, isTemplate bool) {
-	if t.prompts == nil {
-		t.prompts = make(map[*node]string)
+// find returns the note of a text; an empty one if nothing was recorded.
+func (t *notedTexts) find(n *node) note {
+	if known := t.texts[n]; known != nil {
+		return *known
 	}
+	return note{}
+}
+
+// plainTexts returns the places of literal secrets other than URLs.
+func (t *notedTexts) plainTexts() (paths []string) {
+	for _, known := range t.texts {
+		if known.plain != "" {
+			paths = append(paths, known.plain)
+		}
+	}
+	return paths
+}
+
+// promptText returns a prompt file's content as a configuration text.
+func promptText(content string, isTemplate bool) string {
 	if !isTemplate {
-		t.prompts[name] = escapeText(content)
-		return
+		return escapeText(content)
 	}
 	var text strings.Builder
 	for _, part := range spec.Template(content).Parts() {
@@ -56,37 +73,7 @@ func (t *notedTexts) addPrompt(name *node, content string, isTemplate bool) {
 			text.WriteString(part.String())
 		}
 	}
-	t.prompts[name] = text.String()
-}
-
-func (t *notedTexts) addPlainSecret(n *node, p *place) {
-	if t.plain == nil {
-		t.plain = make(map[*node]string)
-	}
-	t.plain[n] = p.path()
-}
-
-func (t *notedTexts) addPlainURL(n *node, p *place) {
-	if t.plainURLs == nil {
-		t.plainURLs = make(map[*node]string)
-	}
-	t.plainURLs[n] = p.path()
-}
-
-func (t *notedTexts) addMasked(n *node, p *place) {
-	if t.masked == nil {
-		t.masked = make(map[*node]string)
-	}
-	t.masked[n] = p.path()
-}
-
-// plainAt returns the place of a text that is not stored.
-func (t *notedTexts) plainAt(n *node) (path string, isPlain bool) {
-	if at, ok := t.plain[n]; ok {
-		return at, true
-	}
-	path, isPlain = t.plainURLs[n]
-	return path, isPlain
+	return text.String()
 }
 
 // escapeText returns a text that expands to the given one.
@@ -257,8 +244,8 @@ func (w *documentWriter) writeEntry(section string, entry *node) error {
 }
 
 func (w *documentWriter) writeNode(n *node) error {
-	if at, ok := w.file.noted.plainAt(n); ok {
-		w.plain = append(w.plain, at)
+	if known := w.file.noted.find(n); known.plain != "" || known.plainURL != "" {
+		w.plain = append(w.plain, cmp.Or(known.plain, known.plainURL))
 	}
 	switch n.kind {
 	case mappingNode:
@@ -352,15 +339,18 @@ func (w *documentWriter) promptOf(n *node) (content string, ok bool) {
 	if name == nil || len(n.children) != 2 {
 		return "", false
 	}
-	content, ok = w.file.noted.prompts[name]
-	return content, ok
+	prompt := w.file.noted.find(name).prompt
+	if prompt == nil {
+		return "", false
+	}
+	return *prompt, true
 }
 
 // textOf returns a file's text in its document form.
 func (w *documentWriter) textOf(n *node) (string, error) {
 	dir := w.file.dirOf(n)
-	text := n.text
-	if w.file.noted.paths[n] && !strings.HasPrefix(text, "${") {
+	text, noted := n.text, w.file.noted.find(n)
+	if noted.isPath && !strings.HasPrefix(text, "${") {
 		return w.rebase(dir, text)
 	}
 	const mark = "${file:"
@@ -377,7 +367,7 @@ func (w *documentWriter) textOf(n *node) (string, error) {
 		out.WriteString(text[:at])
 		path := text[at+len(mark) : at+end]
 		text = text[at+end+1:]
-		if w.file.noted.secrets[n] {
+		if noted.isSecret {
 			rebased, err := w.rebase(dir, path)
 			if err != nil {
 				return "", err

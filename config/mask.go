@@ -37,10 +37,12 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 	}
 	file, _ := Parse([]Source{{Name: "document", Data: declared}}, options)
 	found := maskNamed(patches, false)
-	for _, noted := range []map[*node]string{file.noted.plain, file.noted.masked} {
-		for _, path := range noted {
-			at, ok := diag.ParsePath(path)
-			if !ok || !maskAt(root, at) {
+	for _, noted := range file.noted.texts {
+		for _, path := range []string{noted.plain, noted.masked} {
+			if path == "" {
+				continue
+			}
+			if at, ok := diag.ParsePath(path); !ok || !maskAt(root, at) {
 				return json.RawMessage(`{}`)
 			}
 			found = true

@@ -121,7 +121,7 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 		return
 	default:
 		if kind >= listed && !isReference(n.text) {
-			d.file.noted.addPlainSecret(n, p) // it is not stored, though it may be harmless
+			d.file.noted.of(n).plain = p.path() // it is not stored, though it may be harmless
 		}
 		return
 	}
@@ -147,7 +147,7 @@ var (
 )
 
 func (d *decoder) reportPlainSecret(n *node, p *place) {
-	d.file.noted.addPlainSecret(n, p)
+	d.file.noted.of(n).plain = p.path()
 	d.addFinding(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }

@@ -51,7 +51,8 @@ func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 		d.addDiagnostic(diag.InvalidValue, p.fieldPlace("file", key), value, "%v", err)
 		return
 	}
-	d.file.noted.addPrompt(value, text, p.key == "system_prompt")
+	prompt := promptText(text, p.key == "system_prompt")
+	d.file.noted.of(value).prompt = &prompt
 	v.SetString(text)
 }
 

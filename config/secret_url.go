@@ -26,7 +26,7 @@ func (d *decoder) checkURL(n *node, p *place) {
 			d.reportPlainSecret(n, p)
 			fallthrough
 		default:
-			d.file.noted.addPlainURL(n, p)
+			d.file.noted.of(n).plainURL = p.path()
 		}
 	}
 }
@@ -65,11 +65,11 @@ func (d *decoder) checkParameter(n *node, p *place) {
 	d.hideURLPart(p.key+"=", n.text)
 	switch {
 	case redact.IsHarmless(p.key, n.text):
-		d.file.noted.addMasked(n, p)
+		d.file.noted.of(n).masked = p.path()
 	case looksSecret(p.key, n.text):
 		d.reportPlainSecret(n, p)
 	default:
-		d.file.noted.addPlainSecret(n, p)
+		d.file.noted.of(n).plain = p.path()
 	}
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -366,7 +365,7 @@ func (f *File) overlayDocument() ([]byte, error) {
 		}
 	}
 	w.out.WriteByte('}')
-	if plain := slices.AppendSeq(w.plain, maps.Values(f.noted.plain)); len(plain) > 0 {
+	if plain := append(w.plain, f.noted.plainTexts()...); len(plain) > 0 {
 		slices.Sort(plain)
 		return nil, &PlainSecretError{slices.Compact(plain)}
 	}

@@ -126,7 +126,7 @@ func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, 
 	}
 	d.checkPlainSecret(kind, n, p)
 	if kind != ordinary {
-		d.file.noted.addSecret(n)
+		d.file.noted.of(n).isSecret = true
 	}
 	if strings.IndexByte(n.text, '$') < 0 {
 		return n.text, true, true
@@ -190,7 +190,7 @@ func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
 		return
 	}
 	if f.path {
-		d.file.noted.addPath(n)
+		d.file.noted.of(n).isPath = true
 		text = relativeTo(d.file.dirOf(n), text)
 	}
 	if f.dir && known && strings.TrimSpace(text) != "" {
