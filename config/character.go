@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -87,7 +88,7 @@ func joinHints(first, second string) string {
 
 // oddCharacter looks for such a character at a diagnostic's position: in the marked text, or, if
 // that cannot be parsed, in the whole line and the one before.
-func (doc *document) oddCharacter(d *diag.Diagnostic) string {
+func (doc *sourceFile) oddCharacter(d *diag.Diagnostic) string {
 	if d.Column > maxColumn {
 		return ""
 	}
@@ -113,13 +114,14 @@ func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 const maxColumn = 1000
 
 // lineText returns a line, counted as in editors, up to the examined limit.
-func (doc *document) lineText(n int) string {
-	x := doc.lines()
-	if n < 1 || n > len(x.shown) {
+func (doc *sourceFile) lineText(n int) string {
+	starts := doc.lineStarts()
+	if n < 1 || n > len(starts) {
 		return ""
 	}
-	rest := doc.data[x.shown[n-1]:]
-	return string(firstLine(rest[:min(len(rest), 4*maxColumn)]))
+	rest := doc.data[starts[n-1]:]
+	line, _, _ := bytes.Cut(rest[:min(len(rest), 4*maxColumn)], []byte("\n"))
+	return string(line)
 }
 
 // skipRunes returns a text without its first n characters.

@@ -157,7 +157,7 @@ type File struct {
 	// entry is then not a mistake.
 	Partial bool
 
-	documents []*document
+	documents []*sourceFile
 	// referred are the files that these files refer to.
 	referred  map[string]struct{}
 	root      *node

@@ -26,7 +26,8 @@ func (s *size) add(child size) {
 
 // converter converts the YAML library's nodes to the smaller nodes of a tree.
 type converter struct {
-	doc        *document
+	doc        *yamlDocument
+	nounOf     func(registry string) string
 	index      uint16
 	extraLines int
 	standIns   *standIns
@@ -41,14 +42,21 @@ func (c *converter) byteOffset(line, column int) int {
 	return c.doc.lines().offset(max(line-c.extraLines, 1), column)
 }
 
-func (c *converter) addFault(n *node, format string, args ...any) reported {
-	if len(c.found) > maxFindings {
-		return reported{}
+func (c *converter) addFault(n *node, format string, args ...any) {
+	c.addFinding(n, diag.New(diag.InvalidYAML, "", format, args...))
+}
+
+// addFinding adds a diagnostic about a node, up to the limit.
+func (c *converter) addFinding(n *node, d diag.Diagnostic) {
+	if len(c.found) <= maxFindings {
+		d.Span = c.doc.spanOfNode(n)
+		c.found = append(c.found, d)
 	}
-	d := diag.New(diag.InvalidYAML, "", format, args...)
-	d.Span = c.doc.spanOfNode(n)
-	c.found = append(c.found, d)
-	return reported{&c.found[len(c.found)-1]}
+}
+
+// newFault returns an invalid-yaml diagnostic with a hint.
+func newFault(hint, format string, args ...any) diag.Diagnostic {
+	return diag.New(diag.InvalidYAML, "", format, args...).WithHint("%s", hint)
 }
 
 // reportFatal reports a fault that makes the tree unusable.
@@ -205,30 +213,23 @@ func (c *converter) checkKey(key *node) bool {
 	case sequenceNode:
 		c.addFault(key, "a key must be a text, not a collection")
 	case mappingNode:
-		c.addFault(key, "a key must be a text, not a collection").setHint("a text that begins with {{ needs quotes")
+		c.addFinding(key, newFault("a text that begins with {{ needs quotes", "a key must be a text, not a collection"))
 	default:
-		c.addFault(key, "the key %s is a %s; keys must be texts", clip.Text(key.text), kindName(key)).
-			setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(key.text)))
+		c.addFinding(key, newFault(fmt.Sprintf("write it in quotes: %q", clip.Text(key.text)), "the key %s is a %s; keys must be texts", clip.Text(key.text), key.kindName()))
 	}
 	return false
 }
 
 // reportRepeatedKey reports a second key. In a registry it is an id.
 func (c *converter) reportRepeatedKey(key, first *node, at *location) {
-	if len(c.found) > maxFindings {
-		return
-	}
 	related := diag.Related{Message: "the first one is here", Span: c.doc.spanOfNode(first)}
-	if at != nil && at.parent == nil && registryNamed(at.key) != nil {
-		d := diag.New(diag.DuplicateID, diag.Key(at.key, key.text), "%s %q is defined twice", registryNamed(at.key).noun, clip.Text(key.text))
-		d.Span = c.doc.spanOfNode(key)
+	d := diag.New(diag.InvalidYAML, "", "the key %q is repeated; its first occurrence is in line %d", clip.Text(key.text), related.Span.Line)
+	if at != nil && at.parent == nil && c.nounOf(at.key) != "" {
+		d = diag.New(diag.DuplicateID, diag.Key(at.key, key.text), "%s %q is defined twice", c.nounOf(at.key), clip.Text(key.text))
 		related.Path = d.Path
-		d.Related = []diag.Related{related}
-		c.found = append(c.found, d)
-		return
 	}
-	again := c.addFault(key, "the key %q is repeated; its first occurrence is in line %d", clip.Text(key.text), related.Line)
-	again.diagnostic.Related = []diag.Related{related}
+	d.Related = []diag.Related{related}
+	c.addFinding(key, d)
 }
 
 // addMergedKeys adds the keys of a mapping, or of a list of mappings, that a merge key references.
@@ -249,14 +250,13 @@ func (c *converter) addMergedKeys(n, source *node, keys *keySet) {
 	case sequenceNode:
 		for _, element := range source.children {
 			if element.kind != mappingNode {
-				c.addFault(element, "a merge key takes mappings, not %s", describeValue(element, false))
+				c.addFault(element, "a merge key takes mappings, not %s", element.describe(false))
 				continue
 			}
 			c.addMergedKeys(n, element, keys)
 		}
 	default:
-		c.addFault(source, "a merge key takes a mapping, not %s", describeValue(source, false)).
-			setHint("write <<: *anchor")
+		c.addFinding(source, newFault("write <<: *anchor", "a merge key takes a mapping, not %s", source.describe(false)))
 	}
 }
 
@@ -301,5 +301,5 @@ func (c *converter) checkTag(n *node, y *yaml.Node, allowed string) {
 	if y.Style&yaml.TaggedStyle == 0 || y.Tag == allowed {
 		return
 	}
-	c.addFault(n, "the tag %s is not supported", clip.Text(y.Tag)).setHint("write the value without a tag")
+	c.addFinding(n, newFault("write the value without a tag", "the tag %s is not supported", clip.Text(y.Tag)))
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 
@@ -58,15 +57,6 @@ func (r reported) setHint(text string) {
 	}
 }
 
-// countFinding counts a diagnostic and reports whether it is kept.
-func (doc *document) countFinding(severity diag.Severity) bool {
-	doc.findings++
-	if severity == diag.Error {
-		doc.errors++
-	}
-	return doc.findings <= maxFindings
-}
-
 // countErrors returns the number of errors so far, including unreported ones.
 func (d *decoder) countErrors() int {
 	n := 0
@@ -76,26 +66,10 @@ func (d *decoder) countErrors() int {
 	return n
 }
 
-// hasTooManyErrors reports whether a file has too many errors to read on.
-func (doc *document) hasTooManyErrors() bool { return doc.errors > maxFindings }
-
-// omittedFindings returns a diagnostic that replaces the omitted ones.
-func (doc *document) omittedFindings() diag.List {
-	if doc.omitted == nil {
-		return nil
-	}
-	d := diag.Diagnostic{Code: doc.omitted.Code, Severity: diag.Warning, Span: doc.omitted.Span}
-	d.Message = fmt.Sprintf("the file has more than %d problems; those from here on are not shown", maxFindings)
-	if doc.errors > 0 {
-		d.Severity = diag.Error
-	}
-	return diag.List{d}
-}
-
 // decodeFields decodes a mapping into a struct. also is another key, already decoded by the caller.
 func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, also string) {
 	if n.kind != mappingNode {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describeValue(n, false))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.describe(false))
 		return
 	}
 	seen := make(map[*field]*node, len(n.children)/2)

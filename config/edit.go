@@ -68,7 +68,7 @@ func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if _, ok := checkData(&document{data: text}); !ok {
+	if _, ok := checkData(&yamlDocument{data: text}); !ok {
 		return nil, false
 	}
 	e := &editor{file: f, before: before, next: next, removed: map[string][]string{}, changed: map[string][]span{}}
@@ -350,7 +350,7 @@ func (e *editor) newFile(x *File, canonical *layout) *File {
 	old := e.file
 	f := &File{
 		overlays: newOverlays(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
-		documents: []*document{{name: old.documents[0].name, dir: old.documents[0].dir, data: canonical.text}},
+		documents: []*sourceFile{{yamlDocument: yamlDocument{name: old.documents[0].name, data: canonical.text}, dir: old.documents[0].dir}},
 		included:  x.included, looked: maps.Clone(old.looked), referred: old.referred,
 		redactor: redactor{values: slices.Clone(old.redactor.values)},
 	}

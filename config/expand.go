@@ -16,6 +16,13 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+const (
+	// maxIncluded is the maximum size of a referenced file in bytes.
+	maxIncluded = 1 << 20
+	// maxIncludedTotal limits the bytes read from all such files.
+	maxIncludedTotal = 256 << 20
+)
+
 // expander replaces references in texts:
 //
 //	${NAME}           the variable NAME

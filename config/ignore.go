@@ -32,7 +32,7 @@ const ignoreForm = "write # runtime: ignore CODE reason"
 var ignoreMark = regexp.MustCompile(`#[ \t]*(runtime):[ \t]*ignore\b`)
 
 // ignoresOf returns a document's ignore comments.
-func (doc *document) ignoresOf() []ignore {
+func (doc *sourceFile) ignoresOf() []ignore {
 	if doc.ignoresKnown {
 		return doc.ignores
 	}
@@ -136,7 +136,7 @@ var ignoreParts = regexp.MustCompile(`^[ \t]*([^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)[
 
 // newIgnore reads the comment at from, whose codes begin at rest, and which ends with its line, or
 // before limit.
-func (doc *document) newIgnore(from, rest, limit int) ignore {
+func (doc *sourceFile) newIgnore(from, rest, limit int) ignore {
 	content := doc.data[rest:limit]
 	if end := bytes.IndexAny(content, "\r\n"); end >= 0 {
 		content = content[:end]
@@ -187,14 +187,15 @@ func (c *ignore) addFault(message, hint string) {
 
 // silencedLine returns the line that a comment applies to: its own or, if it is on a
 // line by itself, the next line that is not a comment. An empty line ends the search.
-func (doc *document) silencedLine(from int) int {
-	x := doc.lines()
-	line, _ := x.lineAndColumn(from)
-	if len(bytes.TrimSpace(doc.data[x.shown[line-1]:from])) > 0 {
+func (doc *sourceFile) silencedLine(from int) int {
+	starts := doc.lineStarts()
+	line, _ := doc.lineAndColumn(from)
+	if len(bytes.TrimSpace(doc.data[starts[line-1]:from])) > 0 {
 		return line
 	}
-	for at := line; at < len(x.shown); at++ {
-		switch text := bytes.TrimSpace(firstLine(doc.data[x.shown[at]:])); {
+	for at := line; at < len(starts); at++ {
+		first, _, _ := bytes.Cut(doc.data[starts[at]:], []byte("\n"))
+		switch text := bytes.TrimSpace(first); {
 		case len(text) == 0:
 			return 0
 		case text[0] != '#':

@@ -19,10 +19,6 @@ const (
 	// maxExpanded limits the bytes of a file's texts, with aliases expanded, and the bytes that
 	// variables and files may add to them.
 	maxExpanded = 16 << 20
-	// maxIncluded is the maximum size of a referenced file in bytes.
-	maxIncluded = 1 << 20
-	// maxIncludedTotal limits the bytes read from all such files.
-	maxIncludedTotal = 256 << 20
 	// maxFindings is the maximum number of reported diagnostics per file. A file with more errors
 	// is not read to its end.
 	maxFindings = 1000
@@ -30,7 +26,7 @@ const (
 
 // checkData rejects data that is too large or not valid text before parsing, since the parser does
 // not report the position of an invalid character.
-func checkData(doc *document) (diag.Diagnostic, bool) {
+func checkData(doc *yamlDocument) (diag.Diagnostic, bool) {
 	data := doc.data
 	switch {
 	case len(data) >= maxFileSize:
@@ -105,7 +101,7 @@ func blankAfter(data []byte, i int) bool {
 }
 
 // faultAt returns an invalid-yaml diagnostic for a range of bytes.
-func (doc *document) faultAt(from, to int, format string, args ...any) diag.Diagnostic {
+func (doc *yamlDocument) faultAt(from, to int, format string, args ...any) diag.Diagnostic {
 	d := diag.New(diag.InvalidYAML, "", "%s", fmt.Sprintf(format, args...))
 	d.Span = doc.spanOf(from, to)
 	return d

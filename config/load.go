@@ -114,13 +114,12 @@ func newDecoder(opts Options, left budget, known map[string]included) decoder {
 func (l *loader) parse(sources []Source) (*File, diag.List) {
 	f, opts := l.file, l.file.options
 	for i, source := range sources {
-		doc := &document{
-			name: source.Name,
-			dir:  filepath.Dir(source.Name),
-			data: bytes.TrimPrefix(source.Data, []byte("\ufeff")), stored: source.Stored,
+		doc := &sourceFile{
+			yamlDocument: yamlDocument{name: source.Name, data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))},
+			dir:          filepath.Dir(source.Name), stored: source.Stored,
 		}
 		f.documents = append(f.documents, doc)
-		found, ok := parseDocument(doc, i)
+		found, ok := parseDocument(&doc.yamlDocument, i, nounOf)
 		l.addAll(doc, found)
 		if !ok || !l.checkVersion(doc) {
 			doc.root = nil
@@ -162,7 +161,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 }
 
 // addAll adds diagnostics of a document that already have positions.
-func (d *decoder) addAll(doc *document, found diag.List) {
+func (d *decoder) addAll(doc *sourceFile, found diag.List) {
 	for _, one := range found {
 		if doc.countFinding(one.Severity) {
 			d.found = append(d.found, one)
@@ -173,7 +172,7 @@ func (d *decoder) addAll(doc *document, found diag.List) {
 }
 
 // checkVersion reports a file with an unknown format, about which nothing else can be reported.
-func (d *decoder) checkVersion(doc *document) bool {
+func (d *decoder) checkVersion(doc *sourceFile) bool {
 	supported := fmt.Sprintf("the supported version is %d: write version: %d", Version, Version)
 	if doc.root == nil || doc.root.kind == nullNode {
 		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must set the version of the file format").WithHint("%s", supported)
@@ -182,7 +181,7 @@ func (d *decoder) checkVersion(doc *document) bool {
 		return false
 	}
 	if doc.root.kind != mappingNode {
-		d.addDiagnostic(diag.InvalidValue, nil, doc.root, "a configuration file must be a mapping, not %s", describeValue(doc.root, false))
+		d.addDiagnostic(diag.InvalidValue, nil, doc.root, "a configuration file must be a mapping, not %s", doc.root.describe(false))
 		return false
 	}
 	key, value := doc.root.findField("version")
@@ -203,7 +202,7 @@ func (d *decoder) checkVersion(doc *document) bool {
 
 // missingVersion returns the diagnostic for a file without a version. Its place is the start of
 // the file, or a key that other systems use instead.
-func (doc *document) missingVersion(supported string) diag.Diagnostic {
+func (doc *sourceFile) missingVersion(supported string) diag.Diagnostic {
 	found := diag.New(diag.UnsupportedVersion, "version", "version is required").WithHint("%s", supported)
 	found.Span = doc.spanOf(0, 0)
 	for key := range doc.root.pairs {
@@ -223,7 +222,7 @@ func describeVersion(n *node) string {
 	if n.isScalar() && n.kind != nullNode {
 		return clip.Text(n.text)
 	}
-	return "(" + describeValue(n, false) + ")"
+	return "(" + n.describe(false) + ")"
 }
 
 // mergeDocuments merges all files and returns the root.
@@ -279,7 +278,7 @@ func (d *decoder) isMapping(key, value *node) bool {
 func (d *decoder) wrongTop(key, value *node, want string) {
 	var root *place
 	d.file.Partial = true
-	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.text, key), value, "%s must be %s, not %s", key.text, want, describeValue(value, false)).setHint(formOf(key.text, value))
+	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.text, key), value, "%s must be %s, not %s", key.text, want, value.describe(false)).setHint(formOf(key.text, value))
 }
 
 // formOf describes the expected form of a top-level value, using an id from the file.

@@ -14,10 +14,11 @@ import (
 )
 
 // parseDocument parses a document into its tree. If ok is false there is no tree; otherwise the
-// diagnostics are errors inside it. An empty document has a nil root.
+// diagnostics are errors inside it. An empty document has a nil root. nounOf returns the noun for
+// entries of a top-level key, whose keys are ids; empty for other keys.
 //
 // Only this file and convert.go use the YAML library.
-func parseDocument(doc *document, index int) (found diag.List, ok bool) {
+func parseDocument(doc *yamlDocument, index int, nounOf func(key string) string) (found diag.List, ok bool) {
 	if d, ok := checkData(doc); !ok {
 		return diag.List{d}, false
 	}
@@ -27,7 +28,7 @@ func parseDocument(doc *document, index int) (found diag.List, ok bool) {
 	if err != nil {
 		return diag.List{doc.faultAt(0, 0, "the file cannot be read: %v", err)}, false
 	}
-	c := &converter{doc: doc, index: uint16(index), extraLines: extraLines, standIns: standIns, anchors: map[*yaml.Node]*anchored{}}
+	c := &converter{doc: doc, nounOf: nounOf, index: uint16(index), extraLines: extraLines, standIns: standIns, anchors: map[*yaml.Node]*anchored{}}
 	var root, next yaml.Node
 	switch err := loadNode(loader, &root); {
 	case errors.Is(err, io.EOF):

@@ -55,7 +55,7 @@ func (l *loader) readRegistryPatches(registry string, value *node, p *place, all
 	}
 	if value.kind != mappingNode {
 		l.file.Partial = true
-		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), describeValue(value, false)).
+		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), value.describe(false)).
 			setHint("write each patch under the id of its entry")
 		l.hideSecrets(value, false)
 		return
@@ -68,7 +68,7 @@ func (l *loader) readRegistryPatches(registry string, value *node, p *place, all
 				setHint("write null to remove the entry")
 			continue
 		case value.kind != mappingNode && value.kind != nullNode:
-			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), describeValue(value, false))
+			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), value.describe(false))
 			l.hideSecrets(value, hiddenName(key.text))
 			continue
 		}
@@ -84,7 +84,7 @@ func (l *loader) readAllowWidening(n *node, p *place) bool {
 		return false
 	}
 	if value.kind != boolNode {
-		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, describeValue(value, false))
+		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, value.describe(false))
 		return false
 	}
 	return lowerBool(value.text) == "true"

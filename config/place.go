@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -55,48 +54,6 @@ func (p *place) label() string {
 		return p.parent.label() + "[" + strconv.Itoa(p.index) + "]"
 	default:
 		return clip.Text(p.key)
-	}
-}
-
-// describeValue describes a value for a message.
-func describeValue(n *node, secret bool) string {
-	switch n.kind {
-	case nullNode:
-		return "nothing"
-	case boolNode:
-		return "the truth value " + n.text
-	case intNode, floatNode:
-		if secret {
-			return "a number"
-		}
-		return "the number " + clip.Text(n.text)
-	case sequenceNode:
-		return "a list"
-	case mappingNode:
-		return "a mapping"
-	default:
-		if secret {
-			return "a text"
-		}
-		return fmt.Sprintf("the text %q", clip.Text(n.text))
-	}
-}
-
-// kindName returns the name of a value's type.
-func kindName(n *node) string {
-	switch n.kind {
-	case nullNode:
-		return "null"
-	case boolNode:
-		return "truth value"
-	case intNode, floatNode:
-		return "number"
-	case sequenceNode:
-		return "list"
-	case mappingNode:
-		return "mapping"
-	default:
-		return "text"
 	}
 }
 

@@ -12,24 +12,16 @@ import (
 // with its first line.
 const maxScan = 64 << 10
 
-// document is one file. Positions are computed only when there is something to report.
-type document struct {
-	name, dir string
+// yamlDocument is the text of a file and its tree. Positions are computed only when there is
+// something to report.
+type yamlDocument struct {
+	name string
 	// data is the text without a byte order mark; nil if it is too large.
 	data []byte
+	// root is the tree; nil if the document is empty or could not be read.
 	root *node
-	// stored is set for a stored document, as with Source.Stored.
-	stored bool
-	// secrets are the values to hide when showing the text.
-	secrets []*node
-	// findings and errors count the file's diagnostics; omitted is the first unreported one.
-	findings, errors int
-	omitted          *diag.Diagnostic
 
 	index *lineIndex
-	// ignores are the comments that silence diagnostics; they are read on first use.
-	ignores      []ignore
-	ignoresKnown bool
 }
 
 // checkpoint is the distance, in bytes, between offsets with a recorded character count.
@@ -48,7 +40,7 @@ type lineIndex struct {
 	ascii bool
 }
 
-func (doc *document) lines() *lineIndex {
+func (doc *yamlDocument) lines() *lineIndex {
 	if doc.index == nil {
 		doc.index = newLineIndex(doc.data)
 	}
@@ -142,8 +134,16 @@ func (x *lineIndex) lineAndColumn(offset int) (line, column int) {
 	return line, x.countRunesBefore(offset) - x.countRunesBefore(int(x.shown[line-1])) + 1
 }
 
+// lineStarts returns the offsets at which the lines begin, as editors count them.
+func (doc *yamlDocument) lineStarts() []int32 { return doc.lines().shown }
+
+// lineAndColumn returns the line and column to show for an offset.
+func (doc *yamlDocument) lineAndColumn(offset int) (line, column int) {
+	return doc.lines().lineAndColumn(offset)
+}
+
 // spanOf returns the span of a range of bytes.
-func (doc *document) spanOf(from, to int) diag.Span {
+func (doc *yamlDocument) spanOf(from, to int) diag.Span {
 	x := doc.lines()
 	s := diag.Span{File: doc.name}
 	s.Line, s.Column = x.lineAndColumn(from)
@@ -152,13 +152,13 @@ func (doc *document) spanOf(from, to int) diag.Span {
 }
 
 // spanOfNode returns the span of a node.
-func (doc *document) spanOfNode(n *node) diag.Span {
+func (doc *yamlDocument) spanOfNode(n *node) diag.Span {
 	from, to := doc.nodeRange(n)
 	return doc.spanOf(from, to)
 }
 
 // nodeRange returns the byte range of a node, without its anchor and tag.
-func (doc *document) nodeRange(n *node) (from, to int) {
+func (doc *yamlDocument) nodeRange(n *node) (from, to int) {
 	from = doc.lines().offset(int(n.line), int(n.column))
 	rest := doc.data[from:]
 	if n.style != blockCollection {
@@ -191,7 +191,7 @@ func (doc *document) nodeRange(n *node) (from, to int) {
 
 // lastEnd returns the end of the last value in a collection. It ignores values from elsewhere,
 // brought in by aliases and merge keys.
-func (doc *document) lastEnd(n *node) int {
+func (doc *yamlDocument) lastEnd(n *node) int {
 	for i := len(n.children) - 1; i >= 0; i-- {
 		if child := n.children[i]; child.line >= n.line && child.document == n.document {
 			_, end := doc.nodeRange(child)

@@ -14,10 +14,10 @@ import (
 // diagnostics. The file locates later diagnostics (Complete) and holds the source for reports.
 func ParseRecord[T any](source Source, opts Options) (record T, f *File, found diag.List) {
 	d := newDecoder(opts, newBudget(), nil)
-	doc := &document{name: source.Name, dir: filepath.Dir(source.Name), data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}
+	doc := &sourceFile{yamlDocument: yamlDocument{name: source.Name, data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, dir: filepath.Dir(source.Name)}
 	f = d.file
-	f.documents = []*document{doc}
-	list, ok := parseDocument(doc, 0)
+	f.documents = []*sourceFile{doc}
+	list, ok := parseDocument(&doc.yamlDocument, 0, nounOf)
 	d.addAll(doc, list)
 	if !ok || doc.root == nil {
 		if len(d.found) == 0 {

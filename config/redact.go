@@ -151,7 +151,8 @@ func secretValues(data []byte) [][2]int {
 		if i >= len(data) || data[i] != ' ' && data[i] != '\t' || !secretName(lastWord(key)) {
 			continue
 		}
-		end := i + len(firstLine(data[i:]))
+		line, _, _ := bytes.Cut(data[i:], []byte("\n"))
+		end := i + len(line)
 		found = append(found, [2]int{i + 1, end})
 		i = end
 	}
@@ -170,7 +171,7 @@ func lastWord(text []byte) string {
 	return string(text[from:])
 }
 
-func (doc *document) redactedText() []byte {
+func (doc *sourceFile) redactedText() []byte {
 	var ranges [][2]int
 	if doc.root == nil {
 		ranges = secretValues(doc.data)

@@ -37,6 +37,14 @@ func registryNamed(name string) *registry {
 	return nil
 }
 
+// nounOf returns the noun for entries of a registry; empty for other keys.
+func nounOf(key string) string {
+	if r := registryNamed(key); r != nil {
+		return r.noun
+	}
+	return ""
+}
+
 // topNames are the top-level keys.
 func topNames() []string {
 	names := []string{"version"}
@@ -132,7 +140,7 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 // findKind returns the kind for an entry's type.
 func (l *loader) findKind(n *node, p *place, kinds []kind) (int, bool) {
 	if n.kind != mappingNode {
-		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describeValue(n, false))
+		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.describe(false))
 		return 0, false
 	}
 	types := make([]string, len(kinds))

@@ -121,9 +121,9 @@ type overlayChecker struct {
 
 // readOverlay reads the text; it returns nil if unreadable.
 func (d *overlayChecker) readOverlay(source Source) *node {
-	doc := &document{name: source.Name, dir: filepath.Dir(source.Name), data: source.Data}
+	doc := &sourceFile{yamlDocument: yamlDocument{name: source.Name, data: source.Data}, dir: filepath.Dir(source.Name)}
 	d.file.documents = append(d.file.documents, doc)
-	found, ok := parseDocument(doc, 0)
+	found, ok := parseDocument(&doc.yamlDocument, 0, nounOf)
 	d.addAll(doc, found)
 	if !ok || found.HasErrors() || !d.checkVersion(doc) {
 		return nil

@@ -18,7 +18,7 @@ var durationGrammar = regexp.MustCompile(schema.DurationPattern)
 
 func (d *decoder) decodeDuration(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind == intNode || n.kind == floatNode {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.label(), describeValue(n, false)).
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.label(), n.describe(false)).
 			setHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.text), clip.Text(n.text)))
 		return
 	}
@@ -28,7 +28,7 @@ func (d *decoder) decodeDuration(f *field, n *node, v reflect.Value, p *place) {
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || !durationGrammar.MatchString(text) {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), describeValue(n, f.secret)).
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), n.describe(f.secret)).
 			setHint(timespanHint(text))
 		return
 	}

@@ -1,5 +1,11 @@
 package config
 
+import (
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
 // nodeKind is the type of a YAML value.
 type nodeKind uint8
 
@@ -66,3 +72,45 @@ func (n *node) findField(name string) (key, value *node) {
 }
 
 func (n *node) isScalar() bool { return n.kind < sequenceNode }
+
+// describe describes a value for a message, without its text if it is a secret.
+func (n *node) describe(secret bool) string {
+	switch n.kind {
+	case nullNode:
+		return "nothing"
+	case boolNode:
+		return "the truth value " + n.text
+	case intNode, floatNode:
+		if secret {
+			return "a number"
+		}
+		return "the number " + clip.Text(n.text)
+	case sequenceNode:
+		return "a list"
+	case mappingNode:
+		return "a mapping"
+	default:
+		if secret {
+			return "a text"
+		}
+		return fmt.Sprintf("the text %q", clip.Text(n.text))
+	}
+}
+
+// kindName returns the name of a value's type.
+func (n *node) kindName() string {
+	switch n.kind {
+	case nullNode:
+		return "null"
+	case boolNode:
+		return "truth value"
+	case intNode, floatNode:
+		return "number"
+	case sequenceNode:
+		return "list"
+	case mappingNode:
+		return "mapping"
+	default:
+		return "text"
+	}
+}

@@ -81,7 +81,7 @@ func truthOf(n *node) string {
 
 // reportMismatch reports a value of the wrong type.
 func (d *decoder) reportMismatch(f *field, n *node, p *place, want string) reported {
-	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, describeValue(n, f.secret))
+	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, n.describe(f.secret))
 	if f.secret {
 		d.hideSecrets(n, true)
 	}

@@ -76,7 +76,7 @@ func (f *File) BeforePatches() *File {
 	}
 	before := &File{overlays: newOverlays(), Partial: f.Partial}
 	for _, doc := range f.documents {
-		before.documents = append(before.documents, &document{name: doc.name, dir: doc.dir, data: doc.data, root: doc.root})
+		before.documents = append(before.documents, &sourceFile{yamlDocument: yamlDocument{name: doc.name, data: doc.data, root: doc.root}, dir: doc.dir})
 	}
 	l := &loader{overlaid: maxOverlaid, leavesOut: func(p *patch) bool { return !p.mayWiden }}
 	l.file, l.expander = before, expander{lookup: f.options.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal, files: f.included}

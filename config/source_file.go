@@ -1,0 +1,50 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// sourceFile is one file of a configuration.
+type sourceFile struct {
+	yamlDocument
+
+	dir string
+	// stored is set for a stored document, as with Source.Stored.
+	stored bool
+	// secrets are the values to hide when showing the text.
+	secrets []*node
+	// findings and errors count the file's diagnostics; omitted is the first unreported one.
+	findings, errors int
+	omitted          *diag.Diagnostic
+
+	// ignores are the comments that silence diagnostics; they are read on first use.
+	ignores      []ignore
+	ignoresKnown bool
+}
+
+// countFinding counts a diagnostic and reports whether it is kept.
+func (doc *sourceFile) countFinding(severity diag.Severity) bool {
+	doc.findings++
+	if severity == diag.Error {
+		doc.errors++
+	}
+	return doc.findings <= maxFindings
+}
+
+// hasTooManyErrors reports whether a file has too many errors to read on.
+func (doc *sourceFile) hasTooManyErrors() bool { return doc.errors > maxFindings }
+
+// omittedFindings returns a diagnostic that replaces the omitted ones.
+func (doc *sourceFile) omittedFindings() diag.List {
+	if doc.omitted == nil {
+		return nil
+	}
+	d := diag.Diagnostic{Code: doc.omitted.Code, Severity: diag.Warning, Span: doc.omitted.Span}
+	d.Message = fmt.Sprintf("the file has more than %d problems; those from here on are not shown", maxFindings)
+	if doc.errors > 0 {
+		d.Severity = diag.Error
+	}
+	return diag.List{d}
+}
