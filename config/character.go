@@ -63,7 +63,7 @@ func (f *File) nameCharacters(list diag.List) {
 			continue
 		}
 		for _, doc := range f.documents {
-			if doc.name != d.File {
+			if doc.Name != d.File {
 				continue
 			}
 			if said := doc.oddCharacter(d); said != "" {
@@ -115,11 +115,11 @@ const maxColumn = 1000
 
 // lineText returns a line, counted as in editors, up to the examined limit.
 func (doc *sourceFile) lineText(n int) string {
-	starts := doc.lineStarts()
+	starts := doc.LineStarts()
 	if n < 1 || n > len(starts) {
 		return ""
 	}
-	rest := doc.data[starts[n-1]:]
+	rest := doc.Data[starts[n-1]:]
 	line, _, _ := bytes.Cut(rest[:min(len(rest), 4*maxColumn)], []byte("\n"))
 	return string(line)
 }

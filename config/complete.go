@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // Complete merges the findings of loading and building, in display order. Each diagnostic gets its
@@ -200,7 +201,7 @@ func (c *causes) coversFinding(d diag.Diagnostic) bool {
 
 // addValidationFindings adds the findings of a record's Validate, except for those that repeat or
 // follow from diagnostics reported in the record since start.
-func (d *decoder) addValidationFindings(start int, p *place, n *node, list diag.List) {
+func (d *decoder) addValidationFindings(start int, p *place, n *yamltree.Node, list diag.List) {
 	if len(list) == 0 {
 		return
 	}
@@ -241,7 +242,7 @@ func isBelow(path, above string) bool {
 }
 
 // addAt adds a diagnostic of a record at the place its path leads to.
-func (d *decoder) addAt(one diag.Diagnostic, n *node) {
+func (d *decoder) addAt(one diag.Diagnostic, n *yamltree.Node) {
 	if at, ok := d.file.findTarget(placeCode(&one), one.Path); ok {
 		n = at
 	}

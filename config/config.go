@@ -38,6 +38,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
@@ -160,9 +161,9 @@ type File struct {
 	documents []*sourceFile
 	// referred are the files that these files refer to.
 	referred  map[string]struct{}
-	root      *node
+	root      *yamltree.Node
 	redactor  redactor
-	index     map[*node]map[string]int
+	index     map[*yamltree.Node]map[string]int
 	spellings map[string][]string // other spellings in files, by field name
 	// workflowGroups are the groups below workflows that contain workflows, by workflow id.
 	workflowGroups map[string]string
@@ -187,7 +188,7 @@ type File struct {
 	readEdited func() *edited
 	// declared is the tree before agents were extended, and noted what decoding recorded about its
 	// texts.
-	declared *node
+	declared *yamltree.Node
 	noted    notedTexts
 }
 
@@ -213,7 +214,7 @@ func (f *File) addReferredFile(name string) {
 func (f *File) fileNames() []string {
 	names := make([]string, len(f.documents))
 	for i, doc := range f.documents {
-		names[i] = doc.name
+		names[i] = doc.Name
 	}
 	return names
 }

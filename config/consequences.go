@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // consequences are findings of building that may exist only because loading could not
@@ -48,12 +49,12 @@ func (c *consequences) addFinding(d *diag.Diagnostic) {
 
 // addMissingRegistries records the registries missing from all files, if an unknown top-level key
 // may be meant for any of them.
-func (c *consequences) addMissingRegistries(root *node) {
+func (c *consequences) addMissingRegistries(root *yamltree.Node) {
 	if !c.unknownTop || root == nil {
 		return
 	}
 	for _, r := range registries {
-		if _, value := root.findField(r.name); value == nil {
+		if _, value := root.FindField(r.name); value == nil {
 			c.lost[r.name] = true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // decidedBy returns the origin of the value at a path, if it is not the entry itself.
@@ -36,7 +37,7 @@ func (f *File) decidedBy(path []diag.Segment) origin {
 }
 
 // hasAt reports whether an entry has exactly this value at a path.
-func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, value *node) bool {
+func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, value *yamltree.Node) bool {
 	at := f.root
 	for _, segment := range slices.Concat([]diag.Segment{registry, {Key: id}}, path) {
 		next, ok := f.followSegment(at, segment)
@@ -49,7 +50,7 @@ func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, valu
 }
 
 // originOf returns the origin of a field of a merged collection.
-func (f *File) originOf(in *node, name string) origin {
+func (f *File) originOf(in *yamltree.Node, name string) origin {
 	if c, ok := f.overlays.cleared[in][name]; ok {
 		return c.origin
 	}
@@ -77,8 +78,8 @@ func (f *File) relateOverlay(d *diag.Diagnostic) {
 	by := f.decidedBy(path)
 	registry, id := path[0].Key, path[1].Key
 	if by.from != "" {
-		if key, value := f.findEntry(registry, id).findField(extendsKey); key != nil {
-			f.addRelated(d, clip.Text(id)+" extends "+clip.Text(value.text)+" here", extendsPath(id), value)
+		if key, value := f.findEntry(registry, id).FindField(extendsKey); key != nil {
+			f.addRelated(d, clip.Text(id)+" extends "+clip.Text(value.Text)+" here", extendsPath(id), value)
 		}
 		id = by.from
 	}
@@ -89,19 +90,19 @@ func (f *File) relateOverlay(d *diag.Diagnostic) {
 	}
 }
 
-func (f *File) addRelated(d *diag.Diagnostic, message, path string, n *node) {
+func (f *File) addRelated(d *diag.Diagnostic, message, path string, n *yamltree.Node) {
 	if slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Path == path && r.Message == message }) {
 		return
 	}
-	d.Related = append(slices.Clip(d.Related), diag.Related{Message: message, Path: path, Span: f.documents[n.document].spanOfNode(n)})
+	d.Related = append(slices.Clip(d.Related), diag.Related{Message: message, Path: path, Span: f.documents[n.Document].SpanOfNode(n)})
 }
 
-func (f *File) findRegistry(name string) *node {
-	_, value := f.root.findField(name)
+func (f *File) findRegistry(name string) *yamltree.Node {
+	_, value := f.root.FindField(name)
 	return value
 }
 
-func (f *File) findEntry(registry, id string) *node {
+func (f *File) findEntry(registry, id string) *yamltree.Node {
 	in := f.findRegistry(registry)
 	if in == nil {
 		return nil
@@ -128,7 +129,7 @@ type Decision struct {
 // Decisions returns where each field of an extending or patched agent was decided, in field order.
 // For others it returns nil: their fields are decided in place.
 func (f *File) Decisions(agentID string) []Decision {
-	return f.decisions(agentID, func(key *node, _ string) string { return f.documents[key.document].spanOfNode(key).Place() })
+	return f.decisions(agentID, func(key *yamltree.Node, _ string) string { return f.documents[key.Document].SpanOfNode(key).Place() })
 }
 
 // DocumentDecisions is Decisions with paths instead of file positions, for readers that have the
@@ -137,15 +138,15 @@ func (f *File) DocumentDecisions(agentID, second string) []Decision {
 	if f.isEdited() {
 		f = f.readAgent(agentID)
 	}
-	return f.decisions(agentID, func(key *node, path string) string {
-		if key.document > 0 {
+	return f.decisions(agentID, func(key *yamltree.Node, path string) string {
+		if key.Document > 0 {
 			return second + ": " + path
 		}
 		return path
 	})
 }
 
-func (f *File) decisions(agentID string, place func(key *node, path string) string) []Decision {
+func (f *File) decisions(agentID string, place func(key *yamltree.Node, path string) string) []Decision {
 	if f.root == nil {
 		return nil
 	}
@@ -162,20 +163,20 @@ func (f *File) decisions(agentID string, place func(key *node, path string) stri
 type decisions struct {
 	file  *File
 	agent string
-	place func(key *node, path string) string
+	place func(key *yamltree.Node, path string) string
 	list  []Decision
 }
 
 // addFields adds the decisions for the fields of one of the agent's mappings. In merged mappings,
 // each field has its own decision.
-func (c *decisions) addFields(parent string, in *node) {
+func (c *decisions) addFields(parent string, in *yamltree.Node) {
 	f := c.file
-	for key, value := range in.pairs {
-		field := diag.Key(parent, key.text)
+	for key, value := range in.Pairs {
+		field := diag.Key(parent, key.Text)
 		_, merged := f.overlays.written[value]
 		switch {
-		case field == extendsKey, isExtension(key.text):
-		case merged, field == "sections" && value.kind == mappingNode:
+		case field == extendsKey, isExtension(key.Text):
+		case merged, field == "sections" && value.Kind == yamltree.Mapping:
 			c.addFields(field, value)
 		default:
 			path, _ := diag.ParsePath(diag.Join(diag.Key(agentsKey, c.agent), field))
@@ -188,7 +189,7 @@ func (c *decisions) addFields(parent string, in *node) {
 	}
 }
 
-func (c *decisions) addField(key *node, field string, by origin, isCleared bool) {
+func (c *decisions) addField(key *yamltree.Node, field string, by origin, isCleared bool) {
 	path := diag.Join(diag.Key(agentsKey, cmp.Or(by.from, c.agent)), field)
 	if by.patched {
 		path = diag.Join(patchesKey, path)

@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // decoder decodes trees into records. It reports errors as diagnostics and continues with the
@@ -21,11 +22,11 @@ type decoder struct {
 
 // addDiagnostic adds a diagnostic about the value n, or about the key of the place p if the code
 // marks keys.
-func (d *decoder) addDiagnostic(code diag.Code, p *place, n *node, format string, args ...any) reported {
-	if p != nil && p.node != nil && (code.MarksKey() || n.kind == nullNode && n.text == "") {
+func (d *decoder) addDiagnostic(code diag.Code, p *place, n *yamltree.Node, format string, args ...any) reported {
+	if p != nil && p.node != nil && (code.MarksKey() || n.Kind == yamltree.Null && n.Text == "") {
 		n = p.node // the key, also for an omitted value
 	}
-	if doc := d.file.documents[n.document]; doc.findings > maxFindings {
+	if doc := d.file.documents[n.Document]; doc.findings > yamltree.MaxFindings {
 		doc.countFinding(code.Info().Severity) // not worth a text
 		return reported{}
 	}
@@ -33,16 +34,16 @@ func (d *decoder) addDiagnostic(code diag.Code, p *place, n *node, format string
 }
 
 // addFinding adds a diagnostic about n. The number of diagnostics per file is limited.
-func (d *decoder) addFinding(found diag.Diagnostic, n *node) reported {
-	doc := d.file.documents[n.document]
+func (d *decoder) addFinding(found diag.Diagnostic, n *yamltree.Node) reported {
+	doc := d.file.documents[n.Document]
 	if !doc.countFinding(found.Severity) {
 		if doc.omitted == nil {
-			found.Span = doc.spanOfNode(d.file.overlays.asWritten(n))
+			found.Span = doc.SpanOfNode(d.file.overlays.asWritten(n))
 			doc.omitted = &found
 		}
 		return reported{}
 	}
-	found.Span = doc.spanOfNode(d.file.overlays.asWritten(n))
+	found.Span = doc.SpanOfNode(d.file.overlays.asWritten(n))
 	d.found = append(d.found, found)
 	return reported{&d.found[len(d.found)-1]}
 }
@@ -67,24 +68,24 @@ func (d *decoder) countErrors() int {
 }
 
 // decodeFields decodes a mapping into a struct. also is another key, already decoded by the caller.
-func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, also string) {
-	if n.kind != mappingNode {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.describe(false))
+func (d *decoder) decodeFields(r *record, n *yamltree.Node, v reflect.Value, p *place, also string) {
+	if n.Kind != yamltree.Mapping {
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.Describe(false))
 		return
 	}
-	seen := make(map[*field]*node, len(n.children)/2)
-	var unknown [][2]*node
-	for key, value := range n.pairs {
-		f := r.byName[key.text]
+	seen := make(map[*field]*yamltree.Node, len(n.Children)/2)
+	var unknown [][2]*yamltree.Node
+	for key, value := range n.Pairs {
+		f := r.byName[key.Text]
 		switch {
-		case f == nil && key.text == also:
-		case f == nil && isExtension(key.text):
-			d.hideSecrets(value, hiddenName(key.text))
+		case f == nil && key.Text == also:
+		case f == nil && isExtension(key.Text):
+			d.hideSecrets(value, hiddenName(key.Text))
 		case f == nil:
-			unknown = append(unknown, [2]*node{key, value})
+			unknown = append(unknown, [2]*yamltree.Node{key, value})
 		case seen[f] != nil:
 			first := seen[f]
-			d.addDiagnostic(diag.InvalidValue, p.fieldPlace(key.text, key), key, "%s means the same as %s; only one of them can be given", clip.Text(key.text), clip.Text(first.text))
+			d.addDiagnostic(diag.InvalidValue, p.fieldPlace(key.Text, key), key, "%s means the same as %s; only one of them can be given", clip.Text(key.Text), clip.Text(first.Text))
 		default:
 			seen[f] = key
 			d.decodeField(f, key, value, v, p)
@@ -99,31 +100,31 @@ func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, al
 }
 
 // decodeField decodes the value of a field.
-func (d *decoder) decodeField(f *field, key, value *node, v reflect.Value, p *place) {
-	at := p.fieldPlace(key.text, key)
+func (d *decoder) decodeField(f *field, key, value *yamltree.Node, v reflect.Value, p *place) {
+	at := p.fieldPlace(key.Text, key)
 	target := f.fieldValue(v)
 	s := shapeOf(f.typ)
-	if value.kind == nullNode && s != namesShape {
+	if value.Kind == yamltree.Null && s != namesShape {
 		// An empty value equals a missing field, except for a list that distinguishes them.
 		if f.required {
-			d.addDiagnostic(diag.MissingField, at, value, "%s has no value", clip.Text(key.text))
+			d.addDiagnostic(diag.MissingField, at, value, "%s has no value", clip.Text(key.Text))
 		}
 		return
 	}
-	if other := f.otherSpelling(key.text); other != nil {
+	if other := f.otherSpelling(key.Text); other != nil {
 		d.file.addSpelling(f.name, other.name)
 		d.decodeUnits(*other, value, target, at)
 		return
 	}
 	d.decodeValue(f, value, target, at)
-	if f.required && s == textShape && value.kind == stringNode && value.text == "" {
-		d.addDiagnostic(diag.MissingField, at, value, "%s is empty", clip.Text(key.text))
+	if f.required && s == textShape && value.Kind == yamltree.String && value.Text == "" {
+		d.addDiagnostic(diag.MissingField, at, value, "%s is empty", clip.Text(key.Text))
 	}
 }
 
 // checkVariant reports the fields of other variants of the record, and returns its
 // variant.
-func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*field]*node, p *place) string {
+func (r *record) checkVariant(d *decoder, n *yamltree.Node, v reflect.Value, seen map[*field]*yamltree.Node, p *place) string {
 	if r.variant == nil {
 		return ""
 	}
@@ -131,50 +132,50 @@ func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*fi
 	if !contains(r.variant.enum, variant) {
 		return ""
 	}
-	for key := range n.pairs {
-		f := r.byName[key.text]
+	for key := range n.Pairs {
+		f := r.byName[key.Text]
 		if f == nil || len(f.of) == 0 || contains(f.of, variant) || seen[f] != key {
 			continue
 		}
-		d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.text), variant, joinAlternatives(f.of)).
+		d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, joinAlternatives(f.of)).
 			setHint(listAllowed(r.fieldNames(variant)))
 	}
 	return variant
 }
 
 // reportUnknownField reports a key that a record does not have.
-func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, variant, also string) {
-	at := p.fieldPlace(key.text, key)
-	if contains(r.leftOut, key.text) {
-		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.text).setHint(listLinked(d.kinds.Surfaces))
-		d.hideSecrets(value, hiddenName(key.text))
+func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *place, variant, also string) {
+	at := p.fieldPlace(key.Text, key)
+	if contains(r.leftOut, key.Text) {
+		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.kinds.Surfaces))
+		d.hideSecrets(value, hiddenName(key.Text))
 		return
 	}
-	found := d.addDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.text))
+	found := d.addDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.Text))
 	if found.diagnostic == nil {
-		d.hideSecrets(value, hiddenName(key.text))
+		d.hideSecrets(value, hiddenName(key.Text))
 		return
 	}
 	names := r.fieldNames(variant)
 	if also != "" {
 		names = append(names, also)
 	}
-	near, hint, ok := r.guessField(key.text, names, p)
+	near, hint, ok := r.guessField(key.Text, names, p)
 	if near == "" {
 		if !ok {
 			hint = listAllowed(names)
 		}
 		found.setHint(hint)
-		limit := value.kind == intNode && strings.HasPrefix(key.text, "max_")
-		d.hideSecrets(value, hiddenName(key.text) && !limit)
+		limit := value.Kind == yamltree.Int && strings.HasPrefix(key.Text, "max_")
+		d.hideSecrets(value, hiddenName(key.Text) && !limit)
 		return
 	}
 	found.setHint(hint)
 	if f := r.byName[near]; f != nil {
 		d.addMeantField(p.fieldPlace(f.name, nil))
 		// A number for a numeric field, such as max_token: 100, is a misspelled limit.
-		limit := value.kind == intNode && (f.typ.Kind() == reflect.Int || f.typ == reflect.TypeFor[*int]())
-		d.hideSecrets(value, f.secret || hiddenName(key.text) && !limit)
+		limit := value.Kind == yamltree.Int && (f.typ.Kind() == reflect.Int || f.typ == reflect.TypeFor[*int]())
+		d.hideSecrets(value, f.secret || hiddenName(key.Text) && !limit)
 		return
 	}
 	d.addMeantField(p.fieldPlace(near, nil))
@@ -209,7 +210,7 @@ func (d *decoder) addMeantField(p *place) {
 }
 
 // checkRequired reports the required fields that are missing.
-func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *place) {
+func (d *decoder) checkRequired(r *record, n *yamltree.Node, seen map[*field]*yamltree.Node, p *place) {
 	for _, f := range r.required {
 		if seen[f] != nil {
 			continue
@@ -219,18 +220,18 @@ func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *pl
 }
 
 // checkDepending reports missing texts that another field's value requires.
-func (d *decoder) checkDepending(r *record, n *node, v reflect.Value, p *place) {
+func (d *decoder) checkDepending(r *record, n *yamltree.Node, v reflect.Value, p *place) {
 	for _, f := range r.depending {
 		holds := r.byName[f.when.field].fieldValue(v).String() == f.when.value
-		_, written := n.findField(f.name)
-		if holds != f.when.negated && (written == nil || written.kind == nullNode || written.kind == stringNode && written.text == "") {
+		_, written := n.FindField(f.name)
+		if holds != f.when.negated && (written == nil || written.Kind == yamltree.Null || written.Kind == yamltree.String && written.Text == "") {
 			d.reportMissingField(f.name, n, p, f.doc)
 		}
 	}
 }
 
 // reportMissingField reports a missing field at the key of its record.
-func (d *decoder) reportMissingField(name string, n *node, p *place, hint string) {
+func (d *decoder) reportMissingField(name string, n *yamltree.Node, p *place, hint string) {
 	at := p.fieldPlace(name, nil)
 	if d.file.meant[at.path()] {
 		return

@@ -10,14 +10,15 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
 // notedTexts is what decoding recorded about the files' texts, for Document.
 type notedTexts struct {
-	texts map[*node]*note
+	texts map[*yamltree.Node]*note
 	// dirs are the base directories of nodes' paths, if their files do not determine them.
-	dirs map[*node]string
+	dirs map[*yamltree.Node]string
 }
 
 // note is what decoding recorded about one text.
@@ -32,9 +33,9 @@ type note struct {
 }
 
 // of returns the note of a text, to be changed.
-func (t *notedTexts) of(n *node) *note {
+func (t *notedTexts) of(n *yamltree.Node) *note {
 	if t.texts == nil {
-		t.texts = make(map[*node]*note)
+		t.texts = make(map[*yamltree.Node]*note)
 	}
 	if t.texts[n] == nil {
 		t.texts[n] = new(note)
@@ -43,7 +44,7 @@ func (t *notedTexts) of(n *node) *note {
 }
 
 // find returns the note of a text; an empty one if nothing was recorded.
-func (t *notedTexts) find(n *node) note {
+func (t *notedTexts) find(n *yamltree.Node) note {
 	if known := t.texts[n]; known != nil {
 		return *known
 	}
@@ -80,13 +81,13 @@ func promptText(content string, isTemplate bool) string {
 func escapeText(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 // copyDeclared returns a copy of the merged tree that is unaffected by extending agents.
-func (m *merger) copyDeclared() *node {
+func (m *merger) copyDeclared() *yamltree.Node {
 	root := *m.root
-	root.children = slices.Clone(root.children)
-	for i := 1; i < len(root.children); i += 2 {
-		value := *root.children[i]
-		value.children = slices.Clone(value.children)
-		root.children[i] = &value
+	root.Children = slices.Clone(root.Children)
+	for i := 1; i < len(root.Children); i += 2 {
+		value := *root.Children[i]
+		value.Children = slices.Clone(value.Children)
+		root.Children[i] = &value
 	}
 	return &root
 }
@@ -149,7 +150,7 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	w := &documentWriter{file: written, base: written.BaseDir()}
 	w.out.WriteString(`{"version":1`)
 	for _, name := range declaredSections {
-		if _, section := written.declared.findField(name); section != nil && len(section.children) > 0 {
+		if _, section := written.declared.FindField(name); section != nil && len(section.Children) > 0 {
 			w.writeKey(name)
 			if err := w.writeSection(name, section); err != nil {
 				return nil, nil, err
@@ -178,7 +179,7 @@ func (f *File) BaseDir() string {
 func (f *File) DocumentHash() (string, bool) {
 	document, err := f.Document()
 	if err != nil && len(f.documents) == 1 && f.documents[0].stored {
-		document, err = f.documents[0].data, nil
+		document, err = f.documents[0].Data, nil
 	}
 	return HashDocument(document), err == nil
 }
@@ -200,7 +201,7 @@ type documentWriter struct {
 	keepsPaths bool
 	// extending is the agent being written if it extends another: null keeps a field that a patch
 	// has cleared from being inherited.
-	extending *node
+	extending *yamltree.Node
 }
 
 // writeKey writes the name of a field that is not the first one.
@@ -210,18 +211,18 @@ func (w *documentWriter) writeKey(name string) {
 	w.out.WriteByte(':')
 }
 
-func (w *documentWriter) writeSection(name string, section *node) error {
-	if section.kind != mappingNode {
+func (w *documentWriter) writeSection(name string, section *yamltree.Node) error {
+	if section.Kind != yamltree.Mapping {
 		return w.writeNode(section)
 	}
 	w.out.WriteByte('{')
 	first := true
-	for id, entry := range section.pairs {
+	for id, entry := range section.Pairs {
 		if !first {
 			w.out.WriteByte(',')
 		}
 		first = false
-		w.writeText(id.text)
+		w.writeText(id.Text)
 		w.out.WriteByte(':')
 		if err := w.writeEntry(name, entry); err != nil {
 			return err
@@ -232,31 +233,31 @@ func (w *documentWriter) writeSection(name string, section *node) error {
 }
 
 // writeEntry writes an entry of a section.
-func (w *documentWriter) writeEntry(section string, entry *node) error {
+func (w *documentWriter) writeEntry(section string, entry *yamltree.Node) error {
 	if slices.Contains(placedSections, section) {
 		return w.writePlaced(entry)
 	}
-	if _, extends := entry.findField(extendsKey); section == agentsKey && extends != nil && extends.kind == stringNode {
+	if _, extends := entry.FindField(extendsKey); section == agentsKey && extends != nil && extends.Kind == yamltree.String {
 		w.extending = entry
 		defer func() { w.extending = nil }()
 	}
 	return w.writeNode(entry)
 }
 
-func (w *documentWriter) writeNode(n *node) error {
+func (w *documentWriter) writeNode(n *yamltree.Node) error {
 	if known := w.file.noted.find(n); known.plain != "" || known.plainURL != "" {
 		w.plain = append(w.plain, cmp.Or(known.plain, known.plainURL))
 	}
-	switch n.kind {
-	case mappingNode:
+	switch n.Kind {
+	case yamltree.Mapping:
 		if content, ok := w.promptOf(n); ok {
 			w.writeText(content)
 			return nil
 		}
 		return w.writeFields(n)
-	case sequenceNode:
+	case yamltree.Sequence:
 		w.out.WriteByte('[')
-		for i, child := range n.children {
+		for i, child := range n.Children {
 			if i > 0 {
 				w.out.WriteByte(',')
 			}
@@ -265,18 +266,18 @@ func (w *documentWriter) writeNode(n *node) error {
 			}
 		}
 		w.out.WriteByte(']')
-	case stringNode:
+	case yamltree.String:
 		text, err := w.textOf(n)
 		if err != nil {
 			return err
 		}
 		w.writeText(text)
-	case nullNode:
+	case yamltree.Null:
 		w.out.WriteString("null")
-	case boolNode:
-		w.out.WriteString(lowerBool(n.text))
+	case yamltree.Bool:
+		w.out.WriteString(lowerBool(n.Text))
 	default:
-		v, err := parseNumber(n.text)
+		v, err := parseNumber(n.Text)
 		if err != nil {
 			return fmt.Errorf("write document: %w", err)
 		}
@@ -285,7 +286,7 @@ func (w *documentWriter) writeNode(n *node) error {
 	return nil
 }
 
-func (w *documentWriter) writeFields(n *node) error {
+func (w *documentWriter) writeFields(n *yamltree.Node) error {
 	w.out.WriteByte('{')
 	if err := w.writePairs(n); err != nil {
 		return err
@@ -294,14 +295,14 @@ func (w *documentWriter) writeFields(n *node) error {
 	return nil
 }
 
-func (w *documentWriter) writePairs(n *node) error {
+func (w *documentWriter) writePairs(n *yamltree.Node) error {
 	first := true
-	for key, value := range n.pairs {
+	for key, value := range n.Pairs {
 		if !first {
 			w.out.WriteByte(',')
 		}
 		first = false
-		w.writeText(key.text)
+		w.writeText(key.Text)
 		w.out.WriteByte(':')
 		if err := w.writeNode(value); err != nil {
 			return err
@@ -320,7 +321,7 @@ func (w *documentWriter) writePairs(n *node) error {
 
 // clearedFields returns the fields to write as null. An allow list is not one of them: null would
 // allow no tools. It is inherited, unless the agent has another one.
-func (w *documentWriter) clearedFields(n *node) (names []string) {
+func (w *documentWriter) clearedFields(n *yamltree.Node) (names []string) {
 	if w.extending == nil {
 		return nil
 	}
@@ -334,9 +335,9 @@ func (w *documentWriter) clearedFields(n *node) (names []string) {
 }
 
 // promptOf returns the content of the file that a prompt names.
-func (w *documentWriter) promptOf(n *node) (content string, ok bool) {
-	_, name := n.findField("file")
-	if name == nil || len(n.children) != 2 {
+func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
+	_, name := n.FindField("file")
+	if name == nil || len(n.Children) != 2 {
 		return "", false
 	}
 	prompt := w.file.noted.find(name).prompt
@@ -347,9 +348,9 @@ func (w *documentWriter) promptOf(n *node) (content string, ok bool) {
 }
 
 // textOf returns a file's text in its document form.
-func (w *documentWriter) textOf(n *node) (string, error) {
+func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 	dir := w.file.dirOf(n)
-	text, noted := n.text, w.file.noted.find(n)
+	text, noted := n.Text, w.file.noted.find(n)
 	if noted.isPath && !strings.HasPrefix(text, "${") {
 		return w.rebase(dir, text)
 	}

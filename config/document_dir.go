@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // dirKey is a document entry's field with the base of its relative paths, as a path from the
@@ -18,47 +20,47 @@ var placedSections = []string{"providers", "tools", "plugins", "agent_providers"
 // directory stays and is an unknown field.
 func (l *loader) readDirs() {
 	for _, name := range placedSections {
-		_, section := l.file.root.findField(name)
-		for _, entry := range section.pairs {
-			_, value := entry.findField(dirKey)
-			if value == nil || value.kind != stringNode || value.text == "" {
+		_, section := l.file.root.FindField(name)
+		for _, entry := range section.Pairs {
+			_, value := entry.FindField(dirKey)
+			if value == nil || value.Kind != yamltree.String || value.Text == "" {
 				continue
 			}
-			dir := relativeTo(l.file.documents[value.document].dir, filepath.FromSlash(value.text))
-			at := slices.Index(entry.children, value) - 1
-			entry.children = slices.Delete(slices.Clone(entry.children), at, at+2)
-			l.file.noted.placeNodes(entry, value.document, dir)
+			dir := relativeTo(l.file.documents[value.Document].dir, filepath.FromSlash(value.Text))
+			at := slices.Index(entry.Children, value) - 1
+			entry.Children = slices.Delete(slices.Clone(entry.Children), at, at+2)
+			l.file.noted.placeNodes(entry, value.Document, dir)
 		}
 	}
 }
 
 // placeNodes records the directory of a node and of its descendants from the same file.
-func (t *notedTexts) placeNodes(n *node, document uint16, dir string) {
-	if _, known := t.dirs[n]; known || n.document != document {
+func (t *notedTexts) placeNodes(n *yamltree.Node, document uint16, dir string) {
+	if _, known := t.dirs[n]; known || n.Document != document {
 		return
 	}
 	if t.dirs == nil {
-		t.dirs = make(map[*node]string)
+		t.dirs = make(map[*yamltree.Node]string)
 	}
 	t.dirs[n] = dir
-	for _, child := range n.children {
+	for _, child := range n.Children {
 		t.placeNodes(child, document, dir)
 	}
 }
 
 // dirOf returns the base directory of a node's relative paths.
-func (f *File) dirOf(n *node) string {
+func (f *File) dirOf(n *yamltree.Node) string {
 	if dir, ok := f.noted.dirs[n]; ok {
 		return dir
 	}
-	return f.documents[n.document].dir
+	return f.documents[n.Document].dir
 }
 
 // writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
 // the entry then names.
-func (w *documentWriter) writePlaced(entry *node) error {
+func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
 	dir := w.file.dirOf(entry)
-	if dir == w.base || entry.kind != mappingNode || len(entry.children) == 0 {
+	if dir == w.base || entry.Kind != yamltree.Mapping || len(entry.Children) == 0 {
 		return w.writeNode(entry)
 	}
 	named, err := w.rebase(dir, ".")

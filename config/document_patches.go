@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // DocumentPatch is one patch of a document.
@@ -24,7 +26,7 @@ func (f *File) withoutPatches() *File {
 	opts := f.options
 	opts.RequireVariables = false
 	doc := f.documents[0]
-	bare, found := parseBare(Source{Name: doc.name, Data: doc.data}, opts, f.included)
+	bare, found := parseBare(Source{Name: doc.Name, Data: doc.Data}, opts, f.included)
 	if found.HasErrors() {
 		return nil
 	}
@@ -34,16 +36,16 @@ func (f *File) withoutPatches() *File {
 // writePatches writes a file's patches unchanged.
 func (w *documentWriter) writePatches() error {
 	w.keepsPaths = true
-	_, patches := w.file.documents[0].root.findField(patchesKey)
+	_, patches := w.file.documents[0].Root.FindField(patchesKey)
 	separator := byte('{')
 	w.writeKey(patchesKey)
-	for key, value := range patches.pairs {
-		if isExtension(key.text) || value.kind == nullNode || value.kind == mappingNode && len(value.children) == 0 {
+	for key, value := range patches.Pairs {
+		if isExtension(key.Text) || value.Kind == yamltree.Null || value.Kind == yamltree.Mapping && len(value.Children) == 0 {
 			continue
 		}
 		w.out.WriteByte(separator)
 		separator = ','
-		w.writeText(key.text)
+		w.writeText(key.Text)
 		w.out.WriteByte(':')
 		if err := w.writeNode(value); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -68,7 +69,7 @@ func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if _, ok := checkData(&yamlDocument{data: text}); !ok {
+	if _, ok := (&yamltree.Document{Data: text}).Check(); !ok {
 		return nil, false
 	}
 	e := &editor{file: f, before: before, next: next, removed: map[string][]string{}, changed: map[string][]span{}}
@@ -250,7 +251,7 @@ func (e *editor) read() (*DocumentEdit, bool) {
 	}
 	f := e.file
 	part := e.next.excerptOf(wanted)
-	x, found := parse([]Source{{Name: f.documents[0].name, Data: part.text}}, f.options, f.budget, f.included)
+	x, found := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, f.budget, f.included)
 	if found.HasErrors() || x.refersToUnread() {
 		return nil, false
 	}
@@ -350,7 +351,7 @@ func (e *editor) newFile(x *File, canonical *layout) *File {
 	old := e.file
 	f := &File{
 		overlays: newOverlays(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
-		documents: []*sourceFile{{yamlDocument: yamlDocument{name: old.documents[0].name, data: canonical.text}, dir: old.documents[0].dir}},
+		documents: []*sourceFile{{Document: yamltree.Document{Name: old.documents[0].Name, Data: canonical.text}, dir: old.documents[0].dir}},
 		included:  x.included, looked: maps.Clone(old.looked), referred: old.referred,
 		redactor: redactor{values: slices.Clone(old.redactor.values)},
 	}
@@ -399,16 +400,16 @@ func (f *File) completeEdited(list diag.List) diag.List {
 	}
 	wanted[agentsKey] = withAncestors(wanted[agentsKey], known.extends)
 	part := known.excerptOf(wanted)
-	x, _ := parse([]Source{{Name: f.documents[0].name, Data: part.text}}, f.options, newBudget(), f.included)
+	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, newBudget(), f.included)
 	x.redactor = f.redactor
 	shown := x.Complete(nil, list)
-	part.moveSpans(shown, f.documents[0].name)
+	part.moveSpans(shown, f.documents[0].Name)
 	return shown
 }
 
 // readAgent reads an agent of an edit's document, with those it extends.
 func (f *File) readAgent(id string) *File {
 	part := f.edited.excerptOf(map[string]map[string]bool{agentsKey: withAncestors(map[string]bool{id: true}, f.edited.extends)})
-	x, _ := parse([]Source{{Name: f.documents[0].name, Data: part.text}}, f.options, newBudget(), f.included)
+	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, newBudget(), f.included)
 	return x
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -113,7 +114,7 @@ func (e *expander) expand(text, dir string) expansion {
 				return x
 			}
 			if e.left -= len(value); e.left < 0 {
-				x.err = fmt.Errorf("the values of variables and files have more than %d bytes", maxExpanded)
+				x.err = fmt.Errorf("the values of variables and files have more than %d bytes", yamltree.MaxExpanded)
 				return x
 			}
 			out.WriteString(value)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -18,7 +19,7 @@ const (
 // An extension is an agent that extends another.
 type extension struct {
 	id, base   string
-	key, value *node // of extends
+	key, value *yamltree.Node // of extends
 	// chain is the number of agents it builds on; broken is set if one is missing or it builds on
 	// itself.
 	chain  int
@@ -29,24 +30,24 @@ type extension struct {
 // extendAgents adds the fields of extended agents. It runs after the patches, so agents also
 // inherit patched values.
 func (l *loader) extendAgents(m *merger) {
-	_, agents := m.root.findField("agents")
+	_, agents := m.root.FindField("agents")
 	extensions := findExtensions(agents)
 	if len(extensions) == 0 {
 		return
 	}
 	agents = m.ownCollection(m.root, "agents")
-	entries := make(map[string]*node, len(agents.children)/2)
-	for key, value := range agents.pairs {
-		entries[key.text] = value
+	entries := make(map[string]*yamltree.Node, len(agents.Children)/2)
+	for key, value := range agents.Pairs {
+		entries[key.Text] = value
 	}
 	e := &extender{loader: l, extensions: extensions, entries: entries, done: map[string]bool{}}
-	for key := range agents.pairs {
-		if x := extensions[key.text]; x != nil {
+	for key := range agents.Pairs {
+		if x := extensions[key.Text]; x != nil {
 			e.measureChain(x)
 		}
 	}
-	for key := range agents.pairs {
-		x := extensions[key.text]
+	for key := range agents.Pairs {
+		x := extensions[key.Text]
 		if x == nil {
 			continue
 		}
@@ -67,20 +68,20 @@ func (l *loader) extendAgents(m *merger) {
 }
 
 // findExtensions returns the agents that extend others, by id.
-func findExtensions(agents *node) map[string]*extension {
+func findExtensions(agents *yamltree.Node) map[string]*extension {
 	var found map[string]*extension
-	for id, agent := range agents.pairs {
-		key, value := agent.findField(extendsKey)
-		if value == nil || value.kind == nullNode {
+	for id, agent := range agents.Pairs {
+		key, value := agent.FindField(extendsKey)
+		if value == nil || value.Kind == yamltree.Null {
 			continue
 		}
 		if found == nil {
 			found = map[string]*extension{}
 		}
-		x := &extension{id: id.text, base: value.text, key: key, value: value}
-		x.broken = value.kind != stringNode // reported where the field is decoded
+		x := &extension{id: id.Text, base: value.Text, key: key, value: value}
+		x.broken = value.Kind != yamltree.String // reported where the field is decoded
 		x.known = x.broken
-		found[id.text] = x
+		found[id.Text] = x
 	}
 	return found
 }
@@ -89,7 +90,7 @@ func findExtensions(agents *node) map[string]*extension {
 type extender struct {
 	*loader
 	extensions map[string]*extension
-	entries    map[string]*node
+	entries    map[string]*yamltree.Node
 	done       map[string]bool
 }
 
@@ -122,7 +123,7 @@ func (e *extender) measureChain(x *extension) {
 				e.reportExtends(x, diag.New(diag.InvalidValue, "", "%s builds on more than %d agents, one extending the other", clip.Text(x.id), maxExtends).
 					WithHint("extend an agent closer to the base"))
 			}
-		case entry.kind != mappingNode:
+		case entry.Kind != yamltree.Mapping:
 			x.broken = true // reported where the agent is decoded
 		default:
 			x.chain = 1
@@ -146,7 +147,7 @@ func (e *extender) reportCircle(circle []*extension) {
 	for _, x := range circle[1:min(len(circle), shown)] {
 		found.Related = append(found.Related, diag.Related{
 			Message: "and " + clip.Text(x.id) + " extends " + clip.Text(x.base) + " here", Path: extendsPath(x.id),
-			Span: e.file.documents[x.value.document].spanOfNode(x.value),
+			Span: e.file.documents[x.value.Document].SpanOfNode(x.value),
 		})
 	}
 	e.reportExtends(circle[0], found)
@@ -192,12 +193,12 @@ func (e *extender) extendAgent(x *extension) {
 // inherited returns the base's fields that an agent inherits: all except those equivalent to one of
 // its own. The allow fields count as one, as do the two ways to configure compaction; see
 // spec.Defaults.
-func (e *extender) inherited(base, own *node) *node {
+func (e *extender) inherited(base, own *yamltree.Node) *yamltree.Node {
 	left := []string{extendsKey}
 	if hasValue(own, "allowed_tools") || hasValue(own, "allowed_tool_patterns") {
 		left = append(left, "allowed_tools", "allowed_tool_patterns")
 	}
-	_, sections := own.findField("sections")
+	_, sections := own.FindField("sections")
 	if hasValue(sections, spec.CompactionSection) {
 		left = append(left, "context_policy")
 	}
@@ -205,19 +206,19 @@ func (e *extender) inherited(base, own *node) *node {
 	for _, name := range left {
 		below = withoutField(below, name)
 	}
-	if key, sections := below.findField("sections"); key != nil && hasValue(own, "context_policy") {
+	if key, sections := below.FindField("sections"); key != nil && hasValue(own, "context_policy") {
 		without := withoutField(sections, spec.CompactionSection)
 		e.file.overlays.share(without, sections)
 		below = withoutField(below, "sections")
-		below = &node{kind: below.kind, style: below.style, document: below.document, line: below.line, column: below.column,
-			children: append(slices.Clone(below.children), key, without)}
+		below = &yamltree.Node{Kind: below.Kind, Style: below.Style, Document: below.Document, Line: below.Line, Column: below.Column,
+			Children: append(slices.Clone(below.Children), key, without)}
 	}
 	e.file.overlays.share(below, base)
 	return below
 }
 
 // hasValue reports whether an agent has a field. Null is a value of lists of names.
-func hasValue(n *node, name string) bool {
-	_, value := n.findField(name)
-	return value != nil && (value.kind != nullNode || isNamesField(name))
+func hasValue(n *yamltree.Node, name string) bool {
+	_, value := n.FindField(name)
+	return value != nil && (value.Kind != yamltree.Null || isNamesField(name))
 }

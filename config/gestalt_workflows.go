@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
@@ -18,49 +19,49 @@ const (
 
 // ungroupWorkflows returns the workflows of a file, and the triggers and schedules of its groups
 // as workflows.
-func (l *loader) ungroupWorkflows(workflows *node) *node {
+func (l *loader) ungroupWorkflows(workflows *yamltree.Node) *yamltree.Node {
 	grouped := false
-	for key, value := range workflows.pairs {
-		delete(l.file.workflowGroups, key.text) // of an earlier file
-		grouped = grouped || isWorkflowGroup(key.text, value)
+	for key, value := range workflows.Pairs {
+		delete(l.file.workflowGroups, key.Text) // of an earlier file
+		grouped = grouped || isWorkflowGroup(key.Text, value)
 	}
 	if !grouped {
 		return workflows
 	}
 	flat := *workflows
-	flat.children = nil
-	known := map[string]*node{}
-	add := func(key, value *node, group string) {
-		if first := known[key.text]; first != nil {
-			found := diag.New(diag.DuplicateID, diag.Key(diag.Join(workflowsKey, group), key.text), "workflow %q is defined twice", clip.Text(key.text))
-			l.reportDuplicate(found, key, first, diag.Key(workflowsKey, key.text), "the first one is here")
+	flat.Children = nil
+	known := map[string]*yamltree.Node{}
+	add := func(key, value *yamltree.Node, group string) {
+		if first := known[key.Text]; first != nil {
+			found := diag.New(diag.DuplicateID, diag.Key(diag.Join(workflowsKey, group), key.Text), "workflow %q is defined twice", clip.Text(key.Text))
+			l.reportDuplicate(found, key, first, diag.Key(workflowsKey, key.Text), "the first one is here")
 			return
 		}
-		known[key.text] = key
-		flat.children = append(flat.children, key, value)
+		known[key.Text] = key
+		flat.Children = append(flat.Children, key, value)
 		if group != "" {
-			l.file.setWorkflowGroup(key.text, group)
+			l.file.setWorkflowGroup(key.Text, group)
 		}
 	}
-	for key, value := range workflows.pairs {
-		if !isWorkflowGroup(key.text, value) {
+	for key, value := range workflows.Pairs {
+		if !isWorkflowGroup(key.Text, value) {
 			add(key, value, "")
 			continue
 		}
-		for id, entry := range value.pairs {
-			add(id, entry, key.text)
+		for id, entry := range value.Pairs {
+			add(id, entry, key.Text)
 		}
 	}
 	return &flat
 }
 
 // isWorkflowGroup reports whether an entry of workflows is a group, not a workflow with such an id.
-func isWorkflowGroup(id string, value *node) bool {
-	if id != eventTriggersGroup && id != schedulesGroup || value.kind != mappingNode {
+func isWorkflowGroup(id string, value *yamltree.Node) bool {
+	if id != eventTriggersGroup && id != schedulesGroup || value.Kind != yamltree.Mapping {
 		return false
 	}
-	_, steps := value.findField("steps")
-	_, target := value.findField("target")
+	_, steps := value.FindField("steps")
+	_, target := value.FindField("target")
 	return steps == nil && target == nil
 }
 
@@ -74,7 +75,7 @@ func (f *File) setWorkflowGroup(id, group string) {
 
 // decodeWorkflow decodes a workflow in either spelling. It returns the record's problems and the
 // number of earlier diagnostics.
-func (l *loader) decodeWorkflow(id string, n *node, p *place) (w workflow.Workflow, found diag.List, start int) {
+func (l *loader) decodeWorkflow(id string, n *yamltree.Node, p *place) (w workflow.Workflow, found diag.List, start int) {
 	var translated *workflow.Workflow
 	switch l.workflowSpelling(id, n) {
 	case eventTriggersGroup:
@@ -94,14 +95,14 @@ func (l *loader) decodeWorkflow(id string, n *node, p *place) (w workflow.Workfl
 
 // workflowSpelling returns the group whose spelling a workflow uses; empty for the runtime's own
 // spelling.
-func (l *loader) workflowSpelling(id string, n *node) string {
+func (l *loader) workflowSpelling(id string, n *yamltree.Node) string {
 	if group := l.file.workflowGroups[id]; group != "" {
 		return group
 	}
-	if _, match := n.findField(matchKey); match != nil {
+	if _, match := n.FindField(matchKey); match != nil {
 		return eventTriggersGroup
 	}
-	if _, cron := n.findField(cronKey); cron != nil {
+	if _, cron := n.FindField(cronKey); cron != nil {
 		return schedulesGroup
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // ignore is a comment that silences diagnostics of one line, as in
@@ -37,18 +38,18 @@ func (doc *sourceFile) ignoresOf() []ignore {
 		return doc.ignores
 	}
 	doc.ignoresKnown = true
-	if doc.root == nil || !bytes.Contains(doc.data, []byte("runtime:")) {
+	if doc.Root == nil || !bytes.Contains(doc.Data, []byte("runtime:")) {
 		return nil
 	}
 	var marks [][]int
-	for _, m := range ignoreMark.FindAllSubmatchIndex(doc.data, -1) {
-		if m[0] == 0 || strings.IndexByte(" \t\r\n", doc.data[m[0]-1]) >= 0 {
+	for _, m := range ignoreMark.FindAllSubmatchIndex(doc.Data, -1) {
+		if m[0] == 0 || strings.IndexByte(" \t\r\n", doc.Data[m[0]-1]) >= 0 {
 			marks = append(marks, m)
 		}
 	}
-	for i, isComment := range inComments(doc.data, marks) {
+	for i, isComment := range inComments(doc.Data, marks) {
 		if isComment {
-			end := len(doc.data)
+			end := len(doc.Data)
 			if i+1 < len(marks) {
 				end = marks[i+1][0]
 			}
@@ -79,7 +80,7 @@ func inComments(data []byte, marks [][]int) []bool {
 		copy(probed[m[2]:m[3]], prefix+toLetters(i, probeLength-prefixLength))
 		out[i] = true
 	}
-	readable := visitTexts(probed, func(text string) {
+	readable := yamltree.VisitTexts(probed, func(text string) {
 		for {
 			_, rest, found := strings.Cut(text, prefix)
 			if !found {
@@ -137,12 +138,12 @@ var ignoreParts = regexp.MustCompile(`^[ \t]*([^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)[
 // newIgnore reads the comment at from, whose codes begin at rest, and which ends with its line, or
 // before limit.
 func (doc *sourceFile) newIgnore(from, rest, limit int) ignore {
-	content := doc.data[rest:limit]
+	content := doc.Data[rest:limit]
 	if end := bytes.IndexAny(content, "\r\n"); end >= 0 {
 		content = content[:end]
 	}
 	content = bytes.TrimRight(content, " \t")
-	c := ignore{span: doc.spanOf(from, rest+len(content)), line: doc.silencedLine(from)}
+	c := ignore{span: doc.SpanOf(from, rest+len(content)), line: doc.silencedLine(from)}
 	parts := ignoreParts.FindSubmatch(content)
 	if parts == nil {
 		c.addFault("the comment names no code to ignore", ignoreForm)
@@ -188,13 +189,13 @@ func (c *ignore) addFault(message, hint string) {
 // silencedLine returns the line that a comment applies to: its own or, if it is on a
 // line by itself, the next line that is not a comment. An empty line ends the search.
 func (doc *sourceFile) silencedLine(from int) int {
-	starts := doc.lineStarts()
-	line, _ := doc.lineAndColumn(from)
-	if len(bytes.TrimSpace(doc.data[starts[line-1]:from])) > 0 {
+	starts := doc.LineStarts()
+	line, _ := doc.LineAndColumn(from)
+	if len(bytes.TrimSpace(doc.Data[starts[line-1]:from])) > 0 {
 		return line
 	}
 	for at := line; at < len(starts); at++ {
-		first, _, _ := bytes.Cut(doc.data[starts[at]:], []byte("\n"))
+		first, _, _ := bytes.Cut(doc.Data[starts[at]:], []byte("\n"))
 		switch text := bytes.TrimSpace(first); {
 		case len(text) == 0:
 			return 0

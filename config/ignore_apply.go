@@ -44,7 +44,7 @@ func (f *File) ignoredLines() map[ignoredLine]string {
 				if reasons == nil {
 					reasons = map[ignoredLine]string{}
 				}
-				if at := (ignoredLine{doc.name, c.line, code}); c.line > 0 && reasons[at] == "" {
+				if at := (ignoredLine{doc.Name, c.line, code}); c.line > 0 && reasons[at] == "" {
 					reasons[at] = c.reason
 				}
 			}
@@ -68,7 +68,7 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 		for _, c := range doc.ignoresOf() {
 			c.faults = slices.Clip(c.faults)
 			for _, code := range c.codes {
-				at := ignoredLine{doc.name, c.line, code}
+				at := ignoredLine{doc.Name, c.line, code}
 				switch {
 				case used[at] || ofTheMachine(code, unknownTools):
 				case isError[at]:

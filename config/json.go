@@ -9,10 +9,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // encodeJSON encodes a value as JSON: texts expanded, numbers exact, keys in order.
-func (d *decoder) encodeJSON(n *node, p *place) (json.RawMessage, bool) {
+func (d *decoder) encodeJSON(n *yamltree.Node, p *place) (json.RawMessage, bool) {
 	w := jsonWriter{decoder: d}
 	ok := w.writeValue(n, p)
 	return w.out.Bytes(), ok
@@ -26,26 +27,26 @@ type jsonWriter struct {
 }
 
 // writeValue appends a value. It continues after an error, so that all are reported.
-func (w *jsonWriter) writeValue(n *node, p *place) bool {
-	switch n.kind {
-	case nullNode:
+func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
+	switch n.Kind {
+	case yamltree.Null:
 		w.out.WriteString("null")
-	case boolNode:
-		w.out.WriteString(lowerBool(n.text))
-	case intNode, floatNode:
-		v, err := parseNumber(n.text)
+	case yamltree.Bool:
+		w.out.WriteString(lowerBool(n.Text))
+	case yamltree.Int, yamltree.Float:
+		v, err := parseNumber(n.Text)
 		if err != nil {
 			w.decoder.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 			return false
 		}
 		w.out.WriteString(v.json)
-	case sequenceNode:
+	case yamltree.Sequence:
 		return w.writeSequence(n, p)
-	case mappingNode:
+	case yamltree.Mapping:
 		return w.writeMapping(n, p)
 	default:
 		if w.keepsTexts {
-			w.writeText(n.text)
+			w.writeText(n.Text)
 			return true
 		}
 		kind := ordinary
@@ -62,10 +63,10 @@ func (w *jsonWriter) writeValue(n *node, p *place) bool {
 	return true
 }
 
-func (w *jsonWriter) writeSequence(n *node, p *place) bool {
+func (w *jsonWriter) writeSequence(n *yamltree.Node, p *place) bool {
 	ok := true
 	w.out.WriteByte('[')
-	for i, child := range n.children {
+	for i, child := range n.Children {
 		if i > 0 {
 			w.out.WriteByte(',')
 		}
@@ -75,17 +76,17 @@ func (w *jsonWriter) writeSequence(n *node, p *place) bool {
 	return ok
 }
 
-func (w *jsonWriter) writeMapping(n *node, p *place) bool {
+func (w *jsonWriter) writeMapping(n *yamltree.Node, p *place) bool {
 	ok, first := true, true
 	w.out.WriteByte('{')
-	for key, value := range n.pairs {
+	for key, value := range n.Pairs {
 		if !first {
 			w.out.WriteByte(',')
 		}
 		first = false
-		w.writeText(key.text)
+		w.writeText(key.Text)
 		w.out.WriteByte(':')
-		ok = w.writeValue(value, p.fieldPlace(key.text, key)) && ok
+		ok = w.writeValue(value, p.fieldPlace(key.Text, key)) && ok
 	}
 	w.out.WriteByte('}')
 	return ok
@@ -136,28 +137,28 @@ var hiddenNames = regexp.MustCompile(`^(env|headers|identity_header)$|(^|[_-])ke
 func hiddenName(name string) bool { return secretName(name) || hiddenNames.MatchString(name) }
 
 // addSecret hides a value where the text of its file is shown.
-func (d *decoder) addSecret(n *node) {
-	doc := d.file.documents[n.document]
+func (d *decoder) addSecret(n *yamltree.Node) {
+	doc := d.file.documents[n.Document]
 	doc.secrets = append(doc.secrets, n)
 }
 
 // hideSecrets hides the texts of an undecoded value: all of them if it is a secret, otherwise those
 // in fields with secret names.
-func (d *decoder) hideSecrets(n *node, secret bool) {
-	switch n.kind {
-	case mappingNode:
-		for key, value := range n.pairs {
-			d.hideSecrets(value, secret || hiddenName(key.text))
+func (d *decoder) hideSecrets(n *yamltree.Node, secret bool) {
+	switch n.Kind {
+	case yamltree.Mapping:
+		for key, value := range n.Pairs {
+			d.hideSecrets(value, secret || hiddenName(key.Text))
 		}
-	case sequenceNode:
-		for _, child := range n.children {
+	case yamltree.Sequence:
+		for _, child := range n.Children {
 			d.hideSecrets(child, secret)
 		}
-	case stringNode, intNode, floatNode:
+	case yamltree.String, yamltree.Int, yamltree.Float:
 		if secret {
 			d.addSecret(n)
-			d.file.redactor.addValue(hiddenValue{n.text, secretShown})
-		} else if n.kind == stringNode && redact.IsURL("url", n.text) {
+			d.file.redactor.addValue(hiddenValue{n.Text, secretShown})
+		} else if n.Kind == yamltree.String && redact.IsURL("url", n.Text) {
 			d.hideURL(n)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // layout holds the positions of a document's parts, for a document from Document or in the same
@@ -27,7 +29,7 @@ type span struct{ key, keyEnd, value, end int32 }
 // and order that Document writes. It does not look inside entries.
 func layoutOf(text []byte) (l *layout, ok bool) {
 	const begin = `{"version":1`
-	if len(text) >= maxFileSize || !bytes.HasPrefix(text, []byte(begin)) {
+	if len(text) >= yamltree.MaxFileSize || !bytes.HasPrefix(text, []byte(begin)) {
 		return nil, false
 	}
 	l = &layout{text: text}

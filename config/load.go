@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -57,9 +58,9 @@ const StdinName = "<stdin>"
 // readSource reads a configuration file, or stdin for the path "-".
 func readSource(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" && stdin != nil {
-		return io.ReadAll(io.LimitReader(stdin, maxFileSize))
+		return io.ReadAll(io.LimitReader(stdin, yamltree.MaxFileSize))
 	}
-	return readLimited(path, maxFileSize)
+	return readLimited(path, yamltree.MaxFileSize)
 }
 
 // Parse is Load for files that were read already. The file is never nil.
@@ -81,7 +82,7 @@ type budget struct {
 	expanded, unread, overlaid int
 }
 
-func newBudget() budget { return budget{maxExpanded, maxIncludedTotal, maxOverlaid} }
+func newBudget() budget { return budget{yamltree.MaxExpanded, maxIncludedTotal, maxOverlaid} }
 
 // parse is Parse with a remaining budget and files that were already read.
 func parse(sources []Source, opts Options, left budget, known map[string]included) (*File, diag.List) {
@@ -115,16 +116,16 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	f, opts := l.file, l.file.options
 	for i, source := range sources {
 		doc := &sourceFile{
-			yamlDocument: yamlDocument{name: source.Name, data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))},
-			dir:          filepath.Dir(source.Name), stored: source.Stored,
+			Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))},
+			dir:      filepath.Dir(source.Name), stored: source.Stored,
 		}
 		f.documents = append(f.documents, doc)
-		found, ok := parseDocument(&doc.yamlDocument, i, nounOf)
+		found, ok := yamltree.Parse(&doc.Document, i, nounOf)
 		l.addAll(doc, found)
 		if !ok || !l.checkVersion(doc) {
-			doc.root = nil
+			doc.Root = nil
 		}
-		if doc.root == nil || found.HasErrors() {
+		if doc.Root == nil || found.HasErrors() {
 			f.Partial = true
 		}
 	}
@@ -174,23 +175,23 @@ func (d *decoder) addAll(doc *sourceFile, found diag.List) {
 // checkVersion reports a file with an unknown format, about which nothing else can be reported.
 func (d *decoder) checkVersion(doc *sourceFile) bool {
 	supported := fmt.Sprintf("the supported version is %d: write version: %d", Version, Version)
-	if doc.root == nil || doc.root.kind == nullNode {
+	if doc.Root == nil || doc.Root.Kind == yamltree.Null {
 		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must set the version of the file format").WithHint("%s", supported)
-		found.Span = doc.spanOf(0, 0)
+		found.Span = doc.SpanOf(0, 0)
 		d.addAll(doc, diag.List{found})
 		return false
 	}
-	if doc.root.kind != mappingNode {
-		d.addDiagnostic(diag.InvalidValue, nil, doc.root, "a configuration file must be a mapping, not %s", doc.root.describe(false))
+	if doc.Root.Kind != yamltree.Mapping {
+		d.addDiagnostic(diag.InvalidValue, nil, doc.Root, "a configuration file must be a mapping, not %s", doc.Root.Describe(false))
 		return false
 	}
-	key, value := doc.root.findField("version")
+	key, value := doc.Root.FindField("version")
 	if value == nil {
 		d.addAll(doc, diag.List{doc.missingVersion(supported)})
 		return false
 	}
-	if value.kind == intNode || value.kind == floatNode {
-		if n, err := parseNumber(value.text); err == nil && n.asFloat() == Version {
+	if value.Kind == yamltree.Int || value.Kind == yamltree.Float {
+		if n, err := parseNumber(value.Text); err == nil && n.asFloat() == Version {
 			return true
 		}
 	}
@@ -204,33 +205,33 @@ func (d *decoder) checkVersion(doc *sourceFile) bool {
 // the file, or a key that other systems use instead.
 func (doc *sourceFile) missingVersion(supported string) diag.Diagnostic {
 	found := diag.New(diag.UnsupportedVersion, "version", "version is required").WithHint("%s", supported)
-	found.Span = doc.spanOf(0, 0)
-	for key := range doc.root.pairs {
-		near, isNear := nearest.Of(snakeCase(key.text), []string{"version"})
-		if f, known := findForeign(readForeignNames().Top, key.text); isNear || known && f.Field == "version" {
-			found.Span = doc.spanOfNode(key)
-			return found.WithHint("write %s: %d instead of %s", cmp.Or(near, f.Field), Version, clip.Text(key.text))
+	found.Span = doc.SpanOf(0, 0)
+	for key := range doc.Root.Pairs {
+		near, isNear := nearest.Of(snakeCase(key.Text), []string{"version"})
+		if f, known := findForeign(readForeignNames().Top, key.Text); isNear || known && f.Field == "version" {
+			found.Span = doc.SpanOfNode(key)
+			return found.WithHint("write %s: %d instead of %s", cmp.Or(near, f.Field), Version, clip.Text(key.Text))
 		}
 	}
 	return found
 }
 
-func describeVersion(n *node) string {
-	if n.kind == stringNode {
-		return fmt.Sprintf("%q", clip.Text(n.text))
+func describeVersion(n *yamltree.Node) string {
+	if n.Kind == yamltree.String {
+		return fmt.Sprintf("%q", clip.Text(n.Text))
 	}
-	if n.isScalar() && n.kind != nullNode {
-		return clip.Text(n.text)
+	if n.IsScalar() && n.Kind != yamltree.Null {
+		return clip.Text(n.Text)
 	}
-	return "(" + n.describe(false) + ")"
+	return "(" + n.Describe(false) + ")"
 }
 
 // mergeDocuments merges all files and returns the root.
-func (l *loader) mergeDocuments() *node {
-	m := merger{root: &node{kind: mappingNode}, position: map[*node]map[string]int{}}
+func (l *loader) mergeDocuments() *yamltree.Node {
+	m := merger{root: &yamltree.Node{Kind: yamltree.Mapping}, position: map[*yamltree.Node]map[string]int{}}
 	for _, doc := range l.file.documents {
-		for key, value := range doc.root.pairs {
-			switch name := key.text; {
+		for key, value := range doc.Root.Pairs {
+			switch name := key.Text; {
 			case registryNamed(name) != nil:
 				if l.isMapping(key, value) {
 					if name == workflowsKey {
@@ -243,9 +244,9 @@ func (l *loader) mergeDocuments() *node {
 					m.mergeFields(key, value, isMergedByKey)
 				}
 			case name == "remote_agents":
-				if value.kind == sequenceNode {
+				if value.Kind == yamltree.Sequence {
 					m.appendList(key, value)
-				} else if value.kind != nullNode {
+				} else if value.Kind != yamltree.Null {
 					l.wrongTop(key, value, "a list")
 				}
 			case isExtension(name):
@@ -268,21 +269,21 @@ func (l *loader) mergeDocuments() *node {
 
 // isMapping reports whether a top-level value is a mapping, and adds a diagnostic
 // if it is neither a mapping nor null.
-func (d *decoder) isMapping(key, value *node) bool {
-	if value.kind != mappingNode && value.kind != nullNode {
+func (d *decoder) isMapping(key, value *yamltree.Node) bool {
+	if value.Kind != yamltree.Mapping && value.Kind != yamltree.Null {
 		d.wrongTop(key, value, "a mapping")
 	}
-	return value.kind == mappingNode
+	return value.Kind == yamltree.Mapping
 }
 
-func (d *decoder) wrongTop(key, value *node, want string) {
+func (d *decoder) wrongTop(key, value *yamltree.Node, want string) {
 	var root *place
 	d.file.Partial = true
-	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.text, key), value, "%s must be %s, not %s", key.text, want, value.describe(false)).setHint(formOf(key.text, value))
+	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).setHint(formOf(key.Text, value))
 }
 
 // formOf describes the expected form of a top-level value, using an id from the file.
-func formOf(name string, value *node) string {
+func formOf(name string, value *yamltree.Node) string {
 	if name == "remote_agents" {
 		return "write a list: remote_agents: [{name: cloud, base_url: https://…}]"
 	}
@@ -290,35 +291,35 @@ func formOf(name string, value *node) string {
 		return ""
 	}
 	id := "<id>"
-	if len(value.children) > 0 {
-		id = cmp.Or(findEntryID(value.children[0]), id)
+	if len(value.Children) > 0 {
+		id = cmp.Or(findEntryID(value.Children[0]), id)
 	}
 	return "write each entry under its id, without a dash: " + name + ": {" + id + ": {…}}"
 }
 
 // findEntryID returns the likely id of a list entry: its id or name, or its only key.
-func findEntryID(entry *node) (id string) {
-	for key, value := range entry.pairs {
+func findEntryID(entry *yamltree.Node) (id string) {
+	for key, value := range entry.Pairs {
 		switch {
-		case (key.text == "id" || key.text == "name") && value.kind == stringNode && len(spec.CheckID("", "", value.text)) == 0:
-			id = value.text
-		case len(entry.children) == 2 && value.kind == mappingNode && len(spec.CheckID("", "", key.text)) == 0:
-			id = key.text
+		case (key.Text == "id" || key.Text == "name") && value.Kind == yamltree.String && len(spec.CheckID("", "", value.Text)) == 0:
+			id = value.Text
+		case len(entry.Children) == 2 && value.Kind == yamltree.Mapping && len(spec.CheckID("", "", key.Text)) == 0:
+			id = key.Text
 		}
 	}
 	return id
 }
 
-func (d *decoder) unknownTop(key, value *node) {
+func (d *decoder) unknownTop(key, value *yamltree.Node) {
 	names := topNames()
-	found := d.addDiagnostic(diag.UnknownField, (*place)(nil).fieldPlace(key.text, key), key, "unknown field %q", clip.Text(key.text))
+	found := d.addDiagnostic(diag.UnknownField, (*place)(nil).fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
 	found.setHint(listAllowed(names))
-	near, isNear := nearest.Of(key.text, names)
-	f, known := findForeign(readForeignNames().Top, key.text)
+	near, isNear := nearest.Of(key.Text, names)
+	f, known := findForeign(readForeignNames().Top, key.Text)
 	switch {
-	case strings.HasPrefix(key.text, "//"):
+	case strings.HasPrefix(key.Text, "//"):
 		found.setHint("write comments with #")
-	case isNear && contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.text), names)):
+	case isNear && contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.Text), names)):
 		found.setHint(didYouMean(near))
 	case known:
 		near = f.Field

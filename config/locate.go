@@ -4,11 +4,12 @@ import (
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // found is the value at a path in the files.
 type found struct {
-	key, value *node
+	key, value *yamltree.Node
 	// exact reports whether the whole path exists, not only its beginning.
 	exact bool
 }
@@ -47,9 +48,9 @@ func (f *File) References(path string) []string {
 	return referencesIn(at.value)
 }
 
-func referencesIn(n *node) []string {
-	found := writtenReference.FindAllString(n.text, -1)
-	for _, child := range n.children {
+func referencesIn(n *yamltree.Node) []string {
+	found := writtenReference.FindAllString(n.Text, -1)
+	for _, child := range n.Children {
 		found = append(found, referencesIn(child)...)
 	}
 	return found
@@ -58,12 +59,12 @@ func referencesIn(n *node) []string {
 var writtenReference = regexp.MustCompile(`\$\{[^}]*\}`)
 
 // followSegment follows one path segment from a node.
-func (f *File) followSegment(from *node, segment diag.Segment) (found, bool) {
+func (f *File) followSegment(from *yamltree.Node, segment diag.Segment) (found, bool) {
 	if segment.IsIndex {
-		if from.kind != sequenceNode || segment.Index >= len(from.children) {
+		if from.Kind != yamltree.Sequence || segment.Index >= len(from.Children) {
 			return found{}, false
 		}
-		return found{value: from.children[segment.Index]}, true
+		return found{value: from.Children[segment.Index]}, true
 	}
 	if key, value := f.findChild(from, segment.Key); value != nil {
 		return found{key: key, value: value}, true
@@ -91,37 +92,37 @@ func (f *File) addSpelling(name, other string) {
 }
 
 // findChild finds a key; large mappings are indexed on first use.
-func (f *File) findChild(from *node, name string) (key, value *node) {
+func (f *File) findChild(from *yamltree.Node, name string) (key, value *yamltree.Node) {
 	const large = 128
-	if len(from.children) < large {
-		return from.findField(name)
+	if len(from.Children) < large {
+		return from.FindField(name)
 	}
 	known, ok := f.index[from]
 	if !ok {
-		known = make(map[string]int, len(from.children)/2)
-		for i := 0; i+1 < len(from.children) && from.kind == mappingNode; i += 2 {
-			known[from.children[i].text] = i
+		known = make(map[string]int, len(from.Children)/2)
+		for i := 0; i+1 < len(from.Children) && from.Kind == yamltree.Mapping; i += 2 {
+			known[from.Children[i].Text] = i
 		}
 		if f.index == nil {
-			f.index = map[*node]map[string]int{}
+			f.index = map[*yamltree.Node]map[string]int{}
 		}
 		f.index[from] = known
 	}
 	if i, ok := known[name]; ok {
-		return from.children[i], from.children[i+1]
+		return from.Children[i], from.Children[i+1]
 	}
 	return nil, nil
 }
 
 // findTarget returns the key or value that a diagnostic with the code refers to.
-func (f *File) findTarget(code diag.Code, path string) (*node, bool) {
+func (f *File) findTarget(code diag.Code, path string) (*yamltree.Node, bool) {
 	at, ok := f.findPath(path)
 	switch n := at.value; {
 	case !ok:
 		return nil, false
 	case at.key == nil:
 		return n, true
-	case !at.exact, n.kind == nullNode && n.text == "":
+	case !at.exact, n.Kind == yamltree.Null && n.Text == "":
 		return at.key, true // not the whole record, and not nothing
 	case code.MarksKey() && !namesItself(code, n):
 		return at.key, true
@@ -133,10 +134,10 @@ func (f *File) findTarget(code diag.Code, path string) (*node, bool) {
 // locateSpan returns the span for a diagnostic's code and path.
 func (f *File) locateSpan(code diag.Code, path string) (diag.Span, bool) {
 	n, ok := f.findTarget(code, path)
-	if !ok || int(n.document) >= len(f.documents) {
+	if !ok || int(n.Document) >= len(f.documents) {
 		return diag.Span{}, false
 	}
-	return f.documents[n.document].spanOfNode(f.overlays.asWritten(n)), true
+	return f.documents[n.Document].SpanOfNode(f.overlays.asWritten(n)), true
 }
 
 // Place returns the location of the value at a path as file:line:column, or "" if the files lack
@@ -151,6 +152,6 @@ func (f *File) Place(path string) string {
 
 // namesItself reports whether a value is itself the id that a diagnostic is about, such as the name
 // of a remote source.
-func namesItself(code diag.Code, n *node) bool {
-	return (code == diag.InvalidID || code == diag.DuplicateID) && n.kind == stringNode
+func namesItself(code diag.Code, n *yamltree.Node) bool {
+	return (code == diag.InvalidID || code == diag.DuplicateID) && n.Kind == yamltree.String
 }

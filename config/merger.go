@@ -1,22 +1,26 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/yamltree"
+)
 
 // merger merges the trees of files. It leaves the files' nodes unchanged; merged collections are
 // new.
 type merger struct {
-	root *node
+	root *yamltree.Node
 	// position indexes the entries of merge targets by key.
-	position map[*node]map[string]int
+	position map[*yamltree.Node]map[string]int
 }
 
 // positions returns the positions of the keys in a merge target.
-func (m *merger) positions(into *node) map[string]int {
+func (m *merger) positions(into *yamltree.Node) map[string]int {
 	at, ok := m.position[into]
 	if !ok {
-		at = make(map[string]int, len(into.children)/2)
-		for i := 0; i < len(into.children); i += 2 {
-			at[into.children[i].text] = i
+		at = make(map[string]int, len(into.Children)/2)
+		for i := 0; i < len(into.Children); i += 2 {
+			at[into.Children[i].Text] = i
 		}
 		m.position[into] = at
 	}
@@ -24,39 +28,39 @@ func (m *merger) positions(into *node) map[string]int {
 }
 
 // setEntry adds an entry to a collection, replacing any with the same key.
-func (m *merger) setEntry(into, key, value *node) {
+func (m *merger) setEntry(into, key, value *yamltree.Node) {
 	at := m.positions(into)
-	if i, ok := at[key.text]; ok {
-		into.children[i], into.children[i+1] = key, value
+	if i, ok := at[key.Text]; ok {
+		into.Children[i], into.Children[i+1] = key, value
 		return
 	}
-	at[key.text] = len(into.children)
-	into.children = append(into.children, key, value)
+	at[key.Text] = len(into.Children)
+	into.Children = append(into.Children, key, value)
 }
 
 // findEntry returns the value of an entry in a merge target, or nil.
-func (m *merger) findEntry(in *node, name string) *node {
+func (m *merger) findEntry(in *yamltree.Node, name string) *yamltree.Node {
 	if i, ok := m.positions(in)[name]; ok {
-		return in.children[i+1]
+		return in.Children[i+1]
 	}
 	return nil
 }
 
 // replaceValue replaces the value of an existing entry.
-func (m *merger) replaceValue(in *node, name string, value *node) {
-	in.children[m.positions(in)[name]+1] = value
+func (m *merger) replaceValue(in *yamltree.Node, name string, value *yamltree.Node) {
+	in.Children[m.positions(in)[name]+1] = value
 }
 
 // removeEntry removes an existing entry.
-func (m *merger) removeEntry(from *node, name string) {
-	from.children = withoutField(from, name).children
+func (m *merger) removeEntry(from *yamltree.Node, name string) {
+	from.Children = withoutField(from, name).Children
 	delete(m.position, from)
 	m.positions(from)
 }
 
 // ownCollection returns a modifiable copy of a nested collection, or nil if absent so far.
-func (m *merger) ownCollection(in *node, name string) *node {
-	_, have := in.findField(name)
+func (m *merger) ownCollection(in *yamltree.Node, name string) *yamltree.Node {
+	_, have := in.FindField(name)
 	if have == nil {
 		return nil
 	}
@@ -64,45 +68,45 @@ func (m *merger) ownCollection(in *node, name string) *node {
 		return have
 	}
 	c := *have
-	c.children = slices.Clone(have.children)
-	for i := 1; i < len(in.children); i += 2 {
-		if in.children[i] == have {
-			in.children[i] = &c
+	c.Children = slices.Clone(have.Children)
+	for i := 1; i < len(in.Children); i += 2 {
+		if in.Children[i] == have {
+			in.Children[i] = &c
 		}
 	}
 	return &c
 }
 
-func (m *merger) mergeRegistry(in, key, value *node) {
-	into := m.ownCollection(in, key.text)
+func (m *merger) mergeRegistry(in, key, value *yamltree.Node) {
+	into := m.ownCollection(in, key.Text)
 	if into == nil {
 		m.setEntry(in, key, value)
 		return
 	}
-	for k, v := range value.pairs {
+	for k, v := range value.Pairs {
 		m.setEntry(into, k, v)
 	}
 }
 
-func (m *merger) appendList(key, value *node) {
-	into := m.ownCollection(m.root, key.text)
+func (m *merger) appendList(key, value *yamltree.Node) {
+	into := m.ownCollection(m.root, key.Text)
 	if into == nil {
 		m.setEntry(m.root, key, value)
 		return
 	}
-	into.children = append(into.children, value.children...)
+	into.Children = append(into.Children, value.Children...)
 }
 
 // mergeFields merges a record field by field, and mappings that are its fields key by key where
 // byKey says so.
-func (m *merger) mergeFields(key, value *node, byKey func(field string) bool) {
-	into := m.ownCollection(m.root, key.text)
+func (m *merger) mergeFields(key, value *yamltree.Node, byKey func(field string) bool) {
+	into := m.ownCollection(m.root, key.Text)
 	if into == nil {
 		m.setEntry(m.root, key, value)
 		return
 	}
-	for k, v := range value.pairs {
-		if _, have := into.findField(k.text); byKey(k.text) && v.kind == mappingNode && have != nil && have.kind == mappingNode {
+	for k, v := range value.Pairs {
+		if _, have := into.FindField(k.Text); byKey(k.Text) && v.Kind == yamltree.Mapping && have != nil && have.Kind == yamltree.Mapping {
 			m.mergeRegistry(into, k, v)
 			continue
 		}

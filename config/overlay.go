@@ -1,16 +1,20 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/yamltree"
+)
 
 // overlays records how values of merged collections were decided. All maps are keyed by collections
 // created by a merge.
 type overlays struct {
 	// written maps to the collections as written in the files.
-	written map[*node]*node
+	written map[*yamltree.Node]*yamltree.Node
 	// origins holds the fields that do not come from the entry itself.
-	origins map[*node]map[string]origin
+	origins map[*yamltree.Node]map[string]origin
 	// cleared holds the removed fields, with the key and the null that removed them.
-	cleared map[*node]map[string]clearing
+	cleared map[*yamltree.Node]map[string]clearing
 }
 
 // origin records the source of an entry's field that does not come from the entry itself.
@@ -23,12 +27,12 @@ type origin struct {
 
 // clearing is the key and the null that removed a field.
 type clearing struct {
-	key, value *node
+	key, value *yamltree.Node
 	origin     origin
 }
 
 // maxOverlaid limits the total number of fields in merged collections.
-const maxOverlaid = 2 * maxNodes
+const maxOverlaid = 2 * yamltree.MaxNodes
 
 // overlayMerger merges entries field by field, like a JSON merge patch (RFC 7396): absent fields
 // stay, null removes a field, mappings are merged, everything else is replaced. Nodes of files stay
@@ -40,24 +44,24 @@ type overlayMerger struct {
 	by   origin
 	base string
 	// replaced is called with values that are no longer part of the configuration.
-	replaced func(key, value *node)
+	replaced func(key, value *yamltree.Node)
 	// left is the number of fields that may still be merged.
 	left *int
 }
 
 // mergeInto returns base with the fields of over on top. For fields selected by isValue, which
 // applies only to the outermost level, null is a value.
-func (m *overlayMerger) mergeInto(base, over *node, isValue func(name string) bool) *node {
-	merged := &node{kind: mappingNode, style: over.style, document: over.document, line: over.line, column: over.column}
+func (m *overlayMerger) mergeInto(base, over *yamltree.Node, isValue func(name string) bool) *yamltree.Node {
+	merged := &yamltree.Node{Kind: yamltree.Mapping, Style: over.Style, Document: over.Document, Line: over.Line, Column: over.Column}
 	lower := over
-	if base != nil && base.kind == mappingNode {
+	if base != nil && base.Kind == yamltree.Mapping {
 		lower = base
 		*merged = *base
-		merged.children = slices.Clone(base.children)
+		merged.Children = slices.Clone(base.Children)
 	}
 	m.written[merged] = m.asWritten(lower)
 	m.inheritOrigins(merged, base)
-	*m.left -= len(merged.children)/2 + len(over.children)/2
+	*m.left -= len(merged.Children)/2 + len(over.Children)/2
 	if *m.left < 0 {
 		return merged
 	}
@@ -65,13 +69,13 @@ func (m *overlayMerger) mergeInto(base, over *node, isValue func(name string) bo
 	for name, c := range m.cleared[over] {
 		m.clearField(merged, fields, name, c)
 	}
-	for key, value := range over.pairs {
-		by, known := m.origins[over][key.text]
+	for key, value := range over.Pairs {
+		by, known := m.origins[over][key.Text]
 		if !known {
 			by = m.by
 		}
-		if value.kind == nullNode && (isValue == nil || !isValue(key.text)) {
-			m.clearField(merged, fields, key.text, clearing{key, value, by})
+		if value.Kind == yamltree.Null && (isValue == nil || !isValue(key.Text)) {
+			m.clearField(merged, fields, key.Text, clearing{key, value, by})
 		} else {
 			m.mergeField(merged, fields, key, value, by)
 		}
@@ -81,51 +85,51 @@ func (m *overlayMerger) mergeInto(base, over *node, isValue func(name string) bo
 }
 
 // clearField removes a field.
-func (m *overlayMerger) clearField(merged *node, fields *fieldIndex, name string, c clearing) {
+func (m *overlayMerger) clearField(merged *yamltree.Node, fields *fieldIndex, name string, c clearing) {
 	m.setCleared(merged, name, c)
 	if at, have := fields.find(name); have {
-		m.noteReplaced(merged.children[at], merged.children[at+1])
+		m.noteReplaced(merged.Children[at], merged.Children[at+1])
 		fields.remove(at)
 	}
 }
 
 // mergeField merges one field of the upper part.
-func (m *overlayMerger) mergeField(merged *node, fields *fieldIndex, key, value *node, by origin) {
-	var below *node
-	if at, have := fields.find(key.text); have {
-		below = merged.children[at+1]
+func (m *overlayMerger) mergeField(merged *yamltree.Node, fields *fieldIndex, key, value *yamltree.Node, by origin) {
+	var below *yamltree.Node
+	if at, have := fields.find(key.Text); have {
+		below = merged.Children[at+1]
 		switch {
-		case value.kind != mappingNode || below.kind != mappingNode:
-			m.noteReplaced(merged.children[at], below)
+		case value.Kind != yamltree.Mapping || below.Kind != yamltree.Mapping:
+			m.noteReplaced(merged.Children[at], below)
 		default:
-			key, by = merged.children[at], m.origins[merged][key.text]
+			key, by = merged.Children[at], m.origins[merged][key.Text]
 		}
 	}
-	m.setOrigin(merged, key.text, by)
-	delete(m.cleared[merged], key.text)
-	if value.kind == mappingNode {
+	m.setOrigin(merged, key.Text, by)
+	delete(m.cleared[merged], key.Text)
+	if value.Kind == yamltree.Mapping {
 		value = m.mergeInto(below, value, nil)
 	}
 	fields.set(key, value)
 }
 
-func (m *overlayMerger) noteReplaced(key, value *node) {
+func (m *overlayMerger) noteReplaced(key, value *yamltree.Node) {
 	if m.replaced != nil {
 		m.replaced(key, value)
 	}
 }
 
 // inheritOrigins copies a base collection's origins to the merged one.
-func (m *overlayMerger) inheritOrigins(merged, base *node) {
-	if base == nil || base.kind != mappingNode {
+func (m *overlayMerger) inheritOrigins(merged, base *yamltree.Node) {
+	if base == nil || base.Kind != yamltree.Mapping {
 		return
 	}
-	for key := range base.pairs {
-		o := m.origins[base][key.text]
+	for key := range base.Pairs {
+		o := m.origins[base][key.Text]
 		if m.base != "" && o.from == "" {
 			o.from = m.base
 		}
-		m.setOrigin(merged, key.text, o)
+		m.setOrigin(merged, key.Text, o)
 	}
 	for name, c := range m.cleared[base] {
 		if m.base != "" && c.origin.from == "" {
@@ -135,7 +139,7 @@ func (m *overlayMerger) inheritOrigins(merged, base *node) {
 	}
 }
 
-func (o *overlays) setOrigin(merged *node, name string, by origin) {
+func (o *overlays) setOrigin(merged *yamltree.Node, name string, by origin) {
 	if by == (origin{}) {
 		delete(o.origins[merged], name)
 		return
@@ -146,7 +150,7 @@ func (o *overlays) setOrigin(merged *node, name string, by origin) {
 	o.origins[merged][name] = by
 }
 
-func (o *overlays) setCleared(merged *node, name string, c clearing) {
+func (o *overlays) setCleared(merged *yamltree.Node, name string, c clearing) {
 	if o.cleared[merged] == nil {
 		o.cleared[merged] = map[string]clearing{}
 	}
@@ -155,7 +159,7 @@ func (o *overlays) setCleared(merged *node, name string, c clearing) {
 }
 
 // asWritten returns the file's collection that a merged one started from, or the node itself.
-func (o *overlays) asWritten(n *node) *node {
+func (o *overlays) asWritten(n *yamltree.Node) *yamltree.Node {
 	if written, ok := o.written[n]; ok {
 		return written
 	}
@@ -163,7 +167,7 @@ func (o *overlays) asWritten(n *node) *node {
 }
 
 // share copies the recorded origins to a partial copy of a merged collection.
-func (o *overlays) share(copied, from *node) {
+func (o *overlays) share(copied, from *yamltree.Node) {
 	if copied == from {
 		return
 	}
@@ -177,29 +181,29 @@ func (o *overlays) share(copied, from *node) {
 }
 
 func newOverlays() overlays {
-	return overlays{written: map[*node]*node{}, origins: map[*node]map[string]origin{}, cleared: map[*node]map[string]clearing{}}
+	return overlays{written: map[*yamltree.Node]*yamltree.Node{}, origins: map[*yamltree.Node]map[string]origin{}, cleared: map[*yamltree.Node]map[string]clearing{}}
 }
 
 // fieldIndex finds and changes fields of a mapping.
 type fieldIndex struct {
-	mapping *node
+	mapping *yamltree.Node
 	known   map[string]int // of large mappings
 	removed bool
 }
 
-func newFieldIndex(mapping *node) *fieldIndex {
+func newFieldIndex(mapping *yamltree.Node) *fieldIndex {
 	x := &fieldIndex{mapping: mapping}
 	const large = 64
-	if len(mapping.children) > large {
+	if len(mapping.Children) > large {
 		x.addAll()
 	}
 	return x
 }
 
 func (x *fieldIndex) addAll() {
-	x.known = make(map[string]int, len(x.mapping.children))
-	for i := 0; i+1 < len(x.mapping.children); i += 2 {
-		x.known[x.mapping.children[i].text] = i
+	x.known = make(map[string]int, len(x.mapping.Children))
+	for i := 0; i+1 < len(x.mapping.Children); i += 2 {
+		x.known[x.mapping.Children[i].Text] = i
 	}
 }
 
@@ -209,8 +213,8 @@ func (x *fieldIndex) find(name string) (at int, ok bool) {
 		at, ok = x.known[name]
 		return at, ok
 	}
-	for i := 0; i+1 < len(x.mapping.children); i += 2 {
-		if key := x.mapping.children[i]; key != nil && key.text == name {
+	for i := 0; i+1 < len(x.mapping.Children); i += 2 {
+		if key := x.mapping.Children[i]; key != nil && key.Text == name {
 			return i, true
 		}
 	}
@@ -218,28 +222,28 @@ func (x *fieldIndex) find(name string) (at int, ok bool) {
 }
 
 // set replaces the field with the same name, or appends it.
-func (x *fieldIndex) set(key, value *node) {
-	if at, ok := x.find(key.text); ok {
-		x.mapping.children[at], x.mapping.children[at+1] = key, value
+func (x *fieldIndex) set(key, value *yamltree.Node) {
+	if at, ok := x.find(key.Text); ok {
+		x.mapping.Children[at], x.mapping.Children[at+1] = key, value
 		return
 	}
 	if x.known != nil {
-		x.known[key.text] = len(x.mapping.children)
+		x.known[key.Text] = len(x.mapping.Children)
 	}
-	x.mapping.children = append(x.mapping.children, key, value)
+	x.mapping.Children = append(x.mapping.Children, key, value)
 }
 
 // remove removes the field whose key is at a position; dropRemoved closes the gap.
 func (x *fieldIndex) remove(at int) {
-	delete(x.known, x.mapping.children[at].text)
-	x.mapping.children[at], x.mapping.children[at+1] = nil, nil
+	delete(x.known, x.mapping.Children[at].Text)
+	x.mapping.Children[at], x.mapping.Children[at+1] = nil, nil
 	x.removed = true
 }
 
 // dropRemoved closes the gaps of removed fields. The index is invalid afterwards.
 func (x *fieldIndex) dropRemoved() {
 	if x.removed {
-		x.mapping.children = slices.DeleteFunc(x.mapping.children, func(n *node) bool { return n == nil })
+		x.mapping.Children = slices.DeleteFunc(x.mapping.Children, func(n *yamltree.Node) bool { return n == nil })
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 const (
@@ -24,19 +25,19 @@ var patchable = []string{"providers", "models", "model_pools", "tools", "plugins
 type patch struct {
 	registry, id string
 	// key is the id in the file; value is merged into the entry, or is null to remove it.
-	key, value *node
+	key, value *yamltree.Node
 	place      *place
 	// mayWiden is set if the patch, or its whole file, sets allow_widening.
 	mayWiden bool
 }
 
 // readPatches reads the patches of one file.
-func (l *loader) readPatches(key, value *node) {
+func (l *loader) readPatches(key, value *yamltree.Node) {
 	top := (*place)(nil).fieldPlace(patchesKey, key)
 	all := l.readAllowWidening(value, top)
-	for key, value := range value.pairs {
-		p := top.fieldPlace(key.text, key)
-		switch name := key.text; {
+	for key, value := range value.Pairs {
+		p := top.fieldPlace(key.Text, key)
+		switch name := key.Text; {
 		case name == allowWideningKey:
 		case slices.Contains(patchable, name):
 			l.readRegistryPatches(name, value, p, all)
@@ -49,68 +50,68 @@ func (l *loader) readPatches(key, value *node) {
 }
 
 // readRegistryPatches reads the patches of the entries of one registry.
-func (l *loader) readRegistryPatches(registry string, value *node, p *place, all bool) {
-	if value.kind == nullNode {
+func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *place, all bool) {
+	if value.Kind == yamltree.Null {
 		return
 	}
-	if value.kind != mappingNode {
+	if value.Kind != yamltree.Mapping {
 		l.file.Partial = true
-		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), value.describe(false)).
+		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), value.Describe(false)).
 			setHint("write each patch under the id of its entry")
 		l.hideSecrets(value, false)
 		return
 	}
-	for key, value := range value.pairs {
-		at := p.fieldPlace(key.text, key)
+	for key, value := range value.Pairs {
+		at := p.fieldPlace(key.Text, key)
 		switch {
-		case value.kind == nullNode && value.text == "":
-			l.addDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.text)).
+		case value.Kind == yamltree.Null && value.Text == "":
+			l.addDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.Text)).
 				setHint("write null to remove the entry")
 			continue
-		case value.kind != mappingNode && value.kind != nullNode:
-			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), value.describe(false))
-			l.hideSecrets(value, hiddenName(key.text))
+		case value.Kind != yamltree.Mapping && value.Kind != yamltree.Null:
+			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), value.Describe(false))
+			l.hideSecrets(value, hiddenName(key.Text))
 			continue
 		}
 		mayWiden := l.readAllowWidening(value, at) || all
-		l.patches = append(l.patches, patch{registry, key.text, key, withoutField(value, allowWideningKey), at, mayWiden})
+		l.patches = append(l.patches, patch{registry, key.Text, key, withoutField(value, allowWideningKey), at, mayWiden})
 	}
 }
 
 // readAllowWidening reads allow_widening from a mapping of patches or from one patch.
-func (l *loader) readAllowWidening(n *node, p *place) bool {
-	key, value := n.findField(allowWideningKey)
-	if value == nil || value.kind == nullNode {
+func (l *loader) readAllowWidening(n *yamltree.Node, p *place) bool {
+	key, value := n.FindField(allowWideningKey)
+	if value == nil || value.Kind == yamltree.Null {
 		return false
 	}
-	if value.kind != boolNode {
-		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, value.describe(false))
+	if value.Kind != yamltree.Bool {
+		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, value.Describe(false))
 		return false
 	}
-	return lowerBool(value.text) == "true"
+	return lowerBool(value.Text) == "true"
 }
 
 // unknownPatches reports a key of patches that is not a registry.
-func (d *decoder) unknownPatches(key, value *node, p *place) {
+func (d *decoder) unknownPatches(key, value *yamltree.Node, p *place) {
 	names := append(slices.Clone(patchable), allowWideningKey)
-	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.text))
+	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
 	found.setHint(listAllowed(names))
-	if near, ok := nearest.Of(key.text, names); ok {
+	if near, ok := nearest.Of(key.Text, names); ok {
 		found.setHint(didYouMean(near))
 	}
-	d.hideSecrets(value, hiddenName(key.text))
+	d.hideSecrets(value, hiddenName(key.Text))
 }
 
 // withoutField returns a mapping without a field.
-func withoutField(n *node, name string) *node {
-	if key, _ := n.findField(name); key == nil {
+func withoutField(n *yamltree.Node, name string) *yamltree.Node {
+	if key, _ := n.FindField(name); key == nil {
 		return n
 	}
 	c := *n
-	c.children = slices.Clone(n.children)
-	for i := 0; i < len(c.children); i += 2 {
-		if c.children[i].text == name {
-			c.children = slices.Delete(c.children, i, i+2)
+	c.Children = slices.Clone(n.Children)
+	for i := 0; i < len(c.Children); i += 2 {
+		if c.Children[i].Text == name {
+			c.Children = slices.Delete(c.Children, i, i+2)
 			break
 		}
 	}
@@ -125,7 +126,7 @@ func (l *loader) applyPatches(m *merger) {
 			continue
 		}
 		registry := m.ownCollection(m.root, p.registry)
-		var target *node
+		var target *yamltree.Node
 		if registry != nil {
 			target = m.findEntry(registry, p.id)
 		}
@@ -134,14 +135,14 @@ func (l *loader) applyPatches(m *merger) {
 			continue
 		}
 		l.file.patched = append(l.file.patched, *p)
-		if p.value.kind == nullNode {
+		if p.value.Kind == yamltree.Null {
 			l.hideSecrets(target, false)
 			m.removeEntry(registry, p.id)
 			l.file.overlays.setCleared(registry, p.id, clearing{p.key, p.value, origin{patched: true}})
 			continue
 		}
 		o := l.newOverlayMerger(origin{patched: true})
-		o.replaced = func(key, value *node) { l.hideSecrets(value, hiddenName(key.text)) }
+		o.replaced = func(key, value *yamltree.Node) { l.hideSecrets(value, hiddenName(key.Text)) }
 		merged := o.mergeInto(target, p.value, nil)
 		if l.overlaid < 0 {
 			l.reportOverlaid(p.place, p.key)
@@ -152,14 +153,14 @@ func (l *loader) applyPatches(m *merger) {
 }
 
 // reportUnmatched reports a patch for an entry that does not exist.
-func (l *loader) reportUnmatched(p *patch, registry *node) {
+func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
 	l.hideSecrets(p.value, false)
 	if l.file.Partial {
 		return
 	}
 	var ids []string
-	for key := range registry.pairs {
-		ids = append(ids, key.text)
+	for key := range registry.Pairs {
+		ids = append(ids, key.Text)
 	}
 	found := diag.New(diag.UnmatchedPatch, p.place.path(), "there is no %s %q to patch", registryNamed(p.registry).noun, clip.Text(p.id)).WithNearest(p.id, ids)
 	if found.Hint == "" {
@@ -173,7 +174,7 @@ func (l *loader) newOverlayMerger(by origin) *overlayMerger {
 }
 
 // reportOverlaid reports that merged entries exceed the limit.
-func (l *loader) reportOverlaid(p *place, n *node) {
+func (l *loader) reportOverlaid(p *place, n *yamltree.Node) {
 	l.file.Partial = true
 	l.addDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", maxOverlaid)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // place locates a value in the configuration. Every decoded value has one, but paths are built only
@@ -16,10 +17,10 @@ type place struct {
 	key   string
 	index int
 	// node is the key in the file; nil for a list element or an absent field.
-	node *node
+	node *yamltree.Node
 }
 
-func (p *place) fieldPlace(key string, n *node) *place {
+func (p *place) fieldPlace(key string, n *yamltree.Node) *place {
 	return &place{parent: p, key: key, node: n, index: -1}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // keyShapes match credentials anywhere, since vendors give their keys a recognizable form. In a
@@ -101,26 +102,26 @@ func credentialName(name string) bool { return credentialNames.MatchString(name)
 
 // checkPlainSecret warns about a secret written in the file. The value is masked wherever the file
 // is shown and is never printed.
-func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
-	if kind < listed && redact.IsURL(p.name(), n.text) {
+func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *place) {
+	if kind < listed && redact.IsURL(p.name(), n.Text) {
 		d.checkURL(n, p)
 	}
-	text := []byte(n.text)
+	text := []byte(n.Text)
 	found := findCredentials(text)
 	for _, at := range found {
 		d.file.redactor.addValue(hiddenValue{string(text[at[0]:at[1]]), secretShown})
 	}
-	literal := literalOf(n.text)
+	literal := literalOf(n.Text)
 	switch {
 	case len(found) > 0:
 	case kind == credential && literal != "":
 	case kind == named && len(literal) >= minRandom && looksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
-		d.file.redactor.addValue(hiddenValue{n.text, secretShown})
+		d.file.redactor.addValue(hiddenValue{n.Text, secretShown})
 	case kind == parameter:
 		d.checkParameter(n, p)
 		return
 	default:
-		if kind >= listed && !isReference(n.text) {
+		if kind >= listed && !isReference(n.Text) {
 			d.file.noted.of(n).plain = p.path() // it is not stored, though it may be harmless
 		}
 		return
@@ -146,7 +147,7 @@ var (
 	schemes = regexp.MustCompile(`(?i)\b(?:bearer|basic|token|digest|api-?key|key)\b`)
 )
 
-func (d *decoder) reportPlainSecret(n *node, p *place) {
+func (d *decoder) reportPlainSecret(n *yamltree.Node, p *place) {
 	d.file.noted.of(n).plain = p.path()
 	d.addFinding(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)

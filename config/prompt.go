@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -23,9 +24,9 @@ type promptFile struct {
 	File string `json:"file" required:"true" path:"read" doc:"A text file, relative to the file that names it."`
 }
 
-func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
-	if n.kind != mappingNode {
-		if n.kind == sequenceNode {
+func (d *decoder) decodePrompt(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+	if n.Kind != yamltree.Mapping {
+		if n.Kind == yamltree.Sequence {
 			d.reportMismatch(f, n, p, "a text or {file: path}")
 			return
 		}
@@ -42,7 +43,7 @@ func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 	if from.File == "" || len(d.found) > before {
 		return
 	}
-	key, value := n.findField("file")
+	key, value := n.FindField("file")
 	text, err := d.expander.includeFile(from.File, "")
 	if err == nil && !utf8.ValidString(text) {
 		err = fmt.Errorf("the file %s is not UTF-8 text", clip.Text(from.File))
@@ -61,9 +62,9 @@ type effortBudget struct {
 	Budget int `json:"budget" required:"true" min:"1" doc:"Maximum number of thinking tokens."`
 }
 
-func (d *decoder) decodeEffort(f *field, n *node, v reflect.Value, p *place) {
-	switch n.kind {
-	case stringNode:
+func (d *decoder) decodeEffort(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+	switch n.Kind {
+	case yamltree.String:
 		level := field{enum: spec.EffortLevels()}
 		d.expander.scopes = tenantScopes
 		text, known, ok := d.readText(f, n, p)
@@ -76,19 +77,19 @@ func (d *decoder) decodeEffort(f *field, n *node, v reflect.Value, p *place) {
 		} else if d.checkText(&level, n, text, p) {
 			v.Set(reflect.ValueOf(spec.Effort{Level: text}))
 		}
-	case mappingNode:
+	case yamltree.Mapping:
 		var budget effortBudget
 		d.decodeFields(recordOf(reflect.TypeFor[effortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
 		v.Set(reflect.ValueOf(spec.Effort{Budget: budget.Budget}))
-	case intNode, floatNode:
-		number, err := parseNumber(n.text)
+	case yamltree.Int, yamltree.Float:
+		number, err := parseNumber(n.Text)
 		if err != nil {
 			d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 			return
 		}
 		percent, whole := number.asInt()
 		if !whole || percent < 0 || percent > 100 {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.label(), clip.Text(n.text))
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.label(), clip.Text(n.Text))
 			return
 		}
 		v.Set(reflect.ValueOf(spec.EffortPercent(int(percent))))

@@ -66,14 +66,6 @@ func (o rawObject) find(name string) json.RawMessage {
 	return nil
 }
 
-func (o rawObject) names() []string {
-	names := make([]string, len(o))
-	for i, m := range o {
-		names[i] = m.name
-	}
-	return names
-}
-
 // set returns the object with the named member replaced or added.
 func (o rawObject) set(name string, value json.RawMessage) rawObject {
 	for i := range o {

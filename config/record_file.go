@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // ParseRecord reads a YAML document that is not a configuration, such as a file of eval cases, into
@@ -14,19 +15,19 @@ import (
 // diagnostics. The file locates later diagnostics (Complete) and holds the source for reports.
 func ParseRecord[T any](source Source, opts Options) (record T, f *File, found diag.List) {
 	d := newDecoder(opts, newBudget(), nil)
-	doc := &sourceFile{yamlDocument: yamlDocument{name: source.Name, data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, dir: filepath.Dir(source.Name)}
+	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, dir: filepath.Dir(source.Name)}
 	f = d.file
 	f.documents = []*sourceFile{doc}
-	list, ok := parseDocument(&doc.yamlDocument, 0, nounOf)
+	list, ok := yamltree.Parse(&doc.Document, 0, nounOf)
 	d.addAll(doc, list)
-	if !ok || doc.root == nil {
+	if !ok || doc.Root == nil {
 		if len(d.found) == 0 {
-			d.found = append(d.found, doc.faultAt(0, 0, "the file is empty"))
+			d.found = append(d.found, doc.FaultAt(0, 0, "the file is empty"))
 		}
-		f.root = &node{kind: mappingNode}
+		f.root = &yamltree.Node{Kind: yamltree.Mapping}
 		return record, f, d.found
 	}
-	f.root = doc.root
+	f.root = doc.Root
 	v := reflect.ValueOf(&record)
 	d.decodeFields(recordOf(v.Type().Elem()), f.root, v.Elem(), nil, "")
 	if validator, ok := v.Interface().(Validator); ok {

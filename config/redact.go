@@ -130,7 +130,7 @@ func (f *File) Redact(text string) string { return f.redactor.redact(text) }
 // same length, so columns do not change. It returns nil if the file is unknown or was not text.
 func (f *File) Source(name string) []byte {
 	for _, doc := range f.documents {
-		if doc.name == name {
+		if doc.Name == name {
 			return doc.redactedText()
 		}
 	}
@@ -173,15 +173,15 @@ func lastWord(text []byte) string {
 
 func (doc *sourceFile) redactedText() []byte {
 	var ranges [][2]int
-	if doc.root == nil {
-		ranges = secretValues(doc.data)
+	if doc.Root == nil {
+		ranges = secretValues(doc.Data)
 	}
-	ranges = append(append(ranges, findCredentials(doc.data)...), findURLParts(doc.data)...)
+	ranges = append(append(ranges, findCredentials(doc.Data)...), findURLParts(doc.Data)...)
 	for _, n := range doc.secrets {
-		from, to := doc.nodeRange(n)
+		from, to := doc.NodeRange(n)
 		ranges = append(ranges, [2]int{from, to})
 	}
-	return maskRanges(doc.data, ranges)
+	return maskRanges(doc.Data, ranges)
 }
 
 // passwords finds the password of a URL.

@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -60,54 +61,54 @@ func topNames() []string {
 
 // eachEntry calls yield for each entry of a registry, after checking its id. sound
 // reports whether the id is valid.
-func (l *loader) eachEntry(name string, yield func(id string, n *node, p *place, sound bool)) {
-	key, value := l.file.root.findField(name)
+func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, p *place, sound bool)) {
+	key, value := l.file.root.FindField(name)
 	if value == nil {
 		return
 	}
 	r := registryNamed(name)
 	top := (*place)(nil).fieldPlace(name, key)
 	outdented := l.findOutdented(value, top)
-	for key, value := range value.pairs {
-		if l.file.documents[key.document].hasTooManyErrors() || outdented[key] {
+	for key, value := range value.Pairs {
+		if l.file.documents[key.Document].hasTooManyErrors() || outdented[key] {
 			continue
 		}
-		p := top.fieldPlace(key.text, key)
-		found := spec.CheckID(p.path(), r.noun, key.text)
+		p := top.fieldPlace(key.Text, key)
+		found := spec.CheckID(p.path(), r.noun, key.Text)
 		if name == "tools" {
-			found = spec.CheckToolID(p.path(), key.text)
+			found = spec.CheckToolID(p.path(), key.Text)
 		}
 		for _, one := range found {
 			l.addFinding(one, key)
 		}
-		yield(key.text, value, p, len(found) == 0)
+		yield(key.Text, value, p, len(found) == 0)
 	}
 }
 
 // findOutdented finds entries without a value whose fields are beside them instead of below, and
 // reports the first field of each. It returns the keys of such entries and fields.
-func (l *loader) findOutdented(registry *node, top *place) map[*node]bool {
-	var found map[*node]bool
-	var entry *node // without a value
+func (l *loader) findOutdented(registry *yamltree.Node, top *place) map[*yamltree.Node]bool {
+	var found map[*yamltree.Node]bool
+	var entry *yamltree.Node // without a value
 	reported := false
-	for key, value := range registry.pairs {
+	for key, value := range registry.Pairs {
 		switch {
-		case value.kind == nullNode && value.text == "":
+		case value.Kind == yamltree.Null && value.Text == "":
 			entry, reported = key, false
 			continue
-		case entry == nil, value.kind == mappingNode, key.document != entry.document:
+		case entry == nil, value.Kind == yamltree.Mapping, key.Document != entry.Document:
 			entry = nil
 			continue
 		case !reported:
-			l.addDiagnostic(diag.InvalidValue, top.fieldPlace(key.text, key), key, "%s is next to %s, not below it", clip.Text(key.text), clip.Text(entry.text)).
-				setHint("indent it, and the fields after it, further than " + clip.Text(entry.text))
+			l.addDiagnostic(diag.InvalidValue, top.fieldPlace(key.Text, key), key, "%s is next to %s, not below it", clip.Text(key.Text), clip.Text(entry.Text)).
+				setHint("indent it, and the fields after it, further than " + clip.Text(entry.Text))
 			reported, l.file.Partial = true, true
 		}
 		if found == nil {
-			found = map[*node]bool{}
+			found = map[*yamltree.Node]bool{}
 		}
 		found[entry], found[key] = true, true
-		l.hideSecrets(value, hiddenName(key.text))
+		l.hideSecrets(value, hiddenName(key.Text))
 	}
 	return found
 }
@@ -123,7 +124,7 @@ func (l *loader) decodeComponents(kinds Kinds) {
 func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []Entry[spec.Kind[S, T]] {
 	var list []Entry[spec.Kind[S, T]]
 	known := kindsOf(kinds)
-	l.eachEntry(name, func(id string, n *node, p *place, sound bool) {
+	l.eachEntry(name, func(id string, n *yamltree.Node, p *place, sound bool) {
 		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.file.dirOf(n)}
 		before := l.countErrors()
 		if i, ok := l.findKind(n, p, known); ok {
@@ -138,17 +139,17 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 }
 
 // findKind returns the kind for an entry's type.
-func (l *loader) findKind(n *node, p *place, kinds []kind) (int, bool) {
-	if n.kind != mappingNode {
-		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.describe(false))
+func (l *loader) findKind(n *yamltree.Node, p *place, kinds []kind) (int, bool) {
+	if n.Kind != yamltree.Mapping {
+		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.Describe(false))
 		return 0, false
 	}
 	types := make([]string, len(kinds))
 	for i, k := range kinds {
 		types[i] = k.typ
 	}
-	key, value := n.findField("type")
-	if value == nil || value.kind == nullNode {
+	key, value := n.FindField("type")
+	if value == nil || value.Kind == yamltree.Null {
 		l.reportMissingType(n, p, types)
 		l.hideSecrets(n, false)
 		return 0, false
@@ -161,7 +162,7 @@ func (l *loader) findKind(n *node, p *place, kinds []kind) (int, bool) {
 				return i, true
 			}
 		}
-		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.text), joinAlternatives(types))
+		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), joinAlternatives(types))
 		if f, ok := findForeign(readForeignNames().Types[p.parent.key], text); ok && !contains(types, f.Field) && f.Field != "" {
 			found.setHint("")
 		} else if ok {
@@ -176,22 +177,22 @@ func (l *loader) findKind(n *node, p *place, kinds []kind) (int, bool) {
 
 // reportMissingType reports an entry without a type, and suggests a key that was probably meant as
 // the type.
-func (l *loader) reportMissingType(n *node, p *place, types []string) {
-	for key := range n.pairs {
-		if contains(typeNames, key.text) {
-			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.text, key), key, "unknown field %q", clip.Text(key.text)).setHint("write type: " + joinAlternatives(types))
+func (l *loader) reportMissingType(n *yamltree.Node, p *place, types []string) {
+	for key := range n.Pairs {
+		if contains(typeNames, key.Text) {
+			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + joinAlternatives(types))
 			return
 		}
-		if len(key.text) > len("types") {
+		if len(key.Text) > len("types") {
 			continue
 		}
-		if near, ok := nearest.Of(key.text, []string{"type"}); ok && key.text != near {
-			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.text, key), key, "unknown field %q", clip.Text(key.text)).setHint(didYouMean(near))
+		if near, ok := nearest.Of(key.Text, []string{"type"}); ok && key.Text != near {
+			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint(didYouMean(near))
 			return
 		}
 	}
 	hint := "allowed are " + joinAlternatives(types)
-	_, args := n.findField("args")
+	_, args := n.FindField("args")
 	if p.parent.key == "tools" && args != nil {
 		hint = "for an MCP server write type: mcp, and command: [program, argument] instead of command and args"
 	}
@@ -202,7 +203,7 @@ func (l *loader) reportMissingType(n *node, p *place, types []string) {
 var typeNames = []string{"kind", "provider", "vendor", "driver", "class", "transport"}
 
 // decodeComponent decodes the fields of an entry into its kind's record.
-func (l *loader) decodeComponent(id string, n *node, p *place, config any) {
+func (l *loader) decodeComponent(id string, n *yamltree.Node, p *place, config any) {
 	v := reflect.ValueOf(config)
 	if v.Kind() != reflect.Pointer || v.IsNil() || shapeOf(v.Type().Elem()) != recordShape {
 		l.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.label(), config)
@@ -221,7 +222,7 @@ func (l *loader) decodeComponent(id string, n *node, p *place, config any) {
 
 // decodeRecord decodes an entry whose record type is known. It returns the number of earlier
 // diagnostics.
-func decodeRecord[T any](d *decoder, id string, n *node, p *place) (record T, start int) {
+func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *place) (record T, start int) {
 	start = len(d.found)
 	v := reflect.ValueOf(&record).Elem()
 	r := d.kinds.recordOf(v.Type())
@@ -233,17 +234,17 @@ func decodeRecord[T any](d *decoder, id string, n *node, p *place) (record T, st
 }
 
 func (l *loader) decodeModels() {
-	l.eachEntry("models", func(id string, n *node, p *place, _ bool) {
+	l.eachEntry("models", func(id string, n *yamltree.Node, p *place, _ bool) {
 		m, start := decodeRecord[spec.Model](&l.decoder, id, n, p)
 		l.addValidationFindings(start, p, n, m.Validate())
 		l.file.Models = append(l.file.Models, m)
 	})
-	_, models := l.file.root.findField("models")
-	first := make(map[string]*node, len(l.file.Models))
-	for key := range models.pairs {
-		first[key.text] = key
+	_, models := l.file.root.FindField("models")
+	first := make(map[string]*yamltree.Node, len(l.file.Models))
+	for key := range models.Pairs {
+		first[key.Text] = key
 	}
-	l.eachEntry("model_pools", func(id string, n *node, p *place, _ bool) {
+	l.eachEntry("model_pools", func(id string, n *yamltree.Node, p *place, _ bool) {
 		pool, start := decodeRecord[spec.Pool](&l.decoder, id, n, p)
 		l.addValidationFindings(start, p, n, pool.Validate())
 		if other := first[id]; other != nil {
@@ -256,28 +257,28 @@ func (l *loader) decodeModels() {
 }
 
 // reportDuplicate reports a second definition; the first one in the files is the original.
-func (l *loader) reportDuplicate(found diag.Diagnostic, n, first *node, path, message string) {
-	found.Related = []diag.Related{{Message: message, Path: path, Span: l.file.documents[first.document].spanOfNode(first)}}
+func (l *loader) reportDuplicate(found diag.Diagnostic, n, first *yamltree.Node, path, message string) {
+	found.Related = []diag.Related{{Message: message, Path: path, Span: l.file.documents[first.Document].SpanOfNode(first)}}
 	l.addFinding(found, n)
 }
 
 func (l *loader) remoteAgents() {
-	key, value := l.file.root.findField("remote_agents")
+	key, value := l.file.root.FindField("remote_agents")
 	if value == nil {
 		return
 	}
 	top := (*place)(nil).fieldPlace("remote_agents", key)
 	seen := map[string]*place{}
-	for i, n := range value.children {
+	for i, n := range value.Children {
 		p := top.elementPlace(i)
 		before := l.countErrors()
 		source, start := decodeRecord[spec.RemoteSource](&l.decoder, "", n, p)
 		l.addValidationFindings(start, p, n, source.Validate())
-		nameKey, name := n.findField("name")
+		nameKey, name := n.FindField("name")
 		if name != nil && source.Name != "" {
 			at := p.fieldPlace("name", nameKey)
 			if first := seen[source.Name]; first != nil {
-				_, other := value.children[first.parent.index].findField("name")
+				_, other := value.Children[first.parent.index].FindField("name")
 				found := diag.New(diag.DuplicateID, at.path(), "remote source %q is defined twice", clip.Text(source.Name))
 				l.reportDuplicate(found, name, other, first.path(), "the first one is here")
 			} else {
@@ -306,18 +307,18 @@ var agentType = reflect.TypeFor[agent]()
 // decodeAgents decodes the defaults and the agents. An inherited value is checked with the agent,
 // but reported only at the defaults.
 func (l *loader) decodeAgents() {
-	key, value := l.file.root.findField("defaults")
+	key, value := l.file.root.FindField("defaults")
 	inherited := map[string]bool{}
 	if value != nil {
 		p := (*place)(nil).fieldPlace("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](&l.decoder, "", value, p)
 		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
 		l.file.Defaults = &defaults
-		for key := range value.pairs {
-			inherited[key.text] = true
+		for key := range value.Pairs {
+			inherited[key.Text] = true
 		}
 	}
-	l.eachEntry("agents", func(id string, n *node, p *place, _ bool) {
+	l.eachEntry("agents", func(id string, n *yamltree.Node, p *place, _ bool) {
 		entry, start := decodeRecord[agent](&l.decoder, id, n, p)
 		agent := entry.Agent
 		l.file.Agents = append(l.file.Agents, &agent)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
@@ -156,8 +157,8 @@ func decodeNested(decoder *json.Decoder, depth int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, opens := token.(json.Delim); opens && depth >= maxDepth {
-		return nil, fmt.Errorf("collections are nested more than %d levels deep", maxDepth)
+	if _, opens := token.(json.Delim); opens && depth >= yamltree.MaxDepth {
+		return nil, fmt.Errorf("collections are nested more than %d levels deep", yamltree.MaxDepth)
 	}
 	switch token {
 	case json.Delim('{'):

@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // checkURL hides the user and parameters of a URL. The URL is not stored if one of them may be a
 // secret, and a warning names the parts that look like one.
-func (d *decoder) checkURL(n *node, p *place) {
+func (d *decoder) checkURL(n *yamltree.Node, p *place) {
 	d.hideURL(n)
-	if strings.HasPrefix(n.text, "/") {
+	if strings.HasPrefix(n.Text, "/") {
 		d.addSecret(n) // the source text does not show that it is a URL
 	}
 	isReported := false
-	for _, part := range redact.URLParts(n.text) {
-		value := n.text[part.From:part.To]
+	for _, part := range redact.URLParts(n.Text) {
+		value := n.Text[part.From:part.To]
 		switch {
 		case isReference(value) || redact.IsHarmless(part.Name, value):
 		case !isReported && looksSecret(part.Name, value):
@@ -32,10 +33,10 @@ func (d *decoder) checkURL(n *node, p *place) {
 }
 
 // hideURL hides the user and parameters of a URL in all output.
-func (d *decoder) hideURL(n *node) {
-	for _, part := range redact.URLParts(n.text) {
-		if value := n.text[part.From:part.To]; strings.IndexByte(value, '$') < 0 {
-			d.hideURLPart(n.text[part.Start:part.From], value)
+func (d *decoder) hideURL(n *yamltree.Node) {
+	for _, part := range redact.URLParts(n.Text) {
+		if value := n.Text[part.From:part.To]; strings.IndexByte(value, '$') < 0 {
+			d.hideURLPart(n.Text[part.Start:part.From], value)
 		}
 	}
 }
@@ -58,15 +59,15 @@ func (d *decoder) hideURLPart(name, value string) {
 }
 
 // checkParameter treats the value of a query parameter like one in a URL.
-func (d *decoder) checkParameter(n *node, p *place) {
-	if isReference(n.text) {
+func (d *decoder) checkParameter(n *yamltree.Node, p *place) {
+	if isReference(n.Text) {
 		return
 	}
-	d.hideURLPart(p.key+"=", n.text)
+	d.hideURLPart(p.key+"=", n.Text)
 	switch {
-	case redact.IsHarmless(p.key, n.text):
+	case redact.IsHarmless(p.key, n.Text):
 		d.file.noted.of(n).masked = p.path()
-	case looksSecret(p.key, n.text):
+	case looksSecret(p.key, n.Text):
 		d.reportPlainSecret(n, p)
 	default:
 		d.file.noted.of(n).plain = p.path()

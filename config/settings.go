@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
@@ -59,7 +60,7 @@ const (
 func (l *loader) decodeSettings() {
 	l.file.Store = decodeSetting(&l.decoder, "store", l.checkStore)
 	l.file.Revisions = decodeSetting(&l.decoder, "revisions", (*settings.Revisions).Validate)
-	if _, value := l.file.root.findField(tenantsKey); value != nil && value.kind == mappingNode {
+	if _, value := l.file.root.FindField(tenantsKey); value != nil && value.Kind == yamltree.Mapping {
 		l.file.TenantRules = new(decodeSetting(&l.decoder, tenantsKey, (*spec.Tenants).Validate))
 	}
 	l.file.Turns = decodeSetting(&l.decoder, "turns", (*settings.Turns).Validate)
@@ -72,8 +73,8 @@ func (l *loader) decodeSettings() {
 }
 
 func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) (record T) {
-	key, value := d.file.root.findField(name)
-	if value == nil || value.kind == nullNode {
+	key, value := d.file.root.FindField(name)
+	if value == nil || value.Kind == yamltree.Null {
 		return record
 	}
 	p := (*place)(nil).fieldPlace(name, key)
@@ -89,8 +90,8 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 		return nil
 	}
 	list := slices.DeleteFunc(s.Validate(), func(one diag.Diagnostic) bool { return one.Path == "driver" })
-	_, store := l.file.root.findField("store")
-	if _, dsn := store.findField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.kind != nullNode && !l.file.meant["store.dsn"] {
+	_, store := l.file.root.FindField("store")
+	if _, dsn := store.FindField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.Kind != yamltree.Null && !l.file.meant["store.dsn"] {
 		list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is empty; it must be the path of a file").
 			WithHint("leave dsn out for runtime.db in data_dir"))
 	}
@@ -99,9 +100,9 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 
 // isDriverUnknown reports whether a driver is given that does not exist.
 func (l *loader) isDriverUnknown(s *settings.Store) bool {
-	_, store := l.file.root.findField("store")
-	_, driver := store.findField("driver")
-	return s.Driver == "" && driver != nil && driver.kind != nullNode || l.file.meant["store.driver"]
+	_, store := l.file.root.FindField("store")
+	_, driver := store.FindField("driver")
+	return s.Driver == "" && driver != nil && driver.Kind != yamltree.Null || l.file.meant["store.driver"]
 }
 
 // checkServer checks the server and that the agents it names exist.
@@ -125,10 +126,10 @@ func (l *loader) checkServer(s *settings.Server) diag.List {
 // checkDescriptions warns of agents without a description in the cards and lists that the
 // server publishes.
 func (l *loader) checkDescriptions() {
-	_, server := l.file.root.findField("server")
+	_, server := l.file.root.FindField("server")
 	s := &l.file.Server
 	answers := s.Listen != settings.ListenNone || s.A2A.GRPCListen != ""
-	if server == nil || server.kind != mappingNode || !answers || !s.A2A.On() && !s.AgentRuns.On() {
+	if server == nil || server.Kind != yamltree.Mapping || !answers || !s.A2A.On() && !s.AgentRuns.On() {
 		return
 	}
 	var found diag.List
@@ -144,7 +145,7 @@ func (l *loader) checkDescriptions() {
 
 // noteNoRetry adds a single note if no agent retries model calls and at least one uses a vendor.
 func (l *loader) noteNoRetry() {
-	_, agents := l.file.root.findField("agents")
+	_, agents := l.file.root.FindField("agents")
 	if !slices.ContainsFunc(l.file.Providers, hasVendor) || agents == nil || l.file.Defaults != nil && l.file.Defaults.Sections[retrySection] != nil {
 		return
 	}
@@ -188,21 +189,21 @@ func (l *loader) storePaths() {
 		w.Dir = filepath.Join(l.file.documents[0].dir, dataDir, workspacesDir)
 	}
 	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://") && !s.NamesDatabase()
-	_, store := l.file.root.findField("store")
-	_, dsn := store.findField("dsn")
+	_, store := l.file.root.FindField("store")
+	_, dsn := store.FindField("dsn")
 	switch {
 	case s.DSN == "" && file:
 		s.DSN = filepath.Join(s.DataDir, storeFile)
 	case s.DSN == "":
 	case file:
-		s.DSN = relativeTo(l.file.documents[dsn.document].dir, s.DSN)
+		s.DSN = relativeTo(l.file.documents[dsn.Document].dir, s.DSN)
 	default:
 		l.file.redactor.addValue(hiddenValue{s.DSN, secretShown})
 		for _, password := range passwordsOf(s.DSN) {
 			l.file.redactor.addValue(hiddenValue{password, secretShown})
 		}
 		l.addSecret(dsn)
-		if at := keyPassword.FindStringSubmatch(dsn.text); at != nil && literalOf(at[1]) != "" {
+		if at := keyPassword.FindStringSubmatch(dsn.Text); at != nil && literalOf(at[1]) != "" {
 			l.reportPlainSecret(dsn, (*place)(nil).fieldPlace("store", nil).fieldPlace("dsn", nil))
 		}
 	}
@@ -228,7 +229,7 @@ func passwordsOf(dsn string) []string {
 
 // decodeSchedules decodes the schedules, which refer to agents.
 func (l *loader) decodeSchedules() {
-	l.eachEntry("schedules", func(id string, n *node, p *place, _ bool) {
+	l.eachEntry("schedules", func(id string, n *yamltree.Node, p *place, _ bool) {
 		s, start := decodeRecord[settings.Schedule](&l.decoder, id, n, p)
 		found := append(s.Validate(), workflow.CheckTimes(s.Cron, s.TimeZone)...)
 		found = append(found, l.file.checkAgent("agent", s.Agent)...)

@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // sourceFile is one file of a configuration.
 type sourceFile struct {
-	yamlDocument
+	yamltree.Document
 
 	dir string
 	// stored is set for a stored document, as with Source.Stored.
 	stored bool
 	// secrets are the values to hide when showing the text.
-	secrets []*node
+	secrets []*yamltree.Node
 	// findings and errors count the file's diagnostics; omitted is the first unreported one.
 	findings, errors int
 	omitted          *diag.Diagnostic
@@ -30,11 +31,11 @@ func (doc *sourceFile) countFinding(severity diag.Severity) bool {
 	if severity == diag.Error {
 		doc.errors++
 	}
-	return doc.findings <= maxFindings
+	return doc.findings <= yamltree.MaxFindings
 }
 
 // hasTooManyErrors reports whether a file has too many errors to read on.
-func (doc *sourceFile) hasTooManyErrors() bool { return doc.errors > maxFindings }
+func (doc *sourceFile) hasTooManyErrors() bool { return doc.errors > yamltree.MaxFindings }
 
 // omittedFindings returns a diagnostic that replaces the omitted ones.
 func (doc *sourceFile) omittedFindings() diag.List {
@@ -42,7 +43,7 @@ func (doc *sourceFile) omittedFindings() diag.List {
 		return nil
 	}
 	d := diag.Diagnostic{Code: doc.omitted.Code, Severity: diag.Warning, Span: doc.omitted.Span}
-	d.Message = fmt.Sprintf("the file has more than %d problems; those from here on are not shown", maxFindings)
+	d.Message = fmt.Sprintf("the file has more than %d problems; those from here on are not shown", yamltree.MaxFindings)
 	if doc.errors > 0 {
 		d.Severity = diag.Error
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // A foreignSpelling is the syntax of variables in another system. The group of each expression is
@@ -45,19 +46,19 @@ var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 // checkSpelling reports a reference in another system's syntax, which is not expanded. In a secret
 // or an address, which would be sent literally, this is an error; elsewhere it is a warning if the
 // text has nothing else. It returns whether there is an error.
-func (d *decoder) checkSpelling(kind sensitivity, n *node, p *place) bool {
-	if !strings.ContainsAny(n.text, "$%{/") {
+func (d *decoder) checkSpelling(kind sensitivity, n *yamltree.Node, p *place) bool {
+	if !strings.ContainsAny(n.Text, "$%{/") {
 		return false
 	}
 	exact := kind == credential || kind == listed || p != nil && urlName.MatchString(p.key)
 	for _, s := range foreignSpellings {
-		if m := s.whole.FindStringSubmatch(n.text); m != nil && (exact || shellName.MatchString(m[1])) {
+		if m := s.whole.FindStringSubmatch(n.Text); m != nil && (exact || shellName.MatchString(m[1])) {
 			return d.reportSpelling(exact, m[1], n, p)
 		}
 		if !exact {
 			continue
 		}
-		if m := s.inside.FindStringSubmatch(n.text); m != nil {
+		if m := s.inside.FindStringSubmatch(n.Text); m != nil {
 			return d.reportSpelling(exact, m[1], n, p)
 		}
 	}
@@ -66,7 +67,7 @@ func (d *decoder) checkSpelling(kind sensitivity, n *node, p *place) bool {
 
 // reportSpelling never prints a text that may be a secret: it shows a name only if it looks like a
 // variable's name.
-func (d *decoder) reportSpelling(exact bool, name string, n *node, p *place) bool {
+func (d *decoder) reportSpelling(exact bool, name string, n *yamltree.Node, p *place) bool {
 	if !shellName.MatchString(name) {
 		name = "NAME"
 	}
@@ -75,7 +76,7 @@ func (d *decoder) reportSpelling(exact bool, name string, n *node, p *place) boo
 		found = diag.New(diag.InvalidValue, p.path(), "%s contains a variable in another system's syntax; it would be used literally", p.label())
 	}
 	hint := "write ${%s}"
-	if strings.Contains(n.text, "$") {
+	if strings.Contains(n.Text, "$") {
 		hint += "; a plain $ is written $$"
 	}
 	d.addFinding(found.WithHint(hint, name), n)

@@ -69,17 +69,17 @@ func (f *File) patchedEntries(document json.RawMessage, registry string) ([]Docu
 	if len(f.patched) == 0 {
 		return DocumentEntries(document, registry)
 	}
-	_, section := f.declared.findField(registry)
+	_, section := f.declared.FindField(registry)
 	if section == nil {
 		return nil, nil
 	}
 	var list []DocumentEntry
-	for id, entry := range section.pairs {
+	for id, entry := range section.Pairs {
 		w := &documentWriter{file: f, base: f.BaseDir()}
 		if err := w.writeEntry(registry, entry); err != nil {
 			return nil, err
 		}
-		list = append(list, DocumentEntry{ID: id.text, Value: w.out.Bytes()})
+		list = append(list, DocumentEntry{ID: id.Text, Value: w.out.Bytes()})
 	}
 	return list, nil
 }

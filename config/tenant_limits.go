@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // overlayLimit is the maximum number of entries of one kind in an overlay.
@@ -10,7 +11,7 @@ type overlayLimit struct {
 	section, noun, setting string
 
 	most  int
-	count func(section *node) int
+	count func(section *yamltree.Node) int
 }
 
 // checkOutline reports a JSON overlay that has more entries than the base allows. It is much
@@ -62,7 +63,7 @@ func (b *TenantBase) limits() []overlayLimit {
 
 // checkCounts reports whether an overlay has at most as many entries as the base allows. It counts
 // them before any is checked.
-func (d *overlayChecker) checkCounts(root *node) bool {
+func (d *overlayChecker) checkCounts(root *yamltree.Node) bool {
 	within := true
 	for _, l := range d.base.limits() {
 		within = d.checkCount(root, &l) && within
@@ -71,14 +72,14 @@ func (d *overlayChecker) checkCounts(root *node) bool {
 }
 
 // checkCount reports an exceeded count at the last section of that kind.
-func (d *overlayChecker) checkCount(root *node, l *overlayLimit) bool {
-	patchesAt, patches := root.findField(patchesKey)
-	n, key, section := 0, (*node)(nil), (*node)(nil)
+func (d *overlayChecker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
+	patchesAt, patches := root.FindField(patchesKey)
+	n, key, section := 0, (*yamltree.Node)(nil), (*yamltree.Node)(nil)
 	var at *place
-	if key, section = root.findField(l.section); section != nil {
+	if key, section = root.FindField(l.section); section != nil {
 		n, at = l.count(section), (*place)(nil).fieldPlace(l.section, key)
 	}
-	if patchKey, patched := patches.findField(l.section); patched != nil {
+	if patchKey, patched := patches.FindField(l.section); patched != nil {
 		n += l.count(patched)
 		key, at = patchKey, (*place)(nil).fieldPlace(patchesKey, patchesAt).fieldPlace(l.section, patchKey)
 	}
@@ -89,15 +90,15 @@ func (d *overlayChecker) checkCount(root *node, l *overlayLimit) bool {
 	return n <= l.most
 }
 
-func countEntries(section *node) int { return len(section.children) / 2 }
+func countEntries(section *yamltree.Node) int { return len(section.Children) / 2 }
 
 // countSchedules returns the number of schedules in the workflows.
-func countSchedules(workflows *node) (n int) {
-	for _, w := range workflows.pairs {
-		if _, schedules := w.findField("schedules"); schedules != nil {
-			n += len(schedules.children)
+func countSchedules(workflows *yamltree.Node) (n int) {
+	for _, w := range workflows.Pairs {
+		if _, schedules := w.FindField("schedules"); schedules != nil {
+			n += len(schedules.Children)
 		}
-		if _, cron := w.findField(cronKey); cron != nil {
+		if _, cron := w.FindField(cronKey); cron != nil {
 			n++
 		}
 	}

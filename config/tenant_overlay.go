@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/access"
 )
@@ -120,119 +121,119 @@ type overlayChecker struct {
 }
 
 // readOverlay reads the text; it returns nil if unreadable.
-func (d *overlayChecker) readOverlay(source Source) *node {
-	doc := &sourceFile{yamlDocument: yamlDocument{name: source.Name, data: source.Data}, dir: filepath.Dir(source.Name)}
+func (d *overlayChecker) readOverlay(source Source) *yamltree.Node {
+	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: source.Data}, dir: filepath.Dir(source.Name)}
 	d.file.documents = append(d.file.documents, doc)
-	found, ok := parseDocument(&doc.yamlDocument, 0, nounOf)
+	found, ok := yamltree.Parse(&doc.Document, 0, nounOf)
 	d.addAll(doc, found)
 	if !ok || found.HasErrors() || !d.checkVersion(doc) {
 		return nil
 	}
-	return doc.root
+	return doc.Root
 }
 
 // refuse reports something that overlays in general, or this one, may not do.
-func (d *overlayChecker) refuse(p *place, n *node, format string, args ...any) reported {
+func (d *overlayChecker) refuse(p *place, n *yamltree.Node, format string, args ...any) reported {
 	return d.addDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
 }
 
-func (d *overlayChecker) checkTop(o *TenantOverlay, root *node) {
-	for key, value := range root.pairs {
-		p := (*place)(nil).fieldPlace(key.text, key)
+func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
+	for key, value := range root.Pairs {
+		p := (*place)(nil).fieldPlace(key.Text, key)
 		switch {
-		case key.text == "version":
-		case key.text == patchesKey && value.kind == mappingNode:
+		case key.Text == "version":
+		case key.Text == patchesKey && value.Kind == yamltree.Mapping:
 			d.checkPatches(o, value, p)
-		case key.text == agentsKey && value.kind == mappingNode:
-			for id, agent := range value.pairs {
-				o.Agents = append(o.Agents, id.text)
-				d.checkAgent(agent, p.fieldPlace(id.text, id))
+		case key.Text == agentsKey && value.Kind == yamltree.Mapping:
+			for id, agent := range value.Pairs {
+				o.Agents = append(o.Agents, id.Text)
+				d.checkAgent(agent, p.fieldPlace(id.Text, id))
 			}
-		case key.text == toolsKey && value.kind == mappingNode:
-			for id, tool := range value.pairs {
-				o.Tools, o.OwnTools = append(o.Tools, id.text), append(o.OwnTools, id.text)
-				d.checkTool(id, tool, p.fieldPlace(id.text, id))
+		case key.Text == toolsKey && value.Kind == yamltree.Mapping:
+			for id, tool := range value.Pairs {
+				o.Tools, o.OwnTools = append(o.Tools, id.Text), append(o.OwnTools, id.Text)
+				d.checkTool(id, tool, p.fieldPlace(id.Text, id))
 			}
-		case key.text == workflowsKey && value.kind == mappingNode:
+		case key.Text == workflowsKey && value.Kind == yamltree.Mapping:
 			d.checkWorkflows(o, value, p)
-		case value.kind == nullNode && contains(overlaySections, key.text):
-		case contains(topNames(), key.text) && !contains(overlaySections, key.text):
-			d.refuse(p, key, "have %s", clip.Text(key.text)).setHint("allowed are patches, agents, tools and workflows")
-		case contains(topNames(), key.text):
+		case value.Kind == yamltree.Null && contains(overlaySections, key.Text):
+		case contains(topNames(), key.Text) && !contains(overlaySections, key.Text):
+			d.refuse(p, key, "have %s", clip.Text(key.Text)).setHint("allowed are patches, agents, tools and workflows")
+		case contains(topNames(), key.Text):
 			d.wrongTop(key, value, "a mapping")
 		default:
 			d.unknownTop(key, value)
 		}
-		d.keepsRefs = key.text == workflowsKey
+		d.keepsRefs = key.Text == workflowsKey
 		d.checkReferences(value, p)
 		d.keepsRefs = false
 	}
 }
 
-func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *node, p *place) {
-	for key, value := range patches.pairs {
-		at := p.fieldPlace(key.text, key)
+func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, p *place) {
+	for key, value := range patches.Pairs {
+		at := p.fieldPlace(key.Text, key)
 		switch {
-		case key.text == allowWideningKey:
+		case key.Text == allowWideningKey:
 			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
-		case key.text == agentsKey && value.kind == mappingNode:
-			for id, patch := range value.pairs {
-				o.Agents = append(o.Agents, id.text)
-				d.checkPatch(o, agentsKey, id, patch, at.fieldPlace(id.text, id))
+		case key.Text == agentsKey && value.Kind == yamltree.Mapping:
+			for id, patch := range value.Pairs {
+				o.Agents = append(o.Agents, id.Text)
+				d.checkPatch(o, agentsKey, id, patch, at.fieldPlace(id.Text, id))
 			}
-		case key.text == toolsKey && value.kind == mappingNode:
-			for id, patch := range value.pairs {
-				d.checkPatch(o, toolsKey, id, patch, at.fieldPlace(id.text, id))
+		case key.Text == toolsKey && value.Kind == yamltree.Mapping:
+			for id, patch := range value.Pairs {
+				d.checkPatch(o, toolsKey, id, patch, at.fieldPlace(id.Text, id))
 			}
-		case key.text == workflowsKey && value.kind == mappingNode:
+		case key.Text == workflowsKey && value.Kind == yamltree.Mapping:
 			d.checkWorkflowPatches(o, key, value, at)
-		case contains(patchable, key.text) && value.kind != nullNode:
-			d.refuse(at, key, "patch %s", key.text).setHint("allowed are patches of agents, tools and workflows")
-		case !contains(patchable, key.text):
+		case contains(patchable, key.Text) && value.Kind != yamltree.Null:
+			d.refuse(at, key, "patch %s", key.Text).setHint("allowed are patches of agents, tools and workflows")
+		case !contains(patchable, key.Text):
 			d.unknownPatches(key, value, at)
 		}
 	}
 }
 
-func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch *node, p *place) {
+func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch *yamltree.Node, p *place) {
 	switch {
-	case patch.kind == nullNode:
-		o.Removed[registry] = append(o.Removed[registry], id.text)
+	case patch.Kind == yamltree.Null:
+		o.Removed[registry] = append(o.Removed[registry], id.Text)
 	case registry == agentsKey:
 		d.checkAgent(patch, p)
-	case patch.kind == mappingNode:
-		o.Tools = append(o.Tools, id.text)
-		for key := range patch.pairs {
-			if key.text != "description" {
-				d.refuse(p.fieldPlace(key.text, key), key, "change %s of a tool of the configuration", clip.Text(key.text)).
+	case patch.Kind == yamltree.Mapping:
+		o.Tools = append(o.Tools, id.Text)
+		for key := range patch.Pairs {
+			if key.Text != "description" {
+				d.refuse(p.fieldPlace(key.Text, key), key, "change %s of a tool of the configuration", clip.Text(key.Text)).
 					setHint("it can change only the description, or add a separate tool")
 			}
 		}
 	}
 }
 
-func (d *overlayChecker) checkAgent(agent *node, p *place) {
-	for key, value := range agent.pairs {
-		at := p.fieldPlace(key.text, key)
+func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *place) {
+	for key, value := range agent.Pairs {
+		at := p.fieldPlace(key.Text, key)
 		switch {
-		case key.text == allowWideningKey:
+		case key.Text == allowWideningKey:
 			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
-		case key.text == extendsKey && value.kind == stringNode:
-			d.extended = append(d.extended, value.text)
-		case key.text == "system_prompt" && value.kind == mappingNode:
+		case key.Text == extendsKey && value.Kind == yamltree.String:
+			d.extended = append(d.extended, value.Text)
+		case key.Text == "system_prompt" && value.Kind == yamltree.Mapping:
 			d.refuse(at, value, "read files").setHint("write the prompt itself")
-		case key.text == "sections":
+		case key.Text == "sections":
 			d.checkSections(value, at)
-		case recordOf(agentType).byName[key.text] != nil && !access.OverlaysMaySet(key.text):
-			d.refuse(at, key, "set %s", key.text).setHint("an agent of the configuration that has it can be extended")
+		case recordOf(agentType).byName[key.Text] != nil && !access.OverlaysMaySet(key.Text):
+			d.refuse(at, key, "set %s", key.Text).setHint("an agent of the configuration that has it can be extended")
 		}
 	}
 }
 
-func (d *overlayChecker) checkSections(sections *node, p *place) {
-	for key := range sections.pairs {
-		if key.text != spec.PermissionSection && !d.base.Rights.MaySet(key.text) {
-			d.refuse(p.fieldPlace(key.text, key), key, "set the section %s", clip.Text(key.text)).setHint("the configuration must allow it under tenants.may.sections")
+func (d *overlayChecker) checkSections(sections *yamltree.Node, p *place) {
+	for key := range sections.Pairs {
+		if key.Text != spec.PermissionSection && !d.base.Rights.MaySet(key.Text) {
+			d.refuse(p.fieldPlace(key.Text, key), key, "set the section %s", clip.Text(key.Text)).setHint("the configuration must allow it under tenants.may.sections")
 		}
 	}
 }
@@ -249,57 +250,57 @@ const allowPrivateKey = "allow_private"
 // programFields are the additional fields of an MCP server that runs as a program.
 var programFields = []string{"command", "env"}
 
-func (d *overlayChecker) checkTool(id, tool *node, p *place) {
-	if d.base.has(toolsKey, id.text) {
+func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *place) {
+	if d.base.has(toolsKey, id.Text) {
 		d.refuse(p, id, "replace a tool of the configuration").setHint("give it another id")
 		return
 	}
-	_, typ := tool.findField("type")
-	if typ == nil || typ.kind != stringNode {
+	_, typ := tool.FindField("type")
+	if typ == nil || typ.Kind != yamltree.String {
 		return // reported when decoding
 	}
-	if !d.base.Rights.MayBring(typ.text) {
-		d.refuse(p.fieldPlace("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.text)).setHint("the configuration must allow it under tenants.may.kinds")
+	if !d.base.Rights.MayBring(typ.Text) {
+		d.refuse(p.fieldPlace("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.Text)).setHint("the configuration must allow it under tenants.may.kinds")
 		return
 	}
-	for key, value := range tool.pairs {
-		if key.text == allowPrivateKey {
-			d.checkAllowPrivate(value, p.fieldPlace(key.text, key))
+	for key, value := range tool.Pairs {
+		if key.Text == allowPrivateKey {
+			d.checkAllowPrivate(value, p.fieldPlace(key.Text, key))
 		}
-		program := typ.text == "mcp" && contains(programFields, key.text) && d.base.Rights.MayBring("command")
-		if allowed, bounded := ownToolFields[typ.text]; bounded && !program && !contains(allowed, key.text) {
-			d.refuse(p.fieldPlace(key.text, key), key, "set %s of a tool", clip.Text(key.text)).setHint("")
+		program := typ.Text == "mcp" && contains(programFields, key.Text) && d.base.Rights.MayBring("command")
+		if allowed, bounded := ownToolFields[typ.Text]; bounded && !program && !contains(allowed, key.Text) {
+			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a tool", clip.Text(key.Text)).setHint("")
 		}
 	}
 }
 
 // checkAllowPrivate checks the private addresses that a tenant's tool wants to reach.
-func (d *overlayChecker) checkAllowPrivate(list *node, p *place) {
-	for i, entry := range list.children {
-		if entry.kind == stringNode && !d.base.Rights.MayReach(entry.text) {
-			d.refuse(p.elementPlace(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.text)).
+func (d *overlayChecker) checkAllowPrivate(list *yamltree.Node, p *place) {
+	for i, entry := range list.Children {
+		if entry.Kind == yamltree.String && !d.base.Rights.MayReach(entry.Text) {
+			d.refuse(p.elementPlace(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.Text)).
 				setHint("the configuration must allow it under tenants.may.allow_private")
 		}
 	}
 }
 
 // checkReferences rejects references to the process's variables and files.
-func (d *overlayChecker) checkReferences(n *node, p *place) {
-	switch n.kind {
-	case mappingNode:
-		for key, value := range n.pairs {
-			at := p.fieldPlace(key.text, key)
+func (d *overlayChecker) checkReferences(n *yamltree.Node, p *place) {
+	switch n.Kind {
+	case yamltree.Mapping:
+		for key, value := range n.Pairs {
+			at := p.fieldPlace(key.Text, key)
 			keeps := d.keepsRefs
 			d.keepsRefs = keeps || at.path() == patchesKey+"."+workflowsKey
 			d.checkReferences(value, at)
 			d.keepsRefs = keeps
 		}
-	case sequenceNode:
-		for i, child := range n.children {
+	case yamltree.Sequence:
+		for i, child := range n.Children {
 			d.checkReferences(child, p.elementPlace(i))
 		}
-	case stringNode:
-		text := n.text
+	case yamltree.String:
+		text := n.Text
 		if d.keepsRefs {
 			text = withoutKeptRefs(text)
 		}
@@ -310,7 +311,7 @@ func (d *overlayChecker) checkReferences(n *node, p *place) {
 }
 
 // checkReference checks the references in the rest of a text that begins with one.
-func (d *overlayChecker) checkReference(n *node, rest string, p *place) {
+func (d *overlayChecker) checkReference(n *yamltree.Node, rest string, p *place) {
 	for {
 		name := rest[len("${"):]
 		if !strings.HasPrefix(name, "turn.") && !strings.HasPrefix(name, "tenant.") {
@@ -353,8 +354,8 @@ func (f *File) overlayDocument() ([]byte, error) {
 	w := &documentWriter{file: f, base: f.documents[1].dir}
 	w.out.WriteString(`{"version":1`)
 	for _, name := range overlaySections {
-		_, section := f.documents[1].root.findField(name)
-		if section == nil || len(section.children) == 0 {
+		_, section := f.documents[1].Root.FindField(name)
+		if section == nil || len(section.Children) == 0 {
 			continue
 		}
 		w.out.WriteByte(',')
@@ -365,7 +366,7 @@ func (f *File) overlayDocument() ([]byte, error) {
 		}
 	}
 	w.out.WriteByte('}')
-	if plain := append(w.plain, f.noted.plainTexts()...); len(plain) > 0 {
+	if plain := slices.Concat(w.plain, f.noted.plainTexts()); len(plain) > 0 {
 		slices.Sort(plain)
 		return nil, &PlainSecretError{slices.Compact(plain)}
 	}
@@ -375,18 +376,18 @@ func (f *File) overlayDocument() ([]byte, error) {
 // PathOf returns the path of the first of the fields that the overlay sets for an agent, or else
 // the path of the agent's part of the overlay.
 func (o *TenantOverlay) PathOf(agent string, fields []string) string {
-	root := o.File.documents[1].root
-	_, own := root.findField(agentsKey)
-	path, entry := diag.Key(agentsKey, agent), (*node)(nil)
-	if _, entry = own.findField(agent); entry == nil {
-		_, patches := root.findField(patchesKey)
-		_, patched := patches.findField(agentsKey)
-		if _, entry = patched.findField(agent); entry != nil {
+	root := o.File.documents[1].Root
+	_, own := root.FindField(agentsKey)
+	path, entry := diag.Key(agentsKey, agent), (*yamltree.Node)(nil)
+	if _, entry = own.FindField(agent); entry == nil {
+		_, patches := root.FindField(patchesKey)
+		_, patched := patches.FindField(agentsKey)
+		if _, entry = patched.FindField(agent); entry != nil {
 			path = diag.Join(patchesKey, path)
 		}
 	}
 	for _, name := range fields {
-		if key, _ := entry.findField(name); key != nil {
+		if key, _ := entry.FindField(name); key != nil {
 			return diag.Key(path, name)
 		}
 	}

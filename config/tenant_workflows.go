@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // checkWorkflows checks the workflows that an overlay adds.
-func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *node, p *place) {
-	for id, w := range workflows.pairs {
-		at := p.fieldPlace(id.text, id)
+func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *yamltree.Node, p *place) {
+	for id, w := range workflows.Pairs {
+		at := p.fieldPlace(id.Text, id)
 		switch limit := d.base.Rights.Workflows.Limit(); {
-		case isWorkflowGroup(id.text, w):
+		case isWorkflowGroup(id.Text, w):
 			d.refuse(at, id, "group workflows").setHint("write each trigger or schedule under its id in workflows")
 			continue
 		case limit == 0:
@@ -20,29 +21,29 @@ func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *node, p *pl
 		case len(o.OwnWorkflows) == limit:
 			d.refuse(at, id, "bring more than %d workflows", limit).setHint("the configuration says how many under tenants.may.workflows.max")
 			return
-		case d.base.has(workflowsKey, id.text):
+		case d.base.has(workflowsKey, id.Text):
 			d.refuse(at, id, "replace a workflow of the configuration").setHint("patch it, or give this one another id")
 			continue
 		}
-		o.OwnWorkflows = append(o.OwnWorkflows, id.text)
-		o.addWorkflow(id.text)
+		o.OwnWorkflows = append(o.OwnWorkflows, id.Text)
+		o.addWorkflow(id.Text)
 		d.checkWorkflow(w, at)
 	}
 }
 
 // checkWorkflowPatches checks the patches of workflows of the configuration.
-func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *node, p *place) {
+func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *yamltree.Node, p *place) {
 	if d.base.Rights.Workflows == nil {
 		d.refuse(p, key, "patch workflows").setHint("the configuration must allow it under tenants.may.workflows")
 		return
 	}
-	for id, patch := range patches.pairs {
-		if patch.kind == nullNode {
-			o.Removed[workflowsKey] = append(o.Removed[workflowsKey], id.text)
+	for id, patch := range patches.Pairs {
+		if patch.Kind == yamltree.Null {
+			o.Removed[workflowsKey] = append(o.Removed[workflowsKey], id.Text)
 			continue
 		}
-		o.addWorkflow(id.text)
-		d.checkWorkflow(patch, p.fieldPlace(id.text, id))
+		o.addWorkflow(id.Text)
+		d.checkWorkflow(patch, p.fieldPlace(id.Text, id))
 	}
 }
 
@@ -54,10 +55,10 @@ func (o *TenantOverlay) addWorkflow(id string) {
 }
 
 // checkWorkflow checks the fields of a workflow. An overlay may not choose the owner of its runs.
-func (d *overlayChecker) checkWorkflow(w *node, p *place) {
-	for key := range w.pairs {
-		if contains([]string{"tenant", "subject", allowWideningKey}, key.text) {
-			d.refuse(p.fieldPlace(key.text, key), key, "set %s of a workflow", clip.Text(key.text)).setHint("the runs of its workflows belong to the tenant itself")
+func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *place) {
+	for key := range w.Pairs {
+		if contains([]string{"tenant", "subject", allowWideningKey}, key.Text) {
+			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).setHint("the runs of its workflows belong to the tenant itself")
 		}
 	}
 }

@@ -12,14 +12,15 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 var durationGrammar = regexp.MustCompile(schema.DurationPattern)
 
-func (d *decoder) decodeDuration(f *field, n *node, v reflect.Value, p *place) {
-	if n.kind == intNode || n.kind == floatNode {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.label(), n.describe(false)).
-			setHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.text), clip.Text(n.text)))
+func (d *decoder) decodeDuration(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+	if n.Kind == yamltree.Int || n.Kind == yamltree.Float {
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.label(), n.Describe(false)).
+			setHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.Text), clip.Text(n.Text)))
 		return
 	}
 	text, known, ok := d.readText(f, n, p)
@@ -28,7 +29,7 @@ func (d *decoder) decodeDuration(f *field, n *node, v reflect.Value, p *place) {
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || !durationGrammar.MatchString(text) {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), n.describe(f.secret)).
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), n.Describe(f.secret)).
 			setHint(timespanHint(text))
 		return
 	}
@@ -66,20 +67,20 @@ func timespanHint(text string) string {
 }
 
 // decodeUnits decodes a time span given as a number of some unit.
-func (d *decoder) decodeUnits(s spelling, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeUnits(s spelling, n *yamltree.Node, v reflect.Value, p *place) {
 	want := "a number of " + s.unitName()
-	if n.kind != intNode && n.kind != floatNode {
+	if n.Kind != yamltree.Int && n.Kind != yamltree.Float {
 		d.notNumber(&field{}, n, p, want)
 		return
 	}
-	number, err := parseNumber(n.text)
+	number, err := parseNumber(n.Text)
 	switch span := number.asFloat() * float64(s.unit); {
 	case err != nil:
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 	case span < 0:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.label(), clip.Text(n.text))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.label(), clip.Text(n.Text))
 	case span >= math.MaxInt64:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large", p.label(), clip.Text(n.text))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large", p.label(), clip.Text(n.Text))
 	default:
 		if v.Kind() == reflect.Pointer {
 			v.Set(reflect.New(v.Type().Elem()))

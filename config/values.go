@@ -17,23 +17,24 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
 // decodeValue decodes a value of any shape.
-func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeValue(f *field, n *yamltree.Node, v reflect.Value, p *place) {
 	switch shapeOf(v.Type()) {
 	case textShape:
 		d.decodeText(f, n, v, p)
 	case boolShape:
-		if n.kind != boolNode {
+		if n.Kind != yamltree.Bool {
 			found := d.reportMismatch(f, n, p, "true or false")
 			if meant := truthOf(n); meant != "" {
 				found.setHint("write " + meant)
 			}
 			return
 		}
-		v.SetBool(strings.EqualFold(n.text, "true"))
+		v.SetBool(strings.EqualFold(n.Text, "true"))
 	case intShape, uintShape, floatShape:
 		d.decodeNumber(f, n, v, p)
 	case durationShape:
@@ -41,7 +42,7 @@ func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 	case promptShape:
 		d.decodePrompt(f, n, v, p)
 	case namesShape:
-		if n.kind == nullNode {
+		if n.Kind == yamltree.Null {
 			v.Set(reflect.ValueOf(spec.Names{}))
 			return
 		}
@@ -68,8 +69,8 @@ func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 }
 
 // truthOf returns the truth value that n has in YAML 1.1 and other formats; empty if none.
-func truthOf(n *node) string {
-	switch strings.ToLower(n.text) {
+func truthOf(n *yamltree.Node) string {
+	switch strings.ToLower(n.Text) {
 	case "yes", "on", "y", "true", "1":
 		return "true"
 	case "no", "off", "n", "false", "0":
@@ -80,8 +81,8 @@ func truthOf(n *node) string {
 }
 
 // reportMismatch reports a value of the wrong type.
-func (d *decoder) reportMismatch(f *field, n *node, p *place, want string) reported {
-	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, n.describe(f.secret))
+func (d *decoder) reportMismatch(f *field, n *yamltree.Node, p *place, want string) reported {
+	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, n.Describe(f.secret))
 	if f.secret {
 		d.hideSecrets(n, true)
 	}
@@ -90,18 +91,18 @@ func (d *decoder) reportMismatch(f *field, n *node, p *place, want string) repor
 
 // readText returns the expanded text of a value. ok is false if the value is not a text or cannot
 // be expanded. known is false if a variable is unset, so that the text cannot be checked.
-func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok bool) {
-	switch n.kind {
-	case stringNode:
-	case boolNode, intNode, floatNode:
+func (d *decoder) readText(f *field, n *yamltree.Node, p *place) (text string, known, ok bool) {
+	switch n.Kind {
+	case yamltree.String:
+	case yamltree.Bool, yamltree.Int, yamltree.Float:
 		found := d.reportMismatch(f, n, p, "a text")
 		switch {
 		case f.secret:
 			found.setHint("write it in quotes")
-		case n.kind == intNode && p != nil && strings.HasSuffix(p.key, "listen"):
-			found.setHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.text) + "\"")
+		case n.Kind == yamltree.Int && p != nil && strings.HasSuffix(p.key, "listen"):
+			found.setHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.Text) + "\"")
 		default:
-			found.setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.text)))
+			found.setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.Text)))
 		}
 		return "", false, false
 	default:
@@ -109,7 +110,7 @@ func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok 
 		return "", false, false
 	}
 	text, known, ok = d.expandText(sensitivityOf(f, p), n, p)
-	if f.query && ok && !isReference(n.text) {
+	if f.query && ok && !isReference(n.Text) {
 		d.addSecret(n)
 	}
 	if f.secret && ok {
@@ -120,7 +121,7 @@ func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok 
 }
 
 // expandText expands a node's text and checks the text as written.
-func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, known, ok bool) {
+func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text string, known, ok bool) {
 	if d.checkSpelling(kind, n, p) {
 		return "", false, false
 	}
@@ -128,10 +129,10 @@ func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, 
 	if kind != ordinary {
 		d.file.noted.of(n).isSecret = true
 	}
-	if strings.IndexByte(n.text, '$') < 0 {
-		return n.text, true, true
+	if strings.IndexByte(n.Text, '$') < 0 {
+		return n.Text, true, true
 	}
-	x := d.expander.expand(n.text, d.file.dirOf(n))
+	x := d.expander.expand(n.Text, d.file.dirOf(n))
 	for _, hidden := range x.hidden {
 		d.file.redactor.addValue(hidden)
 	}
@@ -177,7 +178,7 @@ func isQuoted(text string) bool {
 	return end > 0 && text[0] == text[end] && (text[0] == '"' || text[0] == '\'')
 }
 
-func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeText(f *field, n *yamltree.Node, v reflect.Value, p *place) {
 	if f.tenant {
 		d.expander.scopes = tenantScopes
 		defer func() { d.expander.scopes = nil }()
@@ -203,19 +204,19 @@ func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
 }
 
 // checkDirectory notes a directory that does not exist.
-func (d *decoder) checkDirectory(n *node, name string, p *place) {
+func (d *decoder) checkDirectory(n *yamltree.Node, name string, p *place) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && !info.IsDir(), errors.Is(err, syscall.ENOTDIR):
-		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.label(), strconv.Quote(clip.Text(n.text)))
+		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.label(), strconv.Quote(clip.Text(n.Text)))
 	case errors.Is(err, fs.ErrNotExist):
-		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.label(), strconv.Quote(clip.Text(n.text))).
+		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.label(), strconv.Quote(clip.Text(n.Text))).
 			setHint("create the directory, or correct the path")
 	}
 }
 
 // checkText checks a text against the enum and the pattern of its field.
-func (d *decoder) checkText(f *field, n *node, text string, p *place) bool {
+func (d *decoder) checkText(f *field, n *yamltree.Node, text string, p *place) bool {
 	switch {
 	case contains(f.leftOut, text):
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.label(), quoteValue(f, n)).setHint(listLinked(f.enum))
@@ -234,23 +235,23 @@ func (d *decoder) checkText(f *field, n *node, text string, p *place) bool {
 }
 
 // quoteValue returns a text as written in the file.
-func quoteValue(f *field, n *node) string {
+func quoteValue(f *field, n *yamltree.Node) string {
 	if f.secret {
 		return "that text"
 	}
-	return strconv.Quote(clip.Text(n.text))
+	return strconv.Quote(clip.Text(n.Text))
 }
 
-func (d *decoder) decodeNumber(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeNumber(f *field, n *yamltree.Node, v reflect.Value, p *place) {
 	want := "a whole number"
 	if shapeOf(v.Type()) == floatShape {
 		want = "a number"
 	}
-	if n.kind != intNode && n.kind != floatNode {
+	if n.Kind != yamltree.Int && n.Kind != yamltree.Float {
 		d.notNumber(f, n, p, want)
 		return
 	}
-	number, err := parseNumber(n.text)
+	number, err := parseNumber(n.Text)
 	if err != nil {
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 		return
@@ -260,7 +261,7 @@ func (d *decoder) decodeNumber(f *field, n *node, v reflect.Value, p *place) {
 	}
 	if !number.storeIn(v) {
 		if _, whole := number.asInt(); whole || want == "a number" {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.label(), clip.Text(n.text))
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.label(), clip.Text(n.Text))
 			return
 		}
 		d.reportMismatch(f, n, p, want)
@@ -268,16 +269,16 @@ func (d *decoder) decodeNumber(f *field, n *node, v reflect.Value, p *place) {
 }
 
 // notNumber reports a value that is not a number.
-func (d *decoder) notNumber(f *field, n *node, p *place, want string) {
+func (d *decoder) notNumber(f *field, n *yamltree.Node, p *place, want string) {
 	found := d.reportMismatch(f, n, p, want)
-	if n.kind != stringNode {
+	if n.Kind != yamltree.String {
 		return
 	}
-	if _, err := parseNumber(n.text); err == nil {
+	if _, err := parseNumber(n.Text); err == nil {
 		found.setHint("write it without quotes")
-	} else if strings.Contains(n.text, "${") {
+	} else if strings.Contains(n.Text, "${") {
 		found.setHint("variables give texts, never numbers")
-	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.text, "")); bare != n.text {
+	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.Text, "")); bare != n.Text {
 		if _, err := parseNumber(bare); err == nil && !f.secret {
 			found.setHint("write " + bare)
 		}
@@ -288,14 +289,14 @@ func (d *decoder) notNumber(f *field, n *node, p *place, want string) {
 var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
 
 // inRange checks a number against the limits of its field.
-func (d *decoder) inRange(f *field, n *node, v float64, p *place) bool {
+func (d *decoder) inRange(f *field, n *yamltree.Node, v float64, p *place) bool {
 	switch {
 	case f.min != nil && f.max != nil && (v < *f.min || v > *f.max):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.text), formatNumber(*f.min), formatNumber(*f.max))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.Text), formatNumber(*f.min), formatNumber(*f.max))
 	case f.min != nil && v < *f.min:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.text), formatNumber(*f.min))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.Text), formatNumber(*f.min))
 	case f.max != nil && v > *f.max:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.text), formatNumber(*f.max))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.Text), formatNumber(*f.max))
 	default:
 		return true
 	}
@@ -315,25 +316,25 @@ func (f *field) elementField() *field {
 	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, query: f.query, path: f.path, dir: f.dir, read: f.read, tenant: f.tenant}
 }
 
-func (d *decoder) decodeList(f *field, n *node, v reflect.Value, p *place) {
-	if n.kind != sequenceNode {
+func (d *decoder) decodeList(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+	if n.Kind != yamltree.Sequence {
 		found := d.reportMismatch(f, n, p, "a list")
-		if n.kind == stringNode && v.Type().Elem().Kind() == reflect.String && !f.secret {
-			found.setHint("write [" + elementsOf(n.text, p) + "]")
+		if n.Kind == yamltree.String && v.Type().Elem().Kind() == reflect.String && !f.secret {
+			found.setHint("write [" + elementsOf(n.Text, p) + "]")
 		}
-		if n.kind == mappingNode && v.Type().Elem().Kind() == reflect.Struct {
+		if n.Kind == yamltree.Mapping && v.Type().Elem().Kind() == reflect.Struct {
 			found.setHint("begin each element with a dash, or write [{…}]")
 		}
 		return
 	}
-	length := float64(len(n.children))
+	length := float64(len(n.Children))
 	if f.min != nil && length < *f.min || f.max != nil && length > *f.max {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.label(), countNoun(len(n.children), "element"), describeBounds(f))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.label(), countNoun(len(n.Children), "element"), describeBounds(f))
 		return
 	}
-	list := reflect.MakeSlice(v.Type(), len(n.children), len(n.children))
+	list := reflect.MakeSlice(v.Type(), len(n.Children), len(n.Children))
 	of := f.elementField()
-	for i, child := range n.children {
+	for i, child := range n.Children {
 		d.decodeValue(of, child, list.Index(i), p.elementPlace(i))
 	}
 	v.Set(list)
@@ -372,23 +373,23 @@ func describeBounds(f *field) string {
 	}
 }
 
-func (d *decoder) decodeMapping(f *field, n *node, v reflect.Value, p *place) {
-	if n.kind != mappingNode {
+func (d *decoder) decodeMapping(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+	if n.Kind != yamltree.Mapping {
 		d.reportMismatch(f, n, p, "a mapping")
 		return
 	}
-	m := reflect.MakeMapWithSize(v.Type(), len(n.children)/2)
+	m := reflect.MakeMapWithSize(v.Type(), len(n.Children)/2)
 	of := f.elementField()
-	for key, value := range n.pairs {
+	for key, value := range n.Pairs {
 		element := reflect.New(v.Type().Elem()).Elem()
-		d.decodeValue(of, value, element, p.fieldPlace(key.text, key))
-		m.SetMapIndex(reflect.ValueOf(key.text).Convert(v.Type().Key()), element)
+		d.decodeValue(of, value, element, p.fieldPlace(key.Text, key))
+		m.SetMapIndex(reflect.ValueOf(key.Text).Convert(v.Type().Key()), element)
 	}
 	v.Set(m)
 }
 
 // decodeCustom decodes into types that read JSON or text themselves.
-func (d *decoder) decodeCustom(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeCustom(f *field, n *yamltree.Node, v reflect.Value, p *place) {
 	var err error
 	switch shapeOf(v.Type()) {
 	case rawShape:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // Patch is a patch that must not widen access: neither it nor its file sets allow_widening.
@@ -20,8 +21,8 @@ type Patch struct {
 // Fields returns the names of the patch's fields.
 func (p *Patch) Fields() []string {
 	var names []string
-	for key := range p.patch.value.pairs {
-		names = append(names, key.text)
+	for key := range p.patch.value.Pairs {
+		names = append(names, key.Text)
 	}
 	return names
 }
@@ -30,12 +31,12 @@ func (p *Patch) Fields() []string {
 // itself if field is empty.
 func (p *Patch) Widens(field, format string, args ...any) diag.Diagnostic {
 	at, path := p.patch.key, p.Path
-	if key, _ := p.patch.value.findField(field); key != nil {
+	if key, _ := p.patch.value.FindField(field); key != nil {
 		at, path = key, diag.Key(p.Path, field)
 	}
 	d := diag.New(diag.WidenedAccess, path, format, args...).
 		WithHint("if that is meant, add allow_widening: true to the patch")
-	d.Span = p.file.documents[at.document].spanOfNode(at)
+	d.Span = p.file.documents[at.Document].SpanOfNode(at)
 	if key, _ := p.file.findChild(p.file.findRegistry(p.Registry), p.ID); key != nil {
 		p.file.addRelated(&d, "the patched "+registryNamed(p.Registry).noun+" is here", diag.Key(p.Registry, p.ID), key)
 	}
@@ -47,7 +48,7 @@ func (f *File) GuardedPatches() []Patch {
 	var list []Patch
 	for i := range f.patched {
 		if p := &f.patched[i]; !p.mayWiden {
-			list = append(list, Patch{Registry: p.registry, ID: p.id, Path: p.place.path(), Removes: p.value.kind == nullNode, patch: p, file: f})
+			list = append(list, Patch{Registry: p.registry, ID: p.id, Path: p.place.path(), Removes: p.value.Kind == yamltree.Null, patch: p, file: f})
 		}
 	}
 	return list
@@ -57,11 +58,11 @@ func (f *File) GuardedPatches() []Patch {
 func (f *File) Extends(agentID string) []string {
 	var chain []string
 	for range maxExtends {
-		_, value := f.findEntry("agents", agentID).findField(extendsKey)
-		if value == nil || value.kind != stringNode || slices.Contains(chain, value.text) {
+		_, value := f.findEntry("agents", agentID).FindField(extendsKey)
+		if value == nil || value.Kind != yamltree.String || slices.Contains(chain, value.Text) {
 			break
 		}
-		agentID = value.text
+		agentID = value.Text
 		chain = append(chain, agentID)
 	}
 	return chain
@@ -76,10 +77,10 @@ func (f *File) BeforePatches() *File {
 	}
 	before := &File{overlays: newOverlays(), Partial: f.Partial}
 	for _, doc := range f.documents {
-		before.documents = append(before.documents, &sourceFile{yamlDocument: yamlDocument{name: doc.name, data: doc.data, root: doc.root}, dir: doc.dir})
+		before.documents = append(before.documents, &sourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, dir: doc.dir})
 	}
 	l := &loader{overlaid: maxOverlaid, leavesOut: func(p *patch) bool { return !p.mayWiden }}
-	l.file, l.expander = before, expander{lookup: f.options.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal, files: f.included}
+	l.file, l.expander = before, expander{lookup: f.options.lookupFunc(), left: yamltree.MaxExpanded, unread: maxIncludedTotal, files: f.included}
 	before.root = l.mergeDocuments()
 	l.decodeComponents(f.options.Kinds)
 	l.decodeModels()

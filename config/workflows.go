@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // decodeWorkflows decodes the workflows. Texts in them keep their ${{ … }}, which refer to values
@@ -9,7 +10,7 @@ import (
 func (l *loader) decodeWorkflows() {
 	l.expander.keepsRefs = true
 	defer func() { l.expander.keepsRefs = false }()
-	l.eachEntry(workflowsKey, func(id string, n *node, p *place, _ bool) {
+	l.eachEntry(workflowsKey, func(id string, n *yamltree.Node, p *place, _ bool) {
 		w, found, start := l.decodeWorkflow(id, n, p)
 		l.addValidationFindings(start, p, n, found)
 		if w.Tenant == "" && w.Subject == "" && !l.file.options.Keyed && !l.file.Server.Authenticated() {

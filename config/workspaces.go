@@ -17,14 +17,14 @@ func (l *loader) warnWorkspaceTools() {
 	if l.file.Workspaces.On() || l.file.Partial {
 		return
 	}
-	_, tools := l.file.root.findField("tools")
+	_, tools := l.file.root.FindField("tools")
 	for i := range l.file.Tools {
 		entry := &l.file.Tools[i]
 		user, ok := entry.Config.(workspaceUser)
 		if !ok || entry.Broken || !user.NeedsWorkspace() {
 			continue
 		}
-		key, n := tools.findField(entry.ID)
+		key, n := tools.FindField(entry.ID)
 		if n == nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-package config
+package yamltree
 
 import (
 	"bytes"
@@ -12,14 +12,15 @@ import (
 // with its first line.
 const maxScan = 64 << 10
 
-// yamlDocument is the text of a file and its tree. Positions are computed only when there is
+// Document is the text of a file and its tree. Positions are computed only when there is
 // something to report.
-type yamlDocument struct {
-	name string
-	// data is the text without a byte order mark; nil if it is too large.
-	data []byte
-	// root is the tree; nil if the document is empty or could not be read.
-	root *node
+type Document struct {
+	// Name is the name of the file in diagnostics.
+	Name string
+	// Data is the text without a byte order mark; nil if it is too large.
+	Data []byte
+	// Root is the tree; nil if the document is empty or could not be read.
+	Root *Node
 
 	index *lineIndex
 }
@@ -40,9 +41,9 @@ type lineIndex struct {
 	ascii bool
 }
 
-func (doc *yamlDocument) lines() *lineIndex {
+func (doc *Document) lines() *lineIndex {
 	if doc.index == nil {
-		doc.index = newLineIndex(doc.data)
+		doc.index = newLineIndex(doc.Data)
 	}
 	return doc.index
 }
@@ -127,41 +128,41 @@ func (x *lineIndex) offset(line, column int) int {
 	return offset
 }
 
-// lineAndColumn returns the line and column to show for an offset.
+// LineAndColumn returns the line and column to show for an offset.
 func (x *lineIndex) lineAndColumn(offset int) (line, column int) {
 	offset = min(max(offset, 0), len(x.data))
 	line = sort.Search(len(x.shown), func(i int) bool { return int(x.shown[i]) > offset })
 	return line, x.countRunesBefore(offset) - x.countRunesBefore(int(x.shown[line-1])) + 1
 }
 
-// lineStarts returns the offsets at which the lines begin, as editors count them.
-func (doc *yamlDocument) lineStarts() []int32 { return doc.lines().shown }
+// LineStarts returns the offsets at which the lines begin, as editors count them.
+func (doc *Document) LineStarts() []int32 { return doc.lines().shown }
 
-// lineAndColumn returns the line and column to show for an offset.
-func (doc *yamlDocument) lineAndColumn(offset int) (line, column int) {
+// LineAndColumn returns the line and column to show for an offset.
+func (doc *Document) LineAndColumn(offset int) (line, column int) {
 	return doc.lines().lineAndColumn(offset)
 }
 
-// spanOf returns the span of a range of bytes.
-func (doc *yamlDocument) spanOf(from, to int) diag.Span {
+// SpanOf returns the span of a range of bytes.
+func (doc *Document) SpanOf(from, to int) diag.Span {
 	x := doc.lines()
-	s := diag.Span{File: doc.name}
+	s := diag.Span{File: doc.Name}
 	s.Line, s.Column = x.lineAndColumn(from)
 	s.EndLine, s.EndColumn = x.lineAndColumn(max(from, to))
 	return s
 }
 
-// spanOfNode returns the span of a node.
-func (doc *yamlDocument) spanOfNode(n *node) diag.Span {
-	from, to := doc.nodeRange(n)
-	return doc.spanOf(from, to)
+// SpanOfNode returns the span of a node.
+func (doc *Document) SpanOfNode(n *Node) diag.Span {
+	from, to := doc.NodeRange(n)
+	return doc.SpanOf(from, to)
 }
 
-// nodeRange returns the byte range of a node, without its anchor and tag.
-func (doc *yamlDocument) nodeRange(n *node) (from, to int) {
-	from = doc.lines().offset(int(n.line), int(n.column))
-	rest := doc.data[from:]
-	if n.style != blockCollection {
+// NodeRange returns the byte range of a node, without its anchor and tag.
+func (doc *Document) NodeRange(n *Node) (from, to int) {
+	from = doc.lines().offset(int(n.Line), int(n.Column))
+	rest := doc.Data[from:]
+	if n.Style != blockCollection {
 		skipped := skipProperties(rest)
 		from, rest = from+skipped, rest[skipped:]
 	}
@@ -169,9 +170,9 @@ func (doc *yamlDocument) nodeRange(n *node) (from, to int) {
 		rest = rest[:maxScan]
 	}
 	length, ok := 0, true
-	switch n.style {
+	switch n.Style {
 	case plainStyle:
-		length, ok = plainLength(rest, n.text)
+		length, ok = plainLength(rest, n.Text)
 	case singleQuoted:
 		length, ok = quotedLength(rest, '\'')
 	case doubleQuoted:
@@ -191,10 +192,10 @@ func (doc *yamlDocument) nodeRange(n *node) (from, to int) {
 
 // lastEnd returns the end of the last value in a collection. It ignores values from elsewhere,
 // brought in by aliases and merge keys.
-func (doc *yamlDocument) lastEnd(n *node) int {
-	for i := len(n.children) - 1; i >= 0; i-- {
-		if child := n.children[i]; child.line >= n.line && child.document == n.document {
-			_, end := doc.nodeRange(child)
+func (doc *Document) lastEnd(n *Node) int {
+	for i := len(n.Children) - 1; i >= 0; i-- {
+		if child := n.Children[i]; child.Line >= n.Line && child.Document == n.Document {
+			_, end := doc.NodeRange(child)
 			return end
 		}
 	}
@@ -255,11 +256,11 @@ func quotedLength(text []byte, quote byte) (int, bool) {
 // blockLength returns the length of a block scalar, header included. A literal one has as many
 // lines as its value; a folded one ends before the first line that is indented less than its first
 // line.
-func blockLength(text []byte, n *node) (int, bool) {
+func blockLength(text []byte, n *Node) (int, bool) {
 	header := len(firstLine(text))
 	end := len(bytes.TrimRight(text[:header], " \t\r"))
-	indent, left := -1, strings.Count(strings.TrimRight(n.text, "\n"), "\n")+1
-	if strings.Trim(n.text, "\n") == "" {
+	indent, left := -1, strings.Count(strings.TrimRight(n.Text, "\n"), "\n")+1
+	if strings.Trim(n.Text, "\n") == "" {
 		return end, true
 	}
 	for at := header + 1; at <= len(text) && left > 0; {
@@ -270,13 +271,13 @@ func blockLength(text []byte, n *node) (int, bool) {
 			if indent < 0 {
 				indent = depth
 			}
-			if depth < indent && n.style == foldedBlock {
+			if depth < indent && n.Style == foldedBlock {
 				break
 			}
 			end = at + len(content)
 		}
 		at += len(line) + 1
-		if n.style == literalBlock {
+		if n.Style == literalBlock {
 			left--
 		}
 	}

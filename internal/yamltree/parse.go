@@ -1,4 +1,4 @@
-package config
+package yamltree
 
 import (
 	"bytes"
@@ -13,20 +13,20 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// parseDocument parses a document into its tree. If ok is false there is no tree; otherwise the
+// Parse parses a document into its tree. If ok is false there is no tree; otherwise the
 // diagnostics are errors inside it. An empty document has a nil root. nounOf returns the noun for
 // entries of a top-level key, whose keys are ids; empty for other keys.
 //
 // Only this file and convert.go use the YAML library.
-func parseDocument(doc *yamlDocument, index int, nounOf func(key string) string) (found diag.List, ok bool) {
-	if d, ok := checkData(doc); !ok {
+func Parse(doc *Document, index int, nounOf func(key string) string) (found diag.List, ok bool) {
+	if d, ok := doc.Check(); !ok {
 		return diag.List{d}, false
 	}
-	text, extraLines := withDocumentStart(doc.data)
+	text, extraLines := withDocumentStart(doc.Data)
 	text, standIns := withStandIns(text)
 	loader, err := newYAMLLoader(text)
 	if err != nil {
-		return diag.List{doc.faultAt(0, 0, "the file cannot be read: %v", err)}, false
+		return diag.List{doc.FaultAt(0, 0, "the file cannot be read: %v", err)}, false
 	}
 	c := &converter{doc: doc, nounOf: nounOf, index: uint16(index), extraLines: extraLines, standIns: standIns, anchors: map[*yaml.Node]*anchored{}}
 	var root, next yaml.Node
@@ -42,16 +42,16 @@ func parseDocument(doc *yamlDocument, index int, nounOf func(key string) string)
 		return c.addSyntaxErrors(err), false
 	default:
 		at := c.byteOffset(next.Line, next.Column)
-		return diag.List{doc.faultAt(at, at+len(bytes.TrimRight(firstLine(doc.data[at:]), " \t\r")),
+		return diag.List{doc.FaultAt(at, at+len(bytes.TrimRight(firstLine(doc.Data[at:]), " \t\r")),
 			"the file contains a second document; only one is allowed").
 			WithHint("put it into a separate file: several files may be given")}, false
 	}
 	if len(root.Content) != 1 {
 		return nil, true
 	}
-	doc.root, _ = c.convert(root.Content[0], nil)
+	doc.Root, _ = c.convert(root.Content[0], nil)
 	if c.fatal {
-		doc.root = nil
+		doc.Root = nil
 	}
 	return c.found, !c.fatal
 }
@@ -76,12 +76,12 @@ func withDocumentStart(data []byte) (text []byte, lines int) {
 
 func newYAMLLoader(text []byte) (*yaml.Loader, error) {
 	return yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(
-		loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())))
+		loaderlimits.New(loaderlimits.DepthValue(MaxDepth), loaderlimits.AliasNone())))
 }
 
-// visitTexts calls visit with every text of the document in data: keys, values, tags and anchors,
+// VisitTexts calls visit with every text of the document in data: keys, values, tags and anchors,
 // but no comments. It reports whether the document is readable.
-func visitTexts(data []byte, visit func(string)) bool {
+func VisitTexts(data []byte, visit func(string)) bool {
 	text, _ := withDocumentStart(data)
 	text, _ = withStandIns(text)
 	loader, err := newYAMLLoader(text)
@@ -125,7 +125,7 @@ func (c *converter) addSyntaxErrors(err error) diag.List {
 	case errors.As(err, &one):
 		faults = []*yaml.LoadError{one}
 	default:
-		return diag.List{c.doc.faultAt(0, 0, "%v", err)}
+		return diag.List{c.doc.FaultAt(0, 0, "%v", err)}
 	}
 	var list diag.List
 	for _, fault := range faults {
@@ -136,9 +136,9 @@ func (c *converter) addSyntaxErrors(err error) diag.List {
 		}
 		at := c.byteOffset(mark.Line, mark.Column)
 		end := at
-		if at < len(c.doc.data) && c.doc.data[at] != '\n' && c.doc.data[at] != '\r' {
+		if at < len(c.doc.Data) && c.doc.Data[at] != '\n' && c.doc.Data[at] != '\r' {
 			end = at + 1
-			for end < len(c.doc.data) && c.doc.data[end]&0xC0 == 0x80 {
+			for end < len(c.doc.Data) && c.doc.Data[end]&0xC0 == 0x80 {
 				end++
 			}
 		}
@@ -146,12 +146,12 @@ func (c *converter) addSyntaxErrors(err error) diag.List {
 		if fault.ContextMsg != "" {
 			message += " " + fault.ContextMsg
 		}
-		d := c.doc.faultAt(at, end, "%s", message)
+		d := c.doc.FaultAt(at, end, "%s", message)
 		if ctx := fault.ContextMark; fault.ContextMsg != "" && ctx.Line > 0 && ctx.Line != fault.Mark.Line {
 			from := c.byteOffset(ctx.Line, ctx.Column)
-			d.Related = []diag.Related{{Message: "it began here", Span: c.doc.spanOf(from, from+1)}}
+			d.Related = []diag.Related{{Message: "it began here", Span: c.doc.SpanOf(from, from+1)}}
 		}
-		list = append(list, withSyntaxHint(d, message, c.doc.data[at:]))
+		list = append(list, withSyntaxHint(d, message, c.doc.Data[at:]))
 	}
 	return list
 }
@@ -190,7 +190,7 @@ func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnos
 	case strings.Contains(message, "incompatible YAML document"):
 		return d.WithHint("leave the %%YAML line out")
 	case strings.Contains(message, "max depth"):
-		return d.WithHint("collections can be nested at most %d levels deep", maxDepth)
+		return d.WithHint("collections can be nested at most %d levels deep", MaxDepth)
 	default:
 		return d
 	}

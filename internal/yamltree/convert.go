@@ -1,4 +1,4 @@
-package config
+package yamltree
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // anchored is a value that has an anchor.
 type anchored struct {
-	node *node // nil while it is being converted
+	node *Node // nil while it is being converted
 	size size
 }
 
@@ -26,13 +26,13 @@ func (s *size) add(child size) {
 
 // converter converts the YAML library's nodes to the smaller nodes of a tree.
 type converter struct {
-	doc        *yamlDocument
+	doc        *Document
 	nounOf     func(registry string) string
 	index      uint16
 	extraLines int
 	standIns   *standIns
 	anchors    map[*yaml.Node]*anchored
-	arena      []node
+	arena      []Node
 	merged     int
 	found      diag.List
 	fatal      bool
@@ -42,14 +42,14 @@ func (c *converter) byteOffset(line, column int) int {
 	return c.doc.lines().offset(max(line-c.extraLines, 1), column)
 }
 
-func (c *converter) addFault(n *node, format string, args ...any) {
+func (c *converter) addFault(n *Node, format string, args ...any) {
 	c.addFinding(n, diag.New(diag.InvalidYAML, "", format, args...))
 }
 
 // addFinding adds a diagnostic about a node, up to the limit.
-func (c *converter) addFinding(n *node, d diag.Diagnostic) {
-	if len(c.found) <= maxFindings {
-		d.Span = c.doc.spanOfNode(n)
+func (c *converter) addFinding(n *Node, d diag.Diagnostic) {
+	if len(c.found) <= MaxFindings {
+		d.Span = c.doc.SpanOfNode(n)
 		c.found = append(c.found, d)
 	}
 }
@@ -60,34 +60,34 @@ func newFault(hint, format string, args ...any) diag.Diagnostic {
 }
 
 // reportFatal reports a fault that makes the tree unusable.
-func (c *converter) reportFatal(n *node, format string, args ...any) {
+func (c *converter) reportFatal(n *Node, format string, args ...any) {
 	if !c.fatal {
 		c.addFault(n, format, args...)
 		c.fatal = true
 	}
 }
 
-func (c *converter) newNode(y *yaml.Node) *node {
+func (c *converter) newNode(y *yaml.Node) *Node {
 	if len(c.arena) == 0 {
-		c.arena = make([]node, 512)
+		c.arena = make([]Node, 512)
 	}
 	n := &c.arena[0]
 	c.arena = c.arena[1:]
-	*n = node{document: c.index, line: int32(y.Line - c.extraLines), column: int32(y.Column), text: c.standIns.restoreText(y.Value)}
+	*n = Node{Document: c.index, Line: int32(y.Line - c.extraLines), Column: int32(y.Column), Text: c.standIns.restoreText(y.Value)}
 	return n
 }
 
 // convert converts the value at a location.
-func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
+func (c *converter) convert(y *yaml.Node, at *location) (*Node, size) {
 	if c.fatal {
-		return &node{}, size{}
+		return &Node{}, size{}
 	}
 	if y.Kind == yaml.AliasNode {
 		return c.convertAlias(y)
 	}
-	if at != nil && at.level > 2*maxDepth {
+	if at != nil && at.level > 2*MaxDepth {
 		n := c.newNode(y)
-		c.reportFatal(n, "collections are nested more than %d levels deep", maxDepth)
+		c.reportFatal(n, "collections are nested more than %d levels deep", MaxDepth)
 		return n, size{}
 	}
 	var mark *anchored
@@ -105,7 +105,7 @@ func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 	default:
 		c.setScalarKind(n, y)
 	}
-	if s.nodes > maxNodes || s.bytes > maxExpanded || s.depth > maxDepth {
+	if s.nodes > MaxNodes || s.bytes > MaxExpanded || s.depth > MaxDepth {
 		c.tooLarge(n, s)
 	}
 	if mark != nil {
@@ -114,23 +114,23 @@ func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 	return n, s
 }
 
-func (c *converter) tooLarge(n *node, s size) {
+func (c *converter) tooLarge(n *Node, s size) {
 	switch {
-	case s.depth > maxDepth:
-		c.reportFatal(n, "collections are nested more than %d levels deep", maxDepth)
-	case s.nodes > maxNodes:
-		c.reportFatal(n, "with its aliases expanded, the file has more than %d values", maxNodes)
+	case s.depth > MaxDepth:
+		c.reportFatal(n, "collections are nested more than %d levels deep", MaxDepth)
+	case s.nodes > MaxNodes:
+		c.reportFatal(n, "with its aliases expanded, the file has more than %d values", MaxNodes)
 	default:
-		c.reportFatal(n, "with its aliases expanded, the file has more than %d bytes of text", maxExpanded)
+		c.reportFatal(n, "with its aliases expanded, the file has more than %d bytes of text", MaxExpanded)
 	}
 }
 
-func (c *converter) convertAlias(y *yaml.Node) (*node, size) {
+func (c *converter) convertAlias(y *yaml.Node) (*Node, size) {
 	if target, ok := c.anchors[y.Alias]; ok && target.node != nil {
 		return target.node, target.size
 	}
 	n := c.newNode(y)
-	n.text = "*" + y.Value
+	n.Text = "*" + y.Value
 	c.reportFatal(n, "alias *%s is recursive", y.Value)
 	return n, size{}
 }
@@ -149,36 +149,36 @@ func (l *location) nextLevel() *location {
 	return &location{parent: l, level: l.level + 1}
 }
 
-func (c *converter) convertSequence(n *node, y *yaml.Node, at *location, s *size) {
-	n.kind, n.style = sequenceNode, collectionStyle(y)
+func (c *converter) convertSequence(n *Node, y *yaml.Node, at *location, s *size) {
+	n.Kind, n.Style = Sequence, collectionStyle(y)
 	c.checkTag(n, y, "!!seq")
 	if len(y.Content) == 0 {
 		return
 	}
-	n.children = make([]*node, 0, len(y.Content))
+	n.Children = make([]*Node, 0, len(y.Content))
 	inside := at.nextLevel()
 	for _, child := range y.Content {
 		v, size := c.convert(child, inside)
 		s.add(size)
-		n.children = append(n.children, v)
+		n.Children = append(n.Children, v)
 	}
 }
 
 // convertMapping converts a mapping. Its own keys come first, in order, then those from merge keys.
-func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size) {
-	n.kind, n.style = mappingNode, collectionStyle(y)
+func (c *converter) convertMapping(n *Node, y *yaml.Node, at *location, s *size) {
+	n.Kind, n.Style = Mapping, collectionStyle(y)
 	c.checkTag(n, y, "!!map")
 	if len(y.Content) == 0 {
 		return
 	}
-	n.children = make([]*node, 0, len(y.Content))
-	var merges []*node
+	n.Children = make([]*Node, 0, len(y.Content))
+	var merges []*Node
 	keys := newKeySet(len(y.Content) / 2)
 	inside := at.nextLevel()
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, size := c.convert(y.Content[i], inside)
 		s.add(size)
-		inside.key = key.text
+		inside.key = key.Text
 		value, size := c.convert(y.Content[i+1], inside)
 		s.add(size)
 		switch {
@@ -192,10 +192,10 @@ func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size)
 				c.reportRepeatedKey(key, first, at)
 				continue
 			}
-			n.children = append(n.children, key, value)
+			n.Children = append(n.Children, key, value)
 		}
 	}
-	if s.nodes > maxNodes {
+	if s.nodes > MaxNodes {
 		return // convert reports it
 	}
 	for _, m := range merges {
@@ -204,28 +204,28 @@ func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size)
 }
 
 // checkKey reports non-text keys.
-func (c *converter) checkKey(key *node) bool {
-	switch key.kind {
-	case stringNode:
+func (c *converter) checkKey(key *Node) bool {
+	switch key.Kind {
+	case String:
 		return true
-	case nullNode:
+	case Null:
 		c.addFault(key, "a key is required here")
-	case sequenceNode:
+	case Sequence:
 		c.addFault(key, "a key must be a text, not a collection")
-	case mappingNode:
+	case Mapping:
 		c.addFinding(key, newFault("a text that begins with {{ needs quotes", "a key must be a text, not a collection"))
 	default:
-		c.addFinding(key, newFault(fmt.Sprintf("write it in quotes: %q", clip.Text(key.text)), "the key %s is a %s; keys must be texts", clip.Text(key.text), key.kindName()))
+		c.addFinding(key, newFault(fmt.Sprintf("write it in quotes: %q", clip.Text(key.Text)), "the key %s is a %s; keys must be texts", clip.Text(key.Text), key.kindName()))
 	}
 	return false
 }
 
 // reportRepeatedKey reports a second key. In a registry it is an id.
-func (c *converter) reportRepeatedKey(key, first *node, at *location) {
-	related := diag.Related{Message: "the first one is here", Span: c.doc.spanOfNode(first)}
-	d := diag.New(diag.InvalidYAML, "", "the key %q is repeated; its first occurrence is in line %d", clip.Text(key.text), related.Span.Line)
+func (c *converter) reportRepeatedKey(key, first *Node, at *location) {
+	related := diag.Related{Message: "the first one is here", Span: c.doc.SpanOfNode(first)}
+	d := diag.New(diag.InvalidYAML, "", "the key %q is repeated; its first occurrence is in line %d", clip.Text(key.Text), related.Line)
 	if at != nil && at.parent == nil && c.nounOf(at.key) != "" {
-		d = diag.New(diag.DuplicateID, diag.Key(at.key, key.text), "%s %q is defined twice", c.nounOf(at.key), clip.Text(key.text))
+		d = diag.New(diag.DuplicateID, diag.Key(at.key, key.Text), "%s %q is defined twice", c.nounOf(at.key), clip.Text(key.Text))
 		related.Path = d.Path
 	}
 	d.Related = []diag.Related{related}
@@ -234,70 +234,70 @@ func (c *converter) reportRepeatedKey(key, first *node, at *location) {
 
 // addMergedKeys adds the keys of a mapping, or of a list of mappings, that a merge key references.
 // Existing keys win.
-func (c *converter) addMergedKeys(n, source *node, keys *keySet) {
-	switch source.kind {
-	case mappingNode:
-		for key, value := range source.pairs {
+func (c *converter) addMergedKeys(n, source *Node, keys *keySet) {
+	switch source.Kind {
+	case Mapping:
+		for key, value := range source.Pairs {
 			if keys.add(key) != nil {
 				continue
 			}
-			if c.merged += 2; c.merged > maxNodes {
-				c.reportFatal(n, "with its merge keys expanded, the file has more than %d values", maxNodes)
+			if c.merged += 2; c.merged > MaxNodes {
+				c.reportFatal(n, "with its merge keys expanded, the file has more than %d values", MaxNodes)
 				return
 			}
-			n.children = append(n.children, key, value)
+			n.Children = append(n.Children, key, value)
 		}
-	case sequenceNode:
-		for _, element := range source.children {
-			if element.kind != mappingNode {
-				c.addFault(element, "a merge key takes mappings, not %s", element.describe(false))
+	case Sequence:
+		for _, element := range source.Children {
+			if element.Kind != Mapping {
+				c.addFault(element, "a merge key takes mappings, not %s", element.Describe(false))
 				continue
 			}
 			c.addMergedKeys(n, element, keys)
 		}
 	default:
-		c.addFinding(source, newFault("write <<: *anchor", "a merge key takes a mapping, not %s", source.describe(false)))
+		c.addFinding(source, newFault("write <<: *anchor", "a merge key takes a mapping, not %s", source.Describe(false)))
 	}
 }
 
-func collectionStyle(y *yaml.Node) nodeStyle {
+func collectionStyle(y *yaml.Node) Style {
 	if y.Style&yaml.FlowStyle != 0 {
 		return flowCollection
 	}
 	return blockCollection
 }
 
-func (c *converter) setScalarKind(n *node, y *yaml.Node) {
+func (c *converter) setScalarKind(n *Node, y *yaml.Node) {
 	switch {
 	case y.Style&yaml.SingleQuotedStyle != 0:
-		n.style = singleQuoted
+		n.Style = singleQuoted
 	case y.Style&yaml.DoubleQuotedStyle != 0:
-		n.style = doubleQuoted
+		n.Style = doubleQuoted
 	case y.Style&yaml.LiteralStyle != 0:
-		n.style = literalBlock
+		n.Style = literalBlock
 	case y.Style&yaml.FoldedStyle != 0:
-		n.style = foldedBlock
+		n.Style = foldedBlock
 	}
 	switch y.Tag {
 	case "!!null":
-		n.kind = nullNode
+		n.Kind = Null
 	case "!!bool":
-		n.kind = boolNode
+		n.Kind = Bool
 	case "!!int":
-		n.kind = intNode
+		n.Kind = Int
 	case "!!float":
-		n.kind = floatNode
+		n.Kind = Float
 	default: // texts, and YAML's dates and merge keys
-		n.kind = stringNode
+		n.Kind = String
 	}
 	if y.Style&yaml.TaggedStyle != 0 {
-		n.kind = stringNode
+		n.Kind = String
 		c.checkTag(n, y, "!!str")
 	}
 }
 
 // checkTag reports tags other than the allowed one, which has no effect.
-func (c *converter) checkTag(n *node, y *yaml.Node, allowed string) {
+func (c *converter) checkTag(n *Node, y *yaml.Node, allowed string) {
 	if y.Style&yaml.TaggedStyle == 0 || y.Tag == allowed {
 		return
 	}
