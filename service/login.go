@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -15,6 +16,16 @@ import (
 const loginPrefix = "login/"
 
 func isLogin(name string) bool { return strings.HasPrefix(name, loginPrefix) }
+
+// ErrLoginStore reports that a login cannot be read or stored. The error also wraps the cause.
+var ErrLoginStore = errors.New("the store of the login failed")
+
+func loginStoreError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrLoginStore, err)
+}
 
 // loginRecord stores a login as a secret of a tenant.
 type loginRecord struct {
@@ -48,17 +59,17 @@ func (r *loginRecord) load(ctx context.Context) (text string, sealed []byte, err
 		return "", nil, nil
 	}
 	if err != nil {
-		return "", nil, err
+		return "", nil, loginStoreError(err)
 	}
 	if s.box == nil {
 		return "", nil, ErrNoEncryptionKey
 	}
 	plain, err := s.box.Open(placeVariable(r.tenant, r.name), kept.Value)
 	if err != nil {
-		return "", nil, err
+		return "", nil, loginStoreError(err)
 	}
 	text, err = decodeValue(plain)
-	return text, kept.Value, err
+	return text, kept.Value, loginStoreError(err)
 }
 
 // Replace replaces a stored text with another, or deletes it.
@@ -73,7 +84,7 @@ func (r *loginRecord) Replace(ctx context.Context, old, text string) (bool, erro
 		if errors.Is(err, store.ErrNotFound) { // nothing was stored, or another process has deleted it
 			err = nil
 		}
-		return err == nil, err
+		return err == nil, loginStoreError(err)
 	}
 	plain, err := json.Marshal(text)
 	if err != nil {
@@ -83,5 +94,6 @@ func (r *loginRecord) Replace(ctx context.Context, old, text string) (bool, erro
 	if v.Value, err = s.sealVariable(r.tenant, r.name, plain); err != nil {
 		return false, err
 	}
-	return s.settings.Store.ReplaceTenantVariable(ctx, v, sealed)
+	done, err := s.settings.Store.ReplaceTenantVariable(ctx, v, sealed)
+	return done, loginStoreError(err)
 }

@@ -232,6 +232,8 @@ func loginFailure(err error) error {
 		return &server.Refusal{Status: http.StatusConflict, Code: codeNoKey, Message: service.ErrNoEncryptionKey.Error()}
 	case errors.Is(err, context.Canceled):
 		return &server.Refusal{Status: http.StatusConflict, Code: codeLoginFailed, Message: "another login has replaced this one, or the server is shutting down"}
+	case errors.Is(err, service.ErrLoginStore):
+		return err
 	}
 	return &server.Refusal{Status: http.StatusBadGateway, Code: codeLoginFailed, Message: clip.At(maxLoginError, err.Error())}
 }
