@@ -96,7 +96,7 @@ func (e *LoginError) Error() string {
 	for _, scope := range e.Scopes {
 		command += " --scope " + quoteWord(scope)
 	}
-	return fmt.Sprintf("login required: %s; run: %s", e.Reason, command)
+	return fmt.Sprintf("login required: %s; run: %s, with --server URL instead of FILE if a server is running", e.Reason, command)
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.:/@+][A-Za-z0-9_.:/@+-]*$`)
