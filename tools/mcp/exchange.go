@@ -200,6 +200,9 @@ func (e *exchange) answerInputs(ctx context.Context, f *flight) (*tools.Result, 
 	if e.progress.Rounds++; e.progress.Rounds > maxRounds {
 		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("%s asks for input more than %d times", e.request.name, maxRounds)}
 	}
+	if n := len(f.reply.inputs); n > maxQuestions {
+		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("%s asks for %d inputs at once; at most %d are allowed", e.request.name, n, maxQuestions)}
+	}
 	if size := len(f.reply.state); size > maxSchema {
 		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("the state of %s has %d bytes; at most %d are allowed", e.request.name, size, maxSchema)}
 	}

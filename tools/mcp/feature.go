@@ -159,6 +159,11 @@ func listReply(entries []listing, next string) (*reply, error) {
 	return &reply{result: tools.TextResult(cmp.Or(text.String(), "[nothing]"))}, nil
 }
 
+// withoutNil returns a list without the elements that are null in a server's message.
+func withoutNil[T any](list []*T) []*T {
+	return slices.DeleteFunc(slices.Clone(list), func(one *T) bool { return one == nil })
+}
+
 // useResources lists or reads resources, or waits for their changes.
 func (t *featureTool) useResources(ctx context.Context, session *session, in *featureInput, next *round) (*reply, error) {
 	action := in.Action
@@ -185,7 +190,7 @@ func (t *featureTool) useResources(ctx context.Context, session *session, in *fe
 			return nil, err
 		}
 		var list []listing
-		for _, r := range page.Resources {
+		for _, r := range withoutNil(page.Resources) {
 			list = append(list, listing{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType, Size: r.Size})
 		}
 		return listReply(list, page.NextCursor)
@@ -195,7 +200,7 @@ func (t *featureTool) useResources(ctx context.Context, session *session, in *fe
 			return nil, err
 		}
 		var list []listing
-		for _, r := range page.ResourceTemplates {
+		for _, r := range withoutNil(page.ResourceTemplates) {
 			list = append(list, listing{Template: r.URITemplate, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
 		}
 		return listReply(list, page.NextCursor)
@@ -205,10 +210,8 @@ func (t *featureTool) useResources(ctx context.Context, session *session, in *fe
 		return nil, err
 	}
 	var parts []model.Part
-	for _, c := range read.Contents {
-		if c != nil {
-			parts = append(parts, resourceParts(c)...)
-		}
+	for _, c := range withoutNil(read.Contents) {
+		parts = append(parts, resourceParts(c)...)
 	}
 	if len(parts) == 0 {
 		parts = []model.Part{model.Text("[no contents]")}
@@ -224,9 +227,9 @@ func usePrompts(ctx context.Context, session *session, in *featureInput, next *r
 			return nil, err
 		}
 		var list []listing
-		for _, p := range page.Prompts {
+		for _, p := range withoutNil(page.Prompts) {
 			entry := listing{Name: p.Name, Title: p.Title, Description: p.Description}
-			for _, a := range p.Arguments {
+			for _, a := range withoutNil(p.Arguments) {
 				entry.Arguments = append(entry.Arguments, listingArgument{cleanText(a.Name, maxName), cleanText(a.Description, maxDescription), a.Required})
 			}
 			list = append(list, entry)
@@ -240,8 +243,8 @@ func usePrompts(ctx context.Context, session *session, in *featureInput, next *r
 		return nil, err
 	}
 	var parts []model.Part
-	for _, m := range got.Messages {
-		if m == nil || m.Content == nil {
+	for _, m := range withoutNil(got.Messages) {
+		if m.Content == nil {
 			continue
 		}
 		parts = append(parts, model.Text("["+cleanText(string(m.Role), maxName)+"]"))

@@ -69,8 +69,8 @@ type flight struct {
 	// host serves the call that waits for the flight; nil if absent.
 	host  tools.Host
 	notes int
-	// samples counts the server's requests to the model.
-	samples atomic.Int32
+	// samples counts the server's requests to the model, and questions its open questions.
+	samples, questions atomic.Int32
 }
 
 // question is a question of the server to the user.
@@ -119,7 +119,7 @@ func (f *flight) run(r *request, next *round, d *delivery, token string, leave f
 	c := f.session
 	stop := context.AfterFunc(c.ctx, func() { f.cancel(nil) })
 	defer stop()
-	f.reply, f.err = r.send(f.ctx, c, next)
+	f.reply, f.err = f.send(r, next)
 	if f.err != nil && d.refused.Load() && !errors.Is(f.err, mcp.ErrSessionMissing) {
 		// The session ended because of it, before the answer arrived.
 		f.err = errors.Join(mcp.ErrSessionMissing, f.err)
@@ -137,6 +137,12 @@ func (f *flight) run(r *request, next *round, d *delivery, token string, leave f
 	if strays {
 		c.awaitStrays()
 	}
+}
+
+// send sends the round. A server whose answer causes a panic must not end the process.
+func (f *flight) send(r *request, next *round) (_ *reply, err error) {
+	defer f.session.recoverPanic(&err)
+	return r.send(f.ctx, f.session, next)
 }
 
 // awaitStrays waits until the server has noticed a cancellation, so that its questions for the

@@ -212,7 +212,7 @@ func serve(behaviour string) error {
 
 // scripted is a server that shakes hands and answers other requests with a
 // fixed result: METHOD RESULT, one a line. A result of "-" sends nothing; after
-// "stop" it stops reading; "die" ends it. With "ids text" it echoes IDs as strings.
+// "stop" it stops reading; "die" ends it, and "flood" sends requests without end. With "ids text" it echoes IDs as strings.
 func scripted(script string) error {
 	answers := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"scripted","version":"1"}}`,
@@ -243,6 +243,12 @@ func scripted(script string) error {
 			<-time.After(time.Hour) // without a timer a program without cgo ends by itself
 		case result == "die":
 			os.Exit(3)
+		case result == "flood":
+			for i := 0; ; i++ {
+				if _, err := fmt.Printf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i); err != nil {
+					return nil
+				}
+			}
 		case !ok:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`+"\n", request.ID)
 		case result != "-":

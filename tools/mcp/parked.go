@@ -16,6 +16,8 @@ const (
 	parkedTime = time.Hour
 	// maxParked bounds the open calls of a server that wait for answers.
 	maxParked = 256
+	// maxQuestions bounds the questions that a server asks at once in a call.
+	maxQuestions = 16
 )
 
 // parkedFlights are the flights whose calls wait for an answer, by ID. The zero value is empty.
@@ -131,6 +133,11 @@ func (e *exchange) answerAgain(asked *question) bool {
 
 // elicit asks the user a question of the server during a call.
 func (c *session) elicit(f *flight, asked *interaction.Request) (*mcp.ElicitResult, error) {
+	defer f.questions.Add(-1)
+	if f.questions.Add(1) > maxQuestions {
+		c.noteRefusal(refusedMany)
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}
 	q := &question{request: *asked, answer: make(chan *mcp.ElicitResult, 1)}
 	select {
 	case f.asked <- q:

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The values of changed_tools.
@@ -144,14 +145,9 @@ func (s *server) mirrorsArguments() bool {
 // followPins verifies the tools whenever the server announces a change. It ends a session whose
 // tools can no longer be listed.
 func (c *session) followPins(s *server) {
-	for {
-		select {
-		case <-c.changes:
-			if err := s.verifyTools(c.ctx, c); err != nil {
-				c.cancel()
-			}
-		case <-c.ctx.Done():
-			return
+	for pause := time.Duration(0); c.awaitChanges(&pause); {
+		if err := s.verifyTools(c.ctx, c); err != nil {
+			c.cancel()
 		}
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/jsonlines"
 	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -69,7 +71,31 @@ func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
 		io.Closer
 	}{jsonlines.NewReader(p.output, maxMessage, p.noteText), p.output}
 	transport := mcp.IOTransport{Reader: mendStream(messages, false, ""), Writer: &input{p.input, p}, MaxLineLength: maxMessage}
-	return transport.Connect(ctx)
+	connection, err := transport.Connect(ctx)
+	return &boundedConnection{Connection: connection}, err
+}
+
+// boundedConnection bounds the requests of a program that are being answered.
+type boundedConnection struct {
+	mcp.Connection
+	open atomic.Int32
+}
+
+// Read returns the next message. It fails if too many requests are open.
+func (c *boundedConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && c.open.Add(1) > maxAnswers {
+		return nil, errFlood
+	}
+	return m, err
+}
+
+// Write sends a message.
+func (c *boundedConnection) Write(ctx context.Context, m jsonrpc.Message) error {
+	if _, ok := m.(*jsonrpc.Response); ok {
+		defer c.open.Add(-1)
+	}
+	return c.Connection.Write(ctx, m)
 }
 
 // noteText logs a line of the standard output that is not a message: first as a warning, and then

@@ -27,6 +27,7 @@ const (
 	refusedElicitation = "elicitation is not allowed by the configuration"
 	refusedSecret      = "it asks for a secret in a form; servers must send the user to an address for that"
 	refusedOwner       = "it cannot be told which call it belongs to"
+	refusedMany        = "it asks too many questions at once"
 )
 
 // secretField matches names and titles of fields for secrets, and secretRequest texts that request
@@ -65,6 +66,9 @@ func (f *formField) takesText() bool {
 func (c *session) readQuestion(p *mcp.ElicitParams) (asked *interaction.Request, refusal string) {
 	if !c.features.elicitation {
 		return nil, refusedElicitation
+	}
+	if len(p.Message) > maxForm {
+		return nil, fmt.Sprintf("its text has more than %d bytes", maxForm)
 	}
 	text := redactTexts(cleanText(p.Message, maxDescription), c.target.hidden())
 	asked = &interaction.Request{Action: tools.ActionAsk, Message: fmt.Sprintf("The MCP server %q asks: %s", c.server, text)}
@@ -188,9 +192,11 @@ func hashQuestion(asked *interaction.Request) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// noteRefusal logs that a question was rejected.
+// noteRefusal logs that a question was rejected, once for each reason.
 func (c *session) noteRefusal(refusal string) {
-	c.logger.Warn("a question of the MCP server was refused", "reason", refusal)
+	if c.isFirst(refusal) {
+		c.logger.Warn("a question of the MCP server was refused", "reason", refusal)
+	}
 }
 
 // handleElicitation answers a question that the server asks during a call.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -30,6 +31,10 @@ type remote struct {
 	// message like servers of that transport.
 	events  bool
 	refused atomic.Bool
+	// answers counts the messages being sent that belong to no call. flooded is set when there are
+	// too many, which ends the session.
+	answers atomic.Int32
+	flooded atomic.Bool
 
 	mu         sync.Mutex
 	connection mcp.Connection
@@ -85,14 +90,32 @@ func (r *remote) stop() {
 	r.base.CloseIdleConnections()
 }
 
-// explainError adds nothing, because the error already explains the problem.
-func (r *remote) explainError(err error) error { return err }
+// maxAnswers bounds the requests of a server that are being answered.
+const maxAnswers = 1000
+
+// errFlood reports that a server does not take the answers to its requests.
+var errFlood = fmt.Errorf("it has sent more than %d requests and does not take the answers", maxAnswers)
+
+// explainError replaces the consequence of a flood with its cause.
+func (r *remote) explainError(err error) error {
+	if r.flooded.Load() {
+		return errFlood
+	}
+	return err
+}
 
 // RoundTrip makes a request with the configured headers and credentials. It replaces a rejected
 // token once.
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.events && !r.isSameOrigin(req.URL) {
 		return nil, errOtherOrigin
+	}
+	d, isCall := req.Context().Value(deliveryKey{}).(*delivery)
+	if req.Method == http.MethodPost && !isCall {
+		defer r.answers.Add(-1)
+		if r.answers.Add(1) > maxAnswers && r.flooded.CompareAndSwap(false, true) {
+			go r.stop()
+		}
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	stop := context.AfterFunc(r.ctx, cancel)
@@ -106,7 +129,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	tag := ""
-	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok {
+	if isCall {
 		tag = d.tag
 		if resp.StatusCode == http.StatusNotFound {
 			d.refused.Store(true)

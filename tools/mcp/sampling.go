@@ -25,8 +25,12 @@ var (
 )
 
 // handleSampling passes a server's request to the agent's model during a call.
-func (c *session) handleSampling(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	return c.sample(ctx, c.findFlight(r.Params.Meta), withContentLists(r.Params))
+func (c *session) handleSampling(ctx context.Context, r *mcp.CreateMessageWithToolsRequest) (*mcp.CreateMessageWithToolsResult, error) {
+	one, err := c.sample(ctx, c.findFlight(r.Params.Meta), r.Params)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CreateMessageWithToolsResult{Role: one.Role, Model: one.Model, StopReason: one.StopReason, Content: []mcp.Content{one.Content}}, nil
 }
 
 // withContentLists returns a request whose messages have lists of content.

@@ -7,13 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/buildversion"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/agentruntime/agentruntime/internal/wait"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -66,6 +71,8 @@ type session struct {
 	flights map[string]*flight
 	strays  int
 	calls   uint64
+	// reasons are the problems that the session has warned of.
+	reasons map[string]bool
 
 	watches watches
 }
@@ -166,7 +173,8 @@ func (c *session) newClient() (*mcp.Client, error) {
 		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
 	}
 	if c.features.sampling {
-		o.CreateMessageHandler = c.handleSampling
+		// The library's handler without tools panics if a message is null.
+		o.CreateMessageWithToolsHandler, o.Capabilities.Sampling = c.handleSampling, &mcp.SamplingCapabilities{}
 	}
 	root := c.target.root()
 	if root != nil {
@@ -176,7 +184,54 @@ func (c *session) newClient() (*mcp.Client, error) {
 	if root != nil {
 		client.AddRoots(root)
 	}
+	client.AddReceivingMiddleware(c.recoverPanics)
 	return client, addTaskMethods(client)
+}
+
+// maxReasons bounds the warnings about the messages of a session.
+const maxReasons = 20
+
+// isFirst reports whether a session warns of something for the first time. A server may repeat what
+// it does without end.
+func (c *session) isFirst(reason string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reasons[reason] || len(c.reasons) == maxReasons {
+		return false
+	}
+	if c.reasons == nil {
+		c.reasons = make(map[string]bool)
+	}
+	c.reasons[reason] = true
+	return true
+}
+
+// errUnusable replaces a panic that a message of the server has caused.
+var errUnusable = errors.New("it sent a message that cannot be processed; the reason is in the log of the runtime")
+
+// recoverPanic turns a panic into an error, and logs the first one. It must be deferred.
+func (c *session) recoverPanic(err *error) {
+	if p := panics.Caught(recover()); p != nil {
+		*err = errUnusable
+		if c.isFirst(errUnusable.Error()) {
+			c.logger.Error("a message of the MCP server caused a panic", "panic", p.Value, "stack", string(p.Stack))
+		}
+	}
+}
+
+// paramMethods are the methods whose parameters the library reads without checking for null.
+var paramMethods = []string{"elicitation/create", "notifications/cancelled", "notifications/resources/updated", "notifications/elicitation/complete"}
+
+// recoverPanics protects the handlers of the server's requests and notifications. Null parameters
+// are rejected first, because the library would panic while it holds a lock.
+func (c *session) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (_ mcp.Result, err error) {
+		defer c.recoverPanic(&err)
+		if slices.Contains(paramMethods, method) && reflect.ValueOf(req.GetParams()).IsNil() {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params are required"}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // requestLogs requests log messages from the server, which belong to calls.
@@ -211,7 +266,8 @@ func (c *session) routeLog(p *mcp.LoggingMessageParams) {
 }
 
 // initialize performs the handshake. It abandons a server that does not respond in time.
-func (c *session) initialize(limit time.Duration) error {
+func (c *session) initialize(limit time.Duration) (err error) {
+	defer c.recoverPanic(&err)
 	client, err := c.newClient()
 	if err != nil {
 		return err
@@ -309,18 +365,38 @@ func (c *session) followChanges(s *server, differs bool) {
 	if differs {
 		s.notifyChange(c.ctx)
 	}
-	for {
-		select {
-		case <-c.changes:
-			s.relistTools(c.ctx, c)
-		case <-c.ctx.Done():
-			return
-		}
+	for pause := time.Duration(0); c.awaitChanges(&pause); {
+		s.relistTools(c.ctx, c)
+	}
+}
+
+// minPause and maxPause bound how long a change of the tools is ignored after another one.
+const minPause, maxPause = time.Second, time.Minute
+
+// awaitChanges waits until the tools may have changed; false means that the session has ended. A
+// server that keeps announcing changes is listed less and less often.
+func (c *session) awaitChanges(pause *time.Duration) bool {
+	if wait.For(c.ctx, *pause) != nil {
+		return false
+	}
+	select {
+	case <-c.changes:
+		*pause = min(max(2**pause, minPause), maxPause)
+		return true
+	default:
+	}
+	select {
+	case <-c.changes:
+		*pause = minPause
+		return true
+	case <-c.ctx.Done():
+		return false
 	}
 }
 
 // listCatalog requests the tools.
-func (c *session) listCatalog(ctx context.Context, fingerprint string) (*catalog, error) {
+func (c *session) listCatalog(ctx context.Context, fingerprint string) (_ *catalog, err error) {
+	defer c.recoverPanic(&err)
 	var list []toolInfo
 	size := 0
 	params := new(mcp.ListToolsParams)
