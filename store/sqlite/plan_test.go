@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
@@ -135,6 +136,37 @@ func TestListsAreNotSorted(t *testing.T) {
 		steps := strings.Join(plan(t, s, c.query), "\n")
 		if sorted := strings.Contains(steps, "TEMP B-TREE"); !strings.Contains(steps, c.index) || sorted && name != "webhooks of a turn" {
 			t.Errorf("%s:\n%s", name, steps)
+		}
+	}
+}
+
+// TestRareTurnsAreFoundWithAnIndex holds for lists of turns that may be few among very many.
+func TestRareTurnsAreFoundWithAnIndex(t *testing.T) {
+	owner := store.Of(store.Owner{Tenant: "acme", Subject: "alice"})
+	failed, either := []store.Status{store.Failed}, []store.Status{store.Canceled, store.Failed}
+	for _, c := range []struct {
+		q     store.TurnQuery
+		index string
+	}{
+		{store.TurnQuery{Scope: owner, AgentID: "clerk"}, "turns_of_agent"},
+		{store.TurnQuery{Scope: owner, Statuses: failed}, "turns_unsuccessful_of_owner"},
+		{store.TurnQuery{Scope: owner, Statuses: either}, "turns_of_owner"},
+		{store.TurnQuery{Scope: owner, Statuses: failed, AgentID: "clerk"}, "turns_unsuccessful_of_owner"},
+		{store.TurnQuery{Scope: owner, Statuses: failed, Page: store.Page{After: store.Cursor{Time: time.Now(), ID: "t"}.String()}}, "turns_unsuccessful_of_owner"},
+		{store.TurnQuery{Scope: owner, Statuses: failed, ByChange: true}, "turns_of_owner_by_change"},
+		{store.TurnQuery{Scope: store.Everything, Statuses: failed}, "turns_unsuccessful"},
+		{store.TurnQuery{Scope: store.Everything, Statuses: failed, AgentID: "clerk"}, "turns_unsuccessful"},
+		{store.TurnQuery{Scope: store.Everything, Statuses: []store.Status{store.Running}}, "turns_by_status"},
+	} {
+		s := openForTest(t)
+		if _, err := s.Turns(t.Context(), c.q); err != nil {
+			t.Fatal(err)
+		}
+		for query := range s.read.byText {
+			steps := strings.Join(plan(t, s, sqlstore.RewriteForSQLite(query)), "\n")
+			if !strings.Contains(steps+" ", " "+c.index+" ") || strings.Contains(steps, "TEMP B-TREE") {
+				t.Errorf("%s:\n%s, want %s", query, steps, c.index)
+			}
 		}
 	}
 }

@@ -102,17 +102,26 @@ func (r *turnRecords) filterTurns(ctx context.Context, columns string, q *store.
 	f.Scope(q.Scope)
 	f.Equals("tenant", q.Tenant)
 	f.Equals("session_id", q.SessionID)
-	f.Equals("agent_id", q.AgentID)
+	agent := "agent_id"
 	if len(q.Statuses) > 0 {
 		statuses := make([]string, len(q.Statuses))
 		for i, status := range q.Statuses {
 			statuses[i] = string(status)
 		}
-		f.Where(r.dialect.oneOf(f, "status", statuses))
-		if (r.dialect.zeroTimes || q.Count) && !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }) {
-			f.Where(r.dialect.live("turns")) // as in the indexes
+		if len(statuses) == 1 {
+			f.Equals("status", statuses[0])
+		} else {
+			f.Where(r.dialect.oneOf(f, "status", statuses))
+		}
+		switch status := q.Statuses[0]; { // as in the indexes
+		case !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }):
+			f.Where(r.dialect.live("turns"))
+		case len(statuses) == 1 && !q.ByChange && (status == store.Failed || status == store.Canceled):
+			f.Where("status IN ('failed', 'canceled')")
+			agent = r.dialect.unindexed + agent // the agent may have many other turns
 		}
 	}
+	f.Equals(agent, q.AgentID)
 	if !q.ChangedAfter.IsZero() {
 		f.Where("changed_at >= " + f.Time(q.ChangedAfter))
 	}
