@@ -110,7 +110,7 @@ export function PlaygroundPage({ route }) {
     <details class="options"><summary>Variables</summary><${JSONField} id="variables" label="Variables, as a JSON object" value=${variables} onChange=${setVariables} /></details>
     <div class=${compares ? 'lanes' : ''}>${lanes.map((n) => html`<section key=${n} class="chat" aria-live="polite" aria-label=${`Conversation with ${value(`agent${n}`) || 'an agent'}`}>
       ${compares && html`<h2>${value(`agent${n}`)} <span class="muted small">${value(`model${n}`)} ${shortID(value(`revision${n}`))}</span></h2>`}
-      ${!turns[n]?.length && html`<${Empty} title=${value(`agent${n}`) ? `Say something to ${value(`agent${n}`)}.` : 'Choose an agent.'}>Its answer streams in here, with the tools that it calls and what it asks you.</${Empty}>`}
+      ${!turns[n]?.length && html`<${Greeting} agent=${value(`agent${n}`)} />`}
       ${turns[n]?.map((t) => html`<${Exchange} key=${t.id} asked=${t} />`)}</section>`)}</div>
     <${Problem} error=${error} />
     <form class="composer" onSubmit=${(/** @type {any} */ e) => { e.preventDefault(); send(); }}>
@@ -120,6 +120,13 @@ export function PlaygroundPage({ route }) {
         onKeyDown=${(/** @type {any} */ e) => { if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) { e.preventDefault(); send(); } }}></textarea>
       <div class="actions"><button type="submit" class="primary" disabled=${busy || !ready}>Send</button>
         <label class="button">Attach<input type="file" class="visually-hidden" multiple onChange=${attach} /></label></div></form></${Page}>`;
+}
+
+/** Says what to do first. @param {{agent: string}} props */
+function Greeting({ agent }) {
+  const none = useLoad(async (signal) => !agent && (await loadFleet('', '', signal)).total === 0, [agent]);
+  return none.data ? html`<${Empty} title="There are no agents.">Declare one under <code>agents:</code> in the configuration.</${Empty}>`
+    : html`<${Empty} title=${agent ? `Say something to ${agent}.` : 'Choose an agent.'}>Its answer streams in here, with the tools that it calls and what it asks you.</${Empty}>`;
 }
 
 /** Chooses the agent, the model and, with the right to publish, the revision of a lane. @param {{n: string, agent: string, model: string, revision: string}} props */
