@@ -10,17 +10,17 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 )
 
 // chatOptions are the flags of chat.
 type chatOptions struct {
-	files     *fileArguments
-	verbose   bool
-	logFormat *choice
+	logFlags
+
+	files *fileArguments
 	// resume is the session to continue: its id, latestSession, or empty for a new one.
 	resume string
 	owner  session
@@ -104,8 +104,7 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 	o.delegates = delegatesFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.plain, "plain", false, "write lines of text even on a terminal")
 	cmd.Flags().BoolVar(&o.mouse, "mouse", false, "scroll with the mouse wheel; hold Shift to select text in most terminals")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
-	o.logFormat = logFormatFlag(cmd)
+	o.addFlags(cmd)
 	return cmd
 }
 
@@ -128,16 +127,12 @@ func (p *program) chatAt(ctx context.Context, at *serverFlags, agent string, o *
 
 // chatHere chats with an agent of a configuration in this process.
 func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) error {
-	log := newLogOutput(p.err, o.logFormat)
-	logger := newCommandLogger(log, o.verbose)
-	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	names, args := o.files.split(args, 1)
-	l, err := p.load(names, true, logger)
+	l, err := p.open(names, &o.logFlags, newCommandLogger)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	log.redact = l.file.Redact
 	if l.agent = strings.Join(args, ""); l.agent == "" && o.resume == "" {
 		if l.agent, err = onlyAgent(l); err != nil {
 			return p.misuse(err)
@@ -146,31 +141,15 @@ func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) e
 	if l.agent != "" {
 		l.parts = []string{"store", "turns"}
 	}
-	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
-	if err != nil {
-		p.printErrorf("tracing is off: %v", err)
-	}
-	l.builder.WithTelemetry(seen.telemetry)
-	err = p.chatWith(withCaller(ctx), l, o, logger)
-	if lost := seen.shutdown(ctx); lost != nil {
-		p.printErrorf("%s", l.file.Redact(lost.Error()))
-	}
-	return err
-}
-
-// chatWith builds the runtime of a configuration and chats with one of its agents.
-func (p *program) chatWith(ctx context.Context, l *loaded, o *chatOptions, logger *zap.Logger) error {
-	rt, err := l.build(ctx, p)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rt.Close() }()
-	l.startProviders(ctx, rt.Revision(), l.agent)
-	explain := func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
-		return l.callContext(ctx, rt.Revision(), asked, q)
-	}
-	return p.withSession(ctx, l, rt, &o.owner, logger, func(where *place) error {
-		return p.converse(ctx, where, l.agent, o, explain)
+	ctx = withCaller(ctx)
+	return p.withRuntime(ctx, l, "tracing is off", func(rt *runtime.AgentRuntime, _ *observed) error {
+		l.startProviders(ctx, rt.Revision(), l.agent)
+		explain := func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
+			return l.callContext(ctx, rt.Revision(), asked, q)
+		}
+		return p.withSession(ctx, l, rt, &o.owner, func(where *place) error {
+			return p.converse(ctx, where, l.agent, o, explain)
+		})
 	})
 }
 

@@ -68,7 +68,7 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 	if err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}
-	a := p.newApp(l, logger, seen)
+	a := p.newApp(l, seen)
 	if err = a.Listen(t.Context()); err == nil {
 		err = a.Start(t.Context(), rt)
 	}

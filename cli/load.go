@@ -36,6 +36,9 @@ type loaded struct {
 	suppressed []diag.Suppressed
 	// proved are the findings of prove, in the order of the files.
 	proved diag.List
+	logger *zap.Logger
+	// log is where the logger of a command that runs the runtime writes; nil for other commands.
+	log *logOutput
 	// warnings logs probable mistakes.
 	warnings *warnings
 	// toolTime limits how long servers may take to list their tools; 0 means only their own limits.
@@ -65,11 +68,30 @@ func (p *program) loadEdited(files []string, live bool, logger *zap.Logger, edit
 	}
 	w := &warnings{logger: logger.Named("config")}
 	b := p.NewBuilder(logger).WithConfig(file).WithWarnings(w.add)
-	return &loaded{names: names, version: p.version(), command: p.command(), file: file, found: found, builder: b, warnings: w}, nil
+	return &loaded{names: names, version: p.version(), command: p.command(), file: file, found: found, builder: b, logger: logger, warnings: w}, nil
 }
 
-// close closes the components. Errors are ignored because the command is done.
-func (l *loaded) close() { _ = l.builder.Close() }
+// open loads the files of a command that runs the runtime, with a log on standard error.
+func (p *program) open(files []string, o *logFlags, newLogger func(*logOutput, bool) *zap.Logger) (*loaded, error) {
+	log := newLogOutput(p.err, &o.format)
+	logger := newLogger(log, o.verbose)
+	l, err := p.load(files, true, logger)
+	if err != nil {
+		_ = logger.Sync()
+		return nil, err
+	}
+	log.redact = l.file.Redact
+	l.log = log
+	return l, nil
+}
+
+// close closes the components and the log. Errors are ignored because the command is done.
+func (l *loaded) close() {
+	_ = l.builder.Close()
+	if l.log != nil {
+		_ = l.logger.Sync()
+	}
+}
 
 // unheard returns a logger that accepts everything and writes nothing. With a disabled logger,
 // plugins would skip hooks that they register only for logging.

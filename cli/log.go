@@ -15,11 +15,17 @@ const (
 	logText = "text"
 )
 
-// logFormatFlag adds --log-format.
-func logFormatFlag(cmd *cobra.Command) *choice {
-	c := &choice{allowed: []string{logJSON, logText}}
-	cmd.Flags().Var(c, "log-format", "format of the log: json, text (default text on a terminal, json elsewhere)")
-	return c
+// logFlags are the flags of the log.
+type logFlags struct {
+	format  choice
+	verbose bool
+}
+
+// addFlags adds --verbose and --log-format.
+func (o *logFlags) addFlags(cmd *cobra.Command) {
+	o.format.allowed = []string{logJSON, logText}
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
+	cmd.Flags().Var(&o.format, "log-format", "format of the log: json, text (default text on a terminal, json elsewhere)")
 }
 
 // newLogOutput returns the log's output in the chosen format. The default is text on a terminal

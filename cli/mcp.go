@@ -10,16 +10,18 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/spf13/cobra"
 )
 
 // mcpOptions are the flags of mcp.
 type mcpOptions struct {
+	logFlags
+
 	files           *fileArguments
-	logFormat       *choice
 	tenant, subject string
-	keep, verbose   bool
+	keep            bool
 }
 
 func newMCP(p *program) *cobra.Command {
@@ -48,8 +50,7 @@ cannot be used, 2 usage or a file cannot be read, 130 canceled.`,
 	o.files = filesFlag(cmd)
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "use the store of the configuration")
 	ownerFlags(cmd, &o.tenant, &o.subject)
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
-	o.logFormat = logFormatFlag(cmd)
+	o.addFlags(cmd)
 	return cmd
 }
 
@@ -57,48 +58,32 @@ cannot be used, 2 usage or a file cannot be read, 130 canceled.`,
 func serveMCP(ctx context.Context, p *program, args []string, o *mcpOptions) error {
 	out := p.out
 	p = p.with(streams{in: p.in, out: p.err, err: p.err}) // only messages go to the output
-	log := newLogOutput(p.err, o.logFormat)
-	logger := newCommandLogger(log, o.verbose)
-	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	names, agents := o.files.split(args, 1)
-	l, err := p.load(names, true, logger)
+	l, err := p.open(names, &o.logFlags, newCommandLogger)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	log.redact = l.file.Redact
 	l.file.Server.Listen = settings.ListenNone
 	if !o.keep {
 		l.file.Store = settings.Store{Driver: settings.StoreMemory}
 	}
-	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
-	if err != nil {
-		p.printErrorf("turns are not traced: %v", err)
-	}
-	l.builder.WithTelemetry(seen.telemetry)
 	l.toolTime = app.StartupToolTime
-	rt, err := l.build(ctx, p)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rt.Close() }()
-	caller := service.Caller{Tenant: o.tenant, Subject: o.subject}
-	if len(agents) > 0 {
-		caller.Agents = service.NewAgentSet(agents)
-		if err := checkAgents(rt.Revision().Set().Agents.IDs(), agents); err != nil {
-			return p.misuse(err)
+	return p.withRuntime(ctx, l, "turns are not traced", func(rt *runtime.AgentRuntime, seen *observed) error {
+		caller := service.Caller{Tenant: o.tenant, Subject: o.subject}
+		if len(agents) > 0 {
+			caller.Agents = service.NewAgentSet(agents)
+			if err := checkAgents(rt.Revision().Set().Agents.IDs(), agents); err != nil {
+				return p.misuse(err)
+			}
 		}
-	}
-	a := p.newApp(l, logger, seen)
-	err = a.Start(ctx, rt)
-	if err == nil {
-		err = a.ServeLines(ctx, settings.SurfaceMCP, caller, io.NopCloser(p.in), &rawWriter{out})
-	}
-	err = errors.Join(err, a.Shutdown(ctx))
-	if lost := seen.shutdown(ctx); lost != nil {
-		p.printErrorf("%s", l.file.Redact(lost.Error()))
-	}
-	return p.complain(ctx, l, err)
+		a := p.newApp(l, seen)
+		err := a.Start(ctx, rt)
+		if err == nil {
+			err = a.ServeLines(ctx, settings.SurfaceMCP, caller, io.NopCloser(p.in), &rawWriter{out})
+		}
+		return p.complain(ctx, l, errors.Join(err, a.Shutdown(ctx)))
+	})
 }
 
 // checkAgents rejects a pattern that no agent matches.

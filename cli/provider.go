@@ -51,9 +51,9 @@ func newProvider(p *program) *cobra.Command {
 
 // providerOptions are the flags of provider serve.
 type providerOptions struct {
-	agent     string
-	logFormat *choice
-	verbose   bool
+	logFlags
+
+	agent string
 }
 
 func newProviderServe(p *program) *cobra.Command {
@@ -80,8 +80,7 @@ be used, 2 usage or a file cannot be read.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.agent, "agent", "", "use the agent with this `id`, unless the host names another one")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
-	o.logFormat = logFormatFlag(cmd)
+	o.addFlags(cmd)
 	return cmd
 }
 
@@ -93,43 +92,26 @@ func serveProvider(ctx context.Context, p *program, cmd *cobra.Command, files []
 	if p.Provider == nil {
 		return p.fail(ctx, unredacted, errors.New("this program was built without the protocol of agent providers"))
 	}
-	log := newLogOutput(p.err, o.logFormat)
-	logger := newLogger(log, o.verbose)
-	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
-	l, err := p.load(files, true, logger)
+	l, err := p.open(files, &o.logFlags, newLogger)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	log.redact = l.file.Redact
 	l.file.Server.Listen = settings.ListenNone
 	if l.file.Turns.GraceTime() > hostGrace {
 		l.file.Turns.Grace = new(spec.Duration(hostGrace))
 	}
-	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
-	if err != nil {
-		p.printErrorf("tracing is off: %v", err)
-	}
-	l.builder.WithTelemetry(seen.telemetry)
 	l.toolTime = app.StartupToolTime
-	rt, err := l.build(ctx, p)
-	if err != nil {
-		return err
-	}
-	k := &providerKeeper{program: p, loaded: l, logger: logger, seen: seen, runtime: rt}
-	err = p.complain(context.WithoutCancel(ctx), l, k.serve(ctx, socket, o.agent))
-	_ = rt.Close() // also closes later revisions
-	if lost := seen.shutdown(ctx); lost != nil {
-		p.printErrorf("%s", l.file.Redact(lost.Error()))
-	}
-	return err
+	return p.withRuntime(ctx, l, "tracing is off", func(rt *runtime.AgentRuntime, seen *observed) error {
+		k := &providerKeeper{program: p, loaded: l, seen: seen, runtime: rt}
+		return p.complain(context.WithoutCancel(ctx), l, k.serve(ctx, socket, o.agent))
+	})
 }
 
 // providerKeeper starts a provider's app once its host has configured it.
 type providerKeeper struct {
 	*program
 	loaded   *loaded
-	logger   *zap.Logger
 	seen     *observed
 	runtime  *runtime.AgentRuntime
 	provider component.Provider
@@ -148,7 +130,7 @@ func (k *providerKeeper) serve(ctx context.Context, socket, agent string) error 
 	var err error
 	k.provider, err = k.Provider(component.ProviderSettings{
 		Version: k.version(), Agent: agent, Durable: k.StoreDriver(k.loaded.file).OpenReadOnly != nil, Prepared: len(k.loaded.file.Workspaces.PreparedRoots) > 0,
-		HostAddress: os.Getenv(hostVariable), HostToken: os.Getenv(tokenVariable), Start: k.start, Logger: k.logger.Named("provider"),
+		HostAddress: os.Getenv(hostVariable), HostToken: os.Getenv(tokenVariable), Start: k.start, Logger: k.loaded.logger.Named("provider"),
 	})
 	if err != nil {
 		return err
@@ -169,11 +151,11 @@ func (k *providerKeeper) serve(ctx context.Context, socket, agent string) error 
 
 // start starts processing turns.
 func (k *providerKeeper) start(ctx context.Context) (*service.Service, error) {
-	parts := k.Components
+	parts := *k.program
 	parts.TurnTools = func(*config.File, *zap.Logger) service.TurnTools { return k.provider.TurnTools() }
-	k.app = app.New(app.Settings{File: k.loaded.file, Components: &parts, Version: k.version(), MeterProvider: k.seen.meters, Logger: k.logger})
+	k.app = parts.newApp(k.loaded, k.seen)
 	if err := k.app.Start(ctx, k.runtime); err != nil {
-		k.logger.Error("starting the provider failed", zap.Error(err))
+		k.loaded.logger.Error("starting the provider failed", zap.Error(err))
 		return nil, errors.New(k.loaded.file.Redact(err.Error()))
 	}
 	k.running.Go(func() { _ = k.app.Serve(k.serving) }) // without an address it ends with its context

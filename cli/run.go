@@ -17,16 +17,14 @@ import (
 	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 )
 
 // runOptions are the flags of run.
 type runOptions struct {
-	format  *choice
-	approve *choice
-	verbose bool
-	// logFormat is the log format of plugins and tools.
-	logFormat *choice
+	logFlags
+
+	format    *choice
+	approve   *choice
 	files     *fileArguments
 	variables map[string]json.RawMessage
 	tenant    map[string]string
@@ -78,7 +76,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.opensChat(args, at.server != "") {
-				if chat := (&chatOptions{files: o.files, verbose: o.verbose, logFormat: o.logFormat, variables: o.variables, owner: o.session, delegates: o.delegates}); newScreenFront(p.streams) != nil {
+				if chat := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.session, delegates: o.delegates}); newScreenFront(p.streams) != nil {
 					if at.server != "" {
 						return p.onScreen(chat).chatAt(withCaller(cmd.Context()), &at, args[0], chat)
 					}
@@ -103,8 +101,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show only the answer, questions and warnings, as text")
 	o.delegates = delegatesFlag(cmd.Flags())
 	excludeFlags(cmd, "delegates", "quiet")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
-	o.logFormat = logFormatFlag(cmd)
+	o.addFlags(cmd)
 	return cmd
 }
 
@@ -120,19 +117,15 @@ func (o *runOptions) opensChat(args []string, remote bool) bool {
 
 // runAgent runs one turn of the agent that args name.
 func runAgent(ctx context.Context, p *program, args []string, o *runOptions) error {
-	log := newLogOutput(p.err, o.logFormat)
 	out := newShow(p.streams, o.format.value, o.quiet)
 	p = p.with(out.streams)
-	log.out = p.err
-	logger := newCommandLogger(log, o.verbose)
-	defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
 	names, args := o.files.split(args, 1)
-	l, err := p.load(names, true, logger)
+	l, err := p.open(names, &o.logFlags, newCommandLogger)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	log.redact, out.redact = l.file.Redact, l.file.Redact
+	out.redact = l.file.Redact
 	if len(args) == 0 {
 		id, err := onlyAgent(l)
 		if err != nil {
@@ -160,25 +153,14 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	if err := prompt.load(ctx, p.in); err != nil {
 		return err
 	}
-	seen, err := observe(ctx, logger, l.file.Redact, false, p.version())
-	if err != nil {
-		p.printErrorf("tracing is off: %v", err)
-	}
-	l.builder.WithTelemetry(seen.telemetry)
-	err = runTurn(withCaller(ctx), p, l, prompt, out, a, o, logger)
-	if lost := seen.shutdown(ctx); lost != nil {
-		p.printErrorf("%s", l.file.Redact(lost.Error()))
-	}
-	return err
+	ctx = withCaller(ctx)
+	return p.withRuntime(ctx, l, "tracing is off", func(rt *runtime.AgentRuntime, _ *observed) error {
+		return runTurn(ctx, p, l, rt, prompt, out, a, o)
+	})
 }
 
 // runTurn runs a turn; a nil answerer answers nothing.
-func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a *answerer, o *runOptions, logger *zap.Logger) error {
-	rt, err := l.build(ctx, p)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rt.Close() }() // also closes later revisions
+func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntime, q *prompt, out *show, a *answerer, o *runOptions) error {
 	l.startProviders(ctx, rt.Revision(), l.agent)
 	if a != nil {
 		a.context = func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
@@ -186,7 +168,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 		}
 	}
 	if in := &o.session; in.id != "" {
-		return p.withSession(ctx, l, rt, in, logger, func(where *place) error {
+		return p.withSession(ctx, l, rt, in, func(where *place) error {
 			return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: l.agent, session: in.id, busy: service.RejectBusy, prompt: q, delegates: *o.delegates}, out, a)
 		})
 	}
@@ -195,6 +177,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 	}
 	asked := runtime.Prompt(l.agent, q.text)
 	asked.Variables, asked.TenantVariables, asked.DelegateEvents = q.variables, q.tenant, *o.delegates
+	var err error
 	if asked.History, err = startConversation(ctx, rt, l.agent); err != nil {
 		return p.complain(ctx, l, err)
 	}

@@ -33,7 +33,7 @@ type session struct {
 
 // withSession calls do with the records of a configuration's store. This process works only on the
 // turns that do names, one after another.
-func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, s *session, logger *zap.Logger, do func(*place) error) error {
+func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, s *session, do func(*place) error) error {
 	driver := p.StoreDriver(l.file)
 	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if err != nil {
@@ -47,9 +47,9 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	}
 	settings := app.ServiceSettings(l.file)
 	settings.Runtime, settings.Store, settings.Notifier, settings.Dispatcher = rt, e.Store, e.Notifier, d
-	settings.Logger = logger.Named("service")
+	settings.Logger = l.logger.Named("service")
 	settings.Retention = store.Retention{} // which is for servers
-	if settings.Workspaces, err = app.NewWorkspaces(l.file, logger); err != nil {
+	if settings.Workspaces, err = app.NewWorkspaces(l.file, l.logger); err != nil {
 		return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 	}
 	turns := service.New(settings)

@@ -18,9 +18,10 @@ import (
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
-	listen         string
-	logFormat      *choice
-	verbose, watch bool
+	logFlags
+
+	listen string
+	watch  bool
 }
 
 func newServe(p *program) *cobra.Command {
@@ -54,8 +55,7 @@ address cannot be used, or something was interrupted, 2 usage or a file cannot b
 		},
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", "", "listen on this `address`, or none; overrides server.listen")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
-	o.logFormat = logFormatFlag(cmd)
+	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "reload when one of the files, or a file they refer to, changes")
 	return cmd
 }
@@ -68,37 +68,29 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	if o.watch {
 		k.watch = newWatch(files)
 	}
-	log := newLogOutput(p.err, o.logFormat)
-	k.logger, k.jsonLog = newLogger(log, o.verbose), log.format == logJSON
-	defer k.logger.Sync() //nolint:errcheck // a terminal cannot be synced
-	l, err := p.load(files, true, k.logger)
+	l, err := p.open(files, &o.logFlags, newLogger)
 	if err != nil {
 		return err
 	}
 	defer l.close()
 	k.follow(l)
+	k.logger, k.jsonLog = l.logger, l.log.format == logJSON
 	k.started, k.redactions, k.warnings = l.file, newRedactions(l.file), l.warnings
-	log.redact = k.redactions.redact
+	l.log.redact = k.redactions.redact
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
-	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != settings.ListenNone, p.version())
-	if err != nil {
-		p.printErrorf("tracing is off: %v", err)
-	}
-	seen.telemetry.SetTenants(l.file.Tenants())
-	k.telemetry = seen.telemetry
-	l.builder.WithTelemetry(seen.telemetry)
-	err = p.serveLoaded(ctx, l, k, seen)
-	if lost := seen.shutdown(ctx); lost != nil {
-		p.printErrorf("%s", k.redactions.redact(lost.Error()))
-	}
-	return err
+	scrape := l.file.Server.Address() != settings.ListenNone
+	return p.whileObserved(ctx, l, "tracing is off", scrape, func(seen *observed) error {
+		seen.telemetry.SetTenants(l.file.Tenants())
+		k.telemetry = seen.telemetry
+		return p.serveLoaded(ctx, l, k, seen)
+	})
 }
 
 // serveLoaded listens, verifies that every agent resolves, and serves until ctx ends. It listens
 // first because tool servers, peers and the store may be slow: until all of them have answered or
 // timed out, probes find the process alive but not ready.
 func (p *program) serveLoaded(ctx context.Context, l *loaded, k *keeper, seen *observed) error {
-	a := p.newApp(l, k.logger, seen)
+	a := p.newApp(l, seen)
 	if err := a.Listen(ctx); err != nil {
 		return p.complain(context.WithoutCancel(ctx), l, err)
 	}
@@ -153,9 +145,9 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 }
 
 // newApp returns the app that processes a configuration's turns and answers requests.
-func (p *program) newApp(l *loaded, logger *zap.Logger, seen *observed) *app.App {
+func (p *program) newApp(l *loaded, seen *observed) *app.App {
 	return app.New(app.Settings{
 		File: l.file, Components: &p.Components, Version: p.version(),
-		MeterProvider: seen.meters, Metrics: seen.scrape, Logger: logger,
+		MeterProvider: seen.meters, Metrics: seen.scrape, Logger: l.logger,
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/runtime/telemetry"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -70,6 +71,33 @@ func observe(ctx context.Context, logger *zap.Logger, redact func(string) string
 		return &observed{}, errors.Join(wrong, err, o.shutdown(ctx))
 	}
 	return o, wrong
+}
+
+// whileObserved calls do with the destinations of telemetry, and then exports the rest of it. off
+// is the message if there are none because of an error.
+func (p *program) whileObserved(ctx context.Context, l *loaded, off string, scrape bool, do func(*observed) error) error {
+	seen, err := observe(ctx, l.logger, l.log.redact, scrape, p.version())
+	if err != nil {
+		p.printErrorf("%s: %v", off, err)
+	}
+	l.builder.WithTelemetry(seen.telemetry)
+	err = do(seen)
+	if lost := seen.shutdown(ctx); lost != nil {
+		p.printErrorf("%s", l.log.redact(lost.Error()))
+	}
+	return err
+}
+
+// withRuntime calls do with the runtime of a configuration while its telemetry is exported.
+func (p *program) withRuntime(ctx context.Context, l *loaded, off string, do func(*runtime.AgentRuntime, *observed) error) error {
+	return p.whileObserved(ctx, l, off, false, func(seen *observed) error {
+		rt, err := l.build(ctx, p)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rt.Close() }() // also closes later revisions
+		return do(rt, seen)
+	})
 }
 
 // wanted reports whether a signal, TRACES or METRICS, is exported.
