@@ -10,16 +10,21 @@ import (
 // errVolatile reports that an in-memory store cannot be read by another process.
 var errVolatile = errors.New("the memory store belongs to the process that serves it and cannot be read from outside: use store: {driver: sqlite} or {driver: postgres}")
 
-// loadStore reads files for a command that needs their store and shows problems with the store.
-// Problems with agents are ignored.
+// loadStore reads files for a command that needs their store.
 func (p *program) loadStore(files []string) (*loaded, error) {
-	l, err := p.load(files, false, zap.NewNop())
+	return p.loadSection(files, "store", false)
+}
+
+// loadSection reads files for a command that needs one section of them, and shows problems with the
+// section. Problems with agents are ignored.
+func (p *program) loadSection(files []string, section string, live bool) (*loaded, error) {
+	l, err := p.load(files, live, zap.NewNop())
 	if err != nil {
 		return nil, err
 	}
 	var wrong diag.List
 	for _, d := range l.file.Complete(l.found, nil) {
-		about := within(d.Path, "store")
+		about := within(d.Path, section)
 		if about && d.Code == diag.UnsetVariable {
 			d.Severity = diag.Error
 		}

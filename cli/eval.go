@@ -207,7 +207,7 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 		sink.write(r)
 		show.advance()
 	})
-	show.end()
+	show.erase()
 	if err != nil {
 		return err
 	}

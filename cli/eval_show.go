@@ -41,8 +41,6 @@ func (s *evalShow) advance() {
 	}
 }
 
-func (s *evalShow) end() { s.erase() }
-
 // erase erases the progress bar.
 func (s *evalShow) erase() {
 	if s.progress {

@@ -138,13 +138,9 @@ func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent stri
 
 // explainTool explains why an agent has a tool or not, or the outcome of a call.
 func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, call *toolCall) error {
-	rev, list, err := l.check(cmd.Context())
+	_, e, own, err := l.aboutLocal(cmd.Context(), agent)
 	if err != nil {
 		return err
-	}
-	e, own := l.about(cmd.Context(), rev, list, agent)
-	if e != nil {
-		own = l.file.Complete(append(own, diag.FromError(e.Local())...), nil)
 	}
 	out := p.output(cmd, l.file.Redact)
 	if own.HasErrors() && out.format != "json" {
@@ -180,6 +176,19 @@ func (l *loaded) about(ctx context.Context, rev *registry.Revision, list diag.Li
 		return e, all
 	}
 	return e, l.file.Complete(append(out, why...), nil)
+}
+
+// aboutLocal is about for an agent that must run in this process, with the checked revision.
+func (l *loaded) aboutLocal(ctx context.Context, agent string) (*registry.Revision, *resolve.Explanation, diag.List, error) {
+	rev, list, err := l.check(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	e, own := l.about(ctx, rev, list, agent)
+	if e != nil {
+		own = l.file.Complete(append(own, diag.FromError(e.Local())...), nil)
+	}
+	return rev, e, own, nil
 }
 
 // concerning returns a filter for diagnostics that concern an agent; see about.

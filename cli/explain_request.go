@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -77,20 +76,16 @@ type requestGrant struct {
 // explainRequest shows how an agent resolves for a client's turn request.
 func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *sessionRequest) error {
 	ctx := cmd.Context()
-	rev, list, err := l.check(ctx)
+	rev, declared, own, err := l.aboutLocal(ctx, agent)
 	if err != nil {
 		return err
-	}
-	declared, own := l.about(ctx, rev, list, agent)
-	if declared != nil {
-		own = l.file.Complete(append(own, diag.FromError(declared.Local())...), nil)
 	}
 	if declared == nil || own.HasErrors() {
 		return errors.Join(l.refuse(own, p.err), exit{exitFailed})
 	}
 	turn, grant, err := l.grantTools(rev, declared.Agent, r)
 	if err != nil {
-		fmt.Fprintf(p.err, "%s: %s\n", p.command(), l.file.Redact(err.Error()))
+		p.printErrorf("%s", l.file.Redact(err.Error()))
 		return exit{exitFailed}
 	}
 	e, err := resolve.ExplainEphemeral(ctx, rev, &resolve.Ephemeral{Agent: turn})

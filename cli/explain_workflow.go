@@ -34,7 +34,7 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 	path := diag.Key("workflows", id)
 	own := diag.List{}
 	for _, d := range list {
-		if d.Path == path || strings.HasPrefix(d.Path, path+".") || strings.HasPrefix(d.Path, path+"[") {
+		if within(d.Path, path) {
 			own = append(own, d)
 		}
 	}

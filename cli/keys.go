@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 )
 
 func newKeys(p *program) *cobra.Command {
@@ -90,20 +88,11 @@ Exit codes: 0 done, 1 the client does not exist, 2 usage or a file cannot be rea
 
 // refreshToken returns a refresh token of a configured client, or shows why it cannot.
 func refreshToken(p *program, files []string, client string, scopes []string, end time.Time) (string, error) {
-	l, err := p.load(files, true, zap.NewNop())
+	l, err := p.loadSection(files, "server", true)
 	if err != nil {
 		return "", err
 	}
 	defer l.close()
-	var wrong diag.List
-	for _, d := range l.file.Complete(l.found, nil) {
-		if d.Severity == diag.Error && (within(d.Path, "server") || l.file.Partial) {
-			wrong = append(wrong, d)
-		}
-	}
-	if len(wrong) > 0 {
-		return "", failed(l.refuse(wrong, p.err))
-	}
 	token, err := p.IssueRefreshToken(&l.file.Server, client, scopes, end)
 	if err != nil {
 		p.printErrorf("%s", l.file.Redact(err.Error()))
