@@ -48,11 +48,8 @@ func (p *workers) runAside(work func()) {
 	go p.serve(w, work)
 }
 
-// serve runs one function after another. Its room keeps the garbage collector from shrinking the
-// stack of an idle goroutine, which it does if less than a quarter is in use.
+// serve runs one function after another.
 func (p *workers) serve(w *worker, work func()) {
-	var room stackRoom
-	keepOnStack(&room)
 	for work != nil {
 		work()
 		if !p.addIdle(w) {
@@ -61,14 +58,6 @@ func (p *workers) serve(w *worker, work func()) {
 		work = w.awaitWork()
 	}
 }
-
-// stackRoom is the stack space an idle goroutine occupies beyond its frames.
-type stackRoom [1 << 10]byte
-
-// keepOnStack makes the compiler allocate room on the stack.
-//
-//go:noinline
-func keepOnStack(*stackRoom) {}
 
 // assign gives an idle worker a function, or ends it.
 func (w *worker) assign(work func(), over bool) {

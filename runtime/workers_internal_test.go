@@ -6,7 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 )
 
 // started counts the goroutines that run a number of functions, one after the other.
@@ -91,41 +90,6 @@ func TestAGoexitEndsOneGoroutine(t *testing.T) {
 		synctest.Wait()
 		if n := started(&p, 3); n != 1 {
 			t.Errorf("3 functions ran on %d goroutines, want 1", n)
-		}
-	})
-}
-
-// fillStack uses most of a stack of 8 KiB, and returns where on it.
-//
-//go:noinline
-func fillStack() uintptr {
-	var used [4 << 10]byte
-	for i := range used {
-		used[i] = byte(i)
-	}
-	return uintptr(unsafe.Pointer(&used)) //nolint:gosec // the address alone is compared
-}
-
-// TestTheStackOfAnIdleGoroutineIsNotShrunk looks where the stack of a goroutine is: a stack
-// that is shrunk, and grows again, has moved.
-func TestTheStackOfAnIdleGoroutineIsNotShrunk(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var p workers
-		defer p.close()
-		place := func() (at uintptr) {
-			done := make(chan struct{})
-			p.runAside(func() { at = fillStack(); close(done) })
-			<-done
-			synctest.Wait()
-			return at
-		}
-		before := place()
-		for range 3 {
-			stdruntime.GC()
-		}
-		if after := place(); after != before {
-			t.Errorf("the stack moved from %#x to %#x", before, after)
 		}
 	})
 }
