@@ -21,12 +21,20 @@ func compactSchema(raw json.RawMessage) json.RawMessage {
 	if json.Compact(&out, raw) != nil || out.String() == "null" {
 		return nil // a decoder's output is valid JSON
 	}
-	members, ok := rawjson.Members(out.Bytes())
-	if !ok {
+	if !needsMending(out.Bytes()) {
 		return out.Bytes()
 	}
+	return mendDocument(out.Bytes())
+}
+
+// mendDocument mends a compact schema and the schemas in it.
+func mendDocument(raw json.RawMessage) json.RawMessage {
+	members, ok := rawjson.Members(raw)
+	if !ok {
+		return raw
+	}
 	m := schemaMender{id: textOf(rawjson.Find(members, "$id"))}
-	ids := bytes.Count(out.Bytes(), []byte(`"$id":`))
+	ids := bytes.Count(raw, []byte(`"$id":`))
 	m.elsewhere = ids > 1 || ids == 1 && m.id == ""
 	draft := textOf(rawjson.Find(members, "$schema"))
 	m.oldBounds = strings.Contains(draft, "draft-04")
@@ -40,6 +48,22 @@ func compactSchema(raw json.RawMessage) json.RawMessage {
 		members = slices.DeleteFunc(members, func(m rawjson.Member) bool { return m.Name == "$schema" })
 	}
 	return rawjson.EncodeMembers(members)
+}
+
+// unusual are texts of which a compact schema has one if it needs mending, besides keywords with a
+// value of another type.
+var unusual = [][]byte{[]byte("null"), []byte(`\u`), []byte(`\/`), []byte(`"$ref":`), []byte(`"exclusiveM`), []byte("draft-03")}
+
+// needsMending reports whether a compact schema may need mending, which most schemas do not.
+func needsMending(schema []byte) bool {
+	if slices.ContainsFunc(unusual, func(text []byte) bool { return bytes.Contains(schema, text) }) {
+		return true
+	}
+	hasOther := func(keyword, value string) bool {
+		key := `"` + keyword + `":`
+		return bytes.Count(schema, []byte(key)) != bytes.Count(schema, []byte(key+value))
+	}
+	return hasOther("required", "[") || slices.ContainsFunc(textKeywords, func(keyword string) bool { return hasOther(keyword, `"`) })
 }
 
 // schemaMender mends the schemas of a document.
