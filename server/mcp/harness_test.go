@@ -219,7 +219,10 @@ func servingFor(t testing.TB, callers server.Authenticator) *world {
 	}
 	ctx := context.WithoutCancel(t.Context())
 	var srv *server.Server
+	core, logs := observer.New(zap.InfoLevel)
+	w.logs = logs
 	w.surface, err = New(Settings{
+		Logger:  zap.New(core),
 		Service: w.service, PublicURL: func() string { return srv.URL() }, Origins: []string{"https://console.example"}, Issuer: func() string { return "https://issuer.example" },
 		KeepAlive: 50 * time.Millisecond,
 		Prompts: []settings.MCPPrompt{
@@ -238,8 +241,6 @@ func servingFor(t testing.TB, callers server.Authenticator) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, logs := observer.New(zap.InfoLevel)
-	w.logs = logs
 	srv, err = server.New(server.Settings{Address: "127.0.0.1:0", Authenticator: callers, Logger: zap.New(core)})
 	if err == nil {
 		err = srv.Mount(ctx, w.surface)
