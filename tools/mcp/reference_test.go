@@ -175,7 +175,7 @@ func TestAPythonServer(t *testing.T) {
 	}
 	python := pyenv.Interpreter(t, list)
 	c := Config{
-		Command: []string{python, "-B", "testdata/server.py"}, Catalog: filepath.Join(t.TempDir(), "c.json"),
+		Command: []string{python, "-B", "testdata/server.py"}, Catalog: filepath.Join(t.TempDir(), "c.json"), ConnectTimeout: duration(2 * time.Minute),
 		Features: []string{featureResources, featurePrompts, featureElicitation, featureSampling},
 	}
 	t.Run("stdio", func(t *testing.T) { useForeign(t, ready(t, c)) })
