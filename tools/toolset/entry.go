@@ -129,20 +129,14 @@ func compileParameters(d *tools.Descriptor) (*schema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	var top struct {
-		Type json.RawMessage `json:"type"`
-	}
-	if err := json.Unmarshal(d.Parameters, &top); err != nil {
+	if d.Parameters, err = rawjson.Compact(d.Parameters); err != nil || d.Parameters[0] != '{' {
 		return nil, errors.New("it must be an object")
 	}
-	if top.Type != nil && string(top.Type) != `"object"` {
-		return nil, fmt.Errorf("its type is %s, but the arguments of a tool are an object", top.Type)
+	for name, value := range rawjson.Entries(d.Parameters) {
+		if name == "type" && string(value) != `"object"` {
+			return nil, fmt.Errorf("its type is %s, but the arguments of a tool are an object", value)
+		}
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, d.Parameters); err != nil {
-		return nil, err
-	}
-	d.Parameters = compact.Bytes()
 	return compiled, nil
 }
 
