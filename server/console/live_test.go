@@ -191,6 +191,21 @@ func TestThePageRecoversWhenTheServerIsBack(t *testing.T) {
 	b.Await(says(added[len(added)-8:]))
 }
 
+// TestAPageThatCouldNotBeLoadedIsLoadedLater opens a page, whose files were not needed before, while
+// the server is gone.
+func TestAPageThatCouldNotBeLoadedIsLoadedLater(t *testing.T) {
+	s := openSite(t, config, replies)
+	b := browser.Open(t, 1280, 800)
+	b.AllowFailedRequests()
+	front := newFront(t, s.url)
+	(&site{t: t, url: front.url}).page(b, "fleet")
+	front.stop()
+	b.Do(chromedp.Evaluate(`location.hash = '#/graph'`, nil))
+	b.Await(`document.querySelector('.gone') !== null`)
+	front.start()
+	b.Await(`document.querySelector('.gone') === null && document.querySelectorAll('.node').length === 3`)
+}
+
 func TestThePageAsksAFailingServerOnceASecond(t *testing.T) {
 	s := openSite(t, config, replies)
 	var failing atomic.Bool

@@ -1,5 +1,5 @@
 // The frame of the console: key entry, navigation, and the page that the address names.
-import { can, connection, readCaller, savedKey, useKey } from './api.js';
+import { can, connection, get, readCaller, savedKey, useKey } from './api.js';
 import { html, render, useEffect, useState } from './html.js';
 import { currentRoute, link } from './route.js';
 import { Empty, Page, Problem, useConnection } from './ui.js';
@@ -67,8 +67,8 @@ function Nav({ at }) {
   return html`<nav aria-label="Pages">${items.map(([name, page]) => html`<a key=${name} href=${link([name])} aria-current=${at === name ? 'page' : undefined}>${page.title}</a>`)}</nav>`;
 }
 
-/** @param {{route: Route}} props */
-function CurrentPage({ route }) {
+/** @param {{route: Route, epoch: number}} props */
+function CurrentPage({ route, epoch }) {
   const name = route.parts[0];
   const page = PAGES[name];
   const allowed = page && can(page.scope);
@@ -76,11 +76,16 @@ function CurrentPage({ route }) {
   const [shown, setShown] = useState(/** @type {{at: string, Show?: any, error?: any}} */ ({ at: '' }));
   useEffect(() => {
     let left = false;
-    if (allowed) page.load(route).then((Show) => left || setShown({ at, Show }), (error) => left || setShown({ at, error }));
+    const fail = (/** @type {any} */ error) => {
+      if (left) return;
+      setShown({ at, error });
+      get('runtime/v1/caller').catch(() => {}); // tells whether the server is gone
+    };
+    if (allowed) page.load(route).then((Show) => left || setShown({ at, Show }), fail);
     return () => {
       left = true;
     };
-  }, [at, allowed]);
+  }, [at, allowed, shown.error && epoch]);
   useEffect(() => {
     /** @type {HTMLElement | null} */ (document.querySelector('main h1'))?.focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -93,7 +98,7 @@ function CurrentPage({ route }) {
 }
 
 function App() {
-  const { online, caller } = useConnection();
+  const { online, caller, epoch } = useConnection();
   const [route, setRoute] = useState(currentRoute());
   useEffect(() => {
     const change = () => setRoute(currentRoute());
@@ -111,7 +116,7 @@ function App() {
       <${Nav} at=${shown.parts[0]} />
       <div class="who"><span title=${`Tenant ${caller.tenant}`}>${caller.subject} · ${caller.tenant}</span><${ThemeButton} />
         ${savedKey() && html`<button type="button" class="quiet" onClick=${() => useKey('')}>Forget the key</button>`}</div>
-    </div></aside><main id="main" tabindex="-1">${gone}<${CurrentPage} route=${shown} /></main></div>`;
+    </div></aside><main id="main" tabindex="-1">${gone}<${CurrentPage} route=${shown} epoch=${epoch} /></main></div>`;
 }
 
 // The page is loaded while the server is asked who the caller is.

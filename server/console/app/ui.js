@@ -168,21 +168,26 @@ export function Confirm({ title, confirm, danger, onConfirm, onClose, children }
   const [error, setError] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
   useEffect(() => ref.current?.showModal(), []);
+  const close = () => ref.current?.close(); // gives the focus back
+  const closed = () => {
+    onClose();
+    if (document.activeElement === document.body) /** @type {HTMLElement | null} */ (document.querySelector('main h1'))?.focus();
+  };
   const act = async () => {
     setBusy(true);
     try {
       await onConfirm();
-      onClose();
+      close();
     } catch (e) {
       setError(e);
       setBusy(false);
     }
   };
-  return html`<dialog ref=${ref} onClose=${onClose} aria-labelledby="confirm-title">
+  return html`<dialog ref=${ref} onClose=${closed} aria-labelledby="confirm-title">
     <h2 id="confirm-title">${title}</h2>
     <div class="dialog-body">${children}<${Problem} error=${error} /></div>
     <div class="actions end">
-      <button type="button" onClick=${onClose}>Cancel</button>
+      <button type="button" onClick=${close}>Cancel</button>
       <button type="button" class=${danger ? 'danger' : 'primary'} disabled=${busy} onClick=${act}>${confirm}</button>
     </div></dialog>`;
 }
