@@ -145,3 +145,33 @@ func TestARevisionIsRolledBackAfterItsChangesAreConfirmed(t *testing.T) {
 		t.Errorf("the latest revision is %+v", latest)
 	}
 }
+
+func TestARollbackAfterAnotherChangeIsConfirmedAgain(t *testing.T) {
+	s := openSite(t, config+withKeys, replies)
+	s.key = "ark_operator-operator"
+	var list struct{ Revisions []struct{ Hash string } }
+	publish := func(description string) {
+		s.do(http.MethodGet, "/runtime/v1/revisions", nil, &list)
+		s.ifMatch = list.Revisions[0].Hash
+		s.do(http.MethodPut, "/runtime/v1/agents/manager", map[string]any{"value": map[string]any{"model_id": "small", "description": description}}, nil)
+	}
+	publish("Is second.")
+	first := list.Revisions[0].Hash
+	b := browser.Open(t, 1280, 800)
+	b.AllowFailedRequests() // the rollback conflicts
+	s.enter(b, s.key)
+	s.visit(b, "revisions/"+first)
+	dialogSays := func(text string) {
+		t.Helper()
+		b.Await(`document.querySelector('dialog[open]').innerText.includes(` + quote(text) + `)`)
+	}
+	b.Do(chromedp.Click(`//button[.='Roll back to this']`))
+	dialogSays("Is second.")
+	publish("Is third.")
+	b.Do(chromedp.Click(`//dialog//button[.='Roll back']`))
+	dialogSays("That did not work.")
+	dialogSays("Is third.")
+	dialogSays("replaces revision 3")
+	b.Do(chromedp.Click(`//dialog//button[.='Roll back']`))
+	b.Await(says("rollback to 1"))
+}

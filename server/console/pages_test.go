@@ -102,6 +102,9 @@ func TestEveryPageIsAccessibleInBothThemes(t *testing.T) {
 	}
 }
 
+// wider returns elements that are wider than a screen of 320 pixels.
+const wider = `document.documentElement.scrollWidth <= 320 ? [] : [...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > 321).slice(0, 3).map((e) => e.outerHTML.slice(0, 120))`
+
 func TestEveryPageFitsANarrowScreen(t *testing.T) {
 	s := openShop(t, "")
 	b := browser.Open(t, 320, 640)
@@ -110,7 +113,7 @@ func TestEveryPageFitsANarrowScreen(t *testing.T) {
 		s.page(b, address)
 		s.openDetails(b)
 		var wide []string
-		b.Do(chromedp.Evaluate(`document.documentElement.scrollWidth <= 320 ? [] : [...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > 321).slice(0, 3).map((e) => e.outerHTML.slice(0, 120))`, &wide))
+		b.Do(chromedp.Evaluate(wider, &wide))
 		if len(wide) > 0 {
 			t.Errorf("%s is wider than the screen: %q", name, wide)
 		}

@@ -1,15 +1,18 @@
 package console_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/browser"
 	"github.com/agentruntime/agentruntime/internal/testkit/needs"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -87,4 +90,55 @@ func TestARunIsCopiedAsAProgram(t *testing.T) {
 	if got := turn.Input[0].Parts[0].Text; got != "It's \"5\" $HOME `x` \\n \n zw\u00f6lf \ufeff\u2028" {
 		t.Errorf("the program sent %q", got)
 	}
+}
+
+func TestAttachmentsKeepTheirNames(t *testing.T) {
+	names := []string{`"quoted" 'file'.txt`, "user\u202egpj.exe", "two\nlines.txt", strings.Repeat("n", 300) + ".txt", "../../etc/passwd", `<img src=x onerror="window.pwned=1">.html`, "zwölf 漢字.png", "\x1b[31mred.txt"}
+	s := openSite(t, config, `fallback: {text: "I read it."}`)
+	b := browser.Open(t, 320, 800)
+	b.Do(emulation.SetDeviceMetricsOverride(320, 800, 1, true))
+	s.page(b, "play?agent=manager")
+	list, _ := json.Marshal(names) // texts
+	b.Do(chromedp.Evaluate(`{
+		const files = new DataTransfer();
+		for (const name of `+string(list)+`) files.items.add(new File(['<b>x</b>'], name, { type: name.endsWith('png') ? 'image/png' : 'text/html' }));
+		const input = document.querySelector('input[type=file]');
+		input.files = files.files;
+		input.dispatchEvent(new Event('change', { bubbles: true }));
+	} 0`, nil))
+	b.Await(fmt.Sprintf(`document.querySelectorAll('.composer .chip').length === %d`, len(names)))
+	plain := func() {
+		t.Helper()
+		var found []string
+		b.Do(chromedp.Evaluate(findEvil, &found))
+		if len(found) > 0 {
+			t.Errorf("the names are not shown as text: %q", found)
+		}
+		var wide []string
+		b.Do(chromedp.Evaluate(wider, &wide))
+		if len(wide) > 0 {
+			t.Errorf("these are wider than the screen: %q", wide)
+		}
+	}
+	plain()
+	b.Do(fillField("#message", "Read."), chromedp.Click(`button[type=submit]`, chromedp.ByQuery))
+	b.Await(says("succeeded"))
+	plain()
+	var turns struct{ Turns []struct{ ID string } }
+	s.do("GET", "/runtime/v1/turns", nil, &turns)
+	var turn struct {
+		Input []struct {
+			Parts []struct{ Blob struct{ Name string } }
+		}
+	}
+	s.do("GET", "/runtime/v1/turns/"+turns.Turns[0].ID, nil, &turn)
+	var got []string
+	for _, part := range turn.Input[0].Parts[1:] {
+		got = append(got, part.Blob.Name)
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("the server has %q", got)
+	}
+	s.page(b, "turns/"+turns.Turns[0].ID+"?tab=conversation")
+	plain()
 }

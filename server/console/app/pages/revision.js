@@ -40,8 +40,13 @@ export function RevisionPage({ route }) {
   const [rolling, setRolling] = useState(false);
   const r = load.data?.revision;
   const rollback = async () => {
-    const answer = await post(`${path}/revisions/${encodeURIComponent(hash)}/rollback`, { note: `rollback to ${r?.number} in the console` }, { 'If-Match': `"${load.data?.current?.hash ?? 'none'}"` });
-    location.hash = link(['revisions', answer.hash], { tenant });
+    try {
+      const answer = await post(`${path}/revisions/${encodeURIComponent(hash)}/rollback`, { note: `rollback to ${r?.number} in the console` }, { 'If-Match': `"${load.data?.current?.hash ?? 'none'}"` });
+      location.hash = link(['revisions', answer.hash], { tenant });
+    } catch (error) {
+      load.reload(); // somebody may have published meanwhile
+      throw error;
+    }
   };
   const mayRoll = r && !r.current && (can('config:write') || tenant && can('config:write:own'));
   return html`<${Page} title=${r ? `Revision ${r.number}` : 'Revision'} sub=${r && html`<${Time} at=${r.created_at} /> by ${r.author}`}
