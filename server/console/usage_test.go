@@ -61,5 +61,11 @@ func TestThePageOfHealthShowsTheQueueServersPeersAndBudgets(t *testing.T) {
 	b.Await(row("Peers", "partner") + `.startsWith('partner 1 100.0 %')`)
 	b.Await(row("MCP servers", "crm") + `.startsWith('crm failed 0 ')`)
 	b.Await(`document.querySelector('[aria-label=Providers] tbody tr') !== null`)
+	s.page(b, "fleet")
+	b.Await(row("Agents", "partner") + `.includes('100.0 % of 1 turn')`)
+	b.Await(row("Agents", "orders") + `.includes('0.0 % of 1 turn')`)
+	s.page(b, "fleet/partner")
+	b.Await(`/Your latest turn[^]*failed[^]*Failed in 7 days\s+100.0 % of 1 turn/.test(document.querySelector('main').innerText)`)
+	s.page(b, "usage")
 	b.Await(`/Pending turns\s+0\s+Running turns\s+0\s+Waiting turns\s+1/.test(document.querySelector('main').innerText)`)
 }

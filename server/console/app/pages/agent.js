@@ -1,12 +1,12 @@
 // One agent: what it resolves to, in three stages, and who offers or removes each tool.
-import { can, get, post } from '../api.js';
+import { can, get, post, withQuery } from '../api.js';
 import { JSONField } from '../form.js';
-import { count, duration, number } from '../format.js';
+import { count, duration, number, percent } from '../format.js';
 import { html, useState } from '../html.js';
 import { link, setQuery } from '../route.js';
-import { Empty, Facts, Loaded, Page, Problem, Status, Table, useLoad } from '../ui.js';
+import { Empty, Facts, Loaded, Page, Problem, Status, Table, Time, useLoad } from '../ui.js';
 import { Findings } from './diagnostics.js';
-import { loadAgents } from './fleet.js';
+import { loadAgents, loadWeek } from './fleet.js';
 
 /** @typedef {import('../types.d.ts').Explanation} Explanation */
 /** @typedef {import('../types.d.ts').ToolChoice} ToolChoice */
@@ -25,11 +25,24 @@ export function AgentPage({ route }) {
     ${whole && html`<a class="button" href=${link(['graph'], { agent: id })}>Graph</a>`}
     ${can('runs:write') && can('sessions:write') && html`<a class="button primary" href=${link(['play'], { agent: id })}>Chat</a>`}`;
   return html`<${Page} title=${id} sub="Agent" actions=${actions}>
+    <${Activity} id=${id} />
     <${Loaded} load=${load}>${() => {
     if (load.data?.explained) return html`<${Explained} e=${load.data.explained} route=${route} />`;
     if (!load.data?.agent) return html`<${Empty} title="There is no such agent.">It may have been removed, or this key may not use it.</${Empty}>`;
     return html`<p>${load.data.agent.description}</p><p class="muted">What the agent is made of is shown to keys with the scope <code>config:read</code>.</p>`;
   }}</${Loaded}></${Page}>`;
+}
+
+/** Shows the latest turn of the caller, and how often turns fail. @param {{id: string}} props */
+function Activity({ id }) {
+  const load = useLoad(async (signal) => {
+    const [page, week] = await Promise.all([can('runs:read') ? get(withQuery('runtime/v1/turns', { agent_id: id, limit: 1 }), signal) : { turns: [] }, can('metrics:read') ? loadWeek(id, signal) : []]);
+    return { latest: page.turns[0], ended: week[0] };
+  }, [id]);
+  const { latest, ended } = load.data ?? {};
+  if (!latest && !ended) return null;
+  return html`<${Facts} items=${[['Your latest turn', latest && html`<a href=${link(['turns', latest.id])}><${Time} at=${latest.created_at} /></a> <${Status} value=${latest.status} />`],
+    ['Failed in 7 days', ended && `${percent(ended.failed, ended.turns)} of ${count(ended.turns, 'turn')}`]]} />`;
 }
 
 /** Says why a tool is, or is not, offered. @param {ToolChoice} t */
