@@ -1,8 +1,6 @@
 package console_test
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/testkit/browser"
@@ -31,23 +29,20 @@ const watchFocus = `(() => {
 
 func TestTheTabKeyReachesEveryControl(t *testing.T) {
 	s := openShop(t, "")
-	pages := s.pages()
-	for names := range slices.Chunk(slices.Sorted(maps.Keys(pages)), 8) { // a browser has 90 seconds
-		b := browser.Open(t, 1280, 800)
-		for _, name := range names {
-			s.page(b, pages[name])
-			var controls, left int
-			b.Do(chromedp.Evaluate(watchFocus, &controls))
-			for range controls + 10 {
-				if b.Do(chromedp.KeyEvent("\t"), chromedp.Evaluate(`window.left().length`, &left)); left == 0 {
-					break
-				}
+	b := browser.Open(t, 1280, 800)
+	for name, address := range s.pages() {
+		s.page(b, address)
+		var controls, left int
+		b.Do(chromedp.Evaluate(watchFocus, &controls))
+		for range controls + 10 {
+			if b.Do(chromedp.KeyEvent("\t"), chromedp.Evaluate(`window.left().length`, &left)); left == 0 {
+				break
 			}
-			var missed, unseen []string
-			b.Do(chromedp.Evaluate(`window.left()`, &missed), chromedp.Evaluate(`window.unseen`, &unseen))
-			if len(missed) > 0 || len(unseen) > 0 {
-				t.Errorf("%s: of %d controls the Tab key does not reach %q, and these do not show the focus: %q", name, controls, missed, unseen)
-			}
+		}
+		var missed, unseen []string
+		b.Do(chromedp.Evaluate(`window.left()`, &missed), chromedp.Evaluate(`window.unseen`, &unseen))
+		if len(missed) > 0 || len(unseen) > 0 {
+			t.Errorf("%s: of %d controls the Tab key does not reach %q, and these do not show the focus: %q", name, controls, missed, unseen)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 const (
 	// timeout limits a test's work in the browser.
-	timeout = 90 * time.Second
+	timeout = 5 * time.Minute
 	// startAttempts is the maximum number of attempts to start the browser: with little memory or
 	// processor time it sometimes crashes immediately.
 	startAttempts = 3
