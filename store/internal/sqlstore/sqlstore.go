@@ -6,6 +6,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"time"
@@ -63,6 +64,13 @@ type core struct {
 
 // New returns the records of a database.
 func New(db Database) Records {
+	wrapError := db.WrapError
+	db.WrapError = func(operation, subject string, err error) error {
+		if errors.Is(err, store.ErrCursor) {
+			return err // the caller's mistake, whatever it lists
+		}
+		return wrapError(operation, subject, err)
+	}
 	c := &core{db: db, dialect: db.Dialect}
 	return Records{c, sessionRecords{c}, turnRecords{c}, revisionRecords{c}, tenantRecords{c}, workflowRecords{c}, webhookRecords{c}}
 }
