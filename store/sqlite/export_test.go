@@ -8,14 +8,14 @@ import (
 // LimitPages makes the disk seem full when the file has so many pages more than
 // now; a negative number ends that.
 func (s *Store) LimitPages(ctx context.Context, more int64) error {
-	return s.runOperation(ctx, func(ctx context.Context, _ *tx) error {
+	return s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		limit := int64(1 << 30)
 		if more >= 0 {
-			if err := s.writer.conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&limit); err != nil {
+			if err := tx.counted.connection.QueryRowContext(ctx, "PRAGMA page_count").Scan(&limit); err != nil {
 				return err
 			}
 			limit += more
 		}
-		return s.writer.conn.QueryRowContext(ctx, "PRAGMA max_page_count = "+strconv.FormatInt(limit, 10)).Scan(&limit)
+		return tx.counted.connection.QueryRowContext(ctx, "PRAGMA max_page_count = "+strconv.FormatInt(limit, 10)).Scan(&limit)
 	})
 }

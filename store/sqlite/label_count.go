@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"sync"
+
+	"github.com/agentruntime/agentruntime/store/internal/sqlstore"
 )
 
 const (
@@ -57,8 +59,7 @@ func (s *Store) isRare(ctx context.Context, key, value string) (bool, error) {
 	if s.common.use(l) {
 		return false, nil
 	}
-	n := 0
-	err := s.read.QueryRowContext(ctx, countLabel, key, value, rare+1).Scan(&n)
+	n, err := sqlstore.FindValue[int](ctx, s.reader, countLabel, key, value, rare+1)
 	if err != nil || n <= rare {
 		return err == nil, err
 	}

@@ -63,7 +63,7 @@ func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	if err != nil {
 		return nil, errors.Join(err, own.Close(), st.pool.Close())
 	}
-	st.writer = newWriter(own, conn, st.logger)
+	st.writer = newFileWriter(own, conn, st.logger)
 	return st, nil
 }
 
@@ -96,11 +96,15 @@ func newStore(s store.Settings) (*Store, error) {
 	if err != nil {
 		return nil, wrapError("open", s.DSN, err)
 	}
+	return storeAt(path, s), nil
+}
+
+func storeAt(path string, s store.Settings) *Store {
 	logger := s.Logger
 	if logger == nil {
 		logger = zap.NewNop()
 	}
-	return &Store{path: path, tenantTurns: s.TenantTurns, logger: logger}, nil
+	return &Store{path: path, tenantTurns: s.TenantTurns, logger: logger}
 }
 
 // prepareFile creates the file if it is missing, and takes its lock.
@@ -130,7 +134,7 @@ func (s *Store) openPool() error {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	s.pool, s.read = pool, newStatements(pool)
-	s.records = s.openRecords()
+	s.openRecords(session{s.read})
 	return nil
 }
 
@@ -138,7 +142,11 @@ func (s *Store) openPool() error {
 func openConnections(path string, pragmas []string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_pragma": pragmas}
 	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(path), OmitHost: true, RawQuery: query.Encode()}
-	connector, err := sqlite.NewConnector(dsn.String())
+	return openDSN(dsn.String())
+}
+
+func openDSN(dsn string) (*sql.DB, error) {
+	connector, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		return nil, err
 	}

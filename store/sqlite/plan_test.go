@@ -32,7 +32,7 @@ var fullScans = []string{
 // holds also when there is much in the tables: the plans do not depend on it.
 func CheckPlans(t *testing.T, s *Store) {
 	t.Helper()
-	for _, on := range []*statements{s.read, s.writer.tx.counted.statements} {
+	for _, on := range []*statements{s.read, s.writer.(*fileWriter).tx.counted.statements} {
 		on.mu.RLock()
 		texts := slices.Collect(maps.Keys(on.byText))
 		on.mu.RUnlock()

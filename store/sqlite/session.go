@@ -40,13 +40,14 @@ func (s session) Query(ctx context.Context, query string, args []any, each func(
 	return rows.Err()
 }
 
-// openRecords returns the records of a store.
-func (s *Store) openRecords() sqlstore.Records {
+// openRecords sets the records of a store that a session reads.
+func (s *Store) openRecords(reader sqlstore.Session) {
 	transact := func(ctx context.Context, do func(context.Context, sqlstore.Session) error) error {
 		return s.runOperation(ctx, func(ctx context.Context, tx *tx) error { return do(ctx, tx) })
 	}
-	return sqlstore.New(sqlstore.Database{
-		Dialect: sqlstore.SQLite, Reader: session{s.read}, Transact: transact, Execute: transact, WrapError: wrapError, MakeRoom: s.makeRoomIn, IsRare: s.isRare,
+	s.reader = reader
+	s.records = sqlstore.New(sqlstore.Database{
+		Dialect: sqlstore.SQLite, Reader: reader, Transact: transact, Execute: transact, WrapError: wrapError, MakeRoom: s.makeRoomIn, IsRare: s.isRare,
 	})
 }
 
@@ -59,7 +60,7 @@ func (s *Store) makeRoomIn(ctx context.Context, in sqlstore.Session, tenant, ses
 // waits for long. Finally it releases the file's free space.
 func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
 	out, err := s.records.Prune(ctx, r)
-	if err == nil {
+	if err == nil && s.pool != nil {
 		err = wrapError("shrink", s.path, s.shrinkFile(ctx))
 	}
 	return out, err

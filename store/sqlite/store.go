@@ -32,13 +32,14 @@ type Store struct {
 	logger      *zap.Logger
 	lock        *fileLock
 
-	// pool has the read connections.
+	reader sqlstore.Session
+	// pool has the read connections of a file, and read their statements.
 	pool *sql.DB
 	read *statements
 	// common are labels that many sessions have.
 	common commonLabels
 	// writer is nil in a read-only store.
-	writer *writer
+	writer writer
 	// failing is true while writes fail, for example on a full disk.
 	failing atomic.Bool
 
@@ -68,8 +69,10 @@ func (s *Store) Attach(q store.Queue) {
 
 // Ping reports whether the file can be read, and written unless the store is read-only. After a
 // write failed for lack of space, each Ping writes a page until one succeeds.
-func (s *Store) Ping(ctx context.Context) error {
-	err := s.pool.PingContext(ctx)
+func (s *Store) Ping(ctx context.Context) (err error) {
+	if s.pool != nil {
+		err = s.pool.PingContext(ctx)
+	}
 	if err == nil && s.writer != nil {
 		err = s.probeWrites(ctx)
 	}
@@ -102,7 +105,10 @@ func (s *Store) Close() error {
 		if s.writer != nil {
 			errs = append(errs, s.writer.close())
 		}
-		errs = append(errs, s.read.close(), s.pool.Close(), s.lock.release())
+		if s.pool != nil {
+			errs = append(errs, s.read.close(), s.pool.Close())
+		}
+		errs = append(errs, s.lock.release())
 		s.closed = wrapError("close", s.path, errors.Join(errs...))
 	})
 	return s.closed

@@ -55,8 +55,8 @@ func (s *Store) shrinkFile(ctx context.Context) error {
 			return s.truncateLog(ctx)
 		}
 		before = free
-		err = s.runOperation(ctx, func(ctx context.Context, _ *tx) error {
-			return runPragma(ctx, s.writer.conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumStep))
+		err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+			return runPragma(ctx, tx.counted.connection, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumStep))
 		})
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (s *Store) noteUnshrinkable(free int) {
 	})
 }
 
-// querier runs queries: a *sql.Conn or a *sql.DB.
+// querier runs queries: a connection or a *sql.DB.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }

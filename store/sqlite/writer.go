@@ -38,20 +38,42 @@ type request struct {
 	done chan error
 }
 
-// writer owns the write connection.
-type writer struct {
-	pool   *sql.DB // has only this connection
-	conn   *sql.Conn
-	tx     tx
-	logger *zap.Logger
+// writer runs operations in transactions and queues their jobs.
+type writer interface {
+	runOperation(ctx context.Context, run operation) error
+	attachQueue(q store.Queue)
+	close() error
+}
 
+// fileWriter owns the write connection of a file.
+type fileWriter struct {
+	transactor
+	outbox
+
+	pool     *sql.DB // has only this connection
 	requests chan *request
 	// stop stops the goroutine, and stopped is closed when the goroutine has ended.
 	stop, stopped chan struct{}
+}
+
+// transactor runs operations on its connection, in one transaction at a time.
+type transactor struct {
+	conn *sql.Conn
+	tx   tx
+}
+
+func newTransactor(conn *sql.Conn) transactor {
+	on := &counted{statements: newStatements(conn)}
+	return transactor{conn: conn, tx: tx{session: session{on}, counted: on}}
+}
+
+// outbox passes jobs to the queue.
+type outbox struct {
+	logger *zap.Logger
 
 	mu    sync.Mutex
 	queue store.Queue
-	// unsent are jobs that the queue rejected. Only the goroutine uses them.
+	// unsent are jobs that the queue rejected.
 	unsent []store.Job
 }
 
@@ -80,26 +102,18 @@ func (c *counted) ExecContext(ctx context.Context, query string, args ...any) (s
 	return result, err
 }
 
-func newWriter(pool *sql.DB, conn *sql.Conn, logger *zap.Logger) *writer {
-	w := &writer{
-		pool: pool, conn: conn, logger: logger, requests: make(chan *request, maxBatch),
-		stop: make(chan struct{}), stopped: make(chan struct{}),
+func newFileWriter(pool *sql.DB, conn *sql.Conn, logger *zap.Logger) *fileWriter {
+	w := &fileWriter{
+		transactor: newTransactor(conn), outbox: outbox{logger: logger}, pool: pool,
+		requests: make(chan *request, maxBatch), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	w.tx.counted = &counted{statements: newStatements(conn)}
-	w.tx.session = session{w.tx.counted}
 	go w.runWriter()
 	return w
 }
 
-func (w *writer) attachQueue(q store.Queue) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.queue = q
-}
-
 // runOperation runs an operation and returns when it is on disk. If ctx ends, it drops an operation
 // that has not begun but waits for one that has, because an error must mean that nothing changed.
-func (w *writer) runOperation(ctx context.Context, run operation) error {
+func (w *fileWriter) runOperation(ctx context.Context, run operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -131,14 +145,14 @@ func (w *writer) runOperation(ctx context.Context, run operation) error {
 }
 
 // close writes the waiting operations and stops the goroutine.
-func (w *writer) close() error {
+func (w *fileWriter) close() error {
 	close(w.stop)
 	<-w.stopped
 	return errors.Join(w.tx.counted.close(), w.conn.Close(), w.pool.Close())
 }
 
 // runWriter writes until the writer is closed and nothing waits.
-func (w *writer) runWriter() {
+func (w *fileWriter) runWriter() {
 	defer close(w.stopped)
 	batch := make([]*request, 0, maxBatch)
 	for stopping := false; ; {
@@ -162,7 +176,7 @@ func (w *writer) runWriter() {
 }
 
 // addWaiting adds waiting requests to a batch, up to its limit.
-func (w *writer) addWaiting(batch []*request) []*request {
+func (w *fileWriter) addWaiting(batch []*request) []*request {
 	for len(batch) < maxBatch {
 		select {
 		case r := <-w.requests:
@@ -175,7 +189,7 @@ func (w *writer) addWaiting(batch []*request) []*request {
 }
 
 // writeBatch runs the operations of a batch and replies to their callers.
-func (w *writer) writeBatch(batch []*request) {
+func (w *fileWriter) writeBatch(batch []*request) {
 	n := 0
 	for _, r := range batch {
 		if r.state.CompareAndSwap(waits, begun) {
@@ -185,13 +199,13 @@ func (w *writer) writeBatch(batch []*request) {
 	}
 	batch = batch[:n]
 	ctx := context.Background() // begun operations run to their end
-	w.tx.jobs, w.unsent = w.unsent, nil
+	w.tx.jobs = nil
 	if !w.runTogether(ctx, batch) {
 		for i := range batch {
 			w.runTogether(ctx, batch[i:i+1])
 		}
 	}
-	w.enqueueJobs(ctx)
+	w.enqueueJobs(ctx, w.tx.jobs)
 	for i, r := range batch {
 		r.done <- r.err
 		batch[i] = nil
@@ -200,65 +214,77 @@ func (w *writer) writeBatch(batch []*request) {
 
 // runTogether runs operations in one transaction. It returns false if nothing was written because
 // one of several failed half-way; they must then run one by one.
-func (w *writer) runTogether(ctx context.Context, batch []*request) bool {
-	queued := len(w.tx.jobs)
+func (t *transactor) runTogether(ctx context.Context, batch []*request) bool {
+	queued := len(t.tx.jobs)
 	fail := func(err error) bool {
-		w.rollbackTransaction(ctx)
-		w.tx.jobs = w.tx.jobs[:queued]
+		t.rollbackTransaction(ctx)
+		t.tx.jobs = t.tx.jobs[:queued]
 		for _, r := range batch {
 			r.err = err
 		}
 		return true
 	}
-	if err := w.beginTransaction(ctx); err != nil {
+	if err := t.beginTransaction(ctx); err != nil {
 		return fail(fmt.Errorf("begin to write: %w", err))
 	}
 	for _, r := range batch {
-		rows, jobs := w.tx.counted.rows, len(w.tx.jobs)
-		r.err = r.run(ctx, &w.tx)
+		rows, jobs := t.tx.counted.rows, len(t.tx.jobs)
+		r.err = r.run(ctx, &t.tx)
 		if r.err == nil {
 			continue
 		}
-		w.tx.jobs = w.tx.jobs[:jobs]
+		t.tx.jobs = t.tx.jobs[:jobs]
 		// SQLite may have rolled the transaction back by itself.
-		if w.tx.counted.rows == rows && !errors.As(r.err, new(*sqlite.Error)) {
+		if t.tx.counted.rows == rows && !errors.As(r.err, new(*sqlite.Error)) {
 			continue
 		}
 		fail(r.err)
 		return len(batch) == 1
 	}
-	if _, err := w.tx.counted.statements.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := t.tx.counted.statements.ExecContext(ctx, "COMMIT"); err != nil {
 		return fail(fmt.Errorf("commit: %w", err))
 	}
 	return true
 }
 
 // beginTransaction begins a transaction.
-func (w *writer) beginTransaction(ctx context.Context) error {
-	_, err := w.tx.counted.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
+func (t *transactor) beginTransaction(ctx context.Context) error {
+	_, err := t.tx.counted.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	if err == nil {
 		return nil
 	}
-	w.rollbackTransaction(ctx) // of one that could not be rolled back before
-	_, err = w.tx.counted.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
+	t.rollbackTransaction(ctx) // of one that could not be rolled back before
+	_, err = t.tx.counted.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	return err
 }
 
 // rollbackTransaction rolls back the transaction, if any.
-func (w *writer) rollbackTransaction(ctx context.Context) {
-	_, _ = w.tx.counted.statements.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
+func (t *transactor) rollbackTransaction(ctx context.Context) {
+	_, _ = t.tx.counted.statements.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
 }
 
-// enqueueJobs queues the jobs. Jobs that the queue rejects are queued again with the next ones.
-func (w *writer) enqueueJobs(ctx context.Context) {
-	w.mu.Lock()
-	queue := w.queue
-	w.mu.Unlock()
-	if len(w.tx.jobs) == 0 || queue == nil {
+// attachQueue sets the queue.
+func (o *outbox) attachQueue(q store.Queue) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = q
+}
+
+// enqueueJobs queues jobs. Jobs that the queue rejects are queued again with the next ones.
+func (o *outbox) enqueueJobs(ctx context.Context, jobs []store.Job) {
+	o.mu.Lock()
+	queue := o.queue
+	if queue != nil && len(o.unsent) > 0 {
+		jobs, o.unsent = append(o.unsent, jobs...), nil
+	}
+	o.mu.Unlock()
+	if len(jobs) == 0 || queue == nil {
 		return
 	}
-	if err := queue.Enqueue(ctx, nil, w.tx.jobs); err != nil {
-		w.unsent = w.tx.jobs
-		w.logger.Error("queueing turns failed; will retry", zap.Int("turns", len(w.tx.jobs)), zap.Error(err))
+	if err := queue.Enqueue(ctx, nil, jobs); err != nil {
+		o.logger.Error("queueing turns failed; will retry", zap.Int("turns", len(jobs)), zap.Error(err))
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.unsent = append(o.unsent, jobs...)
 	}
 }

@@ -63,7 +63,7 @@ func has(t *testing.T, s *Store, key string) bool {
 
 // wait returns when n requests wait for the writer.
 func wait(s *Store, n int) {
-	for len(s.writer.requests) < n {
+	for len(s.writer.(*fileWriter).requests) < n {
 		runtime.Gosched()
 	}
 }
@@ -145,7 +145,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	wait(s, 1)
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	<-s.writer.stop
+	<-s.writer.(*fileWriter).stop
 	free()
 	if err := errors.Join(<-outcome, <-closed); err != nil {
 		t.Error(err)
