@@ -62,7 +62,7 @@ var siblings = map[string][]string{
 	"internal/testkit/pyenv":       {"internal/testkit/needs"},
 	"backend/provider":             {"backend/local"},
 	"store/driver":                 {"store/dispatch"},
-	"store/memory":                 {"store/dispatch/local", "store/driver"},
+	"store/memory":                 {"store/dispatch/local", "store/driver", "store/sqlite"},
 	"store/postgres":               {"store/dispatch", "store/driver", "store/postgres/river"},
 	"store/sqlite":                 {"store/dispatch/local", "store/driver"},
 	"store/postgres/river":         {"store/dispatch"},

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/testkit/storetest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
+	"pgregory.net/rapid"
 )
 
 func TestItIsAStore(t *testing.T) { storetest.Run(t, openStore) }
@@ -109,6 +110,59 @@ func TestAJobIsQueuedAlthoughItsCallerLeft(t *testing.T) {
 	create(ctx, t, m, "t1")
 	if during != nil {
 		t.Errorf("the context of the queue ended with that of the caller: %v", during)
+	}
+}
+
+// TestPropertyPagesAreTheList holds that pages of any size, one after the other,
+// have every record once, the latest first.
+func TestPropertyPagesAreTheList(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := memory.New(store.Settings{})
+		defer m.Close()
+		all := rapid.SliceOfN(rapid.Int64Range(1, 4), 0, 20).Draw(t, "times")
+		for i, at := range all {
+			active := time.UnixMicro(at).UTC()
+			_, err := m.CreateSession(t.Context(), &store.NewSession{Session: store.Session{
+				ID: fmt.Sprint("s", i), Owner: owner, State: store.SessionActive, CreatedAt: active, UpdatedAt: active, ActiveAt: active,
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var read []*store.Session
+		q := store.SessionQuery{Scope: store.Everything, Page: store.Page{Limit: rapid.IntRange(1, 7).Draw(t, "limit")}}
+		for {
+			page, err := m.Sessions(t.Context(), q)
+			if err != nil || len(page.Sessions) > q.Page.Limit {
+				t.Fatalf("a page of %d has %d records: %v", q.Page.Limit, len(page.Sessions), err)
+			}
+			if read = append(read, page.Sessions...); page.Next == "" {
+				break
+			}
+			if q.Page.After = page.Next; len(read) > len(all) {
+				t.Fatalf("the pages have more than the %d records", len(all))
+			}
+		}
+		if len(read) != len(all) {
+			t.Fatalf("the pages have %d of %d records", len(read), len(all))
+		}
+		for i := 1; i < len(read); i++ {
+			a, b := read[i-1], read[i]
+			if a.ActiveAt.Before(b.ActiveAt) || a.ActiveAt.Equal(b.ActiveAt) && a.ID <= b.ID {
+				t.Fatalf("%s stands before %s", a.ID, b.ID)
+			}
+		}
+	})
+}
+
+// BenchmarkOpen opens and closes stores.
+func BenchmarkOpen(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := memory.New(store.Settings{}).Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

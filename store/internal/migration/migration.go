@@ -47,6 +47,24 @@ func Apply(ctx context.Context, kind string, dialect goose.Dialect, conn *sql.DB
 	return applied, err
 }
 
+// Create runs all migrations on an empty database that is never updated, and does not record them.
+func Create(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
+	files, err := fs.Glob(migrations, pattern)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		script, err := fs.ReadFile(migrations, file)
+		if err != nil {
+			return err
+		}
+		if _, err := conn.ExecContext(ctx, string(script)); err != nil {
+			return fmt.Errorf("%s: %w", path.Base(file), err)
+		}
+	}
+	return nil
+}
+
 // declareMigrations returns the migrations and their file names by version. Each file is passed to
 // the database as a whole: goose's parser, which splits files into statements, takes 4 MB per line.
 func declareMigrations(migrations fs.FS) (names map[int64]string, declared []*goose.Migration, err error) {

@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -39,22 +37,4 @@ func CutPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page [
 		return list, ""
 	}
 	return list[:n], cursor(list[n-1]).String()
-}
-
-// SortPage sorts a complete list, latest first, and returns a page of it.
-func SortPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page []T, next string, err error) {
-	after, err := p.Cursor()
-	if err != nil {
-		return nil, "", err
-	}
-	slices.SortFunc(list, func(a, b T) int { return compareCursors(cursor(b), cursor(a)) })
-	if after != nil {
-		list = slices.DeleteFunc(list, func(x T) bool { return compareCursors(cursor(x), *after) >= 0 })
-	}
-	page, next = CutPage(list, p, cursor)
-	return page, next, nil
-}
-
-func compareCursors(a, b store.Cursor) int {
-	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID))
 }
