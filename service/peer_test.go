@@ -95,6 +95,38 @@ func TestATurnAtAPeerGoesOnWhenItsWorkerDied(t *testing.T) {
 	}
 }
 
+// slowToLeave is a store whose worker does not hear that its turn waits before left is closed.
+type slowToLeave struct {
+	store.Store
+	left chan struct{}
+}
+
+func (s slowToLeave) Commit(ctx context.Context, c *store.Commit) error {
+	err := s.Store.Commit(ctx, c)
+	if c.Suspend != nil {
+		<-s.left
+	}
+	return err
+}
+
+// endWaiting cancels a turn that waits, and waits until the peer is asked to stop.
+func endWaiting(t *testing.T, agent string, kept store.Store) {
+	t.Helper()
+	p := &peer{Remote: turntest.Remote{ExecuteFunc: func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
+		state := turntest.AsksAt(`"t1"`)
+		q := state.Remote.Interactions[0]
+		host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
+		return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Interactions: state.Interactions(), State: state}, nil
+	}}}
+	s := serve(t, federation(t, p), on(kept))
+	made := create(t, s, says(session(t, s, agent), "x"))
+	until(t, s, made.ID, store.Waiting)
+	if _, err := s.CancelTurn(t.Context(), alice, made.ID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() string { return cmp.Diff([]string{`"t1"`}, p.abortions()) })
+}
+
 func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 	for _, agent := range []string{"far", "boss"} {
 		t.Run(agent+" while it runs", func(t *testing.T) {
@@ -121,20 +153,11 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 				t.Errorf("the peer is asked twice to stop %q", got)
 			}
 		})
-		t.Run(agent+" while it waits", func(t *testing.T) {
-			p := &peer{Remote: turntest.Remote{ExecuteFunc: func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
-				state := turntest.AsksAt(`"t1"`)
-				q := state.Remote.Interactions[0]
-				host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
-				return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Interactions: state.Interactions(), State: state}, nil
-			}}}
-			s := serve(t, federation(t, p))
-			made := create(t, s, says(session(t, s, agent), "x"))
-			until(t, s, made.ID, store.Waiting)
-			if _, err := s.CancelTurn(t.Context(), alice, made.ID, "enough"); err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, func() string { return cmp.Diff([]string{`"t1"`}, p.abortions()) })
+		t.Run(agent+" while it waits", func(t *testing.T) { endWaiting(t, agent, newMemory(t)) })
+		t.Run(agent+" while its worker leaves it", func(t *testing.T) {
+			left := make(chan struct{})
+			defer close(left)
+			endWaiting(t, agent, slowToLeave{newMemory(t), left})
 		})
 		t.Run(agent+" when its worker is dead", func(t *testing.T) {
 			kept := newMemory(t)

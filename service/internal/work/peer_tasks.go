@@ -15,13 +15,14 @@ import (
 const abortTime = 10 * time.Second
 
 // LivePeerTasks returns the states of a turn's tasks at peers before the turn is ended. A worker in
-// this process ends them itself. A worker elsewhere would too, but may be dead, and ending them
-// twice is harmless.
+// this process ends them itself while the turn is running. A worker elsewhere would too, but may be
+// dead, and ending them twice is harmless.
 func (p *Pool) LivePeerTasks(ctx context.Context, scope store.Scope, id string) []*backend.State {
-	if p.settings.Runtime == nil || p.workerOf(id) != nil {
+	if p.settings.Runtime == nil {
 		return nil
 	}
-	if t, err := p.settings.Store.Turn(ctx, scope, id); err != nil || !t.Status.Live() {
+	t, err := p.settings.Store.Turn(ctx, scope, id)
+	if err != nil || !t.Status.Live() || t.Status == store.Running && p.workerOf(id) != nil {
 		return nil
 	}
 	return p.peerTasks(ctx, id)
