@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,11 +121,8 @@ func holdFrames(t *testing.T, name string, body io.Reader, r rawRequest) {
 	if err != nil {
 		t.Errorf("%s: the stream breaks off: %v", name, err)
 	}
-	frames := strings.Split(strings.TrimSuffix(string(all), "\n\n"), "\n\n")
+	frames := slices.DeleteFunc(strings.Split(strings.TrimSuffix(string(all), "\n\n"), "\n\n"), func(f string) bool { return f == ": keep-alive" })
 	for _, frame := range frames {
-		if frame == ": keep-alive" {
-			continue
-		}
 		id, data, _ := strings.Cut(frame, "\n")
 		data, ok := strings.CutPrefix(data, "data: ")
 		var fields map[string]any
