@@ -7,7 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/internal/testkit/browser"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -43,8 +45,21 @@ const findEvil = `(() => {
 	return [...new Set(found)];
 })()`
 
+// newHostilePeer returns a peer whose card, states, answers and errors are a hostile text.
+func newHostilePeer(t *testing.T, all string) *peertest.Script {
+	t.Helper()
+	peer := peertest.NewScript(t, map[string][]peertest.Reply{peertest.MethodStream: {
+		peertest.StreamOf(peertest.Task(a2a.TaskStateSubmitted, all), peertest.Turned(a2a.TaskStateWorking, all), peertest.Turned(a2a.TaskStateCompleted, all)),
+		peertest.Fault(-32603, all),
+	}})
+	card := peertest.CardOf(peer.URL)
+	card.Name, card.Description, card.Skills[0].Name, card.Skills[0].Description = hostile[0], all, hostile[0], all
+	peer.Answer(func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card) }, nil)
+	return peer
+}
+
 // hostileConfig has a hostile text in each field that a page shows.
-func hostileConfig(t *testing.T, all string) (config, replies string) {
+func hostileConfig(t *testing.T, all, peer string) (config, replies string) {
 	t.Helper()
 	quoted := func(v any) string {
 		data, err := json.Marshal(v)
@@ -63,6 +78,7 @@ tools:
 agents:
   clerk: {model_id: default, description: ` + q + `, system_prompt: ` + q + `, delegates: [other], excluded_tool_patterns: [` + quoted(`<img src=x onerror="window.pwned=1">*`) + `]}
   other: {model_id: default, description: ` + q + `, system_prompt: ` + q + `}
+  far: {description: ` + q + `, endpoint: {base_url: ` + peer + `}}
 workflows:
   digest: {description: ` + q + `, schedules: [{cron: "0 6 * * *"}], steps: [{id: ask, agent: {agent: other, prompt: ` + q + `}}]}
 store: {driver: memory}
@@ -77,7 +93,7 @@ store: {driver: memory}
 
 func TestForeignTextStaysText(t *testing.T) {
 	all := strings.Join(hostile, "\n\n")
-	config, replies := hostileConfig(t, all)
+	config, replies := hostileConfig(t, all, newHostilePeer(t, all).URL)
 	s := openSite(t, config, replies)
 	var made struct{ ID string }
 	s.do(http.MethodPost, "/runtime/v1/sessions", map[string]any{"agent_id": "clerk", "labels": map[string]string{"note": hostile[0]}, "metadata": map[string]any{"note": all}}, &made)
@@ -92,6 +108,10 @@ func TestForeignTextStaysText(t *testing.T) {
 	s.await(turn, "waiting", "succeeded", "failed")
 	plain, _ := s.begin("other", all)
 	s.await(plain, "succeeded")
+	remote, _ := s.begin("far", all)
+	s.await(remote, "succeeded", "failed")
+	refused, _ := s.begin("far", "again")
+	s.await(refused, "failed")
 	s.do(http.MethodPost, "/runtime/v1/turns/"+turn+"/cancel", map[string]any{"reason": all[:4000]}, nil)
 	second, _ := s.begin("clerk", all)
 	s.await(second, "waiting", "succeeded", "failed")
@@ -110,7 +130,7 @@ func TestForeignTextStaysText(t *testing.T) {
 	s.do(http.MethodGet, "/runtime/v1/turns/"+turn+"/events?delegates=true", nil, &events)
 	addresses := []string{
 		"fleet", "fleet?q=" + strings.ReplaceAll(hostile[0], " ", "%20"), "fleet/clerk", "fleet/clerk?tool=%3Cimg%20src%3Dx%3E", "graph", "turns", "turns/" + turn, "turns/" + turn + "?tab=conversation", "turns/" + turn + "?tab=events",
-		"turns/" + plain + "?tab=conversation", "sessions", "sessions/" + session, "inbox", "play?agent=clerk&prompt=%3Cimg%20src%3Dx%3E",
+		"turns/" + plain + "?tab=conversation", "turns/" + remote, "turns/" + remote + "?tab=conversation", "turns/" + remote + "?tab=events", "turns/" + refused, "fleet/far", "health", "sessions", "sessions/" + session, "inbox", "play?agent=clerk&prompt=%3Cimg%20src%3Dx%3E",
 		"play?agent=clerk&compare=on&agent2=%3Cimg%20src%3Dx%3E&model2=%3Cimg%20src%3Dx%3E", "fleet/clerk?call=%3Cimg%20src%3Dx%3E", "turns?q=%3Cimg%20src%3Dx%3E&label=%3Cimg%20src%3Dx%3E%3D1&cost=0", "workflows", "revisions", "diagnostics", "tenants",
 	}
 	for _, row := range []string{"text", "tool", "wait", "end", "run", "model"} {
