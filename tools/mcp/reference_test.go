@@ -92,7 +92,7 @@ func useEverything(t *testing.T, s *server) {
 		t.Errorf("the address is asked as %+v", r)
 	}
 	shown := new(host)
-	if r := callAs(t, s, shown, "trigger-long-running-operation", `{"duration":0.2,"steps":2}`, nil); r.IsError || len(shown.kept()) == 0 || !strings.HasPrefix(shown.kept()[0], "1/2") {
+	if r := callAs(t, s, shown, "trigger-long-running-operation", `{"duration":1,"steps":2}`, nil); r.IsError || len(shown.kept()) == 0 || !strings.HasPrefix(shown.kept()[0], "1/2") {
 		t.Errorf("the progress is %q: %+v", shown.kept(), r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
