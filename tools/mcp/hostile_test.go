@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -261,7 +260,8 @@ func TestAPanicOverAMessageIsAnError(t *testing.T) {
 func TestAFloodOfRequestsEndsTheSession(t *testing.T) {
 	t.Parallel()
 	const ping = `{"jsonrpc":"2.0","id":%d,"method":"ping"}`
-	over, logs := serveRaw(t, &rawServer{
+	var open, most atomic.Int32
+	over, _ := serveRaw(t, &rawServer{
 		before: func(w io.Writer, r *http.Request) {
 			for i := 0; r.Context().Err() == nil; i++ {
 				if _, err := fmt.Fprintf(w, "data: "+ping+"\n\n", i); err != nil {
@@ -269,7 +269,13 @@ func TestAFloodOfRequestsEndsTheSession(t *testing.T) {
 				}
 			}
 		},
-		answered: func(r *http.Request) { <-r.Context().Done() },
+		answered: func(r *http.Request) {
+			n := open.Add(1)
+			defer open.Add(-1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			<-r.Context().Done()
+		},
 	})
 	program := start(t, local(t, lists("a", "Floods.")+"\ntools/call flood"))
 	for name, s := range map[string]*server{"HTTP": over, "program": program} {
@@ -278,12 +284,12 @@ func TestAFloodOfRequestsEndsTheSession(t *testing.T) {
 		}
 		entry := entries(t, s)[toolID(s.Prefix(), "a")]
 		r := entry.Execute(t.Context(), &tools.Call{ID: "call_1", Tool: entry.ID, Arguments: json.RawMessage(`{}`), Host: new(host)})
-		if text := model.PartsText(r.Content); !r.IsError || !slices.ContainsFunc([]string{"does not take the answers", "it keeps failing", "EOF"}, func(end string) bool { return strings.Contains(text, end) }) {
-			t.Errorf("%s: the call says %q (error: %t)", name, text, r.IsError)
+		if !r.IsError {
+			t.Errorf("%s: the call says %q", name, model.PartsText(r.Content))
 		}
 	}
-	if lost := logs.FilterMessage("MCP session lost").All(); len(lost) == 0 || !strings.Contains(fmt.Sprint(lost[0].ContextMap()), errFlood.Error()) {
-		t.Errorf("the log has %v", logs.All())
+	if n := most.Load(); n == 0 || n > 2*maxAnswers { // a server sees late that a request has ended
+		t.Errorf("%d answers were sent at once", n)
 	}
 }
 
