@@ -129,14 +129,20 @@ func compileParameters(d *tools.Descriptor) (*schema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Parameters, err = rawjson.Compact(d.Parameters); err != nil || d.Parameters[0] != '{' {
+	var top struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if err := json.Unmarshal(d.Parameters, &top); err != nil {
 		return nil, errors.New("it must be an object")
 	}
-	for name, value := range rawjson.Entries(d.Parameters) {
-		if name == "type" && string(value) != `"object"` {
-			return nil, fmt.Errorf("its type is %s, but the arguments of a tool are an object", value)
-		}
+	if top.Type != nil && string(top.Type) != `"object"` {
+		return nil, fmt.Errorf("its type is %s, but the arguments of a tool are an object", top.Type)
 	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, d.Parameters); err != nil {
+		return nil, err
+	}
+	d.Parameters = compact.Bytes()
 	return compiled, nil
 }
 
