@@ -27,8 +27,8 @@ type note struct {
 	isPath, isSecret bool
 	// prompt is the content of the prompt file that the text names, as a configuration text.
 	prompt *string
-	// plain is the place of a secret that the file contains literally, plainURL that of a URL with
-	// secrets, and masked that of a text that is stored but not shown.
+	// plain is the path of a literal secret, plainURL the path of a URL with secrets, and masked the
+	// path of a text that is stored but not shown. They are empty for other texts.
 	plain, plainURL, masked string
 }
 
@@ -218,12 +218,7 @@ func (w *documentWriter) writeSection(name string, section *yamltree.Node) error
 	w.out.WriteByte('{')
 	first := true
 	for id, entry := range section.Pairs {
-		if !first {
-			w.out.WriteByte(',')
-		}
-		first = false
-		w.writeText(id.Text)
-		w.out.WriteByte(':')
+		w.beginMember(&first, id.Text)
 		if err := w.writeEntry(name, entry); err != nil {
 			return err
 		}
@@ -298,23 +293,14 @@ func (w *documentWriter) writeFields(n *yamltree.Node) error {
 func (w *documentWriter) writePairs(n *yamltree.Node) error {
 	first := true
 	for key, value := range n.Pairs {
-		if !first {
-			w.out.WriteByte(',')
-		}
-		first = false
-		w.writeText(key.Text)
-		w.out.WriteByte(':')
+		w.beginMember(&first, key.Text)
 		if err := w.writeNode(value); err != nil {
 			return err
 		}
 	}
 	for _, name := range w.clearedFields(n) {
-		if !first {
-			w.out.WriteByte(',')
-		}
-		first = false
-		w.writeText(name)
-		w.out.WriteString(":null")
+		w.beginMember(&first, name)
+		w.out.WriteString("null")
 	}
 	return nil
 }

@@ -80,16 +80,21 @@ func (w *jsonWriter) writeMapping(n *yamltree.Node, p *place) bool {
 	ok, first := true, true
 	w.out.WriteByte('{')
 	for key, value := range n.Pairs {
-		if !first {
-			w.out.WriteByte(',')
-		}
-		first = false
-		w.writeText(key.Text)
-		w.out.WriteByte(':')
+		w.beginMember(&first, key.Text)
 		ok = w.writeValue(value, p.fieldPlace(key.Text, key)) && ok
 	}
 	w.out.WriteByte('}')
 	return ok
+}
+
+// beginMember writes the name of an object's member, after a comma unless it is the first.
+func (w *jsonWriter) beginMember(first *bool, name string) {
+	if !*first {
+		w.out.WriteByte(',')
+	}
+	*first = false
+	w.writeText(name)
+	w.out.WriteByte(':')
 }
 
 // writeText appends a quoted text. Nearly all texts need no escape.
