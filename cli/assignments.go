@@ -25,7 +25,7 @@ type assignments[V string | json.RawMessage] struct {
 	variable bool
 }
 
-// String returns "": there is no default.
+// String returns an empty text, because the flag has no default.
 func (*assignments[V]) String() string { return "" }
 
 // Type names the value in the help.

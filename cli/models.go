@@ -128,7 +128,7 @@ func (*modelList) missingText(vendor string) string {
 	return "No model of the catalog matches."
 }
 
-// show shows the models; vendor is the vendor that was asked for.
+// show writes the models. vendor is the value of --vendor; empty without it.
 func (l *modelList) show(out *output, vendor string) error {
 	return (&listing[*catalog.Model]{
 		record: l, items: l.Models, none: l.missingText(vendor),

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// Parse parses a document into its tree. If ok is false there is no tree; otherwise the
-// diagnostics are errors inside it. An empty document has a nil root. nounOf returns the noun for
+// Parse reads the text of a document into a tree. Without ok the text cannot be read; with it, the
+// diagnostics are errors in the tree. An empty document has a nil root. nounOf returns the noun for
 // entries of a top-level key, whose keys are ids; empty for other keys.
 //
 // Only this file and convert.go use the YAML library.

@@ -114,8 +114,8 @@ func (p *pendingLogins) endLogin(login *pendingLogin) {
 	close(login.ended)
 }
 
-// takeLogin removes and returns the login with an ID whose key has a prefix; nil if there is none. Only
-// its caller continues it.
+// takeLogin removes the login with an ID and returns it; nil if there is none, or if its key lacks
+// the prefix. Only the caller continues it.
 func (p *pendingLogins) takeLogin(id, prefix string) *pendingLogin {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// watchFocus numbers the controls of a page and notes those that get the focus, and those of them
-// that do not show it.
+// watchFocus numbers the controls of a page. It records which of them get the focus, and which do
+// not show it.
 const watchFocus = `(() => {
 	document.activeElement?.blur();
 	getSelection().removeAllRanges();

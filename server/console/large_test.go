@@ -21,7 +21,8 @@ func since(t *testing.T, b *browser.Browser, address, condition string) (ms floa
 	return ms
 }
 
-// median returns the middle of several times, and what the page requested until then.
+// median opens a page several times. It returns the median time until the condition holds, and the
+// requests of the page until then.
 func median(t *testing.T, b *browser.Browser, address, condition string) (ms float64, work pageWork) {
 	t.Helper()
 	const tries = 5
