@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // writeJSON writes a value as indented JSON.
@@ -120,13 +121,8 @@ func redactLiteral(literal []byte, redact func(string) string) []byte {
 	if clean == text {
 		return literal
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(clean) != nil {
-		return []byte(`""`)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	encoded, _ := rawjson.Marshal(clean) // a text always encodes
+	return encoded
 }
 
 // keptRedactions is the number of configurations whose secrets are kept out of the log: those that

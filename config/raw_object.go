@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // rawObject is a JSON object that preserves the order and text of its members.
@@ -82,15 +83,5 @@ func (o rawObject) encode() (json.RawMessage, error) {
 	for i, m := range o {
 		members[i] = member{m.name, m.value}
 	}
-	return encodeDocument(members)
-}
-
-func encodeDocument(v any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return rawjson.Marshal(members)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -131,5 +132,5 @@ func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 	addEntries(toolsKey, named[toolsKey])
 	addEntries(agentsKey, needed)
 	addEntries(workflowsKey, named[workflowsKey])
-	return encodeDocument(doc)
+	return rawjson.Marshal(doc)
 }

@@ -21,6 +21,18 @@ func Fault(raw []byte) string {
 	return fmt.Sprintf("%v at byte %d", syntax, syntax.Offset)
 }
 
+// Marshal encodes a value as one line. It does not escape HTML, so that models read texts as
+// written.
+func Marshal(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
 // Encode returns raw itself if it is valid JSON, otherwise the JSON string of its bytes, so that
 // enclosing data can always be encoded and decoded again. A JSON string is encoded once more, to
 // distinguish it from the other case.

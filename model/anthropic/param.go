@@ -1,9 +1,6 @@
 package anthropic
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // The types below are the part of the Messages API that this package writes, in the order of the
 // vendor's SDK. In the tests, the SDK's types read every request.
@@ -163,15 +160,3 @@ type redactedBlock struct {
 }
 
 func (b *redactedBlock) blockType() string { return b.Type }
-
-// encodeJSON encodes a value as one line. It does not escape HTML, so that the model reads texts as
-// written.
-func encodeJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
-}

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 )
@@ -115,7 +116,7 @@ func (p *plan) markCached() {
 
 // encodeBody returns the body of the request. The tools are added from their cached encoding.
 func (p *plan) encodeBody() ([]byte, error) {
-	body, err := encodeJSON(&p.params)
+	body, err := rawjson.Marshal(&p.params)
 	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
 	}

@@ -1,9 +1,7 @@
 package bedrock
 
 import (
-	"bytes"
-	"encoding/json"
-
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
@@ -209,14 +207,10 @@ func encodeTools(schemas *toolschema.Dialect, tools []model.Tool) ([]byte, error
 	return encodeJSON(list)
 }
 
-// encodeJSON encodes a value as one line. It does not escape HTML, so that the model reads texts as
-// written.
 func encodeJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	encoded, err := rawjson.Marshal(v)
+	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return encoded, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -74,7 +75,7 @@ func (f *form) declareFunction(output *spec.OutputSchema) ([]byte, error) {
 			return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema cannot be encoded", Err: err}
 		}
 	}
-	return encodeJSON(&declarationParam{
+	return rawjson.Marshal(&declarationParam{
 		Name:                 f.function,
 		Description:          "Gives the final answer (" + output.DisplayName() + ") and ends the work.",
 		ParametersJSONSchema: parameters,
@@ -106,7 +107,7 @@ func wrapSchema(schema json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	outer["properties"] = map[string]any{answerField: inner}
-	return encodeJSON(outer)
+	return rawjson.Marshal(outer)
 }
 
 // answerText returns the answer in the arguments of the function call.

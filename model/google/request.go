@@ -1,10 +1,9 @@
 package google
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -47,7 +46,7 @@ func (e *Executor) encodeRequest(req *model.Request, f form, thinking thinkingSu
 	if len(tools) > 0 {
 		b.ToolConfig = toolConfig(req.ToolChoice)
 	}
-	encoded, err := encodeJSON(b)
+	encoded, err := rawjson.Marshal(b)
 	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
 	}
@@ -115,16 +114,4 @@ func toolConfig(choice model.ToolChoice) *toolParam {
 		return nil
 	}
 	return &toolParam{FunctionCallingConfig: &c}
-}
-
-// encodeJSON encodes v as one line. It does not escape HTML, so that the model reads texts as
-// written.
-func encodeJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

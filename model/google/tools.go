@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 )
@@ -18,7 +19,7 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 		}
 		list[i] = d
 	}
-	encoded, err := encodeJSON(list)
+	encoded, err := rawjson.Marshal(list)
 	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the tools cannot be encoded", Err: err}
 	}

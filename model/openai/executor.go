@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
@@ -204,7 +205,7 @@ func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, err
 	}
 	body = append(body[:len(body)-1], `,"stream":true`...)
 	if req.Output != nil && !c.noOutputForm {
-		form, err := encodeJSON(e.dialect.describe(formOf(req.Output, c), req.Verbosity))
+		form, err := rawjson.Marshal(e.dialect.describe(formOf(req.Output, c), req.Verbosity))
 		if err != nil {
 			return nil, invalidRequest("the output schema cannot be encoded", err)
 		}
@@ -240,7 +241,7 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	if choice.Mode == model.ToolsNamed {
 		value = e.dialect.named(choice.Name)
 	}
-	encoded, err := encodeJSON(value)
+	encoded, err := rawjson.Marshal(value)
 	if err != nil {
 		return nil, invalidRequest("the choice of a tool cannot be encoded", err)
 	}

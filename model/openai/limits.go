@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -72,7 +73,7 @@ func (e *Executor) fetchStated(ctx context.Context, path string, body []byte) ([
 
 // askLocal queries the APIs of LM Studio, Ollama and llama.cpp.
 func (e *Executor) askLocal(ctx context.Context, name string) (model.Limits, error) {
-	body, err := encodeJSON(map[string]string{"model": name})
+	body, err := rawjson.Marshal(map[string]string{"model": name})
 	if err != nil {
 		return model.Limits{}, err
 	}

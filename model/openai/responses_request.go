@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -146,7 +147,7 @@ func encodeResponses(req *model.Request, c concessions, to peer, summary string)
 
 // encodeBody encodes the part of a body that is a struct.
 func encodeBody(body any) ([]byte, error) {
-	encoded, err := encodeJSON(body)
+	encoded, err := rawjson.Marshal(body)
 	if err != nil {
 		return nil, invalidRequest("the request cannot be encoded", err)
 	}

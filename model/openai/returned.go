@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -52,7 +53,7 @@ func (f *callFields) encode(provider string) string {
 	if f.isEmpty() {
 		return ""
 	}
-	encoded, _ := encodeJSON(ownedFields{provider, *f}) // what was decoded encodes
+	encoded, _ := rawjson.Marshal(ownedFields{provider, *f}) // what was decoded encodes
 	return string(encoded)
 }
 
@@ -120,7 +121,7 @@ type returnedMessage struct {
 // streamed.
 func (r *returnedFields) emitFields(thought bool, out *vendorhttp.Batch) {
 	m := returnedMessage{r.emptyReasoning && !thought, messageFields{r.details.join(), r.specific.join(), r.blocks.join(), r.opaque.join()}}
-	encoded, err := encodeJSON(m)
+	encoded, err := rawjson.Marshal(m)
 	if err != nil || string(encoded) == "{}" {
 		return
 	}
@@ -188,7 +189,7 @@ func (p *fieldPieces) joinBelow(depth int) json.RawMessage {
 	joined := p.list[len(p.list)-1]
 	switch {
 	case elements != nil:
-		joined, _ = encodeJSON(elements) // what was decoded encodes
+		joined, _ = rawjson.Marshal(elements) // what was decoded encodes
 	case len(members) > 0:
 		object := make(map[string]json.RawMessage, len(members))
 		for name, value := range members {
@@ -196,7 +197,7 @@ func (p *fieldPieces) joinBelow(depth int) json.RawMessage {
 				object[name] = whole
 			}
 		}
-		joined, _ = encodeJSON(object)
+		joined, _ = rawjson.Marshal(object)
 	}
 	return joined
 }
@@ -260,7 +261,7 @@ func (e *fieldElement) MarshalJSON() ([]byte, error) {
 		return e.raw, nil
 	}
 	for name, text := range e.texts {
-		e.fields[name], _ = encodeJSON(string(text)) // a text always encodes
+		e.fields[name], _ = rawjson.Marshal(string(text)) // a text always encodes
 	}
-	return encodeJSON(e.fields)
+	return rawjson.Marshal(e.fields)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -33,7 +34,7 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 		description := describeTool(t, mapped.Note)
 		list[i] = d.declare(declaration{Name: t.Name, Description: description, Parameters: mapped.Schema})
 	}
-	encoded, err := encodeJSON(list)
+	encoded, err := rawjson.Marshal(list)
 	if err != nil {
 		return nil, invalidRequest("the tools cannot be encoded", err)
 	}
@@ -92,17 +93,6 @@ func cutText(text string, limit int) string {
 	default:
 		return clip.Head(text, limit-len("…")) + "…"
 	}
-}
-
-// encodeJSON encodes a value without HTML escapes, so that a model reads texts as written.
-func encodeJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 // invalidRequest returns the error for a request that cannot be sent.

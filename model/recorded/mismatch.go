@@ -1,12 +1,13 @@
 package recorded
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // MismatchError reports a request without a recording.
@@ -168,11 +169,6 @@ func encodeValue(v any) string {
 	if v == (absent{}) {
 		return ""
 	}
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(v) != nil {
-		return ""
-	}
-	return strings.TrimSpace(b.String())
+	encoded, _ := rawjson.Marshal(v)
+	return string(encoded)
 }

@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -114,13 +114,8 @@ func (d *decoder) appendScalar(out []byte, n *yaml.Node, path string) []byte {
 }
 
 func appendText(out []byte, text string) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		return append(out, `""`...)
-	}
-	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+	encoded, _ := rawjson.Marshal(text) // a text always encodes
+	return append(out, encoded...)
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
@@ -136,13 +135,8 @@ func textOf(v any) string {
 	case nil:
 		return "null"
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(normalizeNumbers(v)); err != nil {
-		return "" // values decoded from JSON can be encoded
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	encoded, _ := rawjson.Marshal(normalizeNumbers(v)) // values decoded from JSON can be encoded
+	return string(encoded)
 }
 
 // normalizeNumbers returns a value with its numbers in their shortest form.

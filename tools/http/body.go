@@ -8,6 +8,7 @@ import (
 	"mime"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -124,7 +125,7 @@ func (b *body) renderBody(args tools.Arguments, used map[string]bool) ([]byte, e
 		return nil, nil
 	}
 	if b.rest {
-		return encodeJSON(withoutNames(args, used))
+		return rawjson.Marshal(withoutNames(args, used))
 	}
 	dst := make([]byte, 0, 256)
 	for i := range b.pieces {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -128,20 +129,9 @@ func insertJSON(dst []byte, args tools.Arguments, name string) ([]byte, error) {
 }
 
 func escapeJSONString(dst []byte, _, value string) ([]byte, error) {
-	quoted, err := encodeJSON(value)
+	quoted, err := rawjson.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
 	return append(dst, quoted[1:len(quoted)-1]...), nil
-}
-
-// encodeJSON encodes without the escapes that only HTML needs.
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

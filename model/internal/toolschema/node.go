@@ -1,7 +1,6 @@
 package toolschema
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -61,11 +60,9 @@ func typesOf(value json.RawMessage) []string {
 
 // encode encodes texts, raw messages and collections of them in the form most readable for models.
 func encode(v any) json.RawMessage {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
+	encoded, err := rawjson.Marshal(v)
+	if err != nil {
 		return json.RawMessage(`{}`) // not reached: raw messages were decoded
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return encoded
 }
