@@ -42,17 +42,15 @@ type EntraID struct {
 // MarshalJSON writes the configuration without its secrets.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	shown := plain(c)
-	shown.APIKey, shown.Headers = c.apiAccess().Redact()
-	return json.Marshal(shown)
+	c.APIKey, c.Headers = c.apiAccess().Redact()
+	return json.Marshal(plain(c))
 }
 
 // MarshalJSON writes the record without its secrets.
 func (e EntraID) MarshalJSON() ([]byte, error) {
 	type plain EntraID
-	shown := plain(e)
-	shown.ClientSecret, shown.IdentityHeader = redact.Text(e.ClientSecret), redact.Text(e.IdentityHeader)
-	return json.Marshal(shown)
+	e.ClientSecret, e.IdentityHeader = redact.Text(e.ClientSecret), redact.Text(e.IdentityHeader)
+	return json.Marshal(plain(e))
 }
 
 var apiVersion = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?|v1|preview|latest)$`)

@@ -56,17 +56,15 @@ type Credentials struct {
 // MarshalJSON writes the configuration without its secrets.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	shown := plain(c)
-	shown.APIKey, shown.Headers = c.apiAccess().Redact()
-	return json.Marshal(shown)
+	c.APIKey, c.Headers = c.apiAccess().Redact()
+	return json.Marshal(plain(c))
 }
 
 // MarshalJSON writes the record without its secrets.
 func (c Credentials) MarshalJSON() ([]byte, error) {
 	type plain Credentials
-	shown := plain(c)
-	shown.AccessKeyID, shown.SecretAccessKey, shown.SessionToken = redact.Text(c.AccessKeyID), redact.Text(c.SecretAccessKey), redact.Text(c.SessionToken)
-	return json.Marshal(shown)
+	c.AccessKeyID, c.SecretAccessKey, c.SessionToken = redact.Text(c.AccessKeyID), redact.Text(c.SecretAccessKey), redact.Text(c.SessionToken)
+	return json.Marshal(plain(c))
 }
 
 var regionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)

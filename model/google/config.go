@@ -30,9 +30,8 @@ type Config struct {
 // values of the headers.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	shown := plain(c)
-	shown.APIKey, shown.Headers = c.apiAccess().Redact()
-	return json.Marshal(shown)
+	c.APIKey, c.Headers = c.apiAccess().Redact()
+	return json.Marshal(plain(c))
 }
 
 var apiVersion = regexp.MustCompile(`^v[0-9]+([a-z]+[0-9]*)?$`)

@@ -42,9 +42,8 @@ type Config struct {
 // values of the headers.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	shown := plain(c)
-	shown.APIKey, shown.Headers = c.apiAccess().Redact()
-	return json.Marshal(shown)
+	c.APIKey, c.Headers = c.apiAccess().Redact()
+	return json.Marshal(plain(c))
 }
 
 // Validate checks the record in isolation. Paths are relative to the provider. No message repeats a

@@ -29,9 +29,8 @@ type Config struct {
 // MarshalJSON writes the configuration without its secrets.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	shown := plain(c)
-	shown.APIKey, shown.Headers = c.apiAccess().Redact()
-	return json.Marshal(shown)
+	c.APIKey, c.Headers = c.apiAccess().Redact()
+	return json.Marshal(plain(c))
 }
 
 var (
