@@ -5,23 +5,19 @@ package anthropic
 
 import (
 	"cmp"
-	"context"
-	"iter"
 	"net/http"
 	"regexp"
 
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
-	api   *vendorhttp.API
+	vendorhttp.Base
 	tools *vendorhttp.ToolCache[[]byte]
 	// maxOutputTokens limits the answers to requests that set no limit.
 	maxOutputTokens int
@@ -36,15 +32,6 @@ var (
 	_ model.FieldLearner = (*Executor)(nil)
 	_ model.ToolAdapter  = (*Executor)(nil)
 )
-
-// Vendor returns anthropic, or the cloud that serves the models.
-func (e *Executor) Vendor() string { return cmp.Or(e.at.Vendor, "anthropic") }
-
-// RejectedFields returns the optional fields that the server was found to reject.
-func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
-
-// CatalogVendor returns the vendor that serves the models; empty for an unknown server.
-func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
 // vendorKey matches the vendor's keys, even partially masked.
 var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
@@ -90,7 +77,7 @@ func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.Round
 		maxOutputTokens: c.maxOutputTokens(),
 		at:              at,
 	}
-	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
+	api, err := c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
 		Header:  e.headersOf(c),
 		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
@@ -102,6 +89,9 @@ func NewAt(settings model.Settings, c *Config, at Endpoint, transport http.Round
 	if err != nil {
 		return nil, err
 	}
+	e.Base = vendorhttp.NewBase(cmp.Or(at.Vendor, "anthropic"), api, func(req *model.Request) vendorhttp.Exchange {
+		return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
+	})
 	return e, nil
 }
 
@@ -117,15 +107,6 @@ func (e *Executor) headersOf(c *Config) http.Header {
 	return header
 }
 
-// Stream calls the model and streams its answer.
-func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
-			return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
-		}, yield)
-	}
-}
-
 // ToolDialect returns the tool dialect of all models.
 func (*Executor) ToolDialect(string) model.ToolDialect { return toolschema.Anthropic }
 
@@ -136,9 +117,4 @@ func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 		faults = append(faults, p.MissingParams("service_tier")...)
 	}
 	return append(faults, claude.CheckSampling(p, true)...)
-}
-
-// CheckEdits returns warnings for edits that change nothing.
-func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
-	return e.api.CheckEdits(edits, earlier...)
 }

@@ -7,25 +7,22 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"iter"
 	"net/http"
 	"regexp"
 	"time"
 
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/credential"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
 // Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
-	api *vendorhttp.API
+	vendorhttp.Base
 	// tools caches the encoded tool sets by dialect.
 	tools map[*toolschema.Dialect]*vendorhttp.ToolCache[[]byte]
 	known vendorhttp.Concessions[concessions]
@@ -39,13 +36,7 @@ var (
 	_ model.FieldLearner = (*Executor)(nil)
 )
 
-// Vendor returns bedrock.
-func (*Executor) Vendor() string { return "bedrock" }
-
-// RejectedFields returns the optional fields that the server was found to reject.
-func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
-
-// CatalogVendor returns bedrock.
+// CatalogVendor returns bedrock, at any address.
 func (*Executor) CatalogVendor() string { return "bedrock" }
 
 // vendorKey matches API keys and access key IDs.
@@ -77,7 +68,7 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	for _, schemas := range []*toolschema.Dialect{toolschema.Bedrock, toolschema.Nova} {
 		e.tools[schemas] = vendorhttp.NewToolCache(func(tools []model.Tool) ([]byte, error) { return encodeTools(schemas, tools) })
 	}
-	e.api, err = c.apiAccess().NewAPI(t.vendor, settings, vendorhttp.Protocol{
+	api, err := c.apiAccess().NewAPI(t.vendor, settings, vendorhttp.Protocol{
 		Header: header, Keys: vendorKey, Refusal: readRefusal, Refine: refineRefusal,
 		Accept: "application/vnd.amazon.eventstream", Framing: vendorhttp.Framing{Decode: decodeFrame},
 		Names:     toolschema.Bedrock.Names,
@@ -86,6 +77,9 @@ func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, e
 	if err != nil {
 		return nil, err
 	}
+	e.Base = vendorhttp.NewBase("bedrock", api, func(req *model.Request) vendorhttp.Exchange {
+		return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
+	})
 	return e, nil
 }
 
@@ -114,15 +108,6 @@ func (c *Config) authorize(t transports) vendorhttp.Authorize {
 	}
 }
 
-// Stream calls the model and streams its answer.
-func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
-			return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
-		}, yield)
-	}
-}
-
 // ToolDialect returns the tool dialect of a model.
 func (*Executor) ToolDialect(name string) model.ToolDialect { return schemasOf(familyOf(name)) }
 
@@ -130,9 +115,4 @@ func (*Executor) ToolDialect(name string) model.ToolDialect { return schemasOf(f
 func (*Executor) CheckParams(name string, p *model.Params) []model.ParamFault {
 	faults := p.MissingParams("seed", "service_tier", "verbosity")
 	return append(faults, claude.CheckSampling(p, familyOf(name) == familyClaude)...)
-}
-
-// CheckEdits returns warnings for edits that change nothing.
-func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
-	return e.api.CheckEdits(edits, earlier...)
 }

@@ -8,25 +8,20 @@ package google
 
 import (
 	"cmp"
-	"context"
-	"iter"
 	"net/http"
 	"regexp"
 
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
-	api *vendorhttp.API
+	vendorhttp.Base
 	// version is the API version, with which every path begins.
 	version string
-	vendor  string
 	tools   *vendorhttp.ToolCache[[]byte]
 	// path returns the request path for a model, below the base URL.
 	path  func(model string) (string, error)
@@ -40,15 +35,6 @@ var (
 	_ model.FieldLearner = (*Executor)(nil)
 	_ model.ToolAdapter  = (*Executor)(nil)
 )
-
-// Vendor returns google, or the cloud that serves the models.
-func (e *Executor) Vendor() string { return e.vendor }
-
-// RejectedFields returns the optional fields that the server was found to reject.
-func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
-
-// CatalogVendor returns the vendor that serves the models; empty for an unknown server.
-func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
 // vendorKey matches the vendor's keys, even partially masked.
 var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}`)
@@ -77,14 +63,13 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	}
 	e := &Executor{
 		version: c.apiVersion(),
-		vendor:  cmp.Or(at.Vendor, "google"),
 		tools:   vendorhttp.NewToolCache(encodeTools),
 		path:    at.Path,
 	}
 	if e.path == nil {
 		e.path = streamPath
 	}
-	e.api, err = c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
+	api, err := c.apiAccess().NewAPI(transport, settings, vendorhttp.Protocol{
 		Header:  headersOf(c),
 		Keys:    cmp.Or(at.Keys, vendorKey),
 		Refusal: readRefusal,
@@ -96,6 +81,9 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	if err != nil {
 		return nil, err
 	}
+	e.Base = vendorhttp.NewBase(cmp.Or(at.Vendor, "google"), api, func(req *model.Request) vendorhttp.Exchange {
+		return &exchange{executor: e, request: req, form: formOf(req), thinking: e.known.Of(req.Model)}
+	})
 	return e, nil
 }
 
@@ -111,24 +99,10 @@ func headersOf(c *Config) http.Header {
 	return header
 }
 
-// Stream calls the model and streams its answer.
-func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
-			return &exchange{executor: e, request: req, form: formOf(req), thinking: e.known.Of(req.Model)}
-		}, yield)
-	}
-}
-
 // ToolDialect returns the tool dialect of all models.
 func (*Executor) ToolDialect(string) model.ToolDialect { return toolschema.Gemini }
 
 // CheckParams returns the parameters that the API does not have.
 func (*Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	return p.MissingParams("service_tier", "verbosity")
-}
-
-// CheckEdits returns warnings for edits that change nothing.
-func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
-	return e.api.CheckEdits(edits, earlier...)
 }

@@ -6,26 +6,22 @@ package openai
 
 import (
 	"cmp"
-	"context"
-	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Executor calls the models of one provider. It is safe for concurrent use.
 type Executor struct {
-	vendor  string
+	vendorhttp.Base
 	api     *vendorhttp.API
 	dialect dialect
 	tools   *vendorhttp.ToolCache[[]byte]
@@ -52,15 +48,6 @@ var (
 	_ model.ToolAdapter  = (*Executor)(nil)
 	_ model.LimitSource  = (*Executor)(nil)
 )
-
-// Vendor returns openai, or azure-openai if Azure serves the models.
-func (e *Executor) Vendor() string { return e.vendor }
-
-// RejectedFields returns the optional fields that the server was found to reject.
-func (e *Executor) RejectedFields() []string { return e.api.RejectedFields() }
-
-// CatalogVendor returns the vendor that serves the models; empty for an unknown server.
-func (e *Executor) CatalogVendor() string { return e.api.CatalogVendor() }
 
 // azureHosts are the suffixes of Azure's host names.
 var azureHosts = []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}
@@ -140,7 +127,7 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{vendor: cmp.Or(at.Vendor, vendorAt(c.apiAccess().URL())), path: at.Path}
+	e := &Executor{path: at.Path}
 	if c.api() == ChatCompletions {
 		e.dialect = chatDialect()
 		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
@@ -168,6 +155,9 @@ func NewAt(settings model.Settings, c *Config, at vendorhttp.Endpoint, transport
 	if err != nil {
 		return nil, err
 	}
+	e.Base = vendorhttp.NewBase(cmp.Or(at.Vendor, vendorAt(c.apiAccess().URL())), e.api, func(req *model.Request) vendorhttp.Exchange {
+		return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
+	})
 	return e, nil
 }
 
@@ -186,15 +176,6 @@ func headersOf(c *Config) http.Header {
 		header.Set("Authorization", "Bearer "+c.APIKey)
 	}
 	return header
-}
-
-// Stream calls the model and returns its answer as it arrives.
-func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		e.api.Ask(ctx, req, func(req *model.Request) vendorhttp.Exchange {
-			return &exchange{executor: e, request: req, granted: e.known.Of(req.Model)}
-		}, yield)
-	}
 }
 
 // encodeRequest returns the whole body of a request.
@@ -254,9 +235,4 @@ func (e *Executor) ToolDialect(string) model.ToolDialect { return e.dialect.sche
 // CheckParams returns the parameters that the API does not support.
 func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	return p.MissingParams(e.unsupported...)
-}
-
-// CheckEdits returns warnings for edits that change nothing.
-func (e *Executor) CheckEdits(_ string, edits *spec.RequestEdits, earlier ...*spec.RequestEdits) diag.List {
-	return e.api.CheckEdits(edits, earlier...)
 }

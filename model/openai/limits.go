@@ -47,7 +47,7 @@ var (
 // models by base name, and vendors that list no limits.
 func (e *Executor) Limits(ctx context.Context, upstreamModel string) (model.Limits, error) {
 	vendor := e.CatalogVendor()
-	if e.vendor != "openai" || vendor == "openai" || vendor == "deepseek" || vendor == "xai" {
+	if e.Vendor() != "openai" || vendor == "openai" || vendor == "deepseek" || vendor == "xai" {
 		return model.Limits{}, nil
 	}
 	key := e.api.CredentialKey()
