@@ -8,8 +8,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/event/interaction"
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/tools"
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
@@ -104,61 +104,33 @@ func answerOf(ctx context.Context, request *interaction.Request, resolution *str
 		answer.Reason, _ = fields["reason"].(string)
 		return answer, nil
 	}
-	var err error
-	if answer.Result, err = jsonOf(resolution); err != nil || interaction.Check(ctx, request, &answer) == nil {
+	whole, err := jsonOf(resolution)
+	if err != nil {
 		return answer, err
 	}
 	for _, value := range fields {
-		single := answer
-		if single.Result, err = json.Marshal(value); err == nil && len(fields) == 1 && interaction.Check(ctx, request, &single) == nil {
-			return single, nil
+		if single, err := json.Marshal(value); err == nil && len(fields) == 1 {
+			return surfacekit.AnswerObject(ctx, request, whole, single), nil
 		}
 	}
-	return answer, nil // the service rejects a wrong answer
+	return surfacekit.AnswerObject(ctx, request, whole), nil
 }
 
 func viewInteraction(i *service.Interaction) (*pb.AgentInteraction, error) {
-	r := &i.Request
+	asked := surfacekit.ShowRequest(&i.Request)
 	out := &pb.AgentInteraction{
-		Id: interactionID(i.TurnID, i.ID), TurnId: i.TurnID, SessionId: i.SessionID, Prompt: r.Prompt(), CreatedAt: timeOf(i.CreatedAt), ResolvedAt: timeOf(i.AnsweredAt),
-		State: pb.AgentInteractionState_AGENT_INTERACTION_STATE_PENDING,
+		Id: interactionID(i.TurnID, i.ID), TurnId: i.TurnID, SessionId: i.SessionID, Title: asked.Title, Prompt: i.Request.Prompt(),
+		Type:      pb.AgentInteractionType(pb.AgentInteractionType_value["AGENT_INTERACTION_TYPE_"+strings.ToUpper(asked.Type)]),
+		State:     pb.AgentInteractionState(pb.AgentInteractionState_value["AGENT_INTERACTION_STATE_"+strings.ToUpper(string(i.State))]),
+		CreatedAt: timeOf(i.CreatedAt), ResolvedAt: timeOf(i.AnsweredAt), Resolution: resolutionOf(i),
 	}
-	switch r.Action {
-	case tools.ActionAsk:
-		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_CLARIFICATION, "Question"
-	case tools.ActionAuthorize:
-		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT, "Sign in"
-	default:
-		out.Type, out.Title = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_APPROVAL, "Approve "+r.Tool
+	request, err := json.Marshal(asked.Request)
+	if err == nil && string(request) != "{}" {
+		out.Request, err = decodeStruct(request)
 	}
-	if r.Kind == interaction.KindInput {
-		out.Type = pb.AgentInteractionType_AGENT_INTERACTION_TYPE_INPUT
-	}
-	if r.Title != "" {
-		out.Title = r.Title
-	}
-	switch i.State {
-	case service.InteractionAnswered:
-		out.State = pb.AgentInteractionState_AGENT_INTERACTION_STATE_RESOLVED
-	case service.InteractionCanceled:
-		out.State = pb.AgentInteractionState_AGENT_INTERACTION_STATE_CANCELED
-	}
-	request := map[string]json.RawMessage{}
-	for name, value := range map[string]json.RawMessage{"arguments": r.Arguments, "parameters": r.Parameters, "responseSchema": r.ResponseSchema} {
-		if len(value) > 0 {
-			request[name] = value
-		}
-	}
-	for name, text := range map[string]string{"tool": r.Tool, "toolCallId": r.CallID} {
-		if text != "" {
-			request[name], _ = json.Marshal(text) // a text
-		}
-	}
-	var err error
-	if out.Request, err = structOf(request); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	out.Resolution = resolutionOf(i)
 	return out, nil
 }
 

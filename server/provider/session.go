@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"time"
 
@@ -239,40 +240,40 @@ func (s *Server) findSessions(ctx context.Context, req *pb.ListAgentProviderSess
 	if err != nil || !known {
 		return nil, cmp.Or(err, invalid("state is unknown"))
 	}
-	var found []*session
-	for _, id := range req.GetSessionIds() {
-		one, err := s.readSession(ctx, id, req.GetSubject())
-		if status.Code(s.toStatus(ctx, "ListSessions", err)) == codes.NotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if (state == "" || one.State == state) && len(found) < limit {
-			found = append(found, one)
-		}
-	}
-	if len(req.GetSessionIds()) > 0 {
-		return found, nil
+	if ids := req.GetSessionIds(); len(ids) > 0 {
+		return findAll(ids, limit, func(id string) (*session, bool, error) {
+			one, err := s.readSession(ctx, id, req.GetSubject())
+			return one, err == nil && (state == "" || one.State == state), err
+		})
 	}
 	q := service.SessionQuery{State: state, Labels: map[string]string{labelKind: "session"}}
 	if id := req.GetSubject().GetSubjectId(); id != "" && len(id) <= service.MaxLabel {
 		q.Labels[labelSubject] = id
 	}
-	for len(found) < limit {
-		q.Page.Limit = min(limit-len(found), service.MaxPage)
-		page, err := turns.ListSessions(ctx, owner, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, kept := range page.Sessions {
+	found, _, err := surfacekit.CollectPages("", limit, func(list []*session, page service.Page) ([]*session, string, error) {
+		q.Page = page
+		read, err := turns.ListSessions(ctx, owner, q)
+		for _, kept := range read.Sessions {
 			one := &session{Session: kept}
 			if own.Decode(kept.Metadata, &one.record) && one.record.CreatedBy.belongsTo(req.GetSubject()) {
-				found = append(found, one)
+				list = append(list, one)
 			}
 		}
-		if q.Page.After = page.Next; page.Next == "" {
-			break
+		return list, read.Next, err
+	})
+	return found, err
+}
+
+// findAll returns up to limit of the records with the ids that exist and fit.
+func findAll[T any](ids []string, limit int, read func(id string) (one T, fits bool, err error)) ([]T, error) {
+	var found []T
+	for _, id := range ids {
+		one, fits, err := read(id)
+		if err != nil && !errors.Is(err, service.ErrNotFound) && status.Code(err) != codes.NotFound {
+			return nil, err
+		}
+		if fits && len(found) < limit {
+			found = append(found, one)
 		}
 	}
 	return found, nil

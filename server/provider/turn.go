@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -282,21 +281,11 @@ func (s *Server) findTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRe
 	if err != nil {
 		return nil, err
 	}
-	var found []*turn
-	for _, id := range req.GetTurnIds() {
-		t, err := s.readTurn(ctx, id, req.GetSubject())
-		if errors.Is(err, service.ErrNotFound) || status.Code(err) == codes.NotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if t.SessionID == in.ID && hasStatus(t, req.GetStatus()) && len(found) < limit {
-			found = append(found, t)
-		}
-	}
-	if len(req.GetTurnIds()) > 0 {
-		return found, nil
+	if ids := req.GetTurnIds(); len(ids) > 0 {
+		return findAll(ids, limit, func(id string) (*turn, bool, error) {
+			t, err := s.readTurn(ctx, id, req.GetSubject())
+			return t, err == nil && t.SessionID == in.ID && hasStatus(t, req.GetStatus()), err
+		})
 	}
 	q := service.TurnQuery{SessionID: in.ID}
 	for kept, proto := range statuses {
@@ -305,22 +294,20 @@ func (s *Server) findTurns(ctx context.Context, req *pb.ListAgentProviderTurnsRe
 		}
 	}
 	turns, _ := s.current()
-	for len(found) < limit {
-		q.Page.Limit = min(limit-len(found), service.MaxPage)
-		page, err := turns.ListTurns(ctx, owner, q)
+	found, _, err := surfacekit.CollectPages("", limit, func(list []*turn, page service.Page) ([]*turn, string, error) {
+		q.Page = page
+		read, err := turns.ListTurns(ctx, owner, q)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		for _, kept := range page.Turns {
+		for _, kept := range read.Turns {
 			if t := (&turn{Turn: kept}); own.Decode(kept.Metadata, &t.record) && hasStatus(t, req.GetStatus()) {
-				found = append(found, t)
+				list = append(list, t)
 			}
 		}
-		if q.Page.After = page.Next; page.Next == "" {
-			break
-		}
-	}
-	return found, nil
+		return list, read.Next, nil
+	})
+	return found, err
 }
 
 // hasStatus reports whether a turn has the requested status.

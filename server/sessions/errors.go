@@ -27,11 +27,5 @@ func failedPrecondition(format string, args ...any) *server.Refusal {
 	return newRefusal(http.StatusPreconditionFailed, "failed_precondition", fmt.Sprintf(format, args...))
 }
 
-// errorBody is the body of an error.
-type errorBody struct {
-	Error string `json:"error"`
-	Code  string `json:"code,omitempty"`
-}
-
 // errNoInteraction has the text that clients match.
 var errNoInteraction = newRefusal(http.StatusNotFound, "not_found", "agent interaction not found")

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/internal/jsonfit"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -29,53 +30,26 @@ type eventView struct {
 	Display    *display.Display `json:"display,omitempty"`
 }
 
-// eventReader turns the log of a turn into the events of the protocol. It reads the log from its
-// beginning, so that the numbers are always the same.
+// eventReader turns the log of a turn into the events of the protocol.
 type eventReader struct {
-	display.Reader
+	surfacekit.EventReader
 	turnID, source string
-	// after is the last event that the client has seen.
-	after uint64
-	// over is set once the turn's last event has been reached.
-	over bool
 }
 
 func newEventReader(t *turn, after uint64) *eventReader {
-	return &eventReader{Reader: display.Reader{Model: t.record.Model}, turnID: t.ID, source: t.record.Provider, after: after}
-}
-
-// read returns the events for a record that the client has not seen.
-func (r *eventReader) read(record *event.Record) ([]eventView, error) {
-	events, err := r.Read(record)
-	if err != nil {
-		return nil, err
-	}
-	return r.show(events), nil
+	return &eventReader{surfacekit.EventReader{Reader: display.Reader{Model: t.record.Model}, After: after}, t.ID, t.record.Provider}
 }
 
 func (r *eventReader) show(events []display.Event) []eventView {
-	var list []eventView
+	list := make([]eventView, len(events))
 	for i := range events {
 		e := &events[i]
-		r.over = r.over || e.Terminal()
-		if e.Seq <= r.after {
-			continue
-		}
-		list = append(list, eventView{
+		list[i] = eventView{
 			ID: r.turnID + ":" + strconv.FormatUint(e.Seq, 10), TurnID: r.turnID, Seq: e.Seq, Type: e.Type, Source: r.source,
 			Visibility: e.Visibility, Data: e.Data, CreatedAt: &e.Time, Display: e.Display,
-		})
+		}
 	}
 	return list
-}
-
-// readOutcome returns the last event of a turn whose log lacks its end.
-func (r *eventReader) readOutcome(t *service.Turn) ([]eventView, error) {
-	if r.over || t.Outcome == nil {
-		return nil, nil
-	}
-	events, err := r.ReadOutcome(t.FinishedAt, t.Outcome)
-	return r.show(events), err
 }
 
 // maxEvents limits the number of events that a request may ask for; defaultEvents is used if it
@@ -128,36 +102,14 @@ func (c *call) listEvents() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.readEvents(t, newEventReader(t, after), limit)
-}
-
-// readEvents returns up to limit of the stored events.
-func (c *call) readEvents(t *turn, reader *eventReader, limit int) ([]eventView, error) {
-	list, seen := []eventView{}, uint64(0)
-	for len(list) < limit {
+	reader := newEventReader(t, after)
+	events, err := reader.List(t.Turn, limit, func(after uint64) ([]event.Record, error) {
 		records, err := askProvider(c, "list_turn_events", func(ctx context.Context) ([]event.Record, error) {
-			return c.settings.Service.ReadEvents(ctx, c.caller, t.ID, seen, service.MaxPage)
+			return c.settings.Service.ReadEvents(ctx, c.caller, t.ID, after, service.MaxPage)
 		})
-		if err != nil {
-			return nil, nameError(err, "turn", t.ID)
-		}
-		for i := range records {
-			views, err := reader.read(&records[i])
-			if err != nil {
-				return nil, err
-			}
-			list, seen = append(list, views...), records[i].Seq
-		}
-		if len(records) == 0 {
-			last, err := reader.readOutcome(t.Turn)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, last...)
-			break
-		}
-	}
-	return list[:min(limit, len(list))], nil
+		return records, nameError(err, "turn", t.ID)
+	})
+	return reader.show(events), err
 }
 
 // frameOverhead is the maximum size of an event without its data and display.

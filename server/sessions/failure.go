@@ -4,23 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"go.uber.org/zap"
 )
 
-// WriteError writes an error of the router. For a missing credential it uses the text that clients
-// match.
+// WriteError answers with an error of the router.
 func (*Surface) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
-	message := e.Message
-	if e.Status == http.StatusUnauthorized && !strings.Contains(w.Header().Get("WWW-Authenticate"), "error=") {
-		message = "missing authorization"
-	}
-	_ = server.WriteJSON(w, e.Status, errorBody{message, e.Code}) // a client that is gone needs no answer
+	surfacekit.WriteGestaltError(w, e)
 }
 
 // WriteFailure answers with an error of a handler.
@@ -35,7 +30,7 @@ func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error
 	}
 	f.Code = cmp.Or(f.Code, "internal")
 	server.NoteAudit(r.Context(), zap.String("error", f.Code))
-	_ = server.WriteJSON(w, f.Status, errorBody{f.Message, f.Code}) // as above
+	_ = server.WriteJSON(w, f.Status, surfacekit.GestaltError{Error: f.Message, Code: f.Code}) // a client that is gone needs no answer
 }
 
 // nameError converts a not-found error to one with the kind and id of the path.

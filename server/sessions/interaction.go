@@ -4,18 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/tools"
-)
-
-// The types of interactions.
-const (
-	typeApproval      = "approval"
-	typeClarification = "clarification"
-	typeInput         = "input"
 )
 
 // interactionView is the wire form of an interaction.
@@ -26,44 +20,19 @@ type interactionView struct {
 	State      service.InteractionState `json:"state"`
 	Title      string                   `json:"title,omitempty"`
 	Prompt     string                   `json:"prompt,omitempty"`
-	Request    interactionRequest       `json:"request"`
+	Request    surfacekit.AskedRequest  `json:"request"`
 	Resolution json.RawMessage          `json:"resolution,omitempty"`
 	CreatedAt  time.Time                `json:"createdAt"`
 	ResolvedAt time.Time                `json:"resolvedAt,omitzero"`
 }
 
-// interactionRequest has the details that a program needs to answer.
-type interactionRequest struct {
-	Tool           string          `json:"tool,omitempty"`
-	ToolCallID     string          `json:"toolCallId,omitempty"`
-	Arguments      json.RawMessage `json:"arguments,omitempty"`
-	Parameters     json.RawMessage `json:"parameters,omitempty"`
-	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
-}
-
 // viewInteraction shows an interaction.
 func viewInteraction(i *service.Interaction) interactionView {
-	r := &i.Request
-	v := interactionView{
-		ID: i.ID, TurnID: i.TurnID, State: i.State, Prompt: r.Prompt(), CreatedAt: i.CreatedAt, ResolvedAt: i.AnsweredAt,
-		Request: interactionRequest{r.Tool, r.CallID, r.Arguments, r.Parameters, r.ResponseSchema},
+	asked := surfacekit.ShowRequest(&i.Request)
+	return interactionView{
+		ID: i.ID, TurnID: i.TurnID, Type: asked.Type, State: i.State, Title: asked.Title, Prompt: i.Request.Prompt(), Request: asked.Request,
+		Resolution: resolutionOf(i), CreatedAt: i.CreatedAt, ResolvedAt: i.AnsweredAt,
 	}
-	switch r.Action {
-	case tools.ActionAsk:
-		v.Type, v.Title = typeClarification, "Question"
-	case tools.ActionAuthorize:
-		v.Type, v.Title = typeInput, "Sign in"
-	default:
-		v.Type, v.Title = typeApproval, "Approve "+r.Tool
-	}
-	if r.Kind == interaction.KindInput {
-		v.Type = typeInput
-	}
-	if r.Title != "" {
-		v.Title = r.Title
-	}
-	v.Resolution = resolutionOf(i)
-	return v
 }
 
 // refusal is the resolution of an interaction that was refused, and its form in requests.
@@ -181,19 +150,10 @@ func answerOf(ctx context.Context, request *interaction.Request, resolution map[
 		answer.Action, answer.Reason = interaction.Cancel, refused.Reason
 		return answer, nil
 	}
-	answer.Result = whole
-	if interaction.Check(ctx, request, &answer) == nil {
-		return answer, nil
-	}
-	for _, name := range valueNames {
-		value, ok := resolution[name]
-		if !ok || len(resolution) > 1 {
-			continue
-		}
-		single := answer
-		if single.Result = value; interaction.Check(ctx, request, &single) == nil {
-			return single, nil
+	for name, value := range resolution {
+		if len(resolution) == 1 && slices.Contains(valueNames, name) {
+			return surfacekit.AnswerObject(ctx, request, whole, value), nil
 		}
 	}
-	return answer, nil // the service rejects a wrong answer
+	return surfacekit.AnswerObject(ctx, request, whole), nil
 }

@@ -14,10 +14,10 @@ func TestAQuestionOfAProviderKeepsItsTypeTitleAndPrompt(t *testing.T) {
 		request             interaction.Request
 		typ, title, message string
 	}{
-		{interaction.Request{Action: tools.ActionAsk, Message: "Which?"}, typeClarification, "Question", "Which?"},
-		{interaction.Request{Action: tools.ActionAsk, Title: "City", Message: "City\nWhich?"}, typeClarification, "City", "Which?"},
-		{interaction.Request{Action: tools.ActionAsk, Title: "City", Message: "City", Kind: interaction.KindInput}, typeInput, "City", ""},
-		{interaction.Request{Action: "provider:approval", Title: "Deploy", Message: "Deploy\nNow?"}, typeApproval, "Deploy", "Now?"},
+		{interaction.Request{Action: tools.ActionAsk, Message: "Which?"}, "clarification", "Question", "Which?"},
+		{interaction.Request{Action: tools.ActionAsk, Title: "City", Message: "City\nWhich?"}, "clarification", "City", "Which?"},
+		{interaction.Request{Action: tools.ActionAsk, Title: "City", Message: "City", Kind: interaction.KindInput}, "input", "City", ""},
+		{interaction.Request{Action: "provider:approval", Title: "Deploy", Message: "Deploy\nNow?"}, "approval", "Deploy", "Now?"},
 	} {
 		v := viewInteraction(&service.Interaction{Request: tt.request})
 		if v.Type != tt.typ || v.Title != tt.title || v.Prompt != tt.message {

@@ -121,19 +121,12 @@ func (q *listQuery) readWord(name, what string, words ...string) (string, error)
 // readPages fills a list from the pages after the cursor in the query; read adds a page's records to
 // the list and returns the next cursor. The protocol has no pages, so a header has the last cursor.
 func readPages[V any](c *call, q *listQuery, read func(list []V, page service.Page) ([]V, string, error)) ([]V, error) {
-	list, after, err := []V{}, q.values.Get("after"), error(nil)
-	for len(list) < q.limit {
-		list, after, err = read(list, service.Page{After: after, Limit: q.limit - len(list)})
-		if errors.Is(err, service.ErrCursor) {
-			return nil, badRequest("after is not a cursor of this list")
-		}
-		if err != nil {
-			return nil, err
-		}
-		if after == "" {
-			return list, nil
-		}
+	list, after, err := surfacekit.CollectPages(q.values.Get("after"), q.limit, read)
+	if errors.Is(err, service.ErrCursor) {
+		return nil, badRequest("after is not a cursor of this list")
 	}
-	c.w.Header().Set("X-Next-After", after)
-	return list, nil
+	if after != "" {
+		c.w.Header().Set("X-Next-After", after)
+	}
+	return list, err
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 )
 
 // idsOf returns the ids of a list of anybody.
@@ -208,7 +210,7 @@ func TestOddRequestsAreRefusedOrIgnored(t *testing.T) {
 		"a body of a get":        {"GET /agent/sessions/" + s.ID, `[]`, 200},
 	} {
 		status, text := w.ask("alice", tt.request, tt.body)
-		var body errorBody
+		var body surfacekit.GestaltError
 		_ = json.Unmarshal([]byte(text), &body) // what is not an error has none
 		if status != tt.status || status >= 400 && (body.Error == "" || strings.Contains(body.Error, "internal")) {
 			t.Errorf("%s: %d %.300s", name, status, text)

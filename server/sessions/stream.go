@@ -101,26 +101,26 @@ func (s *sender) send(ctx context.Context, out *server.EventStream) error {
 			return err
 		}
 	}
-	if s.over {
+	if s.Over {
 		return nil
 	}
 	t, err := s.service.GetTurn(ctx, s.caller, s.turnID)
 	if err != nil {
 		return err
 	}
-	last, err := s.readOutcome(t)
+	last, err := s.ReadEnd(t)
 	if err != nil {
 		return err
 	}
-	return out.Write(func(b *bytes.Buffer) error { return writeEvents(b, last) })
+	return out.Write(func(b *bytes.Buffer) error { return s.writeEvents(b, last) })
 }
 
 // writeRecords writes the events for records of the log.
 func (s *sender) writeRecords(b *bytes.Buffer, records []event.Record) error {
 	for i := range records {
-		views, err := s.read(&records[i])
+		events, err := s.ReadRecord(&records[i])
 		if err == nil {
-			err = writeEvents(b, views)
+			err = s.writeEvents(b, events)
 		}
 		if err != nil {
 			return err
@@ -145,7 +145,8 @@ func (s *sender) endsAt(record *event.Record) bool {
 	return record.Type == event.TypeRunWaiting
 }
 
-func writeEvents(b *bytes.Buffer, views []eventView) error {
+func (s *sender) writeEvents(b *bytes.Buffer, events []display.Event) error {
+	views := s.show(events)
 	for i := range views {
 		if err := views[i].writeTo(b); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/plugins/permission"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -381,7 +382,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"POST /agent/harnesses/resolve", `{"provider":"x"}`, 503, `agent provider "x" is not available`},
 	} {
 		status, text := w.ask("alice", tt.request, tt.body)
-		var body errorBody
+		var body surfacekit.GestaltError
 		_ = json.Unmarshal([]byte(text), &body) // a list has no error
 		if status != tt.status || !strings.Contains(body.Error, tt.text) {
 			t.Errorf("%s %s: %d %s", tt.request, tt.body, status, text)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	flow "github.com/agentruntime/agentruntime/spec/workflow"
@@ -44,25 +44,15 @@ func NewGestalt(engine *workflow.Engine, logger *zap.Logger) (*Gestalt, error) {
 
 // OpenAPI describes the protocol.
 func (g *Gestalt) OpenAPI() []byte {
-	return server.DescribeErrors[gestaltError]("Workflows for Gestalt", g.Routes())
+	return server.DescribeErrors[surfacekit.GestaltError]("Workflows for Gestalt", g.Routes())
 }
 
 // DeferDescription does nothing: tests check the description against the routes.
 func (*Gestalt) DeferDescription() {}
 
-// gestaltError is the body of an error.
-type gestaltError struct {
-	Error string `json:"error"`
-	Code  string `json:"code,omitempty"`
-}
-
 // WriteError answers with an error of the router.
 func (*Gestalt) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
-	message := e.Message
-	if e.Status == http.StatusUnauthorized && !strings.Contains(w.Header().Get("WWW-Authenticate"), "error=") {
-		message = "missing authorization" // which clients look for
-	}
-	_ = server.WriteJSON(w, e.Status, gestaltError{message, e.Code}) // a client that is gone needs no answer
+	surfacekit.WriteGestaltError(w, e)
 }
 
 // WriteFailure answers with an error of a handler.
@@ -72,7 +62,7 @@ func (g *Gestalt) WriteFailure(w http.ResponseWriter, r *http.Request, err error
 	if f.Retry {
 		w.Header().Set("Retry-After", "1")
 	}
-	_ = server.WriteJSON(w, f.Status, gestaltError{f.Message, f.Code}) // as above
+	_ = server.WriteJSON(w, f.Status, surfacekit.GestaltError{Error: f.Message, Code: f.Code}) // a client that is gone needs no answer
 }
 
 // Routes returns the routes of the protocol.
