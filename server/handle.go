@@ -91,14 +91,21 @@ func DescribeErrors[E any](title string, routes []Route) []byte {
 	return describeRoutes(title, routes, reflect.TypeFor[E]())
 }
 
+// DescribeAPI generates the description of routes that have an ID.
+func DescribeAPI(api *openapi.API, routes []Route) []byte { return api.Generate(operationsOf(routes)) }
+
 func describeRoutes(title string, routes []Route, failure reflect.Type) []byte {
+	return openapi.Generate(title, operationsOf(routes), failure)
+}
+
+func operationsOf(routes []Route) []openapi.Operation {
 	operations := make([]openapi.Operation, len(routes))
 	for i := range routes {
 		operations[i] = openapi.Operation{
-			Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Query: routes[i].query, Followed: routes[i].followed, Streamed: routes[i].Stream, Idle: routes[i].Idle,
+			Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Query: routes[i].query, Followed: routes[i].followed, Streamed: routes[i].Stream, Idle: routes[i].Idle, ID: routes[i].ID,
 		}
 	}
-	return openapi.Generate(title, operations, failure)
+	return operations
 }
 
 // writeFailure answers with an error of a handler.

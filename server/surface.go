@@ -61,6 +61,8 @@ type Route struct {
 	// Audit is the operation of the route's requests, such as create_turn. The server writes an
 	// audit record for each request, including rejected ones; empty writes none.
 	Audit string
+	// ID is the operationId, which DescribeAPI needs.
+	ID string
 	// Quiet requests are logged at debug level if they succeed: probes.
 	Quiet bool
 

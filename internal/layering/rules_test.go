@@ -72,7 +72,7 @@ var siblings = map[string][]string{
 	"server":                       {"server/openapi"},
 	"server/admin":                 {"server/component", "server/native"},
 	"server/workflows":             {"server/component", "server/native"},
-	"server/agentruns":             {"server/component"},
+	"server/agentruns":             {"server/component", "server/openapi"},
 	"server/agents":                {"server/component"},
 	"server/agui":                  {"server/component"},
 	"server/aisdk":                 {"server/component"},

@@ -274,19 +274,25 @@ func (c *call) a2aURL(agent string) string {
 	return strings.TrimRight(c.settings.PublicURL, "/") + "/api/a2a/" + url.PathEscape(c.caller.Tenant) + "/agents/" + url.PathEscape(agent)
 }
 
+// agentList is the body of the list of agents.
+type agentList struct {
+	Agents []foundAgent `json:"agents"`
+}
+
+type foundAgent struct {
+	ID          string `json:"id"`
+	Slug        string `json:"slug" jsonschema:"The name in paths."`
+	Description string `json:"description"`
+	URL         string `json:"url"`
+	CardURL     string `json:"agentCardUrl"`
+}
+
 // a2aDiscovery answers with the agents that the caller may use.
 func (c *call) a2aDiscovery() error {
-	type found struct {
-		ID          string `json:"id"`
-		Slug        string `json:"slug"`
-		Description string `json:"description"`
-		URL         string `json:"url"`
-		CardURL     string `json:"agentCardUrl"`
-	}
-	list := []found{}
+	list := agentList{Agents: []foundAgent{}}
 	for id, agent := range c.settings.Service.Catalog(c.r.Context(), c.caller).Agents() {
 		at := c.a2aURL(id)
-		list = append(list, found{ID: id, Slug: id, Description: agent.Description, URL: at, CardURL: at + "/.well-known/agent-card.json"})
+		list.Agents = append(list.Agents, foundAgent{ID: id, Slug: id, Description: agent.Description, URL: at, CardURL: at + "/.well-known/agent-card.json"})
 	}
-	return server.WriteJSON(c.w, http.StatusOK, map[string]any{"agents": list})
+	return server.WriteJSON(c.w, http.StatusOK, list)
 }

@@ -17,11 +17,11 @@ const (
 // attachment is a file in a user's message: its bytes, or a URL that the model's provider fetches.
 // Sessions show files without their bytes.
 type attachment struct {
-	Type     string `json:"type"`
+	Type     string `json:"type" enum:"input_file,input_file_url"`
 	MimeType string `json:"mimeType,omitempty"`
 	Filename string `json:"filename,omitempty"`
-	Data     string `json:"data,omitempty"`
-	URL      string `json:"url,omitempty"`
+	Data     string `json:"data,omitempty" jsonschema:"The bytes of an input_file, in base64. Sessions show its size instead."`
+	URL      string `json:"url,omitempty" jsonschema:"The https address of an input_file_url, which the provider of the model fetches."`
 	Size     int    `json:"size,omitempty"`
 }
 

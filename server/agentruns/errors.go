@@ -43,12 +43,12 @@ var statuses = map[string]int{
 // others Error as the text and Code as the code. The SDKs show Error, Code and Hint and drop
 // Message, so Hint repeats the reason.
 type errorBody struct {
-	Error      string   `json:"error"`
-	Code       string   `json:"code"`
-	Message    string   `json:"message,omitempty"`
-	Hint       string   `json:"hint"`
-	Candidates []string `json:"candidates,omitempty"`
-	Required   string   `json:"required,omitempty"`
+	Error      string   `json:"error" jsonschema:"The code again, or a sentence where the credential or the workspace is not good."`
+	Code       string   `json:"code" jsonschema:"A word for programs." enum:"unauthorized,forbidden,insufficient_scope,not_found,invalid_request,invalid_model,invalid_plugin,unknown_tool_use,unknown_interaction,answered,run_terminal,session_ended,key_conflict,not_supported,too_large,rate_limited,internal,unavailable"`
+	Message    string   `json:"message,omitempty" jsonschema:"A sentence for people."`
+	Hint       string   `json:"hint" minLength:"1" jsonschema:"The reason again, for clients that do not show message, followed by what to do about it where that is known. With a wrong workspace it is the right one."`
+	Candidates []string `json:"candidates,omitempty" jsonschema:"What the request may have meant."`
+	Required   string   `json:"required,omitempty" jsonschema:"The scope that the credential lacks."`
 }
 
 // requestError explains why a request creates no run.

@@ -19,10 +19,12 @@ type fields map[string]json.RawMessage
 // warning describes ineffective fields of a request. The protocol lets clients send unknown fields,
 // and some do; the response names them.
 type warning struct {
-	// Field is the path of the ineffective field.
-	Field   string `json:"field"`
+	Field   string `json:"field" jsonschema:"The path of the field."`
 	Message string `json:"message"`
 }
+
+// warnings are the warnings in a response.
+type warnings []warning
 
 // decodeBody reads the body of a request.
 func decodeBody(data []byte) (fields, error) {

@@ -55,9 +55,9 @@ const (
 // modelUsed names a model in the terminal events.
 type modelUsed struct {
 	ID              string `json:"id"`
-	Provider        string `json:"provider"`
+	Provider        string `json:"provider" minLength:"1"`
 	VendorModelID   string `json:"vendorModelId"`
-	ReasoningEffort string `json:"reasoningEffort,omitempty"`
+	ReasoningEffort string `json:"reasoningEffort,omitempty" enum:"off,low,medium,high"`
 }
 
 // isTerminal reports whether the event ends a run.
@@ -119,90 +119,88 @@ type (
 		Text string `json:"text"`
 	}
 	deltasReset struct {
-		FromSeq uint64 `json:"fromSeq"`
+		FromSeq uint64 `json:"fromSeq" minimum:"1"`
 	}
 	assistantMessage struct {
 		Text         string    `json:"text"`
-		Turn         int       `json:"turn"`
-		FinishReason *string   `json:"finishReason"`
-		ToolCalls    []toolUse `json:"toolCalls,omitempty"`
+		Turn         int       `json:"turn" minimum:"0" jsonschema:"The number of the call of the model, from 0."`
+		FinishReason *string   `json:"finishReason" ref:"FinishReason"`
+		ToolCalls    []toolUse `json:"toolCalls,omitempty" minItems:"1"`
 	}
 	toolUse struct {
 		ID    string          `json:"id"`
 		Name  string          `json:"name"`
-		Input json.RawMessage `json:"input"`
+		Input json.RawMessage `json:"input" ref:"Arguments"`
 	}
 	toolCall struct {
 		ToolUseID string          `json:"toolUseId"`
 		Name      string          `json:"name"`
-		Input     json.RawMessage `json:"input"`
+		Input     json.RawMessage `json:"input" ref:"Arguments"`
 	}
 	toolResult struct {
 		ToolUseID string `json:"toolUseId"`
 		Name      string `json:"name"`
 		OK        bool   `json:"ok"`
-		Summary   string `json:"summary"`
-		Result    string `json:"result"`
+		Summary   string `json:"summary" jsonschema:"The beginning of the result."`
+		Result    string `json:"result" jsonschema:"The result. A very long one is cut here, but not for the model."`
 	}
 	localToolCall struct {
 		ToolUseID string          `json:"toolUseId"`
 		Name      string          `json:"name"`
-		Args      json.RawMessage `json:"args"`
-		// echo has the kind and its details.
-		echo localEcho
+		Args      json.RawMessage `json:"args" type:"object" jsonschema:"The arguments, which satisfy the schema of the tool."`
+		localEcho
 	}
 	localToolResultIn struct {
 		ToolUseID string  `json:"toolUseId"`
 		Result    *string `json:"result,omitempty"`
-		Output    *string `json:"output,omitempty"`
+		Output    *string `json:"output,omitempty" jsonschema:"The same as result."`
 		Error     *string `json:"error,omitempty"`
 	}
 	interactionResolved struct {
-		InteractionID string `json:"interactionId"`
-		ToolUseID     string `json:"toolUseId,omitempty"`
-		// Action is resume or cancel.
-		Action string          `json:"action"`
-		Result json.RawMessage `json:"result,omitempty"`
+		InteractionID string          `json:"interactionId"`
+		ToolUseID     string          `json:"toolUseId,omitempty"`
+		Action        string          `json:"action" enum:"resume,cancel"`
+		Result        json.RawMessage `json:"result,omitempty" jsonschema:"What was answered."`
 	}
 	loopDetected struct {
-		Count      int      `json:"consecutiveCount"`
-		HardCutoff bool     `json:"hardCutoff"`
+		Count      int      `json:"consecutiveCount" minimum:"2"`
+		HardCutoff bool     `json:"hardCutoff" jsonschema:"Whether the model has to answer without tools now."`
 		Tools      []string `json:"tools"`
 	}
 	toolBudgetExceeded struct {
 		Tool     string `json:"tool"`
-		MaxCalls int    `json:"maxCalls"`
-		Call     int    `json:"callIndex"`
+		MaxCalls int    `json:"maxCalls" minimum:"0"`
+		Call     int    `json:"callIndex" minimum:"1" jsonschema:"The number of the call of this tool, from 1."`
 	}
 	runResult struct {
 		OK      bool    `json:"ok"`
-		Subtype string  `json:"subtype"`
-		Text    *string `json:"text,omitempty"`
+		Subtype string  `json:"subtype" enum:"success,error_max_tool_turns"`
+		Text    *string `json:"text,omitempty" jsonschema:"What the run came to: JSON, if there is an outputSchema."`
 		Error   string  `json:"error,omitempty"`
 		usage
 	}
 	runError struct {
-		Error        string  `json:"error"`
-		Code         string  `json:"code"`
-		Subtype      string  `json:"subtype,omitempty"`
-		ErrorClass   string  `json:"errorClass"`
-		FinishReason *string `json:"finishReason,omitempty"`
-		PartialText  *string `json:"partialText,omitempty"`
-		Retryable    bool    `json:"retryable"`
+		Error        string  `json:"error" jsonschema:"A sentence for people."`
+		Code         string  `json:"code" jsonschema:"The same as errorClass."`
+		Subtype      string  `json:"subtype,omitempty" enum:"error_local_tool_timeout" jsonschema:"For the class local_timeout."`
+		ErrorClass   string  `json:"errorClass" enum:"rate_limit,overloaded,server,context_window,truncation,invalid_request,auth,timeout,local_timeout,upstream_deadline,unknown"`
+		FinishReason *string `json:"finishReason,omitempty" ref:"FinishReason"`
+		PartialText  *string `json:"partialText,omitempty" jsonschema:"What the run has said so far, where that is of use."`
+		Retryable    bool    `json:"retryable" jsonschema:"Whether the same run may succeed later."`
 		usage
 	}
 	canceled struct {
-		Reason string `json:"reason"`
+		Reason string `json:"reason" const:"user"`
 	}
 )
 
 // localEcho is the part of a client tool's declaration that its calls repeat.
 type localEcho struct {
-	Kind          string          `json:"kind"`
-	AgentCard     json.RawMessage `json:"agentCard,omitempty"`
-	MCPServer     string          `json:"mcpServer,omitempty"`
-	MCPToolName   string          `json:"mcpToolName,omitempty"`
-	MCPServerInfo json.RawMessage `json:"mcpServerInfo,omitempty"`
+	Kind          string          `json:"kind" enum:"local,a2a_local,mcp_local"`
+	AgentCard     json.RawMessage `json:"agentCard,omitempty" type:"object" jsonschema:"For a2a_local."`
+	MCPServer     string          `json:"mcpServer,omitempty" jsonschema:"The name of the server for mcp_local."`
+	MCPToolName   string          `json:"mcpToolName,omitempty" jsonschema:"The tool as the server calls it."`
+	MCPServerInfo json.RawMessage `json:"mcpServerInfo,omitempty" type:"object"`
 }
 
 // clipFields removes fields from the client that are too large.
@@ -214,27 +212,18 @@ func (e *localEcho) clipFields() {
 	}
 }
 
-// MarshalJSON writes the call with the fields of its kind.
-func (c localToolCall) MarshalJSON() ([]byte, error) {
-	type plain localToolCall
-	return json.Marshal(struct {
-		plain
-		localEcho
-	}{plain(c), c.echo})
-}
-
 // usage is the usage of a run, in its terminal event and snapshot.
 type usage struct {
 	Tokens tokens    `json:"tokens"`
-	Turns  int       `json:"turns"`
+	Turns  int       `json:"turns" minimum:"0" jsonschema:"How often the model was called."`
 	Model  modelUsed `json:"model"`
 }
 
 type tokens struct {
-	Input     int `json:"inputTokens"`
-	Cached    int `json:"cachedTokens"`
-	Reasoning int `json:"reasoningTokens"`
-	Output    int `json:"outputTokens"`
+	Input     int `json:"inputTokens" minimum:"0"`
+	Cached    int `json:"cachedTokens" minimum:"0"`
+	Reasoning int `json:"reasoningTokens" minimum:"0"`
+	Output    int `json:"outputTokens" minimum:"0"`
 }
 
 func tokensOf(u *event.Usage) tokens {

@@ -18,23 +18,20 @@ import (
 type pendingInteraction struct {
 	interactionView
 	CreatedAt moment  `json:"createdAt"`
-	ExpiresAt *moment `json:"expiresAt"`
+	ExpiresAt *moment `json:"expiresAt" jsonschema:"When the run gives up waiting."`
 }
 
 // interactionView is an open interaction in a run's snapshot or event.
 type interactionView struct {
 	InteractionID string `json:"interactionId"`
 	// ToolUseID, Name and Args describe the waiting call, if any.
-	ToolUseID string          `json:"toolUseId,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	Args      json.RawMessage `json:"args,omitempty"`
-	// Action is the action of the interaction, as in tool:PermissionConfirm.
-	Action  string `json:"action"`
-	Message string `json:"message"`
-	// Parameters are the data that programs need to answer.
-	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// ResponseSchema is the JSON Schema of an answer; empty allows any answer.
-	ResponseSchema json.RawMessage `json:"responseSchema,omitempty"`
+	ToolUseID      string          `json:"toolUseId,omitempty" jsonschema:"The call that waits, if one does."`
+	Name           string          `json:"name,omitempty" jsonschema:"Its tool."`
+	Args           json.RawMessage `json:"args,omitempty" jsonschema:"Its arguments."`
+	Action         string          `json:"action" jsonschema:"The requested action, as in tool:PermissionConfirm."`
+	Message        string          `json:"message" jsonschema:"What a person is shown."`
+	Parameters     json.RawMessage `json:"parameters,omitempty" jsonschema:"What a program needs to know to answer."`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty" jsonschema:"The JSON Schema of an answer. Without one it is any."`
 }
 
 // interactionOf shows a request with the client's name for the tool.

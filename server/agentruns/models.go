@@ -25,20 +25,19 @@ const (
 
 // modelList is the body of the list of models.
 type modelList struct {
-	Models []modelInfo `json:"models"`
-	// DefaultModelID is nil when a spec has to name its model.
-	DefaultModelID *string `json:"defaultModelId"`
+	Models         []modelInfo `json:"models"`
+	DefaultModelID *string     `json:"defaultModelId" jsonschema:"The model of specs that name none. Null when they have to."`
 }
 
 // modelInfo describes a model, or a pool of models.
 type modelInfo struct {
-	ID            string        `json:"id"`
+	ID            string        `json:"id" pattern:"^platform:"`
 	Label         string        `json:"label"`
-	Provider      string        `json:"provider"`
-	VendorModelID string        `json:"vendorModelId"`
-	Source        string        `json:"source"`
+	Provider      string        `json:"provider" examples:"openai,anthropic,google"`
+	VendorModelID string        `json:"vendorModelId" jsonschema:"What the vendor calls it."`
+	Source        string        `json:"source" enum:"platform_offering,workspace_provider"`
 	ContextWindow *int          `json:"contextWindowTokens"`
-	Pricing       *modelPricing `json:"pricing"`
+	Pricing       *modelPricing `json:"pricing" jsonschema:"Null where it is not known, or not in US dollars."`
 
 	// declared is the id in the configuration.
 	declared string

@@ -116,10 +116,9 @@ type request struct {
 
 // inputMessage is a message of a request.
 type inputMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-	// Attachments are the files of a user message.
-	Attachments []attachment `json:"attachments,omitempty"`
+	Role        string       `json:"role" enum:"user,assistant,system"`
+	Content     string       `json:"content"`
+	Attachments []attachment `json:"attachments,omitempty" jsonschema:"Files of a message of the user."`
 
 	// files are the checked attachments as parts.
 	files []model.Part

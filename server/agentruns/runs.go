@@ -79,10 +79,9 @@ func (c *call) getRun(ctx context.Context) (*run, error) {
 
 // runRef locates a run.
 type runRef struct {
-	RunID     string `json:"runId"`
-	StreamURL string `json:"streamUrl"`
-	// Warnings lists the parts of the request that have no effect.
-	Warnings []warning `json:"warnings,omitempty"`
+	RunID     string   `json:"runId"`
+	StreamURL string   `json:"streamUrl" jsonschema:"The path of its stream."`
+	Warnings  warnings `json:"warnings,omitempty"`
 }
 
 // createRun begins a run.

@@ -59,12 +59,15 @@ func (c *call) createSession() error {
 		return err
 	}
 	warnings = slices.Concat(warnings, f.warnIdle("a session has no input: send it a message", inputFields...), asked.warnings)
-	return server.WriteJSON(c.w, http.StatusCreated, struct {
-		SessionID string    `json:"sessionId"`
-		Name      string    `json:"name"`
-		CreatedAt moment    `json:"createdAt"`
-		Warnings  []warning `json:"warnings,omitempty"`
-	}{made.ID, asked.name, moment(made.CreatedAt), warnings})
+	return server.WriteJSON(c.w, http.StatusCreated, sessionRef{made.ID, asked.name, moment(made.CreatedAt), warnings})
+}
+
+// sessionRef locates a session.
+type sessionRef struct {
+	SessionID string   `json:"sessionId"`
+	Name      string   `json:"name"`
+	CreatedAt moment   `json:"createdAt"`
+	Warnings  warnings `json:"warnings,omitempty"`
 }
 
 // getSession returns the session that the path names.
@@ -150,13 +153,13 @@ func (c *call) cancelAll(ctx context.Context, sessionID string) error {
 type sessionView struct {
 	ID         string                     `json:"id"`
 	Name       string                     `json:"name"`
-	Status     string                     `json:"status"`
+	Status     string                     `json:"status" enum:"active,ended"`
 	CreatedAt  moment                     `json:"createdAt"`
 	LastUsedAt moment                     `json:"lastUsedAt"`
 	EndedAt    *moment                    `json:"endedAt"`
 	AgentSpec  fields                     `json:"agentSpec"`
 	Messages   []inputMessage             `json:"messages"`
-	Metadata   map[string]json.RawMessage `json:"metadata"`
+	Metadata   map[string]json.RawMessage `json:"metadata" additionalProperties:"{\"type\":\"string\"}"`
 }
 
 // readSession responds with a session and its conversation.

@@ -11,29 +11,28 @@ import (
 // runView is a run as clients read it.
 type runView struct {
 	ID            string                     `json:"id"`
-	RunID         string                     `json:"runId"`
-	SessionID     *string                    `json:"sessionId"`
-	Status        string                     `json:"status"`
-	FinalText     *string                    `json:"finalText"`
+	RunID         string                     `json:"runId" jsonschema:"The same as id."`
+	SessionID     *string                    `json:"sessionId" jsonschema:"Null when the run is of no session."`
+	Status        string                     `json:"status" ref:"Status"`
+	FinalText     *string                    `json:"finalText" jsonschema:"The result of the run, or its partial text when it failed."`
 	Error         *string                    `json:"error"`
 	FailureReason *failureReason             `json:"failureReason"`
 	Spec          fields                     `json:"spec"`
 	AgentSpec     fields                     `json:"agentSpec"`
-	Metadata      map[string]json.RawMessage `json:"metadata"`
-	// Pending lists the run's open interactions, oldest first.
-	Pending   []pendingInteraction `json:"pendingInteractions"`
-	Tokens    *tokens              `json:"tokens"`
-	Turns     *int                 `json:"turns"`
-	Model     *modelUsed           `json:"model"`
-	CreatedAt moment               `json:"createdAt"`
-	StartedAt *moment              `json:"startedAt"`
-	EndedAt   *moment              `json:"endedAt"`
+	Metadata      map[string]json.RawMessage `json:"metadata" additionalProperties:"{\"type\":\"string\"}"`
+	Pending       []pendingInteraction       `json:"pendingInteractions" jsonschema:"What the run waits for, the oldest first, with the calls of tools that the client runs."`
+	Tokens        *tokens                    `json:"tokens" jsonschema:"Null until the run has ended."`
+	Turns         *int                       `json:"turns" jsonschema:"Null until the run has ended."`
+	Model         *modelUsed                 `json:"model" jsonschema:"Null until the run has ended."`
+	CreatedAt     moment                     `json:"createdAt"`
+	StartedAt     *moment                    `json:"startedAt"`
+	EndedAt       *moment                    `json:"endedAt"`
 }
 
 // failureReason says why a run failed.
 type failureReason struct {
 	ErrorClass   string  `json:"errorClass"`
-	FinishReason *string `json:"finishReason,omitempty"`
+	FinishReason *string `json:"finishReason,omitempty" ref:"FinishReason"`
 }
 
 // readRun responds with the current state of a run.

@@ -136,10 +136,9 @@ func (c *call) readBody() (fields, error) {
 
 // done is the body of a successful action.
 type done struct {
-	OK     bool   `json:"ok"`
-	Status string `json:"status,omitempty"`
-	// Warnings lists the parts of the request that had no effect.
-	Warnings []warning `json:"warnings,omitempty"`
+	OK       bool     `json:"ok" const:"true"`
+	Status   string   `json:"status,omitempty" ref:"Status"`
+	Warnings warnings `json:"warnings,omitempty"`
 }
 
 // listModels responds with the available models.
@@ -147,17 +146,21 @@ func (c *call) listModels() error {
 	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.settings.Service.Revision().Set(), c.settings.DefaultModel).listBody())
 }
 
+// identity is whom a credential stands for.
+type identity struct {
+	Subject   string    `json:"sub"`
+	Email     *string   `json:"email" type:"null" jsonschema:"It is not known."`
+	Workspace workspace `json:"workspace"`
+}
+
+type workspace struct {
+	ID   string `json:"id"`
+	Slug string `json:"slug" jsonschema:"The name in paths."`
+	Name string `json:"name"`
+}
+
 // userInfo responds with the caller's identity.
 func (c *call) userInfo() error {
-	type workspace struct {
-		ID   string `json:"id"`
-		Slug string `json:"slug"`
-		Name string `json:"name"`
-	}
 	tenant := c.caller.Tenant
-	return server.WriteJSON(c.w, http.StatusOK, struct {
-		Subject   string    `json:"sub"`
-		Email     *string   `json:"email"` // always null: not known here
-		Workspace workspace `json:"workspace"`
-	}{Subject: c.caller.Subject, Workspace: workspace{tenant, tenant, tenant}})
+	return server.WriteJSON(c.w, http.StatusOK, identity{Subject: c.caller.Subject, Workspace: workspace{tenant, tenant, tenant}})
 }

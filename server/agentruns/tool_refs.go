@@ -68,10 +68,10 @@ type toolRef struct {
 
 // mcpTool is a tool of a server that the client speaks to.
 type mcpTool struct {
-	Name         string          `json:"name"`
-	Description  string          `json:"description"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema"`
+	Name         string          `json:"name" pattern:"^[a-zA-Z0-9_.-]{1,64}$"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty" jsonschema:"A JSON Schema for the arguments."`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty" jsonschema:"A JSON Schema for the result."`
 }
 
 // readToolRefs reads the tools of a spec. No two may get one id.
@@ -198,12 +198,14 @@ var ownHeaders = []string{
 
 // agentCard is what of a card the model is told.
 type agentCard struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Skills      []struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-	} `json:"skills"`
+	Name        string      `json:"name" minLength:"1"`
+	Description string      `json:"description,omitempty"`
+	Skills      []cardSkill `json:"skills,omitempty"`
+}
+
+type cardSkill struct {
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
 }
 
 func (r *toolRef) checkCard() error {

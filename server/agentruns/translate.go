@@ -321,11 +321,11 @@ func (t *translator) askPayloads(d *event.InteractionRequest) []payload {
 		return []payload{interactionOf(&d.Request, t.clientToolName(d.Tool))}
 	}
 	if d.Action != actionClientCall {
-		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}
+		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), localEcho: localEcho{Kind: kindLocal}}}
 	}
-	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
-	_ = json.Unmarshal(d.Parameters, &call.echo) // the tool's own; without them the call is a local one
-	call.echo.clipFields()
+	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), localEcho: localEcho{Kind: kindLocal}}
+	_ = json.Unmarshal(d.Parameters, &call.localEcho) // the tool's own; without them the call is a local one
+	call.clipFields()
 	return []payload{call}
 }
 

@@ -23,6 +23,8 @@ type Operation struct {
 	Followed, Streamed bool
 	// Idle is set if the response is empty while there is nothing to stream.
 	Idle bool
+	// ID names the OperationDoc for API.Generate.
+	ID string
 }
 
 // Generate returns a description of operations, for surfaces without a written one. A type without

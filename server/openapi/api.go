@@ -1,0 +1,157 @@
+package openapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// API configures the description of a surface in words.
+type API struct {
+	Title, Doc string
+	// Operations describe the routes by their Route.ID.
+	Operations map[string]OperationDoc
+	// Components describe the types of bodies.
+	Components []Component
+	// Wildcards describe the wildcards of paths. A key is the end of the path up to a wildcard, such as
+	// "runs/{id}".
+	Wildcards map[string]string
+	// Error is the response with the error format of the surface, if it has one.
+	Error *Answer
+}
+
+// OperationDoc describes an operation.
+type OperationDoc struct {
+	Summary, Doc string
+	// Parameters are the parameters that are not in the path.
+	Parameters []Parameter
+	// Body is a value of the type of the body, or its schema; nil for none.
+	Body any
+	// Examples are bodies.
+	Examples Examples
+	// Answers are the responses by status.
+	Answers map[int]Answer
+}
+
+// Parameter is a parameter in the query or the header.
+type Parameter struct {
+	Name, In, Doc string
+	Schema        Object
+}
+
+// Answer is a response.
+type Answer struct {
+	Doc string
+	// Body is a value of the type of the body, or its schema; nil for none.
+	Body any
+	// Media is the media type of the body; empty means JSON.
+	Media    string
+	Headers  Object
+	Examples Examples
+}
+
+// Examples are bodies as JSON, by name.
+type Examples map[string]Example
+
+// Example is an example of a body.
+type Example struct{ Summary, JSON string }
+
+// Generate returns the description of operations.
+func (a *API) Generate(operations []Operation) []byte {
+	s, paths := newTypeSchemas(a.Components), map[string]Object{}
+	for i := range operations {
+		method, path, _ := parsePattern(operations[i].Pattern)
+		if paths[path] == nil {
+			paths[path] = Object{}
+			if list := a.pathParameters(path); len(list) > 0 {
+				paths[path]["parameters"] = list
+			}
+		}
+		paths[path][strings.ToLower(method)] = s.operation(operations[i].ID, a.Operations[operations[i].ID])
+	}
+	components := Object{"schemas": s.named}
+	if a.Error != nil {
+		components["responses"] = Object{errorResponse: s.answer(a.Error)}
+	}
+	text, err := json.Marshal(Object{
+		"openapi": "3.1.0", "info": Object{"title": a.Title, "version": "1", "description": a.Doc}, "paths": paths, "components": components,
+	})
+	if err != nil {
+		return nil // not reached: only strings and schemas
+	}
+	return text
+}
+
+// pathParameters describes the wildcards of a path.
+func (a *API) pathParameters(path string) []Object {
+	list := pathParameters(path)
+	for _, p := range list {
+		name, _ := p["name"].(string)
+		before, _, _ := strings.Cut(path, "{"+name+"}")
+		for end, doc := range a.Wildcards {
+			if strings.HasSuffix(before+"{"+name+"}", end) {
+				p["description"] = doc
+			}
+		}
+	}
+	return list
+}
+
+// operation describes an operation.
+func (s *typeSchemas) operation(id string, doc OperationDoc) Object {
+	responses := Object{}
+	for status, answer := range doc.Answers {
+		responses[strconv.Itoa(status)] = s.answer(&answer)
+	}
+	op := Object{"operationId": id, "summary": doc.Summary, "responses": responses}
+	if doc.Doc != "" {
+		op["description"] = doc.Doc
+	}
+	var parameters []Object
+	for _, p := range doc.Parameters {
+		parameters = append(parameters, Object{"name": p.Name, "in": p.In, "description": p.Doc, "schema": p.Schema})
+	}
+	if parameters != nil {
+		op["parameters"] = parameters
+	}
+	if doc.Body != nil {
+		op["requestBody"] = Object{"required": true, "content": s.content("", doc.Body, doc.Examples)}
+	}
+	return op
+}
+
+// answer describes a response.
+func (s *typeSchemas) answer(a *Answer) Object {
+	response := Object{"description": a.Doc}
+	if a.Body != nil {
+		response["content"] = s.content(a.Media, a.Body, a.Examples)
+	}
+	if a.Headers != nil {
+		response["headers"] = a.Headers
+	}
+	return response
+}
+
+// content describes a body.
+func (s *typeSchemas) content(media string, body any, examples Examples) Object {
+	schema, ok := body.(Object)
+	if !ok {
+		schema = s.schemaOf(reflect.TypeOf(body))
+	}
+	content := Object{"schema": schema}
+	if len(examples) > 0 {
+		list := Object{}
+		for name, e := range examples {
+			list[name] = Object{"value": json.RawMessage(e.JSON)}
+			if e.Summary != "" {
+				list[name] = Object{"summary": e.Summary, "value": json.RawMessage(e.JSON)}
+			}
+		}
+		content["examples"] = list
+	}
+	if media == "" {
+		media = "application/json"
+	}
+	return Object{media: content}
+}
