@@ -3,9 +3,11 @@ package anthropic
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -33,7 +35,7 @@ func userContent(parts []model.Part) ([]contentBlock, error) {
 // toolResult returns the result of a call: text, images and files. A note replaces a file that the
 // API cannot read.
 func toolResult(r *model.ToolResult) *toolResultBlock {
-	result := &toolResultBlock{ToolUseID: callID(r.CallID), IsError: r.IsError, Type: typeToolResult}
+	result := &toolResultBlock{ToolUseID: claude.CallID(r.CallID, math.MaxInt), IsError: r.IsError, Type: typeToolResult}
 	for i := range r.Content {
 		p := &r.Content[i]
 		switch {

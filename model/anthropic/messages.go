@@ -1,13 +1,13 @@
 package anthropic
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
 )
 
 // writer writes a conversation in the API's format: the instructions separately, then alternating
@@ -79,7 +79,7 @@ func (w *writer) writeAssistant(m *model.Message) {
 
 // newToolUse returns a tool call of the model.
 func newToolUse(c *model.ToolCall) *toolUseBlock {
-	return &toolUseBlock{ID: callID(c.ID), Input: rawjson.Object(c.Arguments), Name: c.Name, Type: "tool_use"}
+	return &toolUseBlock{ID: claude.CallID(c.ID, math.MaxInt), Input: rawjson.Object(c.Arguments), Name: c.Name, Type: "tool_use"}
 }
 
 // addBlocks adds blocks to the current message, or begins a new one. The API requires call results
@@ -137,19 +137,4 @@ func appendReasoning(blocks []contentBlock, r *model.Reasoning) []contentBlock {
 		return append(blocks, &redactedBlock{Data: data, Type: typeRedacted})
 	}
 	return blocks
-}
-
-// callID returns the id of a call, converted to the characters that the API allows; other vendors'
-// ids may have others.
-func callID(id string) string {
-	valid := id != ""
-	for i := range len(id) {
-		c := id[i]
-		valid = valid && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-')
-	}
-	if valid {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:12])
 }

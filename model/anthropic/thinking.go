@@ -2,50 +2,22 @@ package anthropic
 
 import (
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/spec"
-)
-
-// The token budgets for the levels of reasoning effort. The API accepts none below the lowest.
-const (
-	lowBudget    = 1 << 10
-	mediumBudget = 4000
-	highBudget   = 8000
-	maxBudget    = 32000
 )
 
 // thinkingBudget returns the maximum number of thinking tokens; a share is relative to the high
 // effort.
-func thinkingBudget(e spec.Effort) int {
+func thinkingBudget(e *spec.Effort) int {
 	if e.Percent > 0 {
-		return max(lowBudget, highBudget*e.Percent/100)
+		return max(claude.LeastBudget, claude.HighBudget*e.Percent/100)
 	}
-	switch e.Standard() {
-	case "low":
-		return lowBudget
-	case "medium":
-		return mediumBudget
-	case "high":
-		return highBudget
-	case "max":
-		return maxBudget
-	default:
-		return max(lowBudget, e.Budget)
-	}
+	return claude.ThinkingBudget(e)
 }
 
 // outputEffort returns the vendor's level for an effort.
-func outputEffort(e spec.Effort, c concessions) outputLevel {
-	level := e.Standard()
-	if level == "" {
-		switch {
-		case e.Budget <= (lowBudget+mediumBudget)/2:
-			level = "low"
-		case e.Budget <= (mediumBudget+highBudget)/2:
-			level = "medium"
-		default:
-			level = "high"
-		}
-	}
+func outputEffort(e *spec.Effort, c concessions) outputLevel {
+	level := claude.EffortLevel(e)
 	if level == "max" {
 		return highestEfforts[c.effortSteps]
 	}
@@ -77,17 +49,17 @@ func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 	case e == nil || p.forced || c.neverThinks || c.pauseThinking:
 		// A model that must call a tool cannot think first.
 	case c.adaptive:
-		tokens = thinkingBudget(*e)
+		tokens = thinkingBudget(e)
 		p.params.Thinking = &thinkingParam{Display: "summarized", Type: thinkingAdaptive}
 		if !c.noEffort {
-			p.params.OutputConfig.Effort = outputEffort(*e, c)
+			p.params.OutputConfig.Effort = outputEffort(e, c)
 		}
 	case !calledWithoutThinking(p.params.Messages):
-		tokens = thinkingBudget(*e)
+		tokens = thinkingBudget(e)
 		if limit > 0 && tokens >= limit {
 			tokens = limit / 2
 		}
-		if tokens < lowBudget {
+		if tokens < claude.LeastBudget {
 			tokens = 0
 			break
 		}

@@ -1,15 +1,14 @@
 package bedrock
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
 )
 
 // writer writes a conversation in the API's format: the instructions separately, then alternating
@@ -91,7 +90,7 @@ func (w *writer) writeResult(r *model.ToolResult) {
 		w.addBlocks(roleUser, append([]blockParam{{Text: fmt.Sprintf("Result of the call %s:", r.CallID)}}, blocks...)...)
 		return
 	}
-	result := &toolResultParam{ToolUseID: callID(r.CallID), Content: blocks}
+	result := &toolResultParam{ToolUseID: claude.CallID(r.CallID, longestCallID), Content: blocks}
 	if r.IsError {
 		result.Status = "error"
 	}
@@ -121,7 +120,7 @@ func (w *writer) callBlock(c *model.ToolCall) blockParam {
 	if w.asText {
 		return blockParam{Text: fmt.Sprintf("Call %s of the tool %s with %s", c.ID, c.Name, rawjson.Object(c.Arguments))}
 	}
-	return blockParam{ToolUse: &toolUseParam{ToolUseID: callID(c.ID), Name: c.Name, Input: rawjson.Object(c.Arguments)}}
+	return blockParam{ToolUse: &toolUseParam{ToolUseID: claude.CallID(c.ID, longestCallID), Name: c.Name, Input: rawjson.Object(c.Arguments)}}
 }
 
 // The marks distinguish the two forms of reasoning, and both from other vendors'. A signature is
@@ -178,16 +177,5 @@ func (b *blockParam) rank() int {
 	return 1
 }
 
-// callID returns the ID of a call in the characters that the API allows, at most 64.
-func callID(id string) string {
-	valid := id != "" && len(id) <= 64
-	for i := range len(id) {
-		c := id[i]
-		valid = valid && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-')
-	}
-	if valid {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:12])
-}
+// longestCallID is the API's limit for the IDs of calls.
+const longestCallID = 64

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/claude"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -36,45 +37,6 @@ func familyOf(id string) family {
 	}
 }
 
-// The token budgets for the levels of reasoning effort; Claude accepts none below the lowest.
-const (
-	lowBudget    = 1 << 10
-	mediumBudget = 4000
-	highBudget   = 8000
-	maxBudget    = 32000
-)
-
-// thinkingBudget returns the maximum number of thinking tokens for Claude.
-func thinkingBudget(e *spec.Effort) int {
-	switch e.Standard() {
-	case "low":
-		return lowBudget
-	case "medium":
-		return mediumBudget
-	case "high":
-		return highBudget
-	case "max":
-		return maxBudget
-	default:
-		return max(lowBudget, e.Budget)
-	}
-}
-
-// effortLevel returns the level that corresponds to an effort.
-func effortLevel(e *spec.Effort) string {
-	if level := e.Standard(); level != "" {
-		return level
-	}
-	switch {
-	case e.Budget <= (lowBudget+mediumBudget)/2:
-		return "low"
-	case e.Budget <= (mediumBudget+highBudget)/2:
-		return "medium"
-	default:
-		return "high"
-	}
-}
-
 // askEffort requests reasoning in the form of the model's family. Other families have no published
 // form.
 func (p *plan) askEffort(req *model.Request, family family, c concessions) {
@@ -82,7 +44,7 @@ func (p *plan) askEffort(req *model.Request, family family, c concessions) {
 	if e == nil || c.has(noEffort) {
 		return
 	}
-	level := effortLevel(e)
+	level := claude.EffortLevel(e)
 	known := level
 	if known == "max" {
 		known = "high"
@@ -118,11 +80,11 @@ func (p *plan) askThinking(e *spec.Effort, level string, c concessions) {
 	case calledWithoutReasoning(p.body.Messages):
 		return
 	}
-	budget := thinkingBudget(e)
+	budget := claude.ThinkingBudget(e)
 	if limit := p.body.InferenceConfig.MaxTokens; limit > 0 && budget >= limit {
 		budget = limit / 2
 	}
-	if budget < lowBudget {
+	if budget < claude.LeastBudget {
 		return
 	}
 	p.body.Additional = map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": budget}}
