@@ -38,7 +38,7 @@ func (h *History) ExplainCall(ctx context.Context, agentID, tool string, argumen
 
 // ExplainCall describes what would happen to a call for the tenant, like Fleet.ExplainCall.
 func (t *Tenant) ExplainCall(ctx context.Context, agentID, tool string, arguments json.RawMessage) (json.RawMessage, error) {
-	rev, err := t.fleet.AcquireTenant(ctx, t.name)
+	rev, err := t.fleet.AcquireTenant(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}

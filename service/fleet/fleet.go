@@ -94,7 +94,7 @@ func New(s Settings) (*Fleet, error) {
 		s.Changed = func() {}
 	}
 	c := &core{settings: s, news: make(chan struct{}, 1), validations: newValidations()}
-	history := &History{c}
+	history := &History{c, lineage{store: s.Store}}
 	builds := &Builds{core: c, history: history, declared: make(map[string]string), bases: make(map[string]*config.TenantBase)}
 	builds.tenants.resize(cmp.Or(s.TenantCache, DefaultTenantCache))
 	publisher := &Publisher{core: c, builds: builds, history: history}

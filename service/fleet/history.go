@@ -34,22 +34,32 @@ type (
 
 // History reads and compares stored revisions, and explains the running one. It is safe for
 // concurrent use.
-type History struct{ *core }
+type History struct {
+	*core
+	lineage
+}
+
+// lineage reads the revisions of the base or of a tenant's overlay.
+type lineage struct {
+	store store.Revisions
+	// tenant is empty for the base.
+	tenant string
+}
 
 // Revisions returns a page of revisions, newest first, without their documents.
-func (h *History) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
-	return h.settings.Store.Revisions(ctx, store.RevisionQuery{Page: page})
+func (l *lineage) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
+	return l.store.Revisions(ctx, store.RevisionQuery{Tenant: l.tenant, Page: page})
 }
 
 // Attempts returns a page of publishing attempts, newest first.
-func (h *History) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
-	return h.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Page: page})
+func (l *lineage) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
+	return l.store.RevisionAttempts(ctx, store.RevisionQuery{Tenant: l.tenant, Page: page})
 }
 
 // Revision returns the latest revision with a hash. It returns a *NotFoundError for an unknown
 // hash.
-func (h *History) Revision(ctx context.Context, hash string) (*Revision, error) {
-	r, err := h.settings.Store.Revision(ctx, "", hash)
+func (l *lineage) Revision(ctx context.Context, hash string) (*Revision, error) {
+	r, err := l.store.Revision(ctx, l.tenant, hash)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, &NotFoundError{Kind: "revision", ID: hash}
 	}
@@ -94,26 +104,32 @@ func (h *History) Diff(ctx context.Context, from, to string) (report *resolve.Di
 
 // Rollback publishes the document of an earlier revision again.
 func (p *Publisher) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
-	r, err := p.history.Revision(ctx, hash)
+	return p.history.rollBack(ctx, hash, c, p.Publish)
+}
+
+// publisher publishes changes of one lineage.
+type publisher func(context.Context, *Change) (*Published, error)
+
+// rollBack publishes an earlier revision again, with a default note.
+func (l *lineage) rollBack(ctx context.Context, hash string, c *Change, publish publisher) (*Published, error) {
+	r, err := l.Revision(ctx, hash)
 	if err != nil {
 		return nil, err
 	}
-	change := rollbackTo(r, c)
-	return p.Publish(ctx, &change)
-}
-
-// rollbackTo returns the change that republishes r, with a default note.
-func rollbackTo(r *store.Revision, c *Change) Change {
 	change := *c
 	change.Document = r.Document
 	change.Note = cmp.Or(c.Note, fmt.Sprintf("rollback to revision %d", r.Number))
-	return change
+	return publish(ctx, &change)
 }
 
 // Validate checks a document without storing anything. Problems are returned as findings. The
 // report compares the document with the running revision; it is nil for a document with errors.
 func (p *Publisher) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
-	out, err := p.Publish(ctx, &Change{Document: document, DryRun: true})
+	return validate(ctx, document, p.Publish)
+}
+
+func validate(ctx context.Context, document []byte, publish publisher) (diag.List, *resolve.DiffReport, error) {
+	out, err := publish(ctx, &Change{Document: document, DryRun: true})
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		return invalid.Findings, nil, nil
 	}

@@ -36,12 +36,7 @@ func (t *Tenant) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 
 // Patch returns the patch of one entry. It returns a *NotFoundError if the entry has no patch.
 func (t *Tenant) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
-	list, current, err := t.Patches(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := findPatch(list, registry, id)
-	return p, current, err
+	return findPatch(ctx, registry, id, t.Patches)
 }
 
 // PublishPatch publishes the expected overlay with one patch changed. In addition to the errors
@@ -51,7 +46,7 @@ func (t *Tenant) PublishPatch(ctx context.Context, c *PatchChange) (*Published, 
 	if c.Expected != "" {
 		expected, err := t.Revision(ctx, c.Expected)
 		if _, unknown := errors.AsType[*NotFoundError](err); unknown {
-			return nil, t.fleet.conflictWith(ctx, t.name, c.Expected)
+			return nil, t.fleet.conflictWith(ctx, t.tenant, c.Expected)
 		}
 		if err != nil {
 			return nil, err
@@ -60,7 +55,7 @@ func (t *Tenant) PublishPatch(ctx context.Context, c *PatchChange) (*Published, 
 	}
 	change, err := c.changeOf(before)
 	if err != nil {
-		return nil, t.fleet.orConflict(ctx, t.name, c.Expected, err)
+		return nil, t.fleet.orConflict(ctx, t.tenant, c.Expected, err)
 	}
 	return t.Publish(ctx, change)
 }
@@ -84,12 +79,16 @@ func patchNotFound(registry, id string) error {
 }
 
 // findPatch returns the patch of an entry.
-func findPatch(list []Patch, registry, id string) (*Patch, error) {
+func findPatch(ctx context.Context, registry, id string, patches func(context.Context) ([]Patch, *Revision, error)) (*Patch, *Revision, error) {
+	list, current, err := patches(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	at := slices.IndexFunc(list, func(p Patch) bool { return p.Registry == registry && p.ID == id })
 	if at < 0 {
-		return nil, patchNotFound(registry, id)
+		return nil, current, patchNotFound(registry, id)
 	}
-	return &list[at], nil
+	return &list[at], current, nil
 }
 
 // Patches returns the patches of the revision that the process runs, and that revision.
@@ -104,12 +103,7 @@ func (f *Editor) Patches(ctx context.Context) ([]Patch, *Revision, error) {
 
 // Patch returns the patch of one entry. It returns a *NotFoundError if the entry has no patch.
 func (f *Editor) Patch(ctx context.Context, registry, id string) (*Patch, *Revision, error) {
-	list, current, err := f.Patches(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := findPatch(list, registry, id)
-	return p, current, err
+	return findPatch(ctx, registry, id, f.Patches)
 }
 
 // PublishPatch publishes the expected revision with one patch changed. In addition to the errors

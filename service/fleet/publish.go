@@ -187,13 +187,7 @@ func (p *Publisher) Publish(ctx context.Context, c *Change) (*Published, error) 
 	p.publishing.Lock()
 	defer p.publishing.Unlock()
 	out, err := p.publish(ctx, c)
-	if !c.DryRun && !out.recorded && ctx.Err() == nil {
-		err = errors.Join(err, p.addAttempt(ctx, "", c, out, err))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return p.endPublish(ctx, "", c, out, err)
 }
 
 // publish publishes a change incrementally, or builds the whole document if needed to describe its
@@ -391,6 +385,17 @@ func (p *Publisher) newAttempt(tenant string, c *Change, hash string, findings [
 	return &store.RevisionAttempt{
 		Tenant: tenant, Hash: hash, Expected: c.Expected, Author: c.Author, Note: c.Note, Findings: findings, At: p.settings.Clock(),
 	}
+}
+
+// endPublish returns the result of a change, after recording an attempt that the store does not have.
+func (p *Publisher) endPublish(ctx context.Context, tenant string, c *Change, out *Published, err error) (*Published, error) {
+	if !c.DryRun && !out.recorded && ctx.Err() == nil {
+		err = errors.Join(err, p.addAttempt(ctx, tenant, c, out, err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // addAttempt records the result of a change that was not stored.

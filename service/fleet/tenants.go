@@ -38,22 +38,23 @@ func (f *Fleet) Tenants(ctx context.Context, q TenantQuery) (TenantPage, error) 
 
 // Tenant is a tenant's overlay over the base, with its revisions. It is safe for concurrent use.
 type Tenant struct {
+	lineage
+
 	fleet *Fleet
-	name  string
 }
 
 // Tenant returns the overlay of a tenant, which may not exist yet.
-func (f *Fleet) Tenant(name string) *Tenant { return &Tenant{f, name} }
+func (f *Fleet) Tenant(name string) *Tenant { return &Tenant{lineage{f.settings.Store, name}, f} }
 
 // Name returns the name of the tenant.
-func (t *Tenant) Name() string { return t.name }
+func (t *Tenant) Name() string { return t.tenant }
 
 // Current returns the current revision of the overlay. It returns a *NotFoundError for a tenant
 // without an overlay.
 func (t *Tenant) Current(ctx context.Context) (*Revision, error) {
-	r, err := t.fleet.settings.Store.CurrentRevision(ctx, t.name)
+	r, err := t.fleet.settings.Store.CurrentRevision(ctx, t.tenant)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, &NotFoundError{Kind: "tenants", ID: t.name}
+		return nil, &NotFoundError{Kind: "tenants", ID: t.tenant}
 	}
 	return r, err
 }
@@ -61,28 +62,8 @@ func (t *Tenant) Current(ctx context.Context) (*Revision, error) {
 // HeldOver returns the hash of the older base that the tenant keeps using because its overlay
 // does not resolve over the current one; empty if it uses the current one.
 func (t *Tenant) HeldOver(ctx context.Context) (string, error) {
-	state, err := t.fleet.settings.Store.Overlay(ctx, t.name)
+	state, err := t.fleet.settings.Store.Overlay(ctx, t.tenant)
 	return state.Base, err
-}
-
-// Revisions returns a page of the overlay's revisions, newest first, without their documents.
-func (t *Tenant) Revisions(ctx context.Context, page Page) (RevisionPage, error) {
-	return t.fleet.settings.Store.Revisions(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
-}
-
-// Attempts returns a page of publishing attempts, newest first.
-func (t *Tenant) Attempts(ctx context.Context, page Page) (AttemptPage, error) {
-	return t.fleet.settings.Store.RevisionAttempts(ctx, store.RevisionQuery{Tenant: t.name, Page: page})
-}
-
-// Revision returns the latest revision of the overlay with a hash. It returns a *NotFoundError for
-// an unknown hash.
-func (t *Tenant) Revision(ctx context.Context, hash string) (*Revision, error) {
-	r, err := t.fleet.settings.Store.Revision(ctx, t.name, hash)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, &NotFoundError{Kind: "revision", ID: hash}
-	}
-	return r, err
 }
 
 // maxOverlay limits a tenant's overlay, in bytes; reading it takes a multiple of that.
@@ -98,24 +79,18 @@ func (t *Tenant) Publish(ctx context.Context, c *Change) (*Published, error) {
 	if n := len(c.Document); n > maxOverlay {
 		return nil, &InvalidError{Findings: diag.List{diag.New(diag.InvalidValue, "", "the overlay has %d bytes; at most %d are allowed", n, maxOverlay)}}
 	}
-	leave, err := t.fleet.validations.enter(ctx, t.name)
+	leave, err := t.fleet.validations.enter(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	out, err := t.publishOverBase(ctx, c)
-	if !c.DryRun && !out.recorded && ctx.Err() == nil {
-		err = errors.Join(err, t.fleet.addAttempt(ctx, t.name, c, out, err))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return t.fleet.endPublish(ctx, t.tenant, c, out, err)
 }
 
 // applyOverlay applies an overlay of the tenant to a base for a caller.
 func (t *Tenant) applyOverlay(ctx context.Context, base *overlayBase, source config.Source) (*overlaid, error) {
-	return t.fleet.applyOverlayWhen(ctx, base, t.name, source, t.fleet.validations.prove)
+	return t.fleet.applyOverlayWhen(ctx, base, t.tenant, source, t.fleet.validations.prove)
 }
 
 // baseTries limits how often an overlay is checked after changes of the base.
@@ -147,7 +122,7 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	}
 	defer func() { _ = made.close() }() // turns build their revision on demand
 	out.Hash, out.Findings = config.HashDocument(made.overlay.Document), made.findings
-	if out.Unchanged, err = f.checkExpected(ctx, t.name, c, out.Hash); err != nil {
+	if out.Unchanged, err = f.checkExpected(ctx, t.tenant, c, out.Hash); err != nil {
 		return out, err
 	}
 	if out.Diff, err = t.compare(ctx, base, made); err != nil {
@@ -165,15 +140,15 @@ func (t *Tenant) publish(ctx context.Context, c *Change) (*Published, error) {
 	}
 	published, err := f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
 		Revision: store.Revision{
-			Tenant: t.name, Hash: out.Hash, Document: made.overlay.Document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
+			Tenant: t.tenant, Hash: out.Hash, Document: made.overlay.Document, Author: c.Author, Note: c.Note, Findings: findings, CreatedAt: f.settings.Clock(),
 		},
-		Expected: c.Expected, Base: base.hash, HasWorkflows: made.overlay.HasWorkflows(), Attempt: f.newAttempt(t.name, c, out.Hash, findings),
+		Expected: c.Expected, Base: base.hash, HasWorkflows: made.overlay.HasWorkflows(), Attempt: f.newAttempt(t.tenant, c, out.Hash, findings),
 	})
 	if err != nil {
 		return out, err
 	}
 	out.Number, out.recorded = published.Number, true
-	f.settings.Logger.Info("overlay published", zap.String("tenant", t.name), zap.Uint64("number", published.Number),
+	f.settings.Logger.Info("overlay published", zap.String("tenant", t.tenant), zap.Uint64("number", published.Number),
 		zap.String("document", published.Hash), zap.String("author", published.Author))
 	f.noteChange()
 	f.settings.Notify()
@@ -216,18 +191,13 @@ func (o *overlaid) concerned() []string {
 
 // Rollback publishes an earlier overlay again.
 func (t *Tenant) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
-	r, err := t.Revision(ctx, hash)
-	if err != nil {
-		return nil, err
-	}
-	change := rollbackTo(r, c)
-	return t.Publish(ctx, &change)
+	return t.rollBack(ctx, hash, c, t.Publish)
 }
 
 // Diff compares two revisions of the overlay over the current base, for the agents that they
 // change. An empty from means the base alone.
 func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport, error) {
-	leave, err := t.fleet.validations.enter(ctx, t.name)
+	leave, err := t.fleet.validations.enter(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -269,25 +239,18 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 
 // Validate proves an overlay without storing anything, like Fleet.Validate.
 func (t *Tenant) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
-	out, err := t.Publish(ctx, &Change{Document: document, DryRun: true})
-	if invalid, ok := errors.AsType[*InvalidError](err); ok {
-		return invalid.Findings, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return out.Findings, out.Diff, nil
+	return validate(ctx, document, t.Publish)
 }
 
 // Diagnostics returns the known problems of the overlay's changes, over the tenant's base.
 // Without an overlay it returns nothing.
 func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
-	leave, err := t.fleet.validations.enter(ctx, t.name)
+	leave, err := t.fleet.validations.enter(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	state, err := t.fleet.settings.Store.Overlay(ctx, t.name)
+	state, err := t.fleet.settings.Store.Overlay(ctx, t.tenant)
 	if err != nil || state.Hash == "" {
 		return nil, err
 	}
@@ -313,7 +276,7 @@ func (t *Tenant) Diagnostics(ctx context.Context) (diag.List, error) {
 
 // Explain describes how an agent resolves for the tenant, like Fleet.Explain.
 func (t *Tenant) Explain(ctx context.Context, agentID string) (json.RawMessage, error) {
-	rev, err := t.fleet.AcquireTenant(ctx, t.name)
+	rev, err := t.fleet.AcquireTenant(ctx, t.tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +304,7 @@ func (t *Tenant) decisions(ctx context.Context, rev *registry.Revision, agentID 
 	if err != nil {
 		return nil, err
 	}
-	read, _ := config.ParseTenantOverlay(base, config.Source{Name: t.fleet.overlayName(t.name), Data: overlay.Document})
+	read, _ := config.ParseTenantOverlay(base, config.Source{Name: t.fleet.overlayName(t.tenant), Data: overlay.Document})
 	if read.File == nil || !slices.Contains(read.Agents, agentID) {
 		if of.base != t.fleet.Running().Hash {
 			return nil, nil
