@@ -11,72 +11,72 @@ import (
 // Each store first checks all texts to be stored, so that all stores reject the same texts: those
 // that PostgreSQL cannot store. Search texts are not rejected; they just find nothing.
 
+// texts checks the texts of a record. err is ErrText for the first that every store rejects.
+type texts struct{ err error }
+
+func (t *texts) add(list ...string) {
+	for _, text := range list {
+		if t.err == nil && !clip.IsClean(text) {
+			t.err = fmt.Errorf("%w: %q", ErrText, clip.Text(text))
+		}
+	}
+}
+
 // checkTexts returns ErrText for a text that every store rejects.
-func checkTexts(texts ...string) error {
-	for _, text := range texts {
-		if !clip.IsClean(text) {
-			return fmt.Errorf("%w: %q", ErrText, clip.Text(text))
-		}
-	}
-	return nil
+func checkTexts(list ...string) error {
+	var t texts
+	t.add(list...)
+	return t.err
 }
 
-func checkLabels(labels map[string]string) error {
+func (t *texts) addLabels(labels map[string]string) {
 	for name, value := range labels {
-		if err := checkTexts(name, value); err != nil {
-			return err
-		}
+		t.add(name, value)
 	}
-	return nil
 }
 
-func (s *Session) checkText() error {
-	if err := checkTexts(s.ID, s.Owner.Tenant, s.Owner.Subject, s.AgentID, s.CurrentAgentID, string(s.State), s.Tip); err != nil {
-		return err
+func (t *texts) addSnapshot(s *Snapshot) {
+	t.add(s.ID, s.SessionID, s.Owner.Tenant, s.Owner.Subject, s.ParentID, s.TurnID, s.AgentID, s.CurrentAgentID, s.FinishReason)
+}
+
+func (t *texts) addArtifact(a *Artifact) {
+	t.add(a.ID, a.SessionID, a.TurnID, a.Owner.Tenant, a.Owner.Subject, a.Name, a.MediaType)
+}
+
+func (t *texts) addAgents(agents event.AgentUsages) {
+	for i := range agents {
+		t.add(agents[i].Agent, agents[i].ModelID, agents[i].Currency())
 	}
-	return checkLabels(s.Labels)
-}
-
-func (s *Snapshot) checkText() error {
-	return checkTexts(s.ID, s.SessionID, s.Owner.Tenant, s.Owner.Subject, s.ParentID, s.TurnID, s.AgentID, s.CurrentAgentID, s.FinishReason)
-}
-
-func (a *Artifact) checkText() error {
-	return checkTexts(a.ID, a.SessionID, a.TurnID, a.Owner.Tenant, a.Owner.Subject, a.Name, a.MediaType)
-}
-
-func (i *Interaction) checkText() error {
-	return checkTexts(i.ID, i.TurnID, i.SessionID, i.Owner.Tenant, i.Owner.Subject, string(i.State), i.Action, i.AnsweredBy)
 }
 
 // CheckText returns ErrText for a session that every store rejects.
 func (n *NewSession) CheckText() error {
-	errs := []error{n.Session.checkText(), checkTexts(n.Key.Value)}
+	var t texts
+	s := &n.Session
+	t.add(s.ID, s.Owner.Tenant, s.Owner.Subject, s.AgentID, s.CurrentAgentID, string(s.State), s.Tip)
+	t.addLabels(s.Labels)
+	t.add(n.Key.Value)
 	for i := range n.Base {
-		errs = append(errs, n.Base[i].Snapshot.checkText())
+		t.addSnapshot(&n.Base[i].Snapshot)
 	}
 	for _, a := range n.Artifacts {
-		errs = append(errs, a.checkText())
+		t.addArtifact(a)
 	}
-	return firstError(errs)
+	return t.err
 }
 
 // CheckText returns ErrText for a change that every store rejects.
 func (p *SessionPatch) CheckText() error {
-	var errs []error
+	var t texts
 	if p.Labels != nil {
-		errs = append(errs, checkLabels(*p.Labels))
+		t.addLabels(*p.Labels)
 	}
-	if p.AgentID != nil {
-		errs = append(errs, checkTexts(*p.AgentID))
+	for _, text := range []*string{p.AgentID, p.Tip, (*string)(p.State)} {
+		if text != nil {
+			t.add(*text)
+		}
 	}
-	if p.Tip != nil {
-		errs = append(errs, checkTexts(*p.Tip))
-	}
-	if p.State != nil {
-		errs = append(errs, checkTexts(string(*p.State)))
-	}
-	return firstError(errs)
+	return t.err
 }
 
 // CheckText returns ErrText for a turn that every store rejects.
@@ -87,66 +87,41 @@ func (n *NewTurn) CheckText() error {
 
 // CheckText returns ErrText for an end that every store rejects.
 func (e *EndTurn) CheckText() error {
-	if err := checkAgents(e.Agents); err != nil {
-		return err
-	}
-	return checkTexts(append([]string{string(e.Event.Type), string(e.Status)}, e.Event.Path...)...)
+	var t texts
+	t.addAgents(e.Agents)
+	t.add(string(e.Event.Type), string(e.Status))
+	t.add(e.Event.Path...)
+	return t.err
 }
 
 // CheckText returns ErrText for a commit that every store rejects.
 func (c *Commit) CheckText() error {
-	if err := c.checkText(); err != nil {
-		return fmt.Errorf("commit to turn %s: %w", c.TurnID, err)
-	}
-	return nil
-}
-
-func (c *Commit) checkText() error {
+	var t texts
 	for i := range c.Events {
-		if err := checkTexts(string(c.Events[i].Type)); err != nil {
-			return err
-		}
-		if err := checkTexts(c.Events[i].Path...); err != nil {
-			return err
-		}
+		t.add(string(c.Events[i].Type))
+		t.add(c.Events[i].Path...)
 	}
 	for i := range c.Journal {
-		if err := checkTexts(c.Journal[i].Key); err != nil {
-			return err
-		}
+		t.add(c.Journal[i].Key)
 	}
 	for _, a := range c.Artifacts {
-		if err := a.checkText(); err != nil {
-			return err
-		}
+		t.addArtifact(a)
 	}
 	for _, i := range c.Asked {
-		if err := i.checkText(); err != nil {
-			return err
-		}
+		t.add(i.ID, i.TurnID, i.SessionID, i.Owner.Tenant, i.Owner.Subject, string(i.State), i.Action, i.AnsweredBy)
 	}
 	if c.Suspend != nil {
-		if err := checkTexts(c.Suspend.Open...); err != nil {
-			return err
+		t.add(c.Suspend.Open...)
+	}
+	if c.Finish != nil {
+		t.addAgents(c.Finish.Agents)
+		t.add(string(c.Finish.Status))
+		if c.Finish.Snapshot != nil {
+			t.addSnapshot(c.Finish.Snapshot)
 		}
 	}
-	if c.Finish == nil {
-		return nil
-	}
-	if err := checkAgents(c.Finish.Agents); err != nil {
-		return err
-	}
-	if err := checkTexts(string(c.Finish.Status)); err != nil || c.Finish.Snapshot == nil {
-		return err
-	}
-	return c.Finish.Snapshot.checkText()
-}
-
-func checkAgents(agents event.AgentUsages) error {
-	for i := range agents {
-		if err := checkTexts(agents[i].Agent, agents[i].ModelID, agents[i].Currency()); err != nil {
-			return err
-		}
+	if t.err != nil {
+		return fmt.Errorf("commit to turn %s: %w", c.TurnID, t.err)
 	}
 	return nil
 }
@@ -191,13 +166,3 @@ func (a *RevisionAttempt) CheckText() error {
 
 // CheckText returns ErrText for a variable that every store rejects. Its value may hold anything.
 func (v *TenantVariable) CheckText() error { return checkTexts(v.Tenant, v.Name, v.Author) }
-
-// firstError returns the first non-nil error.
-func firstError(errs []error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
