@@ -21,136 +21,69 @@ import (
 // Pass it to registry.NewStore.
 //
 // For a draft based on a revision in which Check found no errors, it resolves only the agents that
-// depend on a change. If that finds an error, it starts over with everything, so that nothing is
-// missed.
+// depend on a change.
 func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
-	if list, ok, err := checkChanges(ctx, rev); ok || err != nil {
-		return list, err
-	}
-	c := &check{index: indexOf(rev)}
+	c := newCheck(rev)
 	c.checkRecords()
 	c.failAll(c.found)
 	c.checkTenantVariables()
 	c.checkBundles()
 	c.checkSources()
-	ids := c.set.AgentIDs()
-	made, err := c.resolveAll(ctx, ids)
+	agents, all, err := c.resolveAll(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all := newResolvedAgents()
-	for i, t := range made {
+	for _, t := range agents {
 		c.errs = append(c.errs, t.errs...)
-		all.put(ids[i], t)
 	}
-	c.checkWhole(all, nil)
+	c.checkWhole(agents, all)
 	c.checkWorkflows()
 	if len(c.errs) == 0 {
-		c.prove(all)
+		c.toolboxes.keepOnly(agents)
+		c.proven.Store(all)
 	}
 	c.errs = oneAmbiguity(c.errs)
 	list := append(toDiagnostics(c.errs), c.rest...)
 	return list.Dedup(), errors.Join(dropRepeated(c.errs)...)
 }
 
-// checkChanges checks only the changes of a draft to the revision it is based on, and reuses the
-// earlier results for the rest. ok is false if that is impossible or if there are errors.
-func checkChanges(ctx context.Context, rev *registry.Revision) (list diag.List, ok bool, err error) {
-	base := provenBase(rev)
-	if base == nil {
-		return nil, false, nil
-	}
-	changed := compareSets(rev.Set(), base.set)
-	if changed == nil {
-		return nil, false, nil
-	}
-	before := base.proven.Load()
-	c := &check{index: base.nextIndex(rev, changed)}
-	c.checkChangedRecords(changed)
-	c.failAll(c.found)
-	if changed.has(partTools) {
-		c.checkTenantVariables()
-	}
-	c.checkBundles()
-	if changed.has(partSources) {
-		c.checkSources()
-	}
-	ids, gone := changed.agentsToResolve(before)
-	if len(c.errs) > 0 || 2*len(ids) > c.set.Agents.Len()+smallCheck {
-		return nil, false, nil
-	}
-	made, err := c.resolveAll(ctx, ids)
-	if err != nil {
-		return nil, false, err
-	}
-	all := before.clone()
-	for _, id := range gone {
-		all.remove(id)
-	}
-	for i, t := range made {
-		if len(t.errs) > 0 {
-			return nil, false, nil
-		}
-		all.put(ids[i], t)
-	}
-	if !changed.sameCircles(before, ids, gone, made) {
-		before = nil
-	}
-	c.checkWhole(all, before)
-	c.prove(all)
-	if c.checkWorkflows(); len(c.errs) > 0 {
-		return nil, false, nil
-	}
-	rev.Derive(indexKey{}, func() any { return c.index })
-	return c.rest.Dedup(), true, nil
-}
-
-// smallCheck is the number of agents that may be resolved again, however many there are, before
-// starting over with everything is as fast.
-const smallCheck = 32
-
-// provenBase returns the index of the draft's base revision, if a dry run found no errors in it.
-func provenBase(rev *registry.Revision) *index {
-	if rev.Base() == nil {
-		return nil
-	}
-	known, _ := rev.Base().Derived(indexKey{})
-	if x, ok := known.(*index); ok && x.proven.Load() != nil {
-		return x
-	}
-	return nil
-}
-
-// prove stores the resolved agents for turns and the next revision.
-func (x *index) prove(all *resolvedAgents) {
-	x.toolboxes.keepOnly(all.boxes)
-	x.proven.Store(all)
-}
-
-// checkWhole checks all agents together. before, if not nil, has the same circles.
-func (c *check) checkWhole(all, before *resolvedAgents) {
-	warning := inOrder(c.set, all.warning)
-	for _, t := range warning {
+// checkWhole checks all agents together.
+func (c *check) checkWhole(agents []*template, all *templates) {
+	for _, t := range agents {
 		c.rest = append(c.rest, t.warnings...)
 	}
 	c.rest = c.rest.LimitAlike(diag.NoDescription)
-	c.noteAdapted(warning)
+	c.noteAdapted(agents)
 	c.warnPools()
-	c.unclaimedDefaults(warning, all.claimed)
-	if before == nil {
-		c.warnCycles(all)
-	} else {
-		all.cycles = before.cycles
-	}
-	c.rest = append(c.rest, all.cycles...)
-	c.noteUnusedAll(all)
+	u := c.usageOf(agents)
+	c.unclaimedDefaults(agents, u.sections)
+	c.warnCycles(agents, all)
+	u.noteKinds(c)
 }
 
 // check collects the findings of a dry run.
 type check struct {
 	*index
-	errs []error
-	rest diag.List
+	// changes are the differences to the base of a draft, and before are its agents. Without them,
+	// everything is resolved.
+	changes *changes
+	before  *templates
+	errs    []error
+	rest    diag.List
+}
+
+// newCheck returns a check of a revision. It reuses data of the draft's base if a dry run found no
+// errors in it.
+func newCheck(rev *registry.Revision) *check {
+	if base := rev.Base(); base != nil {
+		if before := provenAgents(base); before != nil {
+			if changed := compareSets(rev.Set(), base.Set()); changed != nil {
+				x := rev.Derive(indexKey{}, func() any { return indexOf(base).nextIndex(rev, changed) })
+				return &check{index: x.(*index), changes: changed, before: before} //nolint:forcetypeassert // as in indexOf
+			}
+		}
+	}
+	return &check{index: indexOf(rev), before: new(templates)}
 }
 
 func (c *check) addError(err error) { c.errs = append(c.errs, err) }
@@ -206,7 +139,7 @@ func (c *check) checkRecords() {
 	checkIDs(c, c.set.Pools, "model pool", c.set.Pools.IDs())
 	checkIDs(c, c.set.Plugins, "plugin", c.set.Plugins.IDs())
 	checkIDs(c, c.set.Backends, "backend", c.set.Backends.IDs())
-	checkIDs(c, c.set.Agents, "agent", c.set.Agents.IDs())
+	checkIDs(c, c.set.Agents, "agent", c.changedAgents())
 	checkIDs(c, c.set.Workflows, "workflow", c.set.Workflows.IDs())
 	for _, id := range c.set.Plugins.IDs() {
 		if strings.HasPrefix(id, core.Prefix) {
@@ -220,17 +153,14 @@ func (c *check) checkRecords() {
 	c.checkPools()
 }
 
-// checkChangedRecords is checkRecords for changed records and their dependents. Errors are found,
-// but not in order.
-func (c *check) checkChangedRecords(changed *changes) {
-	if changed.has(partPlugins | partModels) {
-		c.checkRecords()
-		return
+// changedAgents returns the declared agents whose records the base does not have.
+func (c *check) changedAgents() (ids []string) {
+	for _, id := range c.set.Agents.IDs() {
+		if c.changes == nil || c.changes.ids[onRecord][id] {
+			ids = append(ids, id)
+		}
 	}
-	checkIDs(c, c.set.Agents, "agent", changed.agents)
-	if slices.Contains(changed.agents, spec.EphemeralAgent) {
-		c.checkRecords()
-	}
+	return ids
 }
 
 func (c *check) checkModels() {
@@ -308,32 +238,54 @@ func (c *check) sourceOptions(path string, factory backend.Discoverer, endpoint 
 	c.failBelow(path, found)
 }
 
-// resolveAll creates the agents' templates, on all processors.
-func (x *index) resolveAll(ctx context.Context, ids []string) ([]*template, error) {
-	made := make([]*template, len(ids))
+// resolveAll returns the templates of all agents, in order and by id. It carries over those that
+// the changes do not affect, and creates the others on all processors.
+func (c *check) resolveAll(ctx context.Context) (agents []*template, all *templates, err error) {
+	ids := c.set.AgentIDs()
+	agents = make([]*template, len(ids))
+	var missing []int
+	for i, id := range ids {
+		if t, ok := c.before.Get(id); ok && !c.changes.affect(id, t) {
+			agents[i] = t
+		} else {
+			missing = append(missing, i)
+		}
+	}
 	var next atomic.Int64
 	work := func() {
 		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(ids) || ctx.Err() != nil {
+			n := int(next.Add(1)) - 1
+			if n >= len(missing) || ctx.Err() != nil {
 				return
 			}
-			made[i] = x.resolveAgent(ids[i], nil)
+			i := missing[n]
+			agents[i] = c.resolveAgent(ids[i], nil)
 		}
 	}
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(ids)) - 1 {
+	for range min(runtime.GOMAXPROCS(0), len(missing)) - 1 {
 		workers.Go(work)
 	}
 	work()
 	workers.Wait()
-	return made, ctx.Err()
+	all = c.before.Clone()
+	if c.changes != nil {
+		for _, id := range slices.Concat(c.changes.agents, remoteIDs(c.changes.old)) {
+			if !hasAgent(c.set, id) {
+				all.Delete(id)
+			}
+		}
+	}
+	for _, i := range missing {
+		all.Set(ids[i], agents[i])
+	}
+	return agents, all, ctx.Err()
 }
 
 // unclaimedDefaults warns about default sections that no agent's plugins claim. A section that at
 // least one agent claims is fine, unless it guards: then each agent without the plugin has
 // already reported it.
-func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
+func (c *check) unclaimedDefaults(agents []*template, claimed map[string]bool) {
 	if c.set.Defaults == nil {
 		return
 	}
@@ -341,7 +293,7 @@ func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 	for _, t := range agents {
 		for _, key := range t.unclaimed {
 			rel := diag.Key("sections", key)
-			if _, ok := claimed.Get(key); !ok && t.origin[rel] && !told[key] {
+			if !claimed[key] && t.origin[rel] && !told[key] {
 				told[key] = true
 				c.rest = append(c.rest, (&resolver{template: t, index: c.index}).readerOf(key).hint(
 					diag.New(diag.UnclaimedSection, t.pathOf(rel), "no plugin of any agent claims section %q", key)))
@@ -350,59 +302,81 @@ func (c *check) unclaimedDefaults(agents []*template, claimed *counts) {
 	}
 }
 
-// noteUnusedAll reports unused definitions.
-func (c *check) noteUnusedAll(all *resolvedAgents) {
-	u := usage{
-		models: newUsed(all.models, all.anyModel), providers: newUsed(new(counts), 0),
-		plugins: newUsed(all.plugins, 0), tools: newUsed(all.tools, all.anyTool), hosts: newUsed(new(counts), 0),
+// usage records what a revision uses. A missing or dangling reference may mean any definition of
+// its kind.
+type usage struct {
+	models, providers, plugins, tools, hosts used
+	// sections are the sections that plugins claim.
+	sections map[string]bool
+}
+
+// used are the used definitions of a kind. With any, all may be used.
+type used struct {
+	ids map[string]bool
+	any bool
+}
+
+func newUsed() used { return used{ids: make(map[string]bool)} }
+
+// usageOf returns what a revision with these agents uses.
+func (c *check) usageOf(agents []*template) *usage {
+	u := &usage{newUsed(), newUsed(), newUsed(), newUsed(), newUsed(), make(map[string]bool)}
+	boxes := make(map[*toolbox]bool)
+	for _, t := range agents {
+		u.addAgent(t)
+		if t.counted != nil && !boxes[t.counted] {
+			boxes[t.counted] = true
+			for _, entry := range t.counted.entries {
+				u.tools.ids[entry.ID] = true
+			}
+		}
 	}
 	for _, pool := range c.set.Pools.All() {
 		for i := range pool.Members {
-			u.models.also[pool.Members[i].ModelID] = true
+			u.models.ids[pool.Members[i].ModelID] = true
 		}
 	}
 	for _, m := range c.set.Models.All() {
-		u.providers.also[m.ProviderID] = true
-	}
-	for _, agent := range c.set.Agents.All() {
-		if agent.Hosted() {
-			u.hosts.also[agent.Endpoint.Target] = true
-		}
+		u.providers.ids[m.ProviderID] = true
 	}
 	u.addMeant(c.errs)
 	u.addWorkflows(c.set)
 	for _, id := range c.toolIDs {
 		if c.global[id] == nil {
-			u.tools.also[id] = true // its errors are reported instead
+			u.tools.ids[id] = true // its errors are reported instead
 		}
 	}
 	for id := range c.set.Available {
-		u.plugins.also[id] = true
+		u.plugins.ids[id] = true
 	}
-	u.noteKinds(c)
+	return u
 }
 
-// usage records what the agents of a revision use. A missing or dangling reference may mean any
-// definition of its kind.
-type usage struct {
-	models, providers, plugins, tools, hosts used
-}
-
-// used are the used definitions of a kind: by agents, and also by others. With any, all may be
-// used.
-type used struct {
-	counted *counts
-	also    map[string]bool
-	any     bool
-}
-
-func newUsed(counted *counts, whichever int) used {
-	return used{counted: counted, also: make(map[string]bool), any: whichever > 0}
-}
-
-func (u *used) has(id string) bool {
-	_, counted := u.counted.Get(id)
-	return counted || u.also[id]
+// addAgent adds what an agent uses, except the tools of its toolbox.
+func (u *usage) addAgent(t *template) {
+	u.models.ids[t.agent.ModelID] = true
+	u.models.any = u.models.any || t.agent.Local() && t.agent.ModelID == ""
+	if p := t.agent.ContextPolicy; p != nil {
+		u.models.ids[p.SummaryModelID] = true
+	}
+	if t.agent.Hosted() {
+		u.hosts.ids[t.agent.Endpoint.Target] = true
+	}
+	for _, id := range t.agent.PluginIDs {
+		u.plugins.ids[id] = true
+	}
+	for _, id := range t.agent.ActiveHookFilter {
+		u.plugins.ids[id] = true // others are reported by the filter's check
+	}
+	for _, id := range t.wanted {
+		u.tools.ids[id] = true
+	}
+	u.tools.any = u.tools.any || t.unreadable || t.toolless
+	for _, key := range t.claimed {
+		if !isPipelineKey(key) { // every local agent claims those
+			u.sections[key] = true
+		}
+	}
 }
 
 // noteKinds adds a note for each unused definition.
@@ -431,16 +405,16 @@ func (u *usage) addMeant(errs []error) {
 	for _, err := range errs {
 		switch e := err.(type) { //nolint:errorlint // the errors of a check are not wrapped
 		case *ModelNotFoundError:
-			u.models.also[e.Nearest] = true
+			u.models.ids[e.Nearest] = true
 			u.models.any = u.models.any || e.Nearest == ""
 		case *AgentProviderNotFoundError:
-			u.hosts.also[e.Nearest] = true
+			u.hosts.ids[e.Nearest] = true
 			u.hosts.any = u.hosts.any || e.Nearest == ""
 		case *ProviderNotFoundError:
-			u.providers.also[e.Nearest] = true
+			u.providers.ids[e.Nearest] = true
 			u.providers.any = u.providers.any || e.Nearest == ""
 		case *PluginNotFoundError:
-			u.plugins.also[e.Nearest] = true
+			u.plugins.ids[e.Nearest] = true
 			u.plugins.any = u.plugins.any || e.Nearest == ""
 		}
 	}
@@ -451,7 +425,7 @@ func (u *usage) addMeant(errs []error) {
 func noteUnused[T any](c *check, r *registry.Registry[T], used *used) {
 	told := make(map[string]bool)
 	for _, id := range r.IDs() {
-		if used.has(id) {
+		if used.ids[id] {
 			told[r.Owner(id)] = true
 		}
 	}

@@ -14,15 +14,17 @@ const DefaultDepth = 8
 
 // warnCycles warns about agents that can call each other in a circle, at the delegate that closes
 // it. Circles beyond diag.MaxAlike are only counted.
-func (c *check) warnCycles(all *resolvedAgents) {
-	f := &cycleFinder{set: c.set, callers: all.callers, state: make(map[string]visit)}
-	for _, t := range inOrder(c.set, all.callers) {
-		f.searchFrom(t.agent.ID)
+func (c *check) warnCycles(agents []*template, all *templates) {
+	f := &cycleFinder{set: c.set, agents: all, state: make(map[string]visit)}
+	for _, t := range agents {
+		if len(t.calls) > 0 {
+			f.searchFrom(t.agent.ID)
+		}
 	}
 	if f.more > 0 {
 		f.found[len(f.found)-1].CountMore(f.more)
 	}
-	all.cycles = f.found
+	c.rest = append(c.rest, f.found...)
 }
 
 // visit is the visit state of an agent.
@@ -37,21 +39,19 @@ const (
 // cycleFinder searches the graph of delegates depth first. The search keeps its
 // own stack, because a chain of agents may be long.
 type cycleFinder struct {
-	set *registry.Set
-	// callers are the agents that call others. The rest are in no circle.
-	callers *templates
-	state   map[string]visit
-	path    []frame
-	found   diag.List
+	set    *registry.Set
+	agents *templates
+	state  map[string]visit
+	path   []frame
+	found  diag.List
 	// more is the number of circles not in found.
 	more int
 }
 
-// frame is one agent on the current path with its remaining delegates.
+// frame is one agent on the current path with the agents that it calls and that are left.
 type frame struct {
-	id        string
-	delegates []string
-	next      int
+	id    string
+	calls []string
 }
 
 func (f *cycleFinder) searchFrom(root string) {
@@ -61,18 +61,21 @@ func (f *cycleFinder) searchFrom(root string) {
 	f.pushFrame(root)
 	for len(f.path) > 0 {
 		top := &f.path[len(f.path)-1]
-		if top.next == len(top.delegates) {
+		if len(top.calls) == 0 {
 			f.state[top.id] = finished
 			f.path = f.path[:len(f.path)-1]
 			continue
 		}
-		id := top.delegates[top.next]
-		top.next++
-		switch f.state[id] {
+		called, ok := f.set.Agent(top.calls[0])
+		top.calls = top.calls[1:]
+		if !ok {
+			continue
+		}
+		switch f.state[called.ID] {
 		case unseen:
-			f.pushFrame(id)
+			f.pushFrame(called.ID)
 		case onPath:
-			f.reportCycle(top.id, id)
+			f.reportCycle(top.id, called.ID)
 		case finished:
 		}
 	}
@@ -83,12 +86,8 @@ func (f *cycleFinder) searchFrom(root string) {
 func (f *cycleFinder) pushFrame(id string) {
 	f.state[id] = onPath
 	fr := frame{id: id}
-	if t, ok := f.callers.Get(id); ok {
-		for _, called := range t.calls {
-			if target, found := f.set.Agent(called); found {
-				fr.delegates = append(fr.delegates, target.ID)
-			}
-		}
+	if t, ok := f.agents.Get(id); ok {
+		fr.calls = t.calls
 	}
 	f.path = append(f.path, fr)
 }
@@ -104,7 +103,7 @@ func (f *cycleFinder) reportCycle(from, to string) {
 		names = append(names, fr.id)
 	}
 	names = append(names, to)
-	t, _ := f.callers.Get(from)
+	t, _ := f.agents.Get(from)
 	at := slices.IndexFunc(t.agent.Delegates, func(id string) bool {
 		target, ok := f.set.Agent(id)
 		return ok && target.ID == to

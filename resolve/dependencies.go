@@ -1,10 +1,8 @@
 package resolve
 
 import (
-	"maps"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools/toolset"
@@ -65,11 +63,6 @@ func (t *template) dependOnAgent(kind dependencyKind, id string, found *spec.Age
 	}
 }
 
-// dependsOnA reports whether an entry of a kind was looked up.
-func (d *dependencies) dependsOnA(kind dependencyKind) bool {
-	return slices.ContainsFunc(d.named, func(one dependency) bool { return one.kind == kind })
-}
-
 // changes is the difference between the set of a draft and the revision it is based on.
 type changes struct {
 	set, old *registry.Set
@@ -90,8 +83,6 @@ const (
 	partPlugins
 	partSources
 	partModels // models, pools and providers
-	// partRoles covers which agents exist, and which of them run elsewhere.
-	partRoles
 )
 
 // note adds a part if it differs.
@@ -126,7 +117,6 @@ func compareSets(set, old *registry.Set) *changes {
 	c.ids[onModel] = setOf(slices.Concat(models, pools))
 	c.ids[onProvider], c.ids[onPlugin], c.ids[onAgentProvider] = setOf(providers), setOf(plugins), setOf(hosts)
 	c.ids[onTool], c.ids[onRecord] = setOf(c.tools), setOf(c.agents)
-	c.note(partRoles, c.has(partSources) || slices.ContainsFunc(c.agents, c.changesRole))
 	c.ids[onAgent] = setOf(slices.DeleteFunc(slices.Clone(c.agents), c.looksTheSame))
 	return c
 }
@@ -199,84 +189,26 @@ func (c *changes) looksTheSame(id string) bool {
 	return now.Description == before.Description
 }
 
-// suspects returns the agents that may resolve differently although they are unchanged.
-func (c *changes) suspects(before *resolvedAgents) []*templates {
-	switch {
-	case c.has(partTools | partPlugins | partSources | partModels):
-		return []*templates{before.templates}
-	case len(c.ids[onAgent]) > 0:
-		return []*templates{before.naming, before.costly}
-	default:
-		return []*templates{before.costly}
-	}
-}
-
-// affect reports whether an unchanged agent may resolve differently.
-func (c *changes) affect(d *dependencies) bool {
-	if c.has(partTools) && d.anyTool || c.has(partPlugins) && d.anyPlugin || c.has(partSources) && d.anySource {
+// affect reports whether an agent of the older set may resolve differently.
+func (c *changes) affect(id string, t *template) bool {
+	if c.ids[onRecord][id] || c.has(partSources) && (t.anySource || t.agent.Registry != "") ||
+		c.has(partTools) && t.anyTool || c.has(partPlugins) && t.anyPlugin {
 		return true
 	}
-	for _, on := range d.named {
+	for _, on := range t.named {
 		if c.ids[on.kind][on.id] {
 			return true
 		}
 	}
-	return d.catalog != nil && slices.ContainsFunc(c.tools, d.catalog.Concerns)
-}
-
-// agentsToResolve returns the agents that must be resolved, in order, and the removed agents.
-func (c *changes) agentsToResolve(before *resolvedAgents) (ids, gone []string) {
-	again := make(map[string]bool)
-	for _, id := range c.agents {
-		if _, ok := c.set.Agents.Get(id); ok {
-			again[id] = true
-		} else {
-			gone = append(gone, id)
-		}
-	}
-	if c.has(partSources) {
-		gone = append(gone, remoteIDs(c.old)...)
-		for _, id := range remoteIDs(c.set) {
-			again[id] = true
-		}
-	}
-	for _, among := range c.suspects(before) {
-		for id, t := range among.All() {
-			if c.affect(&t.dependencies) {
-				again[id] = true
-			}
-		}
-	}
-	for _, id := range gone {
-		if _, ok := c.set.Agent(id); !ok {
-			delete(again, id)
-		}
-	}
-	return slices.Sorted(maps.Keys(again)), gone
+	return t.catalog != nil && slices.ContainsFunc(c.tools, t.catalog.Concerns)
 }
 
 // remoteIDs returns the ids of the agents of all sources.
-func remoteIDs(set *registry.Set) []string {
-	return set.AgentIDs()[set.Agents.Len():]
-}
-
-// sameCircles reports whether agents can call each other as before: the resolved and removed agents
-// make no difference.
-func (c *changes) sameCircles(before *resolvedAgents, ids, gone []string, made []*template) bool {
-	if len(gone) > 0 || c.has(partRoles) || !c.set.Agents.SameOrder(c.old.Agents) {
-		return false
-	}
-	for i, t := range made {
-		old, ok := before.templates.Get(ids[i])
-		if !ok || !slices.Equal(t.calls, old.calls) || len(t.calls) > 0 && !sameDelegates(t, old) {
-			return false
+func remoteIDs(set *registry.Set) (ids []string) {
+	for _, src := range set.Sources.All() {
+		for _, agent := range src.Agents {
+			ids = append(ids, agent.ID)
 		}
 	}
-	return true
-}
-
-// sameDelegates reports whether an agent's delegates have the same configuration paths as before.
-func sameDelegates(t, old *template) bool {
-	at := diag.Index("delegates", 0)
-	return t.pathOf(at) == old.pathOf(at) && slices.Equal(t.agent.Delegates, old.agent.Delegates)
+	return ids
 }

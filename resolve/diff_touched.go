@@ -17,14 +17,14 @@ func touchedAgents(before, after *registry.Revision) (ids []string, ok bool) {
 		return nil, false
 	}
 	same := func(a, b *template) bool { return a == b }
-	persist.Diff(from.templates, to.templates, same, func(id string) { ids = append(ids, id) })
+	persist.Diff(from, to, same, func(id string) { ids = append(ids, id) })
 	place := agentOrder(before.Set(), after.Set(), ids)
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 	return ids, true
 }
 
 // provenAgents returns all agents of a revision, if a dry run found no errors.
-func provenAgents(rev *registry.Revision) *resolvedAgents {
+func provenAgents(rev *registry.Revision) *templates {
 	known, _ := rev.Derived(indexKey{})
 	if x, ok := known.(*index); ok {
 		return x.proven.Load()

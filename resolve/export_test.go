@@ -13,11 +13,11 @@ func Kept(rev *registry.Revision) int {
 	for _, m := range []*sync.Map{&x.templates, x.kept.agentTools, x.kept.pools, x.kept.breakers, &x.suggested} {
 		m.Range(func(any, any) bool { n++; return true })
 	}
-	for _, boxes := range x.toolboxes.own {
+	for _, boxes := range x.toolboxes.all.All() {
 		n += len(boxes)
 	}
 	if y := x.proven.Load(); y != nil {
-		n += y.templates.Len() + y.boxes.Len()
+		n += y.Len()
 	}
 	return n
 }

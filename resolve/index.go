@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/internal/persist"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -36,7 +37,7 @@ type index struct {
 
 	// proven holds all agents after a dry run without errors. Until then, and for other agent
 	// names, templates are created on demand.
-	proven    atomic.Pointer[resolvedAgents]
+	proven    atomic.Pointer[templates]
 	templates sync.Map // agent id → *slot
 	kept      *kept
 	suggested sync.Map // unknown id → nearest id
@@ -88,6 +89,9 @@ type slot struct {
 	template *template
 }
 
+// templates are the templates of agents by id. Revisions share the unchanged parts.
+type templates = persist.Map[string, *template]
+
 type indexKey struct{}
 
 // indexOf returns the revision's index, computing it at the first call.
@@ -97,7 +101,7 @@ func indexOf(rev *registry.Revision) *index {
 
 func newIndex(rev *registry.Revision) *index {
 	x := &index{
-		rev: rev, set: rev.Set(), pipeline: pipelineClaims(), toolboxes: newToolboxes(nil),
+		rev: rev, set: rev.Set(), pipeline: pipelineClaims(), toolboxes: newToolboxes(),
 		kept: &kept{new(sync.Map), new(sync.Map), new(sync.Map)},
 	}
 	x.compileTools(nil, nil)
@@ -109,7 +113,7 @@ func newIndex(rev *registry.Revision) *index {
 func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
 	next := &index{
 		rev: rev, set: rev.Set(), pipeline: x.pipeline, compiledTools: x.compiledTools, claims: x.claims,
-		toolboxes: newToolboxes(x.proven.Load().boxes), kept: x.keptAfter(c),
+		toolboxes: x.toolboxes.clone(), kept: x.keptAfter(c),
 	}
 	if len(c.tools) > 0 {
 		next.compileTools(x.compiledTools, c.ids[onTool])
@@ -262,7 +266,7 @@ func callGuarded(what string, call func()) (err error) {
 // templateOf returns the resolved template of an agent, or nil if the agent does not exist.
 func (x *index) templateOf(id string) *template {
 	if y := x.proven.Load(); y != nil {
-		if t, ok := y.templates.Get(id); ok {
+		if t, ok := y.Get(id); ok {
 			return t
 		}
 	}

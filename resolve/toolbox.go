@@ -12,33 +12,48 @@ import (
 // toolbox is a group of tools. Their set is created when the first agent that has them runs.
 type toolbox struct {
 	entries []*toolset.Entry
-	// sum is the hash of a shared toolbox's entries.
-	sum uint64
-	set func() *toolset.Set
+	set     func() *toolset.Set
 }
 
 func newToolbox(entries []*toolset.Entry) *toolbox {
 	return &toolbox{entries: entries, set: sync.OnceValue(func() *toolset.Set { return toolset.NewSet(entries) })}
 }
 
-// toolboxes holds the toolboxes of a revision, both carried over and its own, so that agents with
-// the same tools share one.
+// toolboxes holds the toolboxes of a revision, so that agents with the same tools share one. The
+// next revision starts with a copy.
 type toolboxes struct {
-	carried *persist.Map[uint64, []boxUse]
-	mu      sync.Mutex
-	own     map[uint64][]*toolbox
+	mu  sync.Mutex
+	all *persist.Map[uint64, []*toolbox]
 }
 
-// newToolboxes returns toolboxes initialized with those carried over from another revision.
-func newToolboxes(carried *persist.Map[uint64, []boxUse]) *toolboxes {
-	return &toolboxes{carried: carried, own: make(map[uint64][]*toolbox)}
+func newToolboxes() *toolboxes {
+	return &toolboxes{all: new(persist.Map[uint64, []*toolbox])}
+}
+
+func (b *toolboxes) clone() *toolboxes {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return &toolboxes{all: b.all.Clone()}
 }
 
 // keepOnly keeps only the toolboxes that agents have.
-func (b *toolboxes) keepOnly(used *persist.Map[uint64, []boxUse]) {
+func (b *toolboxes) keepOnly(agents []*template) {
+	used := make(map[*toolbox]bool)
+	for _, t := range agents {
+		used[t.counted] = true
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.carried, b.own = used, make(map[uint64][]*toolbox)
+	for sum, boxes := range b.all.Clone().All() {
+		kept := slices.DeleteFunc(slices.Clone(boxes), func(box *toolbox) bool { return !used[box] })
+		switch len(kept) {
+		case len(boxes):
+		case 0:
+			b.all.Delete(sum)
+		default:
+			b.all.Set(sum, kept)
+		}
+	}
 }
 
 var toolboxSeed = maphash.MakeSeed()
@@ -53,21 +68,13 @@ func (b *toolboxes) shareToolbox(entries []*toolset.Entry) *toolbox {
 	sum := h.Sum64()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.carried != nil {
-		uses, _ := b.carried.Get(sum)
-		for _, use := range uses {
-			if slices.Equal(use.entries, entries) {
-				return use.toolbox
-			}
-		}
-	}
-	for _, box := range b.own[sum] {
+	boxes, _ := b.all.Get(sum)
+	for _, box := range boxes {
 		if slices.Equal(box.entries, entries) {
 			return box
 		}
 	}
 	box := newToolbox(slices.Clone(entries))
-	box.sum = sum
-	b.own[sum] = append(b.own[sum], box)
+	b.all.Set(sum, append(slices.Clip(boxes), box)) // another revision may share the list
 	return box
 }

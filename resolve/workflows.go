@@ -83,11 +83,11 @@ func (u *usage) addWorkflows(set *registry.Set) {
 		for i := range steps {
 			if turn := steps[i].Agent; turn != nil && turn.ModelID != "" {
 				near, _ := nearest.Of(turn.ModelID, set.Models.IDs())
-				u.models.also[turn.ModelID], u.models.also[near] = true, true
+				u.models.ids[turn.ModelID], u.models.ids[near] = true, true
 			}
 			if call := steps[i].Tool; call != nil {
 				near, _ := nearest.Of(call.Name, set.Tools.IDs())
-				u.tools.also[call.Name], u.tools.also[near] = true, true
+				u.tools.ids[call.Name], u.tools.ids[near] = true, true
 			}
 		}
 	}
