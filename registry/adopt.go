@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
@@ -80,29 +81,19 @@ func sameRecord[T any](_ string, now, before T) bool { return reflect.DeepEqual(
 // registry for entries that are the same.
 func adoptEntries[T any](r, from *Registry[T], same func(id string, now, before T) bool) *Registry[T] {
 	merged := from.clone()
-	inOrder := r.SameOrder(from)
-	if !inOrder {
+	if !r.SameOrder(from) {
 		for _, id := range from.ids {
 			if !r.has(id) {
 				merged.slots.Delete(id)
 			}
 		}
-		merged.ids, merged.next = r.ids[:len(r.ids):len(r.ids)], uint64(len(r.ids))
+		merged.ids = slices.Clip(r.ids)
 	}
-	for i, id := range r.ids {
+	for _, id := range r.ids {
 		now, _ := r.slots.Get(id)
-		before, ok := from.slots.Get(id)
-		kept := ok && before.owner == now.owner && same(id, now.entry, before.entry)
-		if kept && inOrder {
-			continue
+		if before, ok := from.slots.Get(id); !ok || before.owner != now.owner || !same(id, now.entry, before.entry) {
+			merged.slots.Set(id, now)
 		}
-		if kept {
-			now.slot = before.slot
-		}
-		if now.at = before.at; !inOrder {
-			now.at = uint64(i) //nolint:gosec // an index is not negative
-		}
-		merged.slots.Set(id, now)
 	}
 	return merged
 }

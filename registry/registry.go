@@ -4,7 +4,6 @@
 package registry
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -20,17 +19,8 @@ import (
 type Registry[T any] struct {
 	// kind names an entry, and section the registry in a configuration, as in "tool" and "tools".
 	kind, section string
-	// ids are in order, like the positions of their slots.
-	ids   []string
-	slots *persist.Map[string, position[T]]
-	// next is the position of the next added entry.
-	next uint64
-}
-
-// position is the position of an entry.
-type position[T any] struct {
-	*slot[T]
-	at uint64
+	ids           []string
+	slots         *persist.Map[string, *slot[T]]
 }
 
 // slot is an entry. It is never changed, so registries with the same slot have the same entry.
@@ -43,7 +33,7 @@ type slot[T any] struct {
 }
 
 func newRegistry[T any](kind, section string) *Registry[T] {
-	return &Registry[T]{kind: kind, section: section, slots: new(persist.Map[string, position[T]])}
+	return &Registry[T]{kind: kind, section: section, slots: new(persist.Map[string, *slot[T]])}
 }
 
 // DuplicateError reports that an id is already taken.
@@ -80,9 +70,8 @@ func (r *Registry[T]) Add(id string, entry T) error {
 
 // Put adds an entry, or replaces the entry with the same id and keeps its position.
 func (r *Registry[T]) Put(id string, entry T) {
-	known, _ := r.slots.Get(id)
 	s := &slot[T]{entry: entry}
-	if known.slot != nil {
+	if known, ok := r.slots.Get(id); ok {
 		s.owner = known.owner
 	}
 	r.putSlot(id, s)
@@ -90,23 +79,19 @@ func (r *Registry[T]) Put(id string, entry T) {
 
 // putSlot adds a slot at the end, or replaces the slot with the same id.
 func (r *Registry[T]) putSlot(id string, s *slot[T]) {
-	known, taken := r.slots.Get(id)
-	if !taken {
+	if !r.has(id) {
 		r.ids = append(r.ids, id)
-		known.at = r.next
-		r.next++
 	}
-	r.slots.Set(id, position[T]{s, known.at})
+	r.slots.Set(id, s)
 }
 
 // Remove removes an entry and reports whether it existed. It may be called while the entries are
 // iterated.
 func (r *Registry[T]) Remove(id string) bool {
-	known, ok := r.slots.Get(id)
-	if !ok {
+	if !r.has(id) {
 		return false
 	}
-	i, _ := slices.BinarySearchFunc(r.ids, known.at, func(id string, at uint64) int { return cmp.Compare(r.Position(id), at) })
+	i := slices.Index(r.ids, id)
 	r.ids = slices.Concat(r.ids[:i], r.ids[i+1:]) // copied: the old list may be in use
 	return r.slots.Delete(id)
 }
@@ -122,13 +107,6 @@ func (r *Registry[T]) Get(id string) (entry T, ok bool) {
 		return p.entry, true
 	}
 	return entry, false
-}
-
-// Position returns a number that is greater for later entries. It changes only when the entry is
-// removed, or entries are inserted between others.
-func (r *Registry[T]) Position(id string) uint64 {
-	p, _ := r.slots.Get(id)
-	return p.at
 }
 
 // Len returns the number of entries.
@@ -193,24 +171,19 @@ func (r *Registry[T]) replaceOwned(owner string, ids []string, entries []T) (tak
 		}
 		r.putSlot(id, &slot[T]{entry: entries[i], owner: owner})
 	}
-	for _, id := range after {
-		p, _ := r.slots.Get(id)
-		r.slots.Set(id, position[T]{p.slot, r.next})
-		r.next++
-	}
 	r.ids = append(r.ids, after...)
 	return taken
 }
 
 func (r *Registry[T]) clone() *Registry[T] {
-	return &Registry[T]{kind: r.kind, section: r.section, ids: slices.Clip(r.ids), slots: r.slots.Clone(), next: r.next}
+	return &Registry[T]{kind: r.kind, section: r.section, ids: slices.Clip(r.ids), slots: r.slots.Clone()}
 }
 
 // Changed returns the sorted ids of all entries that were added, replaced or removed since
 // another registry. Its cost grows with the difference.
 func (r *Registry[T]) Changed(since *Registry[T]) []string {
 	var ids []string
-	same := func(a, b position[T]) bool { return a.slot == b.slot }
+	same := func(a, b *slot[T]) bool { return a == b }
 	persist.Diff(since.slots, r.slots, same, func(id string) { ids = append(ids, id) })
 	slices.Sort(ids)
 	return ids

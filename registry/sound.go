@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -56,9 +55,11 @@ func changedEntries[T any](list *diag.List, r, published *Registry[T]) iter.Seq2
 			*list = append(*list, diag.New(diag.InvalidValue, "", "the draft's set has no %T", r))
 			return
 		}
-		ids := slices.DeleteFunc(r.Changed(published), func(id string) bool { return !r.has(id) })
-		slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(r.Position(a), r.Position(b)) })
-		for _, id := range ids {
+		changed := r.Changed(published)
+		for _, id := range r.ids {
+			if _, ok := slices.BinarySearch(changed, id); !ok {
+				continue
+			}
 			if entry, _ := r.Get(id); !yield(id, entry) {
 				return
 			}

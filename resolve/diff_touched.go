@@ -1,7 +1,6 @@
 package resolve
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/persist"
@@ -16,11 +15,10 @@ func touchedAgents(before, after *registry.Revision) (ids []string, ok bool) {
 	if from == nil || to == nil || !definitionsFollow(before.Set(), after.Set()) {
 		return nil, false
 	}
+	touched := make(map[string]bool)
 	same := func(a, b *template) bool { return a == b }
-	persist.Diff(from, to, same, func(id string) { ids = append(ids, id) })
-	place := agentOrder(before.Set(), after.Set(), ids)
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
-	return ids, true
+	persist.Diff(from, to, same, func(id string) { touched[id] = true })
+	return slices.DeleteFunc(agentsOfBoth(before, after), func(id string) bool { return !touched[id] }), true
 }
 
 // provenAgents returns all agents of a revision, if a dry run found no errors.
@@ -66,32 +64,4 @@ func changedComponents(before, after *registry.Set) map[string]bool {
 		paths[after.AgentProviders.Path(id)] = true
 	}
 	return paths
-}
-
-// agentOrder returns the positions of agents among the earlier ones, followed by the new ones.
-func agentOrder(before, after *registry.Set, ids []string) map[string]uint64 {
-	const isNew, isRemote = 1 << 62, 1 << 61
-	place := make(map[string]uint64, len(ids))
-	var remote map[string]uint64
-	for _, id := range ids {
-		set, at := before, uint64(0)
-		if !hasAgent(before, id) {
-			set, at = after, isNew
-		}
-		if _, declared := set.Agents.Get(id); declared {
-			place[id] = at + set.Agents.Position(id)
-			continue
-		}
-		if remote == nil {
-			remote = make(map[string]uint64)
-			for i, id := range remoteIDs(after) {
-				remote[id] = isNew + isRemote + uint64(i) //nolint:gosec // an index is not negative
-			}
-			for i, id := range remoteIDs(before) {
-				remote[id] = isRemote + uint64(i) //nolint:gosec // as above
-			}
-		}
-		place[id] = remote[id]
-	}
-	return place
 }

@@ -67,32 +67,7 @@ func checkDiff(t *rapid.T, a, b *Map[int, int], inA, inB map[int]int) {
 	}
 }
 
-// TestEqualHashesShareAList inserts entries below the end of the hash.
-func TestEqualHashesShareAList(t *testing.T) {
-	own := new(owner)
-	root := &node[string, int]{own: own}
-	for i, key := range []string{"a", "b", "c", "b"} {
-		root, _ = root.set(own, 7, depth, entry[string, int]{key, i})
-	}
-	for key, want := range map[string]int{"a": 0, "b": 3, "c": 2} {
-		if e := root.find(7, depth, key); e == nil || e.value != want {
-			t.Errorf("%s is %v, want %d", key, e, want)
-		}
-	}
-	changed := root.without(new(owner), 7, depth, "b")
-	if changed.find(7, depth, "b") != nil || root.find(7, depth, "b") == nil {
-		t.Error("removing an entry from a copy did not remove it there alone")
-	}
-	var differing []string
-	d := differ[string, int]{func(a, b int) bool { return a == b }, func(k string) { differing = append(differing, k) }}
-	d.compare(root, changed, depth)
-	if !slices.Equal(differing, []string{"b"}) {
-		t.Errorf("the lists differ in %v, want b", differing)
-	}
-}
-
-// TestACopyCostsNothing limits the allocations of a copy and of one change to a copy. An entry's
-// depth depends on the hash seed, so the changes go through all entries and the average counts.
+// TestACopyCostsNothing limits the allocations of a copy and of one change to a copy.
 func TestACopyCostsNothing(t *testing.T) {
 	var m Map[int, int]
 	const entries = 10_000
