@@ -96,12 +96,7 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 
 // blamesForm reports whether a rejection is about the form of the answer.
 func blamesForm(said string) bool {
-	for _, name := range []string{"output_config.format", "output_format", "structured output", "structured_output", "json_schema", "json schema", "compiled grammar", "schema is too complex"} {
-		if strings.Contains(said, name) {
-			return true
-		}
-	}
-	return false
+	return vendorhttp.Mentions(said, "output_config.format", "output_format", "structured output", "structured_output", "json_schema", "json schema", "compiled grammar", "schema is too complex")
 }
 
 func (c concessions) lessEffort(p *plan) concessions {

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -45,9 +44,9 @@ func (r *refusal) errorClass() model.ErrorClass {
 		return model.Provider
 	case vendorhttp.SaysContextOverflow(r.message):
 		return model.ContextOverflow
-	case r.mentions(filterPhrases):
+	case vendorhttp.Mentions(r.message, "content filtering policy"):
 		return model.ContentFiltered
-	case (r.status == http.StatusNotFound || r.kind == "not_found_error") && r.mentions([]string{"model"}):
+	case (r.status == http.StatusNotFound || r.kind == "not_found_error") && vendorhttp.Mentions(r.message, "model"):
 		// A path below a wrong base URL is not found either.
 		return model.ModelNotFound
 	case r.status >= http.StatusMultipleChoices:
@@ -61,17 +60,4 @@ func (r *refusal) errorClass() model.ErrorClass {
 	default:
 		return model.Provider
 	}
-}
-
-// filterPhrases are the vendor's messages for a withheld answer.
-var filterPhrases = []string{"content filtering policy"}
-
-func (r *refusal) mentions(phrases []string) bool {
-	message := strings.ToLower(r.message)
-	for _, phrase := range phrases {
-		if strings.Contains(message, phrase) {
-			return true
-		}
-	}
-	return false
 }

@@ -41,7 +41,8 @@ func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 
 // modelError converts the rejection to an error.
 func (r *refusal) modelError() *model.Error {
-	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
+	text := vendorhttp.MessageText(strings.TrimSpace(r.message), r.status, [2]string{"type", r.kind})
+	return &model.Error{Class: r.errorClass(), Message: text, Err: r}
 }
 
 // parseRefusal decodes the body of a rejection or an error event: the vendor's {"type": "error",
@@ -72,18 +73,4 @@ func parseRefusal(data []byte) *refusal {
 func textOf(data json.RawMessage) (text string) {
 	_ = json.Unmarshal(data, &text)
 	return text
-}
-
-// messageText returns the readable message.
-func (r *refusal) messageText() string {
-	switch {
-	case strings.TrimSpace(r.message) != "":
-		return strings.TrimSpace(r.message)
-	case r.kind != "":
-		return "the server gives the type " + r.kind
-	case http.StatusText(r.status) != "":
-		return "the server says: " + http.StatusText(r.status)
-	default:
-		return "the server does not say why"
-	}
 }

@@ -47,14 +47,7 @@ func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, b
 	}
 	before := c
 	said := strings.ToLower(r.message)
-	has := func(texts ...string) bool {
-		for _, text := range texts {
-			if strings.Contains(said, text) {
-				return true
-			}
-		}
-		return false
-	}
+	has := func(texts ...string) bool { return vendorhttp.Mentions(said, texts...) }
 	switch {
 	case p.cached && has("cachepoint", "cache point", "prompt caching"):
 		if c.has(noToolCache) || !has("tools", "toolconfig") {

@@ -75,13 +75,7 @@ func parseRefusal(data []byte) *refusal {
 // modelError converts the rejection to an error. Its message begins with the vendor's exception
 // name.
 func (r *refusal) modelError() *model.Error {
-	text := strings.TrimSpace(r.message)
-	if text == "" {
-		text = "the server does not say why"
-		if status := http.StatusText(r.status); status != "" {
-			text = "the server says: " + status
-		}
-	}
+	text := vendorhttp.MessageText(strings.TrimSpace(r.message), r.status)
 	if r.code != "" {
 		text = r.code + ": " + text
 	}
@@ -128,24 +122,15 @@ func (r *refusal) errorClass() model.ErrorClass {
 	if class, ok := vendorhttp.BusyClass(r.status); ok {
 		return class
 	}
-	said := strings.ToLower(r.message)
-	mentions := func(phrases ...string) bool {
-		for _, phrase := range phrases {
-			if strings.Contains(said, phrase) {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
 	case r.status >= http.StatusInternalServerError, r.status == http.StatusFailedDependency:
 		return model.Provider
 	case r.status == http.StatusRequestEntityTooLarge, vendorhttp.SaysContextOverflow(r.message),
-		mentions("too long", "maximum context", "context length", "too many input tokens", "too many total text bytes"):
+		vendorhttp.Mentions(r.message, "too long", "maximum context", "context length", "too many input tokens", "too many total text bytes"):
 		return model.ContextOverflow
-	case mentions("content filtering policy"):
+	case vendorhttp.Mentions(r.message, "content filtering policy"):
 		return model.ContentFiltered
-	case mentions("model identifier is invalid", "model id is invalid"):
+	case vendorhttp.Mentions(r.message, "model identifier is invalid", "model id is invalid"):
 		return model.ModelNotFound
 	case r.status >= http.StatusMultipleChoices, r.code != "":
 		return model.InvalidRequest

@@ -2,7 +2,6 @@ package google
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -85,7 +84,5 @@ var overflowPhrases = []string{
 }
 
 func (r *refusal) saysContextOverflow() bool {
-	message := strings.ToLower(r.api.Message)
-	return vendorhttp.SaysContextOverflow(message) ||
-		slices.ContainsFunc(overflowPhrases, func(phrase string) bool { return strings.Contains(message, phrase) })
+	return vendorhttp.SaysContextOverflow(r.api.Message) || vendorhttp.Mentions(r.api.Message, overflowPhrases...)
 }

@@ -50,7 +50,8 @@ func readRefusal(status int, body []byte) (failure *model.Error, known bool) {
 
 // modelError converts the rejection to an error.
 func (r *refusal) modelError() *model.Error {
-	return &model.Error{Class: r.errorClass(), Message: r.messageText(), RetryAfter: r.retryDelay(), Err: r}
+	text := vendorhttp.MessageText(r.api.Message, r.status, [2]string{"status", r.api.Status})
+	return &model.Error{Class: r.errorClass(), Message: text, RetryAfter: r.retryDelay(), Err: r}
 }
 
 // parseRefusal reads the body of a rejection, {"error": {…}}, or a list of them.
@@ -121,18 +122,4 @@ func (r *refusal) retryDelay() time.Duration {
 		return 0
 	}
 	return min(max(delay, 0), longestDelay)
-}
-
-// messageText returns the readable message.
-func (r *refusal) messageText() string {
-	switch {
-	case r.api.Message != "":
-		return strings.TrimSpace(r.api.Message)
-	case r.api.Status != "":
-		return "the server gives the status " + r.api.Status
-	case http.StatusText(r.status) != "":
-		return "the server says: " + http.StatusText(r.status)
-	default:
-		return "the server does not say why"
-	}
 }

@@ -106,7 +106,7 @@ var missingModel = regexp.MustCompile(`(?i)^(?:the )?model\b.{0,100}\b(?:not fou
 // speaksOfModel distinguishes a missing model from other missing resources, such as the path of a
 // wrong base URL or an item of an earlier answer.
 func (r *refusal) speaksOfModel() bool {
-	return r.param == "model" || strings.Contains(strings.ToLower(r.message), "model")
+	return r.param == "model" || vendorhttp.Mentions(r.message, "model")
 }
 
 // blamesRequest reports whether an error inside a stream is the request's

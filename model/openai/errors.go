@@ -58,7 +58,8 @@ func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, k
 
 // modelError converts the refusal to a model.Error.
 func (r *refusal) modelError() *model.Error {
-	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
+	text := vendorhttp.MessageText(r.message, r.status, [2]string{"code", r.code}, [2]string{"type", r.kind})
+	return &model.Error{Class: r.errorClass(), Message: text, Err: r}
 }
 
 // parseRefusal reads the body of a refusal, or an error event: the vendor's
@@ -150,19 +151,3 @@ func parseErrorValue(data json.RawMessage) *refusal {
 }
 
 func (r *refusal) isEmpty() bool { return r.message == "" && r.code == "" && r.kind == "" }
-
-// messageText returns the human-readable message.
-func (r *refusal) messageText() string {
-	switch {
-	case r.message != "":
-		return strings.TrimSpace(r.message)
-	case r.code != "":
-		return "the server gives the code " + r.code
-	case r.kind != "":
-		return "the server gives the type " + r.kind
-	case http.StatusText(r.status) != "":
-		return "the server says: " + http.StatusText(r.status)
-	default:
-		return "the server does not say why"
-	}
-}

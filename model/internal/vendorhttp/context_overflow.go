@@ -1,7 +1,5 @@
 package vendorhttp
 
-import "strings"
-
 // overflowPhrases are the messages of servers that have no error code for a request that exceeds
 // the model's window.
 var overflowPhrases = []string{
@@ -24,11 +22,5 @@ var overflowPhrases = []string{
 
 // SaysContextOverflow reports whether a message rejects a request for exceeding the model's window.
 func SaysContextOverflow(message string) bool {
-	message = strings.ToLower(message)
-	for _, phrase := range overflowPhrases {
-		if strings.Contains(message, phrase) {
-			return true
-		}
-	}
-	return false
+	return Mentions(message, overflowPhrases...)
 }

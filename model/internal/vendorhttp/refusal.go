@@ -108,3 +108,26 @@ func (a *API) redirectText(res *http.Response) string {
 
 // longestAddress bounds the addresses in messages, in bytes.
 const longestAddress = 200
+
+// MessageText returns the readable message of a refusal. Without a message it has the first of the
+// vendor's named values that is set, or the status.
+func MessageText(message string, status int, named ...[2]string) string {
+	if message != "" {
+		return strings.TrimSpace(message)
+	}
+	for _, n := range named {
+		if n[1] != "" {
+			return "the server gives the " + n[0] + " " + n[1]
+		}
+	}
+	if text := http.StatusText(status); text != "" {
+		return "the server says: " + text
+	}
+	return "the server does not say why"
+}
+
+// Mentions reports whether a message has one of the phrases, which are in lower case.
+func Mentions(message string, phrases ...string) bool {
+	message = strings.ToLower(message)
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(message, phrase) })
+}
