@@ -6,7 +6,7 @@ import (
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
-// The bodies of requests.
+// The bodies of requests. want is what errors call the type of a field, if it is not a string.
 type (
 	runBody struct {
 		specBody
@@ -19,19 +19,27 @@ type (
 	}
 	specBody struct {
 		runOptions
+		identityBody
+	}
+	// identityBody is chosen by the session of a run.
+	identityBody struct {
 		AgentID      string `json:"agentId,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-Za-z0-9][A-Za-z0-9_.:-]{0,127})?$" jsonschema:"A declared agent. Its own prompt wins over that of the spec."`
-		SystemPrompt string `json:"systemPrompt,omitempty"`
 		Name         string `json:"name,omitempty" default:"ephemeral" jsonschema:"What the agent is called where runs are looked at."`
+		SystemPrompt string `json:"systemPrompt,omitempty"`
 		ModelID      string `json:"modelId,omitempty" jsonschema:"platform: and the id of a declared model or pool, provider: and the id of a provider, both together with the name that the vendor has for the model, or that name alone where it is not ambiguous. Left out, it is the model of the agent, or the default one."`
 	}
 	runOptions struct {
+		turnBody
+		Metadata map[string]string `json:"metadata,omitempty" maxProperties:"16" propertyNames:"{\"pattern\":\"^[A-Za-z0-9._-]{1,64}$\"}" additionalProperties:"{\"type\":\"string\",\"maxLength\":256}" jsonschema:"At most 4096 bytes as JSON."`
+	}
+	// turnBody is what a message may change for its run.
+	turnBody struct {
 		ReasoningLevel json.RawMessage       `json:"reasoningLevel,omitempty" oneOf:"[{\"type\":\"string\",\"enum\":[\"off\",\"low\",\"medium\",\"high\"]},{\"type\":\"integer\",\"minimum\":0,\"maximum\":100}]" jsonschema:"How much the model thinks. off, low, medium and high are 0, 30, 50 and 80."`
 		Tools          []toolRef             `json:"tools,omitempty" jsonschema:"The tools of the run, besides those of a declared agent. No two may have one name."`
 		Budgets        budgetsBody           `json:"budgets,omitzero"`
 		OutputSchema   outputBody            `json:"outputSchema,omitzero" jsonschema:"The form of the answer. At most 32768 bytes as compact JSON."`
 		LoopDetection  json.RawMessage       `json:"loopDetection,omitempty" oneOf:"[{\"const\":false},{\"$ref\":\"#/components/schemas/LoopThresholds\"}]" jsonschema:"What is done about a model that makes the same calls again and again; false is nothing. The second threshold must be more than the first, also where one of them is left out."`
 		ToolBudgets    map[string]budgetBody `json:"toolBudgets,omitempty" maxProperties:"32" propertyNames:"{\"minLength\":1,\"maxLength\":120}" jsonschema:"How often a tool may be called, by its name. An object without entries takes the standard budgets away."`
-		Metadata       map[string]string     `json:"metadata,omitempty" maxProperties:"16" propertyNames:"{\"pattern\":\"^[A-Za-z0-9._-]{1,64}$\"}" additionalProperties:"{\"type\":\"string\",\"maxLength\":256}" jsonschema:"At most 4096 bytes as JSON."`
 	}
 	budgetsBody struct {
 		MaxToolTurns         int    `json:"maxToolTurns,omitempty" minimum:"1" maximum:"100" default:"32" jsonschema:"How often the model may call tools. A declared agent has its own default."`
@@ -50,13 +58,13 @@ type (
 	}
 	inputBody struct {
 		Prompt   string         `json:"prompt,omitempty"`
-		Messages []inputMessage `json:"messages,omitempty" jsonschema:"What was said before and what is said now, which is all behind the last word of the assistant. The last message is not the assistant's. In a session none is: it knows what it said."`
+		Messages []inputMessage `json:"messages,omitempty" want:"a list of {role, content, attachments}" jsonschema:"What was said before and what is said now, which is all behind the last word of the assistant. The last message is not the assistant's. In a session none is: it knows what it said."`
 	}
 	toolResultBody struct {
 		ToolUseID string            `json:"toolUseId" minLength:"1"`
 		Result    *string           `json:"result,omitempty" jsonschema:"At most 2 MiB."`
-		Files     []clienttool.File `json:"files,omitempty" jsonschema:"Files for the model, beside the result; at most 2 MiB."`
 		Error     *string           `json:"error,omitempty" jsonschema:"At most 8 KiB."`
+		Files     []clienttool.File `json:"files,omitempty" want:"a list of {filename, mimeType, data}, with data in base64" jsonschema:"Files for the model, beside the result; at most 2 MiB."`
 	}
 	resolutionBody struct {
 		ID        string          `json:"id,omitempty" jsonschema:"What identifies the answer."`
@@ -88,16 +96,16 @@ type (
 	a2aTool struct {
 		Kind         string            `json:"kind" const:"a2a"`
 		Name         string            `json:"name" ref:"ToolName"`
+		Description  string            `json:"description,omitempty"`
 		AgentCardURL string            `json:"agentCardUrl" ref:"Address"`
 		Headers      map[string]string `json:"headers,omitempty" ref:"Headers"`
 		ContextID    string            `json:"contextId,omitempty" jsonschema:"The conversation that the calls belong to."`
-		Description  string            `json:"description,omitempty"`
 	}
 	a2aLocalTool struct {
 		Kind        string    `json:"kind" const:"a2a_local"`
 		Name        string    `json:"name" ref:"ToolName"`
-		AgentCard   agentCard `json:"agentCard" additionalProperties:"true" jsonschema:"Its card, which calls repeat as it is. The model is told of the name, the description and the first 12 skills."`
 		Description string    `json:"description,omitempty" jsonschema:"In place of what the card says."`
+		AgentCard   agentCard `json:"agentCard" additionalProperties:"true" jsonschema:"Its card, which calls repeat as it is. The model is told of the name, the description and the first 12 skills."`
 	}
 	mcpServerTool struct {
 		Kind       string            `json:"kind" const:"mcp"`

@@ -56,7 +56,7 @@ func (c *composer) composeTurn(caller service.Caller, r *request) (*service.Crea
 	if err != nil {
 		return nil, err
 	}
-	turn.AgentID, turn.Addressed = r.agentID, r.agentID != ""
+	turn.AgentID, turn.Addressed = r.AgentID, r.AgentID != ""
 	if agent == nil || r.needsEphemeral() {
 		if turn.Ephemeral, err = c.newEphemeral(agent, r, chosen); err != nil {
 			return nil, err
@@ -74,25 +74,25 @@ func (c *composer) composeTurn(caller service.Caller, r *request) (*service.Crea
 // composeAgent returns the declared agent that the request names, with the defaults merged
 // under it; nil when it names none.
 func (c *composer) composeAgent(usable *service.Catalog, r *request) (*spec.Agent, error) {
-	if r.agentID == "" {
+	if r.AgentID == "" {
 		return nil, nil //nolint:nilnil // the request brings its agent along
 	}
-	declared, err := usable.Agent(r.agentID)
+	declared, err := usable.Agent(r.AgentID)
 	if err != nil {
-		return nil, noAgent(r.agentID)
+		return nil, noAgent(r.AgentID)
 	}
-	if c.current != "" && c.current != r.agentID {
+	if c.current != "" && c.current != r.AgentID {
 		declared = c.handOver(declared, r)
 	}
 	if !declared.UsesTools() && r.needsEphemeral() {
-		return nil, newInvalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
+		return nil, newInvalid("agent %q runs elsewhere, which alone decides about its model and tools", r.AgentID)
 	}
 	if asked := r.limitNames(); !declared.UsesTools() && len(asked) > 0 {
-		return nil, newInvalid("agent %q runs elsewhere, which alone decides about %s", r.agentID, strings.Join(asked, ", "))
+		return nil, newInvalid("agent %q runs elsewhere, which alone decides about %s", r.AgentID, strings.Join(asked, ", "))
 	}
 	agent, _ := c.set.Defaults.Apply(declared)
-	if agent.SystemPrompt != "" && r.systemPrompt != "" {
-		r.warnings = append(r.warnings, warning{fieldSystemPrompt, fmt.Sprintf("agent %q already has a prompt, which is used instead", r.agentID)})
+	if agent.SystemPrompt != "" && r.SystemPrompt != "" {
+		r.warnings = append(r.warnings, warning{fieldSystemPrompt, fmt.Sprintf("agent %q already has a prompt, which is used instead", r.AgentID)})
 	}
 	return agent, nil
 }
@@ -104,7 +104,7 @@ func (c *composer) handOver(first *spec.Agent, r *request) *spec.Agent {
 	if !ok {
 		return first
 	}
-	r.modelID, r.systemPrompt = "", ""
+	r.ModelID, r.SystemPrompt = "", ""
 	return current
 }
 
@@ -116,8 +116,8 @@ func (r *request) limitNames() []string {
 		given bool
 	}{
 		{"reasoningLevel", r.effort != nil},
-		{"budgets.maxToolTurns", r.maxToolTurns > 0},
-		{"budgets.maxToolTurnsExceeded", r.finalize != nil},
+		{"budgets.maxToolTurns", r.MaxToolTurns > 0},
+		{"budgets.maxToolTurnsExceeded", r.MaxToolTurnsExceeded != ""},
 		{"loopDetection", r.loop != nil},
 		{fieldToolBudgets, r.toolBudgets != nil},
 		{"outputSchema", r.output != nil},
@@ -132,18 +132,18 @@ func (r *request) limitNames() []string {
 // needsEphemeral reports whether a declared agent must be changed for the request. A prompt is used
 // only if the agent has none; that is unknown here, so it counts.
 func (r *request) needsEphemeral() bool {
-	return len(r.tools) > 0 || r.modelID != "" || r.systemPrompt != ""
+	return len(r.tools) > 0 || r.ModelID != "" || r.SystemPrompt != ""
 }
 
 // newEphemeral returns the turn's ephemeral agent: the request's agent, or a declared one with
 // the request's additions.
 func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosenTools) (*service.Ephemeral, error) {
 	agent := c.baseAgent(declared, r)
-	if declared != nil && declared.Hosted() && r.modelID != "" {
-		agent.UseModel(r.modelID) // its provider knows the names
-	} else if declared == nil || r.modelID != "" {
+	if declared != nil && declared.Hosted() && r.ModelID != "" {
+		agent.UseModel(r.ModelID) // its provider knows the names
+	} else if declared == nil || r.ModelID != "" {
 		var err error
-		if agent.ModelID, err = modelsOf(c.set, c.defaultModel).findModel(r.modelID); err != nil {
+		if agent.ModelID, err = modelsOf(c.set, c.defaultModel).findModel(r.ModelID); err != nil {
 			return nil, err
 		}
 	}
@@ -156,12 +156,12 @@ func (c *composer) newEphemeral(declared *spec.Agent, r *request, chosen *chosen
 func (c *composer) baseAgent(declared *spec.Agent, r *request) *spec.Agent {
 	if declared != nil {
 		agent := declared.Clone()
-		agent.SystemPrompt = cmp.Or(agent.SystemPrompt, spec.QuotePrompt(r.systemPrompt))
+		agent.SystemPrompt = cmp.Or(agent.SystemPrompt, spec.QuotePrompt(r.SystemPrompt))
 		return agent
 	}
 	off := spec.EffortPercent(0)
 	agent, _ := c.set.Defaults.Apply(&spec.Agent{
-		ID: ephemeralAgent, Description: r.name, SystemPrompt: spec.QuotePrompt(r.systemPrompt), ReasoningEffort: &off,
+		ID: ephemeralAgent, Description: r.Name, SystemPrompt: spec.QuotePrompt(r.SystemPrompt), ReasoningEffort: &off,
 		MaxContinuationRetries: new(int),     // clients learn of truncated answers
 		AllowedTools:           spec.Names{}, // it has only the registry tools that it names
 	})
@@ -184,12 +184,12 @@ func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTo
 		return resolve.Overrides{}
 	}
 	o := resolve.Overrides{OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails}
-	if r.finalize != nil && *r.finalize || r.finalize == nil && agent != nil && agent.OnMaxRounds == spec.MaxRoundsFinalizes {
+	if exceeded := r.MaxToolTurnsExceeded; exceeded == finalizes || exceeded == "" && agent != nil && agent.OnMaxRounds == spec.MaxRoundsFinalizes {
 		o.OnMaxRounds = spec.MaxRoundsFinalizes
 	}
-	if r.maxToolTurns > 0 || agent == nil {
+	if r.MaxToolTurns > 0 || agent == nil {
 		// The answer after the last turn with tools is also a step.
-		rounds := cmp.Or(r.maxToolTurns, defaultMaxToolTurns) + 1
+		rounds := cmp.Or(r.MaxToolTurns, defaultMaxToolTurns) + 1
 		o.MaxRounds = &rounds
 	}
 	if l := r.loop; l != nil && l.off {
@@ -203,7 +203,7 @@ func (c *composer) turnOverrides(agent *spec.Agent, r *request, chosen *chosenTo
 		o.ToolBudgets = c.toolBudgets(agent, r, chosen)
 	}
 	if r.output != nil {
-		o.Output = &spec.OutputSchema{Name: r.output.name, Schema: r.output.schema, OnMismatch: spec.MismatchAccepted}
+		o.Output = &spec.OutputSchema{Name: r.output.Name, Schema: r.output.Schema, OnMismatch: spec.MismatchAccepted}
 	}
 	return o
 }

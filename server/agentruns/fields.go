@@ -2,11 +2,14 @@ package agentruns
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
@@ -62,18 +65,45 @@ func (f fields) readObject(name string) (fields, error) {
 	return inner, nil
 }
 
-// readInteger reads a field that is a whole number from low to high; ok is false if it is absent.
-// path is the field's name in errors.
-func (f fields) readInteger(name, path string, low, high int) (n int, ok bool, err error) {
-	raw, has := f[name]
-	if !has {
-		return 0, false, nil
+// decode reads the fields of a struct in their order. Tags bound its whole numbers, whose names in
+// errors begin with a path.
+func (f fields) decode(path string, into any) error {
+	v := reflect.ValueOf(into).Elem()
+	for i, name := range namesOf(v.Interface()) {
+		value, tag := v.Field(i), v.Type().Field(i).Tag
+		if value.Kind() != reflect.Int {
+			if err := f.readField(name, value.Addr().Interface(), cmp.Or(tag.Get("want"), "a string")); err != nil {
+				return err
+			}
+			continue
+		}
+		if raw, has := f[name]; has {
+			n, whole := integerOf(raw)
+			if low, high := tag.Get("minimum"), tag.Get("maximum"); !whole || n < numberOf(low) || n > numberOf(high) {
+				return newInvalid("%s must be a whole number from %s to %s", path+name, low, high)
+			}
+			value.SetInt(int64(n))
+		}
 	}
-	n, whole := integerOf(raw)
-	if !whole || n < low || n > high {
-		return 0, false, newInvalid("%s must be a whole number from %d to %d", path, low, high)
+	return nil
+}
+
+// namesOf returns the JSON names of a struct's fields, of which those without one come last.
+func namesOf(of any) []string {
+	t := reflect.TypeOf(of)
+	var names []string
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
 	}
-	return n, true, nil
+	return names
+}
+
+// numberOf returns the number in a tag.
+func numberOf(tag string) int {
+	n, _ := strconv.Atoi(tag) // a tag is a number
+	return n
 }
 
 // integerOf returns a whole JSON number, including 3.0 and 3e0.

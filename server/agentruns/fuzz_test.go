@@ -130,7 +130,7 @@ func FuzzMessageBody(f *testing.F) {
 			answerable(t, err)
 			return
 		}
-		if asked.systemPrompt != "s" || asked.agentID != "" || asked.modelID != "" {
+		if asked.SystemPrompt != "s" || asked.AgentID != "" || asked.ModelID != "" {
 			t.Errorf("a message makes another agent: %+v", asked)
 		}
 	})

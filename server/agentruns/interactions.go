@@ -1,7 +1,6 @@
 package agentruns
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,11 +71,11 @@ func (c *call) pendingInteractions(ctx context.Context, found *run) ([]pendingIn
 
 // readResolution reads an interaction's answer from the request body.
 func readResolution(f fields, target string) (interaction.Answer, error) {
-	r := interaction.Answer{Target: target, Result: f["result"], Arguments: f["arguments"]}
-	err := cmp.Or(f.readField("id", &r.ID, "a string"), f.readField("action", &r.Action, "a string"), f.readField("reason", &r.Reason, "a string"))
-	if err != nil {
-		return r, err
+	var body resolutionBody
+	if err := f.decode("", &body); err != nil {
+		return interaction.Answer{}, err
 	}
+	r := interaction.Answer{Target: target, ID: body.ID, Action: interaction.AnswerAction(body.Action), Result: body.Result, Arguments: body.Arguments, Reason: body.Reason}
 	switch r.Action {
 	case "":
 		r.Action = interaction.Resume
@@ -91,7 +90,7 @@ func readResolution(f fields, target string) (interaction.Answer, error) {
 // after the run has ended.
 func (c *call) resolveInteraction() error {
 	ctx := c.r.Context()
-	found, f, warnings, err := c.readAnswer(ctx, resolutionFields)
+	found, f, warnings, err := c.readAnswer(ctx, namesOf(resolutionBody{}))
 	if err != nil {
 		return err
 	}

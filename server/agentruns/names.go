@@ -9,19 +9,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// Fields of the objects in a request, in addition to a spec's.
 var (
-	budgetFields       = []string{"maxToolTurns", "maxToolTurnsExceeded"}
-	outputSchemaFields = []string{"name", "schema"}
-	loopFields         = []string{"consecutiveThreshold", "hardCutoffThreshold"}
-	toolBudgetFields   = []string{"maxCalls"}
-	messageFields      = []string{"role", "content", "attachments"}
 	// unsupportedFields are fields of a spec that are not implemented although they would affect
 	// the run, and idleValues are values of them that ask for nothing.
 	unsupportedFields = []string{"attachments", "fallbackModelId", "plan", "supervisor"}
 	idleValues        = map[string][]string{"plan": {"false", `"off"`}, "supervisor": {"false"}}
-	toolResultFields  = []string{"toolUseId", "result", "files", "error"}
-	resolutionFields  = []string{"id", "action", "result", "arguments", "reason"}
 )
 
 // unknownFields returns warnings for unknown fields of a spec and the objects in it. also lists
@@ -44,7 +36,7 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 	for _, field := range []struct {
 		name  string
 		known []string
-	}{{fieldBudgets, budgetFields}, {fieldOutputSchema, outputSchemaFields}, {fieldLoopDetection, loopFields}} {
+	}{{fieldBudgets, namesOf(budgetsBody{})}, {fieldOutputSchema, namesOf(outputBody{})}, {fieldLoopDetection, namesOf(loopBody{})}} {
 		if object, err := f.readObject(field.name); err == nil { // non-objects are rejected where they are read
 			if err := inner(field.name, object, field.known); err != nil {
 				return nil, err
@@ -54,7 +46,7 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 	if budgets, err := f.readObject(fieldToolBudgets); err == nil {
 		for _, tool := range slices.Sorted(maps.Keys(budgets)) {
 			if entry, err := budgets.readObject(tool); err == nil {
-				if err := inner(fieldToolBudgets+"."+clip.Text(tool), entry, toolBudgetFields); err != nil {
+				if err := inner(fieldToolBudgets+"."+clip.Text(tool), entry, namesOf(budgetBody{})); err != nil {
 					return nil, err
 				}
 			}
@@ -63,7 +55,7 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 	var messages []fields
 	if f.readField(fieldMessages, &messages, "") == nil {
 		for _, m := range messages {
-			if err := inner(fieldMessages+"[]", m, messageFields); err != nil {
+			if err := inner(fieldMessages+"[]", m, namesOf(inputMessage{})); err != nil {
 				return nil, err
 			}
 		}

@@ -1,7 +1,9 @@
 package agentruns
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -187,8 +189,7 @@ func describeOperations() map[string]openapi.OperationDoc {
 // describeEvents describes the events of runs and their payloads.
 func describeEvents() []openapi.Component {
 	var list []openapi.Component
-	var kinds []any
-	mapping := openapi.Object{}
+	kinds := map[string]string{}
 	for _, e := range []struct {
 		of        payload
 		name, doc string
@@ -230,15 +231,25 @@ func describeEvents() []openapi.Component {
 			name += strings.ToUpper(word[:1]) + word[1:]
 		}
 		name += "Event"
-		kinds, mapping[e.of.eventKind()] = append(kinds, openapi.Ref(name)), "#/components/schemas/"+name
+		kinds[e.of.eventKind()] = name
 		list = append(list, openapi.Component{Name: name, Doc: e.doc, Schema: openapi.Object{
 			"allOf": all, "properties": openapi.Object{"type": openapi.Object{"const": e.of.eventKind()}, "data": data},
 		}})
 	}
 	return append(list, openapi.Component{
 		Name: "Event", Doc: "An event of a run. What it says stands beside the type, and again in `data`: clients may read either.",
-		Schema: openapi.Object{"oneOf": kinds, "discriminator": openapi.Object{"propertyName": "type", "mapping": mapping}},
+		Schema: oneOf("type", kinds),
 	})
+}
+
+// oneOf describes an object of one of several components, by the value of a property.
+func oneOf(property string, components map[string]string) openapi.Object {
+	list, mapping := []any{}, openapi.Object{}
+	for _, value := range slices.Sorted(maps.Keys(components)) {
+		ref := openapi.Ref(components[value])
+		list, mapping[value] = append(list, ref), ref["$ref"]
+	}
+	return openapi.Object{"oneOf": list, "discriminator": openapi.Object{"propertyName": property, "mapping": mapping}}
 }
 
 // describeTypes describes the other types.
@@ -281,10 +292,10 @@ func describeTypes() []openapi.Component {
 		{
 			Of: toolRef{}, Name: "Tool",
 			Doc: "A tool of the run. The server runs `mantyx`, `mantyx_plugin`, `a2a` and `mcp`. The client runs `local`, `a2a_local` and `mcp_local`: their calls are events, which it answers.",
-			Schema: parse(`{"oneOf":[{"$ref":"#/components/schemas/MantyxTool"},{"$ref":"#/components/schemas/MantyxPluginTool"},{"$ref":"#/components/schemas/LocalTool"},{"$ref":"#/components/schemas/A2ATool"},
-{"$ref":"#/components/schemas/A2ALocalTool"},{"$ref":"#/components/schemas/MCPTool"},{"$ref":"#/components/schemas/MCPLocalTool"}],
-"discriminator":{"propertyName":"kind","mapping":{"mantyx":"#/components/schemas/MantyxTool","mantyx_plugin":"#/components/schemas/MantyxPluginTool","local":"#/components/schemas/LocalTool","a2a":"#/components/schemas/A2ATool",
-"a2a_local":"#/components/schemas/A2ALocalTool","mcp":"#/components/schemas/MCPTool","mcp_local":"#/components/schemas/MCPLocalTool"}}}`),
+			Schema: oneOf("kind", map[string]string{
+				kindMantyx: "MantyxTool", kindPlugin: "MantyxPluginTool", kindLocal: "LocalTool", kindA2A: "A2ATool", kindA2ALocal: "A2ALocalTool",
+				kindMCP: "MCPTool", kindMCPLocal: "MCPLocalTool",
+			}),
 		},
 		{Of: mantyxTool{}, Name: "MantyxTool", Doc: "A tool that the server declares.", More: open},
 		{Of: pluginTool{}, Name: "MantyxPluginTool", Doc: "A tool of a plugin, or of a server of tools, that the server declares.", More: open},

@@ -26,12 +26,12 @@ const (
 	fieldMetadata       = "metadata"
 )
 
-// sessionFields apply to all runs of a session, and runFields may be overridden by a message.
+// identityFields apply to all runs of a session, and runFields may be overridden by a message.
 // Both have metadata.
 var (
-	identityFields = []string{fieldAgentID, fieldName, fieldSystemPrompt, fieldModelID}
-	runFields      = []string{fieldReasoningLevel, fieldTools, fieldBudgets, fieldOutputSchema, fieldLoopDetection, fieldToolBudgets}
-	inputFields    = []string{fieldPrompt, fieldMessages}
+	identityFields = namesOf(identityBody{})
+	runFields      = namesOf(turnBody{})
+	inputFields    = namesOf(inputBody{})
 )
 
 // ephemeralAgent is the id of the agents that specs define.
@@ -91,22 +91,15 @@ func withMessage(session, message fields) (fields, error) {
 
 // request is a validated request for a run.
 type request struct {
-	agentID      string
-	name         string
-	systemPrompt string
-	modelID      string
+	identityBody
+	budgetsBody
 	// messages are the input and the messages before it.
 	messages []inputMessage
 	// effort is from 0 to 100; nil if absent.
 	effort *int
 	tools  []toolRef
-	// maxToolTurns is 0 if absent.
-	maxToolTurns int
-	// finalize controls whether the model gives a final answer when the tool turns are used up; nil
-	// if the request does not set it.
-	finalize *bool
-	output   *outputSchema
-	loop     *loopDetection
+	output *outputBody
+	loop   *loopDetection
 	// toolBudgets is nil if absent, and empty for no budgets.
 	toolBudgets map[string]int
 	metadata    map[string]string
@@ -122,12 +115,6 @@ type inputMessage struct {
 
 	// files are the checked attachments as parts.
 	files []model.Part
-}
-
-// outputSchema is the output format that a request wants.
-type outputSchema struct {
-	name   string
-	schema json.RawMessage
 }
 
 // loopDetection is the requested loop detection; off is set for false.

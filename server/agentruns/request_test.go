@@ -66,7 +66,7 @@ func TestWhatIsNotKnownAndNullAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	r := read(t, `{"systemPrompt":"s","prompt":"p","colour":"blue","agentId":null,"messages":null,"tools":null,"budgets":null,"outputSchema":null,
 		"loopDetection":null,"toolBudgets":null,"metadata":null,"reasoningLevel":null,"modelId":null,"name":null}`)
-	if r.systemPrompt != "s" || len(r.messages) != 1 || r.toolBudgets != nil || r.loop != nil || r.output != nil || r.effort != nil || r.name != "ephemeral" {
+	if r.SystemPrompt != "s" || len(r.messages) != 1 || r.toolBudgets != nil || r.loop != nil || r.output != nil || r.effort != nil || r.Name != "ephemeral" {
 		t.Errorf("it asks for %+v", r)
 	}
 }
@@ -86,10 +86,10 @@ func TestAMessageReplacesWhatTheSessionSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.systemPrompt != "s" || r.modelID != "m" || r.name != "n" || r.agentID != "" {
+	if r.SystemPrompt != "s" || r.ModelID != "m" || r.Name != "n" || r.AgentID != "" {
 		t.Errorf("the agent is %+v", r)
 	}
-	if *r.effort != 80 || len(r.tools) != 0 || !r.loop.off || r.output == nil || r.maxToolTurns != 3 || r.toolBudgets["a"] != 1 {
+	if *r.effort != 80 || len(r.tools) != 0 || !r.loop.off || r.output == nil || r.MaxToolTurns != 3 || r.toolBudgets["a"] != 1 {
 		t.Errorf("the run is %+v", r)
 	}
 	if want := map[string]string{"k": "message", "own": "1", "new": "2"}; !maps.Equal(r.metadata, want) {

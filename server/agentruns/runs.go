@@ -109,8 +109,8 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 		return nil, nil, err
 	}
 	k := c.newComposer(c.r.Context(), c.caller)
-	if session != nil && asked.agentID != "" {
-		if k.current, err = c.settings.Service.CurrentAgent(c.r.Context(), session, asked.agentID); err != nil {
+	if session != nil && asked.AgentID != "" {
+		if k.current, err = c.settings.Service.CurrentAgent(c.r.Context(), session, asked.AgentID); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -131,7 +131,7 @@ func (c *call) beginTurn(f fields, session *service.Session, label string, again
 	var turn *service.Turn
 	if session == nil {
 		turn, err = surfacekit.BeginAlone(ctx, c.settings.Service, c.caller, made, service.CreateSession{
-			AgentID: asked.agentID, Labels: map[string]string{ownKey: label}, IdempotencyKey: again.key, IdempotencyBody: again.body,
+			AgentID: asked.AgentID, Labels: map[string]string{ownKey: label}, IdempotencyKey: again.key, IdempotencyBody: again.body,
 		})
 	} else {
 		made.SessionID = session.ID

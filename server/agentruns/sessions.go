@@ -52,14 +52,14 @@ func (c *call) createSession() error {
 		return err
 	}
 	made, err := c.settings.Service.CreateSession(c.r.Context(), c.caller, service.CreateSession{
-		ID: id, AgentID: asked.agentID, Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
+		ID: id, AgentID: asked.AgentID, Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
 		IdempotencyKey: again.key, IdempotencyBody: again.body,
 	})
 	if err != nil {
 		return err
 	}
 	warnings = slices.Concat(warnings, f.warnIdle("a session has no input: send it a message", inputFields...), asked.warnings)
-	return server.WriteJSON(c.w, http.StatusCreated, sessionRef{made.ID, asked.name, moment(made.CreatedAt), warnings})
+	return server.WriteJSON(c.w, http.StatusCreated, sessionRef{made.ID, asked.Name, moment(made.CreatedAt), warnings})
 }
 
 // sessionRef locates a session.

@@ -10,13 +10,8 @@ import (
 
 // refFields are the fields of a tool reference by its kind.
 var refFields = map[string][]string{
-	kindMantyx:   {"kind", "id"},
-	kindPlugin:   {"kind", "name"},
-	kindLocal:    {"kind", "name", "description", "parameters", "outputSchema", "longRunning"},
-	kindA2A:      {"kind", "name", "description", "agentCardUrl", "headers", "contextId"},
-	kindMCP:      {"kind", "name", "url", "headers", "toolFilter"},
-	kindA2ALocal: {"kind", "name", "description", "agentCard"},
-	kindMCPLocal: {"kind", "name", "serverInfo", "tools"},
+	kindMantyx: namesOf(mantyxTool{}), kindPlugin: namesOf(pluginTool{}), kindLocal: namesOf(localTool{}), kindA2A: namesOf(a2aTool{}),
+	kindMCP: namesOf(mcpServerTool{}), kindA2ALocal: namesOf(a2aLocalTool{}), kindMCPLocal: namesOf(mcpLocalTool{}),
 }
 
 // clientToolFields are the fields of a tool as listed by an MCP server, which clients pass on.

@@ -1,7 +1,6 @@
 package agentruns
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +21,11 @@ const (
 // readToolAnswer reads the body of a tool's result. Unless strict is set, a body with neither a
 // result nor an error is an empty result.
 func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
-	a := new(toolAnswer)
-	err := cmp.Or(
-		f.readField("toolUseId", &a.toolUseID, "a string"), f.readField("result", &a.Result, "a string"), f.readField("error", &a.Error, "a string"),
-		f.readField("files", &a.Files, "a list of {filename, mimeType, data}, with data in base64"),
-	)
-	if err != nil {
+	var body toolResultBody
+	if err := f.decode("", &body); err != nil {
 		return nil, err
 	}
+	a := &toolAnswer{body.ToolUseID, clienttool.Answer{Result: body.Result, Files: body.Files, Error: body.Error}}
 	switch {
 	case a.toolUseID == "":
 		return nil, newInvalid("toolUseId is required")
@@ -81,7 +77,7 @@ func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fi
 // toolResult accepts the result of a client tool call.
 func (c *call) toolResult() error {
 	ctx := c.r.Context()
-	found, f, warnings, err := c.readAnswer(ctx, toolResultFields)
+	found, f, warnings, err := c.readAnswer(ctx, namesOf(toolResultBody{}))
 	if err != nil {
 		return err
 	}

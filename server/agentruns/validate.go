@@ -16,20 +16,18 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// finalizes is the maxToolTurnsExceeded that lets the model give a final answer.
+const finalizes = "finalize"
+
 // The limits of a spec.
 const (
-	maxToolTurnsCeiling = 100
 	defaultMaxToolTurns = 32
 	maxOutputSchema     = 32768
 	maxToolBudgets      = 32
 	maxToolBudgetKey    = 120
-	maxToolBudgetCalls  = 1000
 	maxMetadataEntries  = 16
 	maxMetadataValue    = 256
 	maxMetadataBytes    = 4096
-	minConsecutive      = 2
-	minHardCutoff       = 3
-	maxLoopThreshold    = 100
 	maxEffort           = 100
 )
 
@@ -73,23 +71,19 @@ func readRequest(f fields, why purpose) (*request, error) {
 
 // hasInstructions reports whether a request has instructions for its agent.
 func (r *request) hasInstructions() bool {
-	return r.agentID != "" || r.systemPrompt != "" || slices.ContainsFunc(r.messages, func(m inputMessage) bool {
+	return r.AgentID != "" || r.SystemPrompt != "" || slices.ContainsFunc(r.messages, func(m inputMessage) bool {
 		return m.Role == surfacekit.RoleSystem && strings.TrimSpace(m.Content) != ""
 	})
 }
 
 func (r *request) readIdentity(f fields) error {
-	err := cmp.Or(
-		f.readField(fieldAgentID, &r.agentID, "a string"), f.readField(fieldName, &r.name, "a string"),
-		f.readField(fieldSystemPrompt, &r.systemPrompt, "a string"), f.readField(fieldModelID, &r.modelID, "a string"),
-	)
-	if err != nil {
+	if err := f.decode("", &r.identityBody); err != nil {
 		return err
 	}
-	if r.agentID != "" && !agentIDGrammar.MatchString(r.agentID) {
-		return newInvalid("agentId %q is not a valid agent ID", clip.Text(r.agentID))
+	if r.AgentID != "" && !agentIDGrammar.MatchString(r.AgentID) {
+		return newInvalid("agentId %q is not a valid agent ID", clip.Text(r.AgentID))
 	}
-	r.name = cmp.Or(r.name, ephemeralAgent)
+	r.Name = cmp.Or(r.Name, ephemeralAgent)
 	return nil
 }
 
@@ -98,11 +92,12 @@ var agentIDGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-
 
 // readInput reads the run's input: a prompt or messages.
 func (r *request) readInput(f fields) error {
-	var prompt string
-	err := cmp.Or(f.readField(fieldPrompt, &prompt, "a string"), f.readField(fieldMessages, &r.messages, "a list of {role, content, attachments}"))
-	if err != nil {
+	var in inputBody
+	if err := f.decode("", &in); err != nil {
 		return err
 	}
+	prompt := in.Prompt
+	r.messages = in.Messages
 	switch listed := len(r.messages) > 0; {
 	case prompt != "" && listed:
 		return newInvalid("prompt and messages exclude each other")
@@ -168,24 +163,13 @@ func (r *request) readTools(f fields) error {
 
 func (r *request) readBudgets(f fields) error {
 	budgets, err := f.readObject(fieldBudgets)
-	if err != nil {
-		return err
+	if err == nil {
+		err = budgets.decode("budgets.", &r.budgetsBody)
 	}
-	if r.maxToolTurns, _, err = budgets.readInteger("maxToolTurns", "budgets.maxToolTurns", 1, maxToolTurnsCeiling); err != nil {
-		return err
-	}
-	var exceeded string
-	if err := budgets.readField("maxToolTurnsExceeded", &exceeded, "a string"); err != nil {
-		return err
-	}
-	switch exceeded {
-	case "":
-	case "error", "finalize":
-		r.finalize = new(exceeded == "finalize")
-	default:
+	if exceeded := r.MaxToolTurnsExceeded; err == nil && exceeded != "" && exceeded != "error" && exceeded != finalizes {
 		return newInvalid("budgets.maxToolTurnsExceeded is %q; it must be error or finalize", clip.Text(exceeded))
 	}
-	return nil
+	return err
 }
 
 func (r *request) readOutputSchema(f fields) error {
@@ -204,18 +188,16 @@ func (r *request) readOutputSchema(f fields) error {
 	if compact.Len() > maxOutputSchema {
 		return newInvalid("outputSchema has %d bytes; %d are allowed", compact.Len(), maxOutputSchema)
 	}
-	r.output = new(outputSchema)
-	if err := output.readField("name", &r.output.name, "a string"); err != nil {
+	r.output = new(outputBody)
+	if err := output.decode("", r.output); err != nil {
 		return err
 	}
-	if _, named := output["name"]; named && !outputSchemaName.MatchString(r.output.name) {
+	if _, named := output["name"]; named && !outputSchemaName.MatchString(r.output.Name) {
 		return newInvalid("outputSchema.name must be 1 to 64 letters, digits, '_' or '-'")
 	}
-	schema, err := output.readObject("schema")
-	if err != nil || schema == nil {
+	if schema, err := output.readObject("schema"); err != nil || schema == nil {
 		return newInvalid("outputSchema.schema must be an object")
 	}
-	r.output.schema = output["schema"]
 	return nil
 }
 
@@ -234,24 +216,16 @@ func (r *request) readLoopDetection(f fields) error {
 		r.loop = &loopDetection{off: true}
 		return nil
 	}
-	given, err := f.readObject(fieldLoopDetection)
+	object, err := f.readObject(fieldLoopDetection)
 	if err != nil {
 		return newInvalid("loopDetection must be false or an object")
 	}
-	consecutive, has1, err := given.readInteger("consecutiveThreshold", "loopDetection.consecutiveThreshold", minConsecutive, maxLoopThreshold)
-	if err != nil {
+	var given loopBody
+	if err := object.decode("loopDetection.", &given); err != nil {
 		return err
 	}
-	hard, has2, err := given.readInteger("hardCutoffThreshold", "loopDetection.hardCutoffThreshold", minHardCutoff, maxLoopThreshold)
-	if err != nil {
-		return err
-	}
-	if !has1 {
-		consecutive = spec.DefaultConsecutiveThreshold
-	}
-	if !has2 {
-		hard = spec.DefaultHardCutoffThreshold
-	}
+	consecutive := cmp.Or(given.ConsecutiveThreshold, spec.DefaultConsecutiveThreshold)
+	hard := cmp.Or(given.HardCutoffThreshold, spec.DefaultHardCutoffThreshold)
 	if hard <= consecutive {
 		return newInvalid("loopDetection.hardCutoffThreshold (%d) must be more than consecutiveThreshold (%d); they are %d and %d when not given",
 			hard, consecutive, spec.DefaultHardCutoffThreshold, spec.DefaultConsecutiveThreshold)
@@ -278,14 +252,14 @@ func (r *request) readToolBudgets(f fields) error {
 		if err != nil {
 			return newInvalid("%s must be an object", path)
 		}
-		calls, has, err := entry.readInteger("maxCalls", path+".maxCalls", 0, maxToolBudgetCalls)
-		switch {
-		case err != nil:
-			return err
-		case !has:
+		if _, has := entry["maxCalls"]; !has {
 			return newInvalid("%s.maxCalls is required", path)
 		}
-		r.toolBudgets[name] = calls
+		var budget budgetBody
+		if err := entry.decode(path+".", &budget); err != nil {
+			return err
+		}
+		r.toolBudgets[name] = budget.MaxCalls
 	}
 	return nil
 }

@@ -81,10 +81,10 @@ func TestWhatARunMayAskFor(t *testing.T) {
 	t.Parallel()
 	r := read(t, `{"agentId":"src/agent-1","messages":[{"role":"system","content":"a"},{"role":"user","content":"b","id":1},{"role":"assistant","content":"c"},{"role":"user","content":""}],
 		"budgets":{"maxToolTurns":7,"maxToolTurnsExceeded":"finalize","other":1},"loopDetection":{},"toolBudgets":{},"outputSchema":{"schema":{"type":"nonsense"},"name":"a-b_1"}}`)
-	if r.agentID != "src/agent-1" || len(r.messages) != 4 || r.maxToolTurns != 7 || !*r.finalize || *r.loop != (loopDetection{consecutive: 3, max: 6}) {
+	if r.AgentID != "src/agent-1" || len(r.messages) != 4 || r.MaxToolTurns != 7 || r.MaxToolTurnsExceeded != finalizes || *r.loop != (loopDetection{consecutive: 3, max: 6}) {
 		t.Errorf("it is %+v", r)
 	}
-	if r.toolBudgets == nil || len(r.toolBudgets) != 0 || r.output.name != "a-b_1" || string(r.output.schema) != `{"type":"nonsense"}` {
+	if r.toolBudgets == nil || len(r.toolBudgets) != 0 || r.output.Name != "a-b_1" || string(r.output.Schema) != `{"type":"nonsense"}` {
 		t.Errorf("it is %+v", r)
 	}
 	for level, want := range map[string]int{`"off"`: 0, `"low"`: 30, `"medium"`: 50, `"high"`: 80, `0`: 0, `100`: 100, `37`: 37, `5e1`: 50, `50.0`: 50} {
