@@ -78,3 +78,41 @@ func EncodeMembers(list []Member) json.RawMessage {
 	out.WriteByte('}')
 	return out.Bytes()
 }
+
+// Writer writes a JSON value piece by piece.
+type Writer struct{ bytes.Buffer }
+
+// WriteName writes the name of a member, after a comma if it is not the first of its object.
+func (w *Writer) WriteName(name string) {
+	if written := w.Bytes(); written[len(written)-1] != '{' {
+		w.WriteByte(',')
+	}
+	w.Write(quoteText([]byte(name)))
+	w.WriteByte(':')
+}
+
+// WriteMembers writes an object with the names of raw; write writes each value. It reports whether
+// raw is an object and all values were written.
+func (w *Writer) WriteMembers(raw json.RawMessage, write func(value json.RawMessage) bool) bool {
+	fields, ok := Members(raw)
+	w.WriteByte('{')
+	for i := range fields {
+		w.WriteName(fields[i].Name)
+		ok = ok && write(fields[i].Value)
+	}
+	w.WriteByte('}')
+	return ok
+}
+
+// WriteElements writes a list; write writes each element of raw. It reports whether raw is a list
+// that is not empty and all elements were written.
+func (w *Writer) WriteElements(raw json.RawMessage, write func(element json.RawMessage) bool) bool {
+	var list []json.RawMessage
+	ok := json.Unmarshal(raw, &list) == nil && len(list) > 0
+	for i, element := range list {
+		w.WriteByte("[,"[min(i, 1)])
+		ok = ok && write(element)
+	}
+	w.WriteByte(']')
+	return ok
+}

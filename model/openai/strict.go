@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
 // strictWriter writes a schema while checking it. Its methods report whether their input fits
 // strict mode; otherwise the output is invalid.
 type strictWriter struct {
-	out bytes.Buffer
+	out rawjson.Writer
 	// enum counts the values of all enumerations.
 	enum int
 }
@@ -71,18 +70,17 @@ func (w *strictWriter) writeSchema(raw json.RawMessage, depth int) bool {
 		return false
 	}
 	w.out.WriteByte('{')
-	first := true
 	for _, f := range fields {
 		if slices.Contains(notes, f.Name) || rawjson.Find(fields, "$ref") != nil && (f.Name == "title" || f.Name == "description") {
 			continue
 		}
-		w.writeName(f.Name, &first)
+		w.out.WriteName(f.Name)
 		if !w.writeKeyword(f, depth) {
 			return false
 		}
 	}
 	if object && rawjson.Find(fields, "additionalProperties") == nil {
-		w.writeName("additionalProperties", &first)
+		w.out.WriteName("additionalProperties")
 		w.out.WriteString("false")
 	}
 	w.out.WriteByte('}')
@@ -91,13 +89,14 @@ func (w *strictWriter) writeSchema(raw json.RawMessage, depth int) bool {
 
 // writeKeyword writes the value of a keyword.
 func (w *strictWriter) writeKeyword(f rawjson.Member, depth int) bool {
+	write := func(schema json.RawMessage) bool { return w.writeSchema(schema, depth+1) }
 	switch f.Name {
 	case "properties", "$defs", "definitions":
-		return w.writeSchemas(f.Value, depth)
+		return w.out.WriteMembers(f.Value, write)
 	case "items":
-		return w.writeSchema(f.Value, depth+1)
+		return write(f.Value)
 	case "anyOf":
-		return w.writeAlternatives(f.Value, depth)
+		return w.out.WriteElements(f.Value, write)
 	case "format":
 		var format string
 		if json.Unmarshal(f.Value, &format) != nil || !slices.Contains(strictFormats, format) {
@@ -117,49 +116,6 @@ func (w *strictWriter) writeKeyword(f rawjson.Member, depth int) bool {
 	}
 	w.out.Write(f.Value)
 	return slices.Contains(plainKeywords, f.Name)
-}
-
-// writeSchemas writes a mapping of names to schemas.
-func (w *strictWriter) writeSchemas(raw json.RawMessage, depth int) bool {
-	fields, ok := rawjson.Members(raw)
-	if !ok {
-		return false
-	}
-	w.out.WriteByte('{')
-	first := true
-	for _, f := range fields {
-		w.writeName(f.Name, &first)
-		if !w.writeSchema(f.Value, depth+1) {
-			return false
-		}
-	}
-	w.out.WriteByte('}')
-	return true
-}
-
-func (w *strictWriter) writeAlternatives(raw json.RawMessage, depth int) bool {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
-		return false
-	}
-	for i, alternative := range list {
-		w.out.WriteByte("[,"[min(i, 1)])
-		if !w.writeSchema(alternative, depth+1) {
-			return false
-		}
-	}
-	w.out.WriteByte(']')
-	return true
-}
-
-func (w *strictWriter) writeName(name string, first *bool) {
-	if !*first {
-		w.out.WriteByte(',')
-	}
-	*first = false
-	quoted, _ := json.Marshal(name) // a text always encodes
-	w.out.Write(quoted)
-	w.out.WriteByte(':')
 }
 
 // isTyped reports whether a schema has a type in a form that the mode knows.

@@ -2,7 +2,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -39,7 +38,7 @@ func OutputSchema(schema json.RawMessage) (json.RawMessage, bool) {
 // schemaWriter writes a schema while checking it. Its methods report whether the schema fits;
 // otherwise the output is invalid.
 type schemaWriter struct {
-	out bytes.Buffer
+	out rawjson.Writer
 	// definitions holds the definitions of the root by keyword/name.
 	definitions map[string]json.RawMessage
 	// ends holds the definitions whose references were followed.
@@ -74,7 +73,7 @@ func (w *schemaWriter) writeSchema(raw json.RawMessage, depth int) bool {
 	for _, f := range fields {
 		switch {
 		case w.isKept(f):
-			w.writeName(f.Name)
+			w.out.WriteName(f.Name)
 			w.out.Write(f.Value)
 		case slices.Contains(toldKeywords, f.Name):
 			told = append(told, fmt.Sprintf("%s: %s", f.Name, f.Value))
@@ -85,7 +84,7 @@ func (w *schemaWriter) writeSchema(raw json.RawMessage, depth int) bool {
 	}
 	w.writeDescription(rawjson.Find(fields, "description"), told)
 	if object {
-		w.writeName("additionalProperties")
+		w.out.WriteName("additionalProperties")
 		w.out.WriteString("false")
 	}
 	w.out.WriteByte('}')
@@ -159,28 +158,15 @@ func (w *schemaWriter) writeNested(f rawjson.Member, depth int) bool {
 	if name == "oneOf" {
 		name = "anyOf"
 	}
-	w.writeName(name)
+	w.out.WriteName(name)
+	write := func(schema json.RawMessage) bool { return w.writeSchema(schema, depth+1) }
 	switch name {
 	case "properties", "$defs", "definitions":
-		fields, ok := rawjson.Members(f.Value)
-		w.out.WriteByte('{')
-		for _, p := range fields {
-			w.writeName(p.Name)
-			ok = ok && w.writeSchema(p.Value, depth+1)
-		}
-		w.out.WriteByte('}')
-		return ok
+		return w.out.WriteMembers(f.Value, write)
 	case "items":
-		return w.writeSchema(f.Value, depth+1)
+		return write(f.Value)
 	case "anyOf", "allOf":
-		var list []json.RawMessage
-		ok := json.Unmarshal(f.Value, &list) == nil && len(list) > 0
-		for i, alternative := range list {
-			w.out.WriteByte("[,"[min(i, 1)])
-			ok = ok && w.writeSchema(alternative, depth+1)
-		}
-		w.out.WriteByte(']')
-		return ok
+		return w.out.WriteElements(f.Value, write)
 	default:
 		return false
 	}
@@ -197,16 +183,6 @@ func (w *schemaWriter) writeDescription(raw json.RawMessage, told []string) {
 		return
 	}
 	quoted, _ := json.Marshal(text) // a text always encodes
-	w.writeName("description")
+	w.out.WriteName("description")
 	w.out.Write(quoted)
-}
-
-// writeName writes the name of a member, after a comma if it is not the first.
-func (w *schemaWriter) writeName(name string) {
-	if written := w.out.Bytes(); written[len(written)-1] != '{' {
-		w.out.WriteByte(',')
-	}
-	quoted, _ := json.Marshal(name) // a text always encodes
-	w.out.Write(quoted)
-	w.out.WriteByte(':')
 }
