@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/registry"
@@ -71,34 +72,16 @@ type changes struct {
 	// ids are the changed entries of each kind; tools are the changed entries of kind onTool.
 	ids   [dependencyKinds]map[string]bool
 	tools []string
-	// in are the parts of the set that differ.
-	in parts
+	// anyTool, anyPlugin, anySource and anyModel are set if an entry of a kind differs. Models
+	// include pools and providers.
+	anyTool, anyPlugin, anySource, anyModel bool
 }
-
-// parts is a bit set of the parts of a set.
-type parts uint8
-
-const (
-	partTools parts = 1 << iota
-	partPlugins
-	partSources
-	partModels // models, pools and providers
-)
-
-// note adds a part if it differs.
-func (c *changes) note(part parts, differs bool) {
-	if differs {
-		c.in |= part
-	}
-}
-
-// has reports whether one of the parts differs.
-func (c *changes) has(any parts) bool { return c.in&any != 0 }
 
 // compareSets returns the difference between a set and an older one; nil if everything must be
 // resolved again.
 func compareSets(set, old *registry.Set) *changes {
-	if set.Defaults != old.Defaults || set.Tenants != old.Tenants || !sameUndeclared(set, old) || len(set.Backends.Changed(old.Backends)) > 0 {
+	if set.Defaults != old.Defaults || set.Tenants != old.Tenants || len(set.Backends.Changed(old.Backends)) > 0 ||
+		!maps.EqualFunc(set.Undeclared, old.Undeclared, slices.Equal[[]spec.KindSection]) {
 		return nil
 	}
 	c := &changes{set: set, old: old, agents: set.Agents.Changed(old.Agents)}
@@ -107,13 +90,15 @@ func compareSets(set, old *registry.Set) *changes {
 	hosts := set.AgentProviders.Changed(old.AgentProviders)
 	c.tools = set.Tools.Changed(old.Tools)
 	bundles, sources := set.Bundles.Changed(old.Bundles), set.Sources.Changed(old.Sources)
-	if 4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools) {
+	replaced := slices.Concat(pathsOf(set.Tools, c.tools), pathsOf(set.Providers, providers),
+		pathsOf(set.Plugins, plugins), pathsOf(set.AgentProviders, hosts))
+	if 4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools) || !c.definitionsFollow(replaced) {
 		return nil
 	}
-	c.note(partModels, len(models)+len(pools)+len(providers)+len(hosts) > 0)
-	c.note(partPlugins, len(plugins) > 0 || !set.Plugins.SameOrder(old.Plugins))
-	c.note(partTools, len(c.tools)+len(bundles) > 0)
-	c.note(partSources, len(sources) > 0 || !set.Sources.SameOrder(old.Sources))
+	c.anyModel = len(models)+len(pools)+len(providers)+len(hosts) > 0
+	c.anyPlugin = len(plugins) > 0 || !set.Plugins.SameOrder(old.Plugins)
+	c.anyTool = len(c.tools)+len(bundles) > 0
+	c.anySource = len(sources) > 0 || !set.Sources.SameOrder(old.Sources)
 	c.ids[onModel] = setOf(slices.Concat(models, pools))
 	c.ids[onProvider], c.ids[onPlugin], c.ids[onAgentProvider] = setOf(providers), setOf(plugins), setOf(hosts)
 	c.ids[onTool], c.ids[onRecord] = setOf(c.tools), setOf(c.agents)
@@ -142,16 +127,23 @@ func setOf(ids []string) map[string]bool {
 	return set
 }
 
-func sameUndeclared(set, old *registry.Set) bool {
-	if len(set.Undeclared) != len(old.Undeclared) {
-		return false
-	}
-	for kind, sections := range set.Undeclared {
-		if known, ok := old.Undeclared[kind]; !ok || !slices.Equal(sections, known) {
+// definitionsFollow reports whether every component whose definition differs was replaced, so that
+// the agents that use it are resolved again. replaced are the paths of all replaced components.
+func (c *changes) definitionsFollow(replaced []string) bool {
+	for path, definition := range c.set.Definitions {
+		if c.old.Definitions[path] != definition && !slices.Contains(replaced, path) {
 			return false
 		}
 	}
 	return true
+}
+
+func pathsOf[T any](r *registry.Registry[T], ids []string) []string {
+	paths := make([]string, len(ids))
+	for i, id := range ids {
+		paths[i] = r.Path(id)
+	}
+	return paths
 }
 
 // sameToolOrder reports whether the unchanged tools are in the same order as before.
@@ -168,22 +160,14 @@ func sameToolOrder(set, old *registry.Set, changed []string) bool {
 	return slices.Equal(unchanged(set), unchanged(old))
 }
 
-// changesRole reports whether a changed declared agent was added, was removed, or runs elsewhere
-// now or did before.
-func (c *changes) changesRole(id string) bool {
+// looksTheSame reports whether a changed declared agent looks the same to the agents that may call
+// it. One that runs elsewhere, or did, does not.
+func (c *changes) looksTheSame(id string) bool {
 	now, ok := c.set.Agents.Get(id)
 	before, was := c.old.Agents.Get(id)
-	return !ok || !was || !now.Local() || !before.Local()
-}
-
-// looksTheSame reports whether a changed declared agent looks the same to the agents that may call
-// it.
-func (c *changes) looksTheSame(id string) bool {
-	if c.changesRole(id) {
+	if !ok || !was || !now.Local() || !before.Local() {
 		return false
 	}
-	now, _ := c.set.Agents.Get(id)
-	before, _ := c.old.Agents.Get(id)
 	now, _ = c.set.Defaults.Apply(now)
 	before, _ = c.old.Defaults.Apply(before)
 	return now.Description == before.Description
@@ -191,8 +175,8 @@ func (c *changes) looksTheSame(id string) bool {
 
 // affect reports whether an agent of the older set may resolve differently.
 func (c *changes) affect(id string, t *template) bool {
-	if c.ids[onRecord][id] || c.has(partSources) && (t.anySource || t.agent.Registry != "") ||
-		c.has(partTools) && t.anyTool || c.has(partPlugins) && t.anyPlugin {
+	if c.ids[onRecord][id] || c.anySource && (t.anySource || t.agent.Registry != "") ||
+		c.anyTool && t.anyTool || c.anyPlugin && t.anyPlugin {
 		return true
 	}
 	for _, on := range t.named {

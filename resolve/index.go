@@ -118,7 +118,7 @@ func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
 	if len(c.tools) > 0 {
 		next.compileTools(x.compiledTools, c.ids[onTool])
 	}
-	if c.has(partPlugins) {
+	if c.anyPlugin {
 		next.compilePlugins(x.claims, c.ids[onPlugin])
 	}
 	return next
@@ -127,13 +127,13 @@ func (x *index) nextIndex(rev *registry.Revision, c *changes) *index {
 // keptAfter returns the shared data that changes do not affect.
 func (x *index) keptAfter(c *changes) *kept {
 	next := *x.kept
-	if len(c.ids[onAgent]) > 0 || c.has(partSources) {
+	if len(c.ids[onAgent]) > 0 || c.anySource {
 		next.agentTools = copyKept(next.agentTools, func(source toolset.Source) bool {
 			agent, ok := c.set.Agent(source.Name)
 			return ok && agent.Registry == "" && !c.ids[onAgent][source.Name] && !c.ids[onAgent][agent.ID]
 		})
 	}
-	if !c.has(partModels) {
+	if !c.anyModel {
 		return &next
 	}
 	same := func(modelID string) bool {
