@@ -84,25 +84,29 @@ func Typed[In, Out any](route Route) Route {
 
 // Describe generates an OpenAPI description of routes, for the OpenAPI method of
 // surfaces whose routes are made by Handle or are event streams.
-func Describe(title string, routes []Route) []byte { return describeRoutes(title, routes, nil) }
+func Describe(title string, routes []Route) []byte {
+	return DescribeSurface(&openapi.Surface{Title: title}, routes)
+}
 
 // DescribeErrors is Describe for a surface whose errors have bodies of the type E.
 func DescribeErrors[E any](title string, routes []Route) []byte {
-	return describeRoutes(title, routes, reflect.TypeFor[E]())
+	return DescribeSurface(&openapi.Surface{Title: title, Failure: reflect.TypeFor[E]()}, routes)
+}
+
+// DescribeSurface is Describe for a surface that describes more than its title.
+func DescribeSurface(s *openapi.Surface, routes []Route) []byte {
+	return openapi.Generate(s, operationsOf(routes))
 }
 
 // DescribeAPI generates the description of routes that have an ID.
 func DescribeAPI(api *openapi.API, routes []Route) []byte { return api.Generate(operationsOf(routes)) }
 
-func describeRoutes(title string, routes []Route, failure reflect.Type) []byte {
-	return openapi.Generate(title, operationsOf(routes), failure)
-}
-
 func operationsOf(routes []Route) []openapi.Operation {
 	operations := make([]openapi.Operation, len(routes))
 	for i := range routes {
+		r := &routes[i]
 		operations[i] = openapi.Operation{
-			Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out, Query: routes[i].query, Followed: routes[i].followed, Streamed: routes[i].Stream, Idle: routes[i].Idle, ID: routes[i].ID,
+			Pattern: r.Pattern, In: r.in, Out: r.out, Query: r.query, Followed: r.followed, Streamed: r.Stream, Idle: r.Idle, ID: r.ID, Doc: r.doc,
 		}
 	}
 	return operations

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server/openapi"
 	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )
@@ -61,7 +62,7 @@ type Route struct {
 	// Audit is the operation of the route's requests, such as create_turn. The server writes an
 	// audit record for each request, including rejected ones; empty writes none.
 	Audit string
-	// ID is the operationId, which DescribeAPI needs.
+	// ID is the operationId, which DescribeAPI needs and WithDoc sets.
 	ID string
 	// Quiet requests are logged at debug level if they succeed: probes.
 	Quiet bool
@@ -75,6 +76,14 @@ type Route struct {
 	followed bool
 	// query has the parameters listed by WithQuery; nil accepts any.
 	query []string
+	// doc describes the route in words.
+	doc openapi.Doc
+}
+
+// WithDoc returns the route with its description in words.
+func (r Route) WithDoc(doc openapi.Doc) Route {
+	r.ID, r.doc = doc.ID, doc
+	return r
 }
 
 // WithQuery returns the route with the allowed query parameters. A request with any other parameter

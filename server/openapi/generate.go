@@ -4,17 +4,29 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
+
+// Surface configures a generated description.
+type Surface struct {
+	Title, Description string
+	// Failure is the type of error bodies; nil means the server's, and a string means text.
+	Failure reflect.Type
+	// Package is the package of the surface, whose structs become components. If it is empty, all
+	// types are described in place, and slices and pointers may be null.
+	Package string
+	// Views are the types that describe other types.
+	Views map[reflect.Type]reflect.Type
+}
 
 // Operation describes a route for a generated description.
 type Operation struct {
 	// Pattern is a pattern of http.ServeMux with a method.
 	Pattern string
 	// In and Out are the types of the JSON bodies; an operation without an Out is a stream of
-	// events.
+	// events. Fields of In with the tag query, header or path are parameters, and the one with the
+	// tag body is the body.
 	In, Out reflect.Type
 	// Query has the names of the query parameters.
 	Query []string
@@ -23,63 +35,104 @@ type Operation struct {
 	Followed, Streamed bool
 	// Idle is set if the response is empty while there is nothing to stream.
 	Idle bool
-	// ID names the OperationDoc for API.Generate.
+	// ID is the operationId. Without it, a generated description has no words.
 	ID string
+
+	Doc
 }
 
-// Generate returns a description of operations, for surfaces without a written one. A type without
-// a schema is described as any value. failure is the type of error bodies; nil means the server's,
-// and a string means text.
-func Generate(title string, operations []Operation, failure reflect.Type) []byte {
-	paths, media := map[string]object{}, "application/json"
-	if failure != nil && failure.Kind() == reflect.String {
-		media = "text/plain"
+// Doc describes an operation in words.
+type Doc struct {
+	ID, Summary, Description string
+	// Result describes the successful response, whose status is Created if it is set.
+	Result  string
+	Created bool
+	// Event is the type of the events in a stream.
+	Event reflect.Type
+	// Failures are the statuses of requests rejected by the service.
+	Failures []int
+}
+
+// Generate returns a description of operations, for surfaces without a written one.
+func Generate(s *Surface, operations []Operation) []byte {
+	g := &generator{Surface: s, schemas: object{}, media: "application/json"}
+	if s.Failure != nil && s.Failure.Kind() == reflect.String {
+		g.media = "text/plain"
 	}
-	for _, op := range operations {
+	paths := map[string]object{}
+	for i := range operations {
+		op := &operations[i]
 		method, path, _ := parsePattern(op.Pattern)
-		responses := object{"200": op.describeResponse()}
-		if op.Out == nil && method != http.MethodGet { // it chooses how it is answered
-			for status, description := range done {
-				response := object{"description": description}
-				if status != "204" {
-					response["content"] = object{"application/json": object{"schema": object{}}}
-				}
-				responses[status] = response
-			}
-		}
-		for status, description := range failed {
-			responses[status] = object{"description": description, "content": object{media: object{"schema": object{}}}}
-		}
-		if op.Idle {
-			responses["204"] = object{"description": "Nothing is under way."}
-		}
-		described := object{"responses": responses}
-		parameters := pathParameters(path)
-		for _, name := range op.Query {
-			parameters = append(parameters, object{"name": name, "in": "query", "schema": object{"type": "string"}})
-		}
-		if len(parameters) > 0 {
+		described := g.describeOperation(op, method)
+		if parameters := g.parametersOf(op, path); len(parameters) > 0 {
 			described["parameters"] = parameters
 		}
-		if op.In != nil && op.In.NumField() > 0 && method != http.MethodGet && method != http.MethodDelete {
-			described["requestBody"] = object{"content": object{"application/json": object{"schema": schemaOf(op.In)}}}
+		if body := g.bodyOf(op.In); body != nil && method != http.MethodGet && method != http.MethodDelete {
+			described["requestBody"] = body
 		}
 		if paths[path] == nil {
 			paths[path] = object{}
 		}
 		paths[path][strings.ToLower(method)] = described
 	}
-	document := object{"openapi": "3.1.0", "info": object{"title": title, "version": "1"}, "paths": paths}
-	if failure != nil {
-		document["components"] = object{"responses": object{errorResponse: object{
-			"description": "The request is refused.", "content": object{media: object{"schema": schemaOf(failure)}},
-		}}}
+	document := object{"openapi": "3.1.0", "info": object{"title": s.Title, "version": "1", "description": s.Description}, "paths": paths}
+	components := object{"schemas": g.schemas}
+	if s.Failure != nil {
+		components["responses"] = object{errorResponse: object{
+			"description": "The request is refused.", "content": object{g.media: object{"schema": g.schemaOf(s.Failure)}},
+		}}
 	}
+	document["components"] = components
 	text, err := json.Marshal(document)
 	if err != nil {
 		return nil // not reached: only strings and schemas
 	}
 	return text
+}
+
+// generator generates a description.
+type generator struct {
+	*Surface
+	// schemas are the components, and media is the media type of errors.
+	schemas object
+	media   string
+}
+
+// describeOperation returns an operation without its request.
+func (g *generator) describeOperation(op *Operation, method string) object {
+	responses := object{}
+	described := object{"responses": responses}
+	if op.ID != "" {
+		described["operationId"], described["summary"], described["description"] = op.ID, op.Summary, op.Description
+		response := g.describeResponse(op)
+		response["description"] = op.Result
+		status := http.StatusOK
+		if op.Created {
+			status = http.StatusCreated
+		}
+		responses[strconv.Itoa(status)] = response
+		for _, status := range op.Failures {
+			responses[strconv.Itoa(status)] = object{"$ref": "#/components/responses/" + errorResponse}
+		}
+		return described
+	}
+	responses["200"] = g.describeResponse(op)
+	if op.Out == nil && method != http.MethodGet { // it chooses how it is answered
+		for status, description := range done {
+			response := object{"description": description}
+			if status != "204" {
+				response["content"] = object{"application/json": object{"schema": object{}}}
+			}
+			responses[status] = response
+		}
+	}
+	for status, description := range failed {
+		responses[status] = object{"description": description, "content": object{g.media: object{"schema": object{}}}}
+	}
+	if op.Idle {
+		responses["204"] = object{"description": "Nothing is under way."}
+	}
+	return described
 }
 
 // failed are the statuses of requests rejected by the service. The router's are described for all
@@ -98,23 +151,82 @@ var done = map[string]string{
 }
 
 // describeResponse describes an operation's response.
-func (op *Operation) describeResponse() object {
-	if op.Out == nil {
-		return object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": object{}}}}
+func (g *generator) describeResponse(op *Operation) object {
+	events := object{}
+	if op.Event != nil {
+		events = g.schemaOf(op.Event)
 	}
-	content := object{"application/json": object{"schema": schemaOf(op.Out)}}
+	if op.Out == nil {
+		return object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": events}}}
+	}
+	content := object{"application/json": object{"schema": g.schemaOf(op.Out)}}
 	if op.Followed {
 		content["application/x-ndjson"] = object{"schema": object{}}
 	}
 	if op.Streamed {
-		content["text/event-stream"] = object{"schema": object{}}
+		content["text/event-stream"] = object{"schema": events}
 	}
 	return object{"description": "The result.", "content": content}
 }
 
+// bodyOf describes the body of a request; nil if it has none.
+func (g *generator) bodyOf(in reflect.Type) object {
+	if in == nil {
+		return nil
+	}
+	described, fields := in, 0
+	for _, f := range reflect.VisibleFields(in) {
+		if _, ok := f.Tag.Lookup("body"); ok {
+			described, fields = f.Type, 1
+			break
+		}
+		if nameOf(&f) != "" {
+			fields++
+		}
+	}
+	if fields == 0 {
+		return nil
+	}
+	body := object{"content": object{"application/json": object{"schema": g.schemaOf(described)}}}
+	if _, required := g.structOf(g.viewOf(described))["required"]; required && g.Package != "" {
+		body["required"] = true
+	}
+	return body
+}
+
+// parametersOf describes the wildcards of a path, and the query parameters and headers of an
+// operation.
+func (g *generator) parametersOf(op *Operation, path string) (list []object) {
+	described := map[string]object{}
+	for _, f := range parameterFields(op.In) {
+		for _, place := range []string{"query", "header", "path"} {
+			name, ok := f.Tag.Lookup(place)
+			if !ok || name == "" {
+				continue
+			}
+			schema := g.fieldOf(&f)
+			p := object{"name": name, "in": place, "description": f.Tag.Get("jsonschema"), "schema": schema}
+			delete(schema, "description")
+			if described[name] = p; place != "path" {
+				list = append(list, p)
+			}
+		}
+	}
+	for _, p := range pathParameters(path) {
+		if known := described[p["name"].(string)]; known != nil { //nolint:forcetypeassert // it is one
+			p["description"], p["schema"] = known["description"], known["schema"]
+		}
+		list = append(list, p)
+	}
+	for _, name := range op.Query {
+		list = append(list, object{"name": name, "in": "query", "schema": object{"type": "string"}})
+	}
+	return list
+}
+
 // pathParameters describes the wildcards of a path.
 func pathParameters(path string) (list []object) {
-	for _, part := range strings.Split(path, "/") {
+	for part := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
 			list = append(list, object{
 				"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"},
@@ -124,13 +236,13 @@ func pathParameters(path string) (list []object) {
 	return list
 }
 
-// anyJSON are the types that stand for any JSON value, not a list of bytes.
-var anyJSON = map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}
-
-func schemaOf(t reflect.Type) any {
-	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true, TypeSchemas: anyJSON})
-	if err != nil {
-		return object{}
+// parameterFields returns the fields of a type and of the structs in it.
+func parameterFields(t reflect.Type) (list []reflect.StructField) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
 	}
-	return s
+	for i := range t.NumField() {
+		list = append(append(list, t.Field(i)), parameterFields(t.Field(i).Type)...)
+	}
+	return list
 }

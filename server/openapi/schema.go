@@ -1,0 +1,177 @@
+package openapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// schemaOf returns the schema of a type. A type without one is described as any value.
+func (g *generator) schemaOf(t reflect.Type) object {
+	t = g.viewOf(t)
+	if t.Kind() == reflect.Pointer {
+		s := g.schemaOf(t.Elem())
+		if kind, ok := s["type"].(string); ok && g.Package == "" {
+			s["type"] = []string{"null", kind}
+		}
+		return s
+	}
+	switch t {
+	case reflect.TypeFor[json.RawMessage]():
+		return object{}
+	case reflect.TypeFor[time.Time]():
+		if g.Package == "" {
+			return object{"type": "string"}
+		}
+		return object{"type": "string", "format": "date-time"}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return object{"type": "integer"}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return object{"type": "integer", "minimum": 0}
+	case reflect.Float32, reflect.Float64:
+		return object{"type": "number"}
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": nested(g.schemaOf(t.Elem()))}
+	case reflect.Slice, reflect.Array:
+		s := object{"type": "array", "items": nested(g.schemaOf(t.Elem()))}
+		if g.Package == "" {
+			s["type"] = []string{"null", "array"}
+		}
+		return s
+	case reflect.Struct:
+		return g.component(t)
+	default:
+		return object{}
+	}
+}
+
+// nested returns a schema within another one.
+func nested(s object) any {
+	if len(s) == 0 {
+		return true
+	}
+	return s
+}
+
+// viewOf returns the type that describes a type.
+func (g *generator) viewOf(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer && g.Package != "" {
+		t = t.Elem()
+	}
+	if view := g.Views[t]; view != nil {
+		return view
+	}
+	return t
+}
+
+// component returns the schema of a struct: a reference if it is in the surface's package. A
+// component omits the suffix View of its type.
+func (g *generator) component(t reflect.Type) object {
+	if t.Name() == "" || t.PkgPath() != g.Package {
+		return g.structOf(t)
+	}
+	name := strings.ToUpper(t.Name()[:1]) + strings.TrimSuffix(t.Name()[1:], "View")
+	if g.schemas[name] == nil {
+		g.schemas[name] = object{} // for a type within itself
+		g.schemas[name] = g.structOf(t)
+	}
+	return object{"$ref": "#/components/schemas/" + name}
+}
+
+// structOf returns the schema of a struct. The tags of its field _ are keywords of the schema.
+func (g *generator) structOf(t reflect.Type) object {
+	properties, required := object{}, []string{}
+	s := object{"type": "object", "properties": properties}
+	if g.Package == "" || t.PkgPath() == g.Package || t.Name() == "" { // others may grow
+		s["additionalProperties"] = false
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Name == "_" {
+			g.addKeywords(s, f.Tag)
+		}
+		name := nameOf(&f)
+		if name == "" {
+			continue
+		}
+		if properties[name] = nested(g.fieldOf(&f)); !strings.Contains(f.Tag.Get("json"), ",omit") && !slices.Contains(required, name) {
+			required = append(required, name)
+		}
+	}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+// nameOf returns the name of a field in JSON; empty if it has none.
+func nameOf(f *reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case f.Anonymous, !f.IsExported(), name == "-":
+		return ""
+	case name == "":
+		return f.Name
+	default:
+		return name
+	}
+}
+
+// fieldOf returns the schema of a field: that of its type, with its description and keywords.
+func (g *generator) fieldOf(f *reflect.StructField) object {
+	var s object
+	switch _, query := f.Tag.Lookup("query"); {
+	case f.Tag.Get("type") != "" && g.Package != "":
+		s = object{}
+	case f.Tag.Get("items") != "" && g.Package != "":
+		s = object{"type": "array"}
+	case query && f.Type.Kind() == reflect.Map:
+		s = object{"type": "array", "items": object{"type": "string"}}
+	default:
+		s = g.schemaOf(f.Type)
+	}
+	g.addKeywords(s, f.Tag)
+	return s
+}
+
+// keywords are the keywords of schemas whose values are tags: JSON with single quotes, or text.
+var keywords = []string{
+	"type", "const", "format", "default", "examples", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "items", "additionalProperties",
+}
+
+// addKeywords adds the description and the keywords in the tags of a field. The tags enum, a list
+// with commas, and pattern belong to the items of a list.
+func (g *generator) addKeywords(s object, tag reflect.StructTag) {
+	if about := tag.Get("jsonschema"); about != "" {
+		s["description"] = about
+	}
+	if g.Package == "" {
+		return
+	}
+	one := s
+	if items, ok := s["items"].(object); ok {
+		one = items
+	}
+	if words := tag.Get("enum"); words != "" {
+		one["enum"] = strings.Split(words, ",")
+	}
+	if pattern := tag.Get("pattern"); pattern != "" {
+		one["pattern"] = pattern
+	}
+	for _, name := range keywords {
+		if text, ok := tag.Lookup(name); ok {
+			var value any
+			if json.Unmarshal([]byte(strings.ReplaceAll(text, "'", `"`)), &value) != nil {
+				value = text
+			}
+			s[name] = value
+		}
+	}
+}
