@@ -5,9 +5,8 @@ type FinishReason string
 
 // Outcome is the outcome of a turn. Types that return or store it embed it.
 type Outcome struct {
-	// Agent is the id of the agent that held the conversation at the end, and Revision the number
-	// of the revision in which the turn was resolved.
-	Agent    string `json:"agent,omitempty"`
+	Agent string `json:"agent,omitempty" jsonschema:"The agent that had the conversation at the end."`
+	// Revision is the number of the revision in which the turn was resolved.
 	Revision uint64 `json:"revision,omitempty"`
 	// Termination is the reason why the turn ended.
 	Termination Termination `json:"termination"`
@@ -18,9 +17,8 @@ type Outcome struct {
 	Steps        int          `json:"steps,omitempty"`
 	Usage        Usage        `json:"usage,omitzero"`
 	// Cost is the price of the model calls; nil when no model has a price.
-	Cost *Cost `json:"cost,omitempty"`
-	// Agents breaks Usage and Cost down by agent and model; empty when one agent used one model.
-	Agents AgentUsages `json:"agents,omitempty"`
+	Cost   *Cost       `json:"cost,omitempty"`
+	Agents AgentUsages `json:"agents,omitempty" jsonschema:"What each agent used of each model; absent when one agent used one model."`
 	// SnapshotID is the snapshot left by a kept turn; empty if it left none.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 }

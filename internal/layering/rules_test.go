@@ -78,7 +78,7 @@ var siblings = map[string][]string{
 	"server/aisdk":                 {"server/component"},
 	"server/console":               {"server/component"},
 	"server/mcp":                   {"server/component"},
-	"server/native":                {"server/component"},
+	"server/native":                {"server/component", "server/openapi"},
 	"server/openai":                {"server/component"},
 	"server/provider":              {"server/component"},
 	"server/sessions":              {"server/component"},

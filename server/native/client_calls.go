@@ -3,11 +3,11 @@ package native
 import (
 	"context"
 	"errors"
-	"net/url"
-	"strconv"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -34,7 +34,7 @@ func sendFor[T any](ctx context.Context, c *Client, r *request, err error) (*T, 
 
 // ListSessions returns a page of sessions.
 func (c *Client) ListSessions(ctx context.Context, q SessionQuery) (*SessionList, error) {
-	return sendFor[SessionList](ctx, c, newGet(q.toValues(), "sessions"), nil)
+	return sendFor[SessionList](ctx, c, newGet(surfacekit.QueryOf(q), "sessions"), nil)
 }
 
 // GetSession returns a session.
@@ -60,16 +60,14 @@ func (c *Client) ExportSession(ctx context.Context, id string) (*service.Session
 func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
 	r, err := newPost(req.IdempotencyKey, export, "sessions", "import")
 	if err == nil {
-		r.query = url.Values{}
-		setText(r.query, queryID, req.ID)
-		setText(r.query, queryAgent, req.AgentID)
+		r.query = surfacekit.QueryOf(req)
 	}
 	return sendFor[Session](ctx, c, r, err)
 }
 
 // ListTurns returns a page of turns, with their pending interactions.
 func (c *Client) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
-	return sendFor[TurnList](ctx, c, newGet(q.toValues(), "turns"), nil)
+	return sendFor[TurnList](ctx, c, newGet(surfacekit.QueryOf(q), "turns"), nil)
 }
 
 // GetTurn returns a turn, with its pending interactions.
@@ -88,7 +86,7 @@ func (c *Client) CancelTurn(ctx context.Context, id, reason string) (*Turn, erro
 	if err := errMissingID("turn", id); err != nil {
 		return nil, err
 	}
-	r, err := newPost("", cancellation{reason}, "turns", id, "cancel")
+	r, err := newPost("", cancellation{Reason: reason}, "turns", id, "cancel")
 	return sendFor[Turn](ctx, c, r, err)
 }
 
@@ -120,10 +118,8 @@ func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interac
 // ReadEvents returns up to limit events of a turn with a seq greater than after, without waiting
 // for more. It returns none if there are no more.
 func (c *Client) ReadEvents(ctx context.Context, turnID string, after uint64, limit int, filter ...service.EventFilter) ([]event.Record, error) {
-	query := pageValues(service.Page{Limit: limit})
-	query.Set(queryAfter, strconv.FormatUint(after, 10))
-	setDelegates(query, filter)
-	list, err := sendFor[eventList](ctx, c, newGet(query, "turns", turnID, "events"), errMissingID("turn", turnID))
+	q := eventQuery{After: after, Limit: limit, Delegates: slices.Contains(filter, service.WithDelegates)}
+	list, err := sendFor[eventList](ctx, c, newGet(surfacekit.QueryOf(q), "turns", turnID, "events"), errMissingID("turn", turnID))
 	if err != nil {
 		return nil, err
 	}

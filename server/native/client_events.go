@@ -10,12 +10,13 @@ import (
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/jsonfit"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -66,9 +67,8 @@ type follower struct {
 }
 
 func (f *follower) newRequest() *request {
-	query := url.Values{}
-	setDelegates(query, f.filter)
-	r := newGet(query, "turns", f.turnID, "events")
+	q := eventQuery{Delegates: slices.Contains(f.filter, service.WithDelegates)}
+	r := newGet(surfacekit.QueryOf(q), "turns", f.turnID, "events")
 	r.header = http.Header{}
 	r.header.Set(resumeHeader, strconv.FormatUint(f.seq, 10))
 	return r

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/openapi"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -76,7 +78,7 @@ func refused(t *testing.T, err error) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(server.WithPrincipal(t.Context(), &server.Principal{}), http.MethodGet, "/", http.NoBody)
-	new(Surface).newRoute("GET /", "", func(*call) error { return err }).Handler.ServeHTTP(w, r)
+	newRoute(new(Surface), "GET /", "", func(*Local, context.Context, noQuery) (*Turn, error) { return nil, err }, openapi.Doc{}).Handler.ServeHTTP(w, r)
 	return w
 }
 

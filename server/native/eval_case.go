@@ -4,24 +4,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
-	"net/url"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/evalcase"
 )
 
 // EvalCase is a case for evals, made of a turn and its session's earlier turns.
 type EvalCase struct {
-	ID string `json:"id"`
-	// Cases is a file of cases with this one.
-	Cases string `json:"cases"`
-	// ToolReplies are the results of the case's tools. They belong into the file
-	// recordings/ID.tools.jsonl beside the file of cases, one in a line.
-	ToolReplies []evalcase.ToolReply `json:"tool_replies"`
-	// UnknownVariables are the variables whose values must be added to the case.
-	UnknownVariables []string `json:"unknown_variables,omitempty"`
+	ID               string               `json:"id"`
+	Cases            string               `json:"cases" jsonschema:"A YAML file of cases with this one."`
+	ToolReplies      []evalcase.ToolReply `json:"tool_replies" jsonschema:"The results of the tools, for the file recordings/ID.tools.jsonl beside the file of cases, one in a line."`
+	UnknownVariables []string             `json:"unknown_variables,omitempty" jsonschema:"The variables whose values must be added to the case."`
 }
 
 // ReadEvalCase returns a case of an ended turn. An empty caseID means turn- and the turn's id. The
@@ -43,16 +38,12 @@ func (l *Local) ReadEvalCase(ctx context.Context, turnID, caseID string) (*EvalC
 
 // ReadEvalCase returns a case of an ended turn.
 func (c *Client) ReadEvalCase(ctx context.Context, turnID, caseID string) (*EvalCase, error) {
-	query := url.Values{}
-	setText(query, queryID, caseID)
-	return sendFor[EvalCase](ctx, c, newGet(query, "turns", turnID, "eval-case"), errMissingID("turn", turnID))
+	return sendFor[EvalCase](ctx, c, newGet(surfacekit.QueryOf(caseQuery{ID: caseID}), "turns", turnID, "eval-case"), errMissingID("turn", turnID))
 }
 
-func (c *call) readEvalCase() error {
-	q := queryOf(c.r, queryID)
-	if q.err != nil {
-		return q.err
-	}
-	made, err := c.ReadEvalCase(c.r.Context(), c.r.PathValue("turn"), q.readText(queryID))
-	return c.writeReply(http.StatusOK, made, err)
+// caseQuery names the case of the turn in the path.
+type caseQuery struct {
+	turnID
+
+	ID string `query:"id" jsonschema:"The ID of the case; turn- and the id of the turn when absent."`
 }

@@ -2,60 +2,48 @@ package native
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-)
-
-// Query parameters of a list of feedback.
-const (
-	queryName     = "name"
-	queryMaxScore = "max_score"
-	querySince    = "since"
 )
 
 // Feedback is a verdict about an ended turn.
 type Feedback struct {
 	TurnID  string `json:"turn_id"`
 	AgentID string `json:"agent_id"`
-	// Name is the criterion.
-	Name string `json:"name"`
+	Name    string `json:"name" jsonschema:"The criterion."`
 	// Score is nil if absent.
-	Score     *float64  `json:"score,omitempty"`
+	Score     *float64  `json:"score,omitempty" minimum:"0" maximum:"1"`
 	Label     string    `json:"label,omitempty"`
 	Comment   string    `json:"comment,omitempty"`
-	Author    string    `json:"author"`
+	Author    string    `json:"author" jsonschema:"Tenant and subject of the author."`
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // SaveFeedback gives feedback. At least one of Score, Label and Comment is required.
 type SaveFeedback struct {
 	// Name is the criterion; empty means service.DefaultFeedback.
-	Name string `json:"name,omitempty"`
-	// Score is from 0 to 1; higher is better.
-	Score   *float64 `json:"score,omitempty"`
-	Label   string   `json:"label,omitempty"`
-	Comment string   `json:"comment,omitempty"`
+	Name    string   `json:"name,omitempty" maxLength:"128" default:"user_feedback" jsonschema:"The criterion."`
+	Score   *float64 `json:"score,omitempty" minimum:"0" maximum:"1" jsonschema:"Higher is better."`
+	Label   string   `json:"label,omitempty" maxLength:"256"`
+	Comment string   `json:"comment,omitempty" maxLength:"8192"`
 }
 
 // FeedbackQuery selects feedback. Zero fields do not restrict it.
 type FeedbackQuery struct {
-	AgentID, Name string
-	// MaxScore excludes higher scores and feedback without a score; Since excludes older
-	// feedback.
-	MaxScore *float64
-	Since    time.Time
+	AgentID  string    `query:"agent_id"`
+	Name     string    `query:"name" jsonschema:"The criterion."`
+	MaxScore *float64  `query:"max_score" jsonschema:"Excludes higher scores and feedback without a score."`
+	Since    time.Time `query:"since" jsonschema:"Excludes older feedback."`
 	Page     service.Page
 }
 
 // FeedbackList is a page of feedback, newest first.
 type FeedbackList struct {
 	Feedback []Feedback `json:"feedback"`
-	// Next starts the next page; it is empty on the last one.
-	Next string `json:"next,omitempty"`
+	// Next is empty on the last page.
+	Next string `json:"next,omitempty" jsonschema:"Starts the next page."`
 }
 
 // feedbackOf converts feedback to the protocol's form.
@@ -104,61 +92,20 @@ func (c *Client) SaveFeedback(ctx context.Context, turnID string, req SaveFeedba
 
 // ListFeedback returns a page of feedback.
 func (c *Client) ListFeedback(ctx context.Context, q FeedbackQuery) (*FeedbackList, error) {
-	return sendFor[FeedbackList](ctx, c, newGet(q.toValues(), "feedback"), nil)
+	return sendFor[FeedbackList](ctx, c, newGet(surfacekit.QueryOf(q), "feedback"), nil)
 }
 
-// toValues encodes the query for feedbackQuery.
-func (q *FeedbackQuery) toValues() url.Values {
-	v := pageValues(q.Page)
-	setText(v, queryAgent, q.AgentID)
-	setText(v, queryName, q.Name)
-	if q.MaxScore != nil {
-		v.Set(queryMaxScore, strconv.FormatFloat(*q.MaxScore, 'g', -1, 64))
-	}
-	if !q.Since.IsZero() {
-		v.Set(querySince, q.Since.UTC().Format(time.RFC3339Nano))
-	}
-	return v
+// ratedTurn is feedback for the turn in the path.
+type ratedTurn struct {
+	turnID
+	SaveFeedback
 }
 
-// feedbackQuery reads the query of a list of feedback.
-func feedbackQuery(r *http.Request) (FeedbackQuery, error) {
-	q := queryOf(r, queryAgent, queryName, queryMaxScore, querySince, queryAfter, queryLimit)
-	list := FeedbackQuery{AgentID: q.readText(queryAgent), Name: q.readText(queryName), Page: q.readPage()}
-	if q.readText(queryMaxScore) != "" {
-		list.MaxScore = new(q.readDecimal(queryMaxScore))
-	}
-	list.Since = q.readTime(querySince)
-	return list, q.err
-}
-
-func (c *call) saveFeedback() error {
-	var req SaveFeedback
-	if err := c.readBody(&req); err != nil {
-		return err
-	}
-	saved, err := c.SaveFeedback(c.r.Context(), c.r.PathValue("turn"), req)
-	return c.writeReply(http.StatusOK, saved, err)
-}
-
-// listTurnFeedback responds with all feedback about a turn.
-func (c *call) listTurnFeedback() error {
-	if q := queryOf(c.r); q.err != nil {
-		return q.err
-	}
-	t, err := c.findTurn(c.r.Context(), c.r.PathValue("turn"))
+// listTurnFeedback returns all feedback about a turn.
+func (l *Local) listTurnFeedback(ctx context.Context, in ratedTurnID) (*FeedbackList, error) {
+	t, err := l.findTurn(ctx, in.Turn)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, err := c.Local.listFeedback(c.r.Context(), service.FeedbackQuery{TurnID: t.ID})
-	return c.writeReply(http.StatusOK, list, err)
-}
-
-func (c *call) listFeedback() error {
-	q, err := feedbackQuery(c.r)
-	if err != nil {
-		return err
-	}
-	list, err := c.ListFeedback(c.r.Context(), q)
-	return c.writeReply(http.StatusOK, list, err)
+	return l.listFeedback(ctx, service.FeedbackQuery{TurnID: t.ID})
 }

@@ -3,7 +3,6 @@ package native
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,30 +13,26 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-const (
-	defaultAgents = 50
-	maxAgents     = 200
-)
+const defaultAgents = 50
 
-// callerInfo describes the sender of a request.
-type callerInfo struct {
+// caller describes the sender of a request.
+type caller struct {
 	// Authenticated is false without a valid credential. The other fields are then empty.
 	Authenticated bool   `json:"authenticated"`
 	Tenant        string `json:"tenant,omitempty"`
 	Subject       string `json:"subject,omitempty"`
 	// Scopes are the caller's scopes that servers know.
-	Scopes []string `json:"scopes,omitempty"`
-	// SomeAgents is set if the caller may not use all agents.
-	SomeAgents bool `json:"some_agents,omitempty"`
+	Scopes     []string `json:"scopes,omitempty"`
+	SomeAgents bool     `json:"some_agents,omitempty" jsonschema:"Set if the credential may not use all agents."`
 }
 
 // serveCaller responds with the identity of a request's sender. It is public, so that a page can
 // check whether it needs a key.
 func serveCaller(w http.ResponseWriter, r *http.Request) {
-	info := callerInfo{}
+	info := caller{}
 	if p, ok := server.PrincipalFrom(r.Context()); ok {
 		c := &p.Caller
-		info = callerInfo{Authenticated: true, Tenant: c.Tenant, Subject: c.Subject, SomeAgents: c.Agents != nil}
+		info = caller{Authenticated: true, Tenant: c.Tenant, Subject: c.Subject, SomeAgents: c.Agents != nil}
 		for _, scope := range settings.Scopes {
 			if c.HasScope(scope) {
 				info.Scopes = append(info.Scopes, scope)
@@ -52,67 +47,46 @@ func serveCaller(w http.ResponseWriter, r *http.Request) {
 type fleetAgent struct {
 	ID          string `json:"id"`
 	Description string `json:"description,omitempty"`
-	// The other fields are set for callers that may read the configuration. Remote agents run at a
-	// peer; Tools are the ids of the tools offered to the model.
-	Remote    bool     `json:"remote,omitempty"`
-	ModelID   string   `json:"model_id,omitempty"`
-	Delegates []string `json:"delegates,omitempty"`
-	Handoffs  []string `json:"handoffs,omitempty"`
-	Tools     []string `json:"tools,omitempty"`
-	// Budgets limit a turn of the agent.
-	Budgets *spec.Budgets `json:"budgets,omitempty"`
+	// The other fields are set for callers that may read the configuration.
+	Remote    bool          `json:"remote,omitempty" jsonschema:"Set if the agent runs at a peer."`
+	ModelID   string        `json:"model_id,omitempty"`
+	Delegates []string      `json:"delegates,omitempty"`
+	Handoffs  []string      `json:"handoffs,omitempty"`
+	Tools     []string      `json:"tools,omitempty" jsonschema:"The tools that the model is offered."`
+	Budgets   *spec.Budgets `json:"budgets,omitempty" type:"object" jsonschema:"The limits of a turn."`
 }
 
-// fleetPage is a page of agents.
-type fleetPage struct {
+// fleet is a page of agents.
+type fleet struct {
 	Agents []fleetAgent `json:"agents"`
-	// Total counts the agents on all pages.
-	Total int `json:"total"`
-	// Next is the ID after which the next page begins; empty on the last page.
-	Next string `json:"next,omitempty"`
-}
-
-// listFleet responds with a page of the agents that the caller may use.
-func (c *call) listFleet() error {
-	q := queryOf(c.r, querySearch, queryIDs, queryAfter, queryLimit)
-	query := fleetQuery{
-		search: q.readText(querySearch), ids: q.values[queryIDs], after: q.readText(queryAfter), limit: cmp.Or(q.pageLimit(maxAgents), defaultAgents),
-	}
-	if len(query.ids) > maxAgents {
-		q.noteProblem(queryIDs, fmt.Sprintf("may be given at most %d times", maxAgents))
-	}
-	if q.err != nil {
-		return q.err
-	}
-	page, err := c.readFleet(c.r.Context(), &query)
-	return c.writeReply(http.StatusOK, page, err)
+	Total  int          `json:"total" jsonschema:"How many agents are on all pages."`
+	// Next is the ID after which the next page begins.
+	Next string `json:"next,omitempty" jsonschema:"The after of the next page; absent on the last one."`
 }
 
 // fleetQuery selects agents. Empty fields do not restrict it.
 type fleetQuery struct {
-	// search is a text to find in the agents' IDs and descriptions.
-	search string
-	// ids restricts the result to these agents.
-	ids []string
-	// after is the ID before the page, which has up to limit agents.
-	after string
-	limit int
+	Search string   `query:"q" jsonschema:"Only agents with this text in their id or description."`
+	IDs    []string `query:"ids" maxItems:"200" jsonschema:"Only the agents with these ids."`
+	// After is the ID before the page.
+	After string `query:"after" jsonschema:"The next of the page before."`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50" jsonschema:"How many agents a page has at most."`
 }
 
 // matches reports whether the query selects an agent, regardless of the page.
 func (q *fleetQuery) matches(id string, agent *spec.Agent) bool {
-	if len(q.ids) > 0 && !slices.Contains(q.ids, id) {
+	if len(q.IDs) > 0 && !slices.Contains(q.IDs, id) {
 		return false
 	}
-	search := strings.ToLower(q.search)
+	search := strings.ToLower(q.Search)
 	return strings.Contains(strings.ToLower(id), search) || strings.Contains(strings.ToLower(agent.Description), search)
 }
 
 // readFleet returns a page of the agents that a query selects.
-func (l *Local) readFleet(ctx context.Context, q *fleetQuery) (*fleetPage, error) {
-	page := &fleetPage{Agents: []fleetAgent{}}
+func (l *Local) readFleet(ctx context.Context, q fleetQuery) (*fleet, error) {
+	page, limit := &fleet{Agents: []fleetAgent{}}, cmp.Or(q.Limit, defaultAgents)
 	whole := l.Caller.HasScope(settings.ScopeConfigRead)
-	skipping := q.after != ""
+	skipping := q.After != ""
 	var shown []string
 	for id, agent := range l.Service.Catalog(ctx, l.Caller).Agents() {
 		if !q.matches(id, agent) {
@@ -121,9 +95,9 @@ func (l *Local) readFleet(ctx context.Context, q *fleetQuery) (*fleetPage, error
 		page.Total++
 		switch {
 		case skipping:
-			skipping = id != q.after
-		case len(page.Agents) == q.limit:
-			page.Next = shown[q.limit-1]
+			skipping = id != q.After
+		case len(page.Agents) == limit:
+			page.Next = shown[limit-1]
 		default:
 			page.Agents = append(page.Agents, l.fleetAgentOf(id, agent, whole))
 			shown = append(shown, id)

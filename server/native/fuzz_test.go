@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -115,7 +116,8 @@ func TestPropertyQueriesCrossTheWire(t *testing.T) {
 			State: rapid.SampledFrom([]store.SessionState{"", store.SessionActive, store.SessionArchived}).Draw(t, "state"), AgentID: text.Draw(t, "agent"), Page: page.Draw(t, "page"),
 			Labels: rapid.MapOf(rapid.StringMatching(`[a-z&ü ]{1,4}`), text).Draw(t, "labels"),
 		}
-		got, err := sessionQuery(request(sessions.toValues()))
+		var got SessionQuery
+		err := surfacekit.ReadRequest(request(surfacekit.QueryOf(sessions)), &got)
 		if diff := cmp.Diff(sessions, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}
@@ -125,7 +127,8 @@ func TestPropertyQueriesCrossTheWire(t *testing.T) {
 			Tenant:   text.Draw(t, "tenant"), Text: text.Draw(t, "text"), Labels: rapid.MapOf(rapid.StringMatching(`[a-z&ü ]{1,4}`), text).Draw(t, "labels of turns"),
 			MinCost: rapid.Float64Range(0, 1e9).Draw(t, "cost"), MinDuration: time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "ms")) * time.Millisecond,
 		}
-		list, err := turnQuery(request(turns.toValues()))
+		var list TurnQuery
+		err = surfacekit.ReadRequest(request(surfacekit.QueryOf(turns)), &list)
 		if diff := cmp.Diff(turns, list, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("%v (-want +got):\n%s", err, diff)
 		}

@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"time"
 
 	"github.com/agentruntime/agentruntime/service"
@@ -11,11 +10,9 @@ import (
 
 // ModelRequest is a request to a model, before the provider adapts it to its server.
 type ModelRequest struct {
-	// AgentID is the agent that sent the request: the turn's agent or a delegate.
-	AgentID string    `json:"agent_id"`
-	SentAt  time.Time `json:"sent_at"`
-	// Request has the model, messages, tools and parameters, without the content of files.
-	Request json.RawMessage `json:"request"`
+	AgentID string          `json:"agent_id" jsonschema:"The agent that sent the request: the turn's agent or a delegate."`
+	SentAt  time.Time       `json:"sent_at"`
+	Request json.RawMessage `json:"request" type:"object" jsonschema:"The model, messages, tools and parameters, before the provider adapts them to its server, without the content of files."`
 }
 
 // ModelRequestList is the requests that led to a message, in the order in which they were sent. A
@@ -45,12 +42,4 @@ func (c *Client) ListModelRequests(ctx context.Context, turnID, messageID string
 		}
 	}
 	return sendFor[ModelRequestList](ctx, c, newGet(nil, "turns", turnID, "model-requests", messageID), nil)
-}
-
-func (c *call) listModelRequests() error {
-	if q := queryOf(c.r); q.err != nil {
-		return q.err
-	}
-	list, err := c.ListModelRequests(c.r.Context(), c.r.PathValue("turn"), c.r.PathValue("message"))
-	return c.writeReply(http.StatusOK, list, err)
 }

@@ -1,39 +1,35 @@
 package native
 
 import (
-	"net/http"
+	"context"
 	"time"
 )
 
-// queueStatus describes the live turns of all tenants and the live processes that run turns.
-type queueStatus struct {
-	// Worker is the process that answers.
-	Worker  string         `json:"worker"`
-	Pending int            `json:"pending"`
-	Running int            `json:"running"`
-	Waiting int            `json:"waiting"`
-	Workers []workerStatus `json:"workers"`
+// queue describes the live turns of all tenants and the live processes that run turns.
+type queue struct {
+	Worker  string         `json:"worker" jsonschema:"The process that answers."`
+	Pending int            `json:"pending" minimum:"0"`
+	Running int            `json:"running" minimum:"0"`
+	Waiting int            `json:"waiting" minimum:"0"`
+	Workers []workerStatus `json:"workers" jsonschema:"The live processes that run turns, those without turns included."`
 }
 
 // workerStatus describes a live process that runs turns.
 type workerStatus struct {
 	ID          string    `json:"id"`
-	Turns       int       `json:"turns"`
+	Turns       int       `json:"turns" minimum:"0"`
 	HeartbeatAt time.Time `json:"heartbeat_at,omitzero"`
 }
 
-// readQueue responds with the state of the queue.
-func (c *call) readQueue() error {
-	if q := queryOf(c.r); q.err != nil {
-		return q.err
-	}
-	found, err := c.Service.ReadQueue(c.r.Context(), c.Caller)
+// readQueue returns the state of the queue.
+func (l *Local) readQueue(ctx context.Context, _ noQuery) (*queue, error) {
+	found, err := l.Service.ReadQueue(ctx, l.Caller)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shown := queueStatus{Worker: found.Worker, Pending: found.Pending, Running: found.Running, Waiting: found.Waiting, Workers: []workerStatus{}}
+	shown := &queue{Worker: found.Worker, Pending: found.Pending, Running: found.Running, Waiting: found.Waiting, Workers: []workerStatus{}}
 	for _, w := range found.Workers {
 		shown.Workers = append(shown.Workers, workerStatus(w))
 	}
-	return c.writeReply(http.StatusOK, &shown, nil)
+	return shown, nil
 }

@@ -1,45 +1,202 @@
 package native
 
 import (
-	_ "embed"
+	"cmp"
+	"context"
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
+	"github.com/agentruntime/agentruntime/server/openapi"
 	"github.com/agentruntime/agentruntime/service"
 )
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
 	return []server.Route{
-		s.newRoute("GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
-		s.newRoute("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession).WithAudit(server.AuditCreateSession),
-		s.newRoute("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession).WithAudit(server.AuditCreateSession),
-		s.newRoute("GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
-		s.newRoute("GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, (*call).exportSession),
-		s.newRoute("GET "+Prefix+"/turns", settings.ScopeRunsRead, (*call).listTurns),
-		s.newRoute("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn).WithNewTurn(),
-		s.newRoute("GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
-		s.newRoute("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn).WithAudit(server.AuditCancelTurn),
-		s.newRoute("GET "+Prefix+"/interactions", settings.ScopeRunsRead, (*call).listPendingInteractions),
-		s.newRoute("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
-		s.newRoute("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction).WithAudit(server.AuditResolveInteraction),
-		s.newRoute("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).serveEvents).WithStream(),
-		s.newRoute("GET "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsRead, (*call).listTurnFeedback),
-		s.newRoute("POST "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsWrite, (*call).saveFeedback),
-		s.newRoute("GET "+Prefix+"/turns/{turn}/model-requests/{message}", settings.ScopeRunsRead, (*call).listModelRequests),
-		s.newRoute("GET "+Prefix+"/turns/{turn}/eval-case", settings.ScopeRunsRead, (*call).readEvalCase),
-		s.newRoute("GET "+Prefix+"/feedback", settings.ScopeRunsRead, (*call).listFeedback),
-		s.newRoute("GET "+Prefix+"/usage", settings.ScopeMetricsRead, (*call).readUsage),
-		s.newRoute("GET "+Prefix+"/queue", settings.ScopeMetricsRead, (*call).readQueue),
-		{Pattern: "GET " + Prefix + "/caller", Public: true, Handler: http.HandlerFunc(serveCaller)},
-		s.newRoute("GET "+Prefix+"/fleet", settings.ScopeModelsRead, (*call).listFleet),
+		newRoute(s, "GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*Local).ListSessions, openapi.Doc{
+			ID: "listSessions", Summary: "List sessions, those with the latest activity first", Failures: []int{400},
+			Result: "A page of them. Where the credential may not use all agents it may have fewer than there are left.",
+		}),
+		newRoute(s, "POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*Local).CreateSession, openapi.Doc{
+			ID: "createSession", Summary: "Make a session", Result: "It is made, or was made before with the same key.", Created: true, Failures: []int{400, 409},
+		}).WithAudit(server.AuditCreateSession),
+		newRoute(s, "POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*Local).importSession, openapi.Doc{
+			ID: "importSession", Summary: "Make a session of an export", Result: "It is made, or was made before with the same key.", Created: true, Failures: []int{400, 409},
+		}).WithAudit(server.AuditCreateSession),
+		newRoute(s, "GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, ofSession((*Local).GetSession), openapi.Doc{
+			ID: "readSession", Summary: "Read a session", Result: "The session.", Failures: []int{404},
+		}),
+		newRoute(s, "GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, ofSession((*Local).exportSession), openapi.Doc{
+			ID: "exportSession", Summary: "Read a session with all that was said in it", Result: "The session, its snapshots and its artifacts.", Failures: []int{404},
+		}),
+		newRoute(s, "GET "+Prefix+"/turns", settings.ScopeRunsRead, (*Local).ListTurns, openapi.Doc{
+			ID: "listTurns", Summary: "List turns, the newest first", Failures: []int{400},
+			Result: "A page of them. It may have fewer than there are left if the credential may not use all agents. With q, min_cost or " +
+				"min_duration_ms, the server looks at 2,000 turns at most for a page: continue with next while there is one.",
+		}),
+		newRoute(s, "POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*Local).CreateTurn, openapi.Doc{
+			ID: "createTurn", Summary: "Store a turn, which the server works on", Result: "It is stored, or was stored before with the same key.", Created: true, Failures: []int{400, 404, 409},
+		}).WithNewTurn(),
+		newRoute(s, "GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, ofTurn((*Local).GetTurn), openapi.Doc{
+			ID: "readTurn", Summary: "Read a turn", Result: "The turn.", Failures: []int{404},
+		}),
+		newRoute(s, "POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, func(l *Local, ctx context.Context, in cancellation) (*Turn, error) {
+			return l.CancelTurn(ctx, in.Turn, in.Reason)
+		}, openapi.Doc{
+			ID: "cancelTurn", Summary: "End a turn, wherever it runs", Result: "The turn, which has ended; one that had ended before is as it was.", Failures: []int{400, 404},
+		}).WithAudit(server.AuditCancelTurn),
+		newRoute(s, "GET "+Prefix+"/interactions", settings.ScopeRunsRead, func(l *Local, ctx context.Context, q pendingQuery) (interactionList, error) {
+			list, err := l.ListPendingInteractions(ctx, cmp.Or(q.Limit, defaultPending))
+			return interactionList{list}, err
+		}, openapi.Doc{
+			ID: "listPendingInteractions", Summary: "List what the turns of the caller wait for, the oldest first", Result: "The pending interactions, each with the agent of its turn.", Failures: []int{400},
+		}),
+		newRoute(s, "GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, func(l *Local, ctx context.Context, in turnID) (interactionList, error) {
+			list, err := l.ListInteractions(ctx, in.Turn)
+			return interactionList{list}, err
+		}, openapi.Doc{
+			ID: "listInteractions", Summary: "List what a turn asked for, the oldest first", Result: "All of it.", Failures: []int{404},
+		}),
+		newRoute(s, "POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, func(l *Local, ctx context.Context, a answer) (*Interaction, error) {
+			return l.AnswerInteraction(ctx, a.Turn, interaction.Answer{Target: a.Interaction, ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason})
+		}, openapi.Doc{
+			ID: "resolveInteraction", Summary: "Answer what a turn waits for", Result: "The answer is taken; the same one again changes nothing.", Failures: []int{400, 404, 409},
+		}).WithAudit(server.AuditResolveInteraction),
+		server.Typed[eventQuery, eventList](server.Answer("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, s.serveEvents)).WithStream().WithDoc(openapi.Doc{
+			ID: "events", Summary: "Read the events of a turn, or follow them",
+			Description: "With text/event-stream in Accept the answer has those that come, too, up to the terminal one, run_finish, each " +
+				"with its number as id. A comment comes every 15 seconds. A stream that ends in another way than in good order is taken up again with Last-Event-ID.",
+			Result: "The events.", Event: eventType, Failures: []int{400, 404},
+		}),
+		newRoute(s, "GET "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsRead, (*Local).listTurnFeedback, openapi.Doc{
+			ID: "listTurnFeedback", Summary: "List the feedback about a turn", Result: "All of it.", Failures: []int{400, 404},
+		}),
+		newRoute(s, "POST "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsWrite, func(l *Local, ctx context.Context, in ratedTurn) (*Feedback, error) {
+			return l.SaveFeedback(ctx, in.Turn, in.SaveFeedback)
+		}, openapi.Doc{
+			ID: "saveFeedback", Summary: "Rate a turn that has ended", Result: "The stored feedback.", Failures: []int{400, 404, 409},
+			Description: "Replaces earlier feedback of the same name and exports it as gen_ai.evaluation.result. score, label or comment is required.",
+		}),
+		newRoute(s, "GET "+Prefix+"/turns/{turn}/model-requests/{message}", settings.ScopeRunsRead, func(l *Local, ctx context.Context, in messageID) (*ModelRequestList, error) {
+			return l.ListModelRequests(ctx, in.Turn, in.Message)
+		}, openapi.Doc{
+			ID: "listModelRequests", Summary: "List the requests to models that led to a message of a turn", Failures: []int{400, 404},
+			Description: "Requests are stored if turns.keep_requests is set. Keys without the scope config:read see none.",
+			Result:      "The requests in the order in which they were sent; an answer that was continued took several.",
+		}),
+		newRoute(s, "GET "+Prefix+"/turns/{turn}/eval-case", settings.ScopeRunsRead, func(l *Local, ctx context.Context, q caseQuery) (*EvalCase, error) {
+			return l.ReadEvalCase(ctx, q.Turn, q.ID)
+		}, openapi.Doc{
+			ID: "readEvalCase", Summary: "Make a case for evals of a turn that has ended", Result: "The case.", Failures: []int{400, 404},
+			Description: "Earlier turns of its session are the first turns of the case. A turn that does not fit into a case is an invalid request.",
+		}),
+		newRoute(s, "GET "+Prefix+"/feedback", settings.ScopeRunsRead, (*Local).ListFeedback, openapi.Doc{
+			ID: "listFeedback", Summary: "List feedback, the first given last", Result: "A page.", Failures: []int{400},
+		}),
+		newRoute(s, "GET "+Prefix+"/usage", settings.ScopeMetricsRead, (*Local).readUsage, openapi.Doc{
+			ID: "readUsage", Summary: "Read the counts, tokens, cost and durations of turns that have ended", Result: "The usage.", Failures: []int{400},
+			Description: "Turns are counted in the hour of their end, by the tenant, agent and model. A turn counts for its own agent; tokens and " +
+				"cost count for the agents and models that used them. Callers see their own tenant. Groups are sorted by hour, then by their tokens, the most first.",
+		}),
+		newRoute(s, "GET "+Prefix+"/queue", settings.ScopeMetricsRead, (*Local).readQueue, openapi.Doc{
+			ID: "readQueue", Summary: "Read how many turns of all tenants are live, and which processes run them", Failures: []int{400},
+			Result: "The queue. At most 1,000 running turns are attributed to processes.",
+		}),
+		server.Typed[surfacekit.None, caller](server.Route{Pattern: "GET " + Prefix + "/caller", Public: true, Handler: http.HandlerFunc(serveCaller)}).WithDoc(openapi.Doc{
+			ID: "readCaller", Summary: "Read who the credential of the request belongs to", Result: "The caller. Without a valid credential it is not authenticated.",
+		}),
+		newRoute(s, "GET "+Prefix+"/fleet", settings.ScopeModelsRead, (*Local).readFleet, openapi.Doc{
+			ID: "listFleet", Summary: "List the agents that the caller may use", Failures: []int{400},
+			Result: "A page of them. Models, tools and delegates are part of it for credentials with the scope config:read.",
+		}),
 	}
 }
 
-// newRoute returns a route whose handler writes the response or returns an error.
-func (s *Surface) newRoute(pattern, scope string, answer func(*call) error) server.Route {
-	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
-		return answer(&call{Surface: s, Local: Local{Service: s.settings.Service, Caller: caller}, w: w, r: r})
-	})
+// newRoute returns a route that passes the decoded request to a function and writes the result.
+func newRoute[In, Out any](s *Surface, pattern, scope string, answer func(*Local, context.Context, In) (Out, error), doc openapi.Doc) server.Route {
+	status := http.StatusOK
+	if doc.Created {
+		status = http.StatusCreated
+	}
+	return server.Typed[In, Out](server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		var in In
+		if err := surfacekit.ReadRequest(r, &in); err != nil {
+			return err
+		}
+		out, err := answer(&Local{s.settings.Service, caller}, r.Context(), in)
+		if err != nil {
+			return err
+		}
+		return server.WriteJSON(w, status, out)
+	})).WithDoc(doc)
+}
+
+// sessionID is the session in the path of a request, and turnID the turn.
+type sessionID struct {
+	Session string `json:"-" path:"session" jsonschema:"The id of the session."`
+}
+
+type turnID struct {
+	Turn string `json:"-" path:"turn" jsonschema:"The id of the turn."`
+}
+
+// noQuery rejects all query parameters.
+type noQuery struct {
+	_ struct{} `query:""`
+}
+
+// ratedTurnID is the turn in the path of a request without a query.
+type ratedTurnID struct {
+	turnID
+
+	_ struct{} `query:""`
+}
+
+// messageID is the message in the path of a request.
+type messageID struct {
+	turnID
+
+	_       struct{} `query:""`
+	Message string   `json:"-" path:"message" jsonschema:"The message_id of a step_start event."`
+}
+
+// defaultPending is the default limit of a list of pending interactions.
+const defaultPending = 100
+
+type pendingQuery struct {
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" jsonschema:"How many there may be."`
+}
+
+// importRequest is an export and how to import it. Unknown fields of the export may come from a
+// later version.
+type importRequest struct {
+	ImportSession
+
+	Export service.SessionExport `json:"-" body:""`
+}
+
+func (l *Local) importSession(ctx context.Context, in importRequest) (*Session, error) {
+	return l.ImportSession(ctx, in.ImportSession, &in.Export)
+}
+
+// exportSession returns an export that can be imported anywhere, but without the values of headers.
+func (l *Local) exportSession(ctx context.Context, id string) (*service.SessionExport, error) {
+	export, err := l.ExportSession(ctx, id)
+	if err == nil {
+		export.Session.Metadata = withoutHeaders(export.Session.Metadata)
+	}
+	return export, err
+}
+
+// ofSession passes the session in the path to a function.
+func ofSession[Out any](read func(*Local, context.Context, string) (Out, error)) func(*Local, context.Context, sessionID) (Out, error) {
+	return func(l *Local, ctx context.Context, in sessionID) (Out, error) { return read(l, ctx, in.Session) }
+}
+
+// ofTurn passes the turn in the path to a function.
+func ofTurn[Out any](read func(*Local, context.Context, string) (Out, error)) func(*Local, context.Context, turnID) (Out, error) {
+	return func(l *Local, ctx context.Context, in turnID) (Out, error) { return read(l, ctx, in.Turn) }
 }

@@ -11,19 +11,17 @@ import (
 
 // Session is a session in the protocol's form.
 type Session struct {
-	ID    string        `json:"id"`
-	Owner service.Owner `json:"owner"`
-	// AgentID is the agent of its turns, unless a turn names another.
-	AgentID string `json:"agent_id,omitempty"`
+	ID      string        `json:"id"`
+	Owner   service.Owner `json:"owner"`
+	AgentID string        `json:"agent_id,omitempty" jsonschema:"The agent of its turns, unless a turn names another."`
 	// CurrentAgentID is the agent that has the conversation: AgentID, until it hands over
 	// or a turn names another.
-	CurrentAgentID string                `json:"current_agent_id,omitempty"`
-	State          service.SessionStatus `json:"state"`
+	CurrentAgentID string                `json:"current_agent_id,omitempty" jsonschema:"The agent that has the conversation: agent_id, until it hands over or a turn names another."`
+	State          service.SessionStatus `json:"state" enum:"active,archived"`
 	Labels         map[string]string     `json:"labels,omitempty"`
-	// Metadata is the owner's metadata, without the values of headers.
-	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// SnapshotID is the snapshot that its next turn continues from; empty before the first turn.
-	SnapshotID string    `json:"snapshot_id,omitempty"`
+	Metadata       json.RawMessage       `json:"metadata,omitempty" type:"object" jsonschema:"The owner's metadata, without the values of headers."`
+	// SnapshotID is empty before the first turn.
+	SnapshotID string    `json:"snapshot_id,omitempty" jsonschema:"The snapshot that its next turn continues from."`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 	LastTurnAt time.Time `json:"last_turn_at,omitzero"`
@@ -44,29 +42,28 @@ func (s *Session) CurrentAgent() string { return cmp.Or(s.CurrentAgentID, s.Agen
 // SessionList is a page of sessions.
 type SessionList struct {
 	Sessions []Session `json:"sessions"`
-	// Next is the cursor of the next page; empty on the last one.
-	Next string `json:"next,omitempty"`
+	// Next is empty on the last page.
+	Next string `json:"next,omitempty" jsonschema:"Where the next page begins."`
 }
 
 // SessionQuery selects a page of sessions, most recently active first. State, AgentID and Labels
 // restrict it if set.
 type SessionQuery struct {
-	State   service.SessionStatus
-	AgentID string
-	Labels  map[string]string
+	State   service.SessionStatus `query:"state" enum:"active,archived" jsonschema:"Only sessions in this state."`
+	AgentID string                `query:"agent_id" jsonschema:"Only sessions of this agent."`
+	Labels  map[string]string     `query:"label" pattern:"^[^=]+=" jsonschema:"Only sessions with this label, as name=value."`
 	Page    service.Page
 }
 
 // CreateSession is a request to create a session.
 type CreateSession struct {
 	// ID is the session's id; empty means a new one.
-	ID       string            `json:"id,omitempty"`
+	ID       string            `json:"id,omitempty" minLength:"1" maxLength:"255"`
 	AgentID  string            `json:"agent_id,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"`
-	Metadata json.RawMessage   `json:"metadata,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty" maxProperties:"64" additionalProperties:"{'type':'string','maxLength':255}"`
+	Metadata json.RawMessage   `json:"metadata,omitempty" type:"object"`
 	// IdempotencyKey makes the request repeatable: the same key returns the session created first.
-	// It is sent in the header Idempotency-Key.
-	IdempotencyKey string `json:"-"`
+	IdempotencyKey string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
 }
 
 func (c *CreateSession) toRequest() service.CreateSession {
@@ -75,11 +72,10 @@ func (c *CreateSession) toRequest() service.CreateSession {
 
 // ImportSession is a request to create a session from an export.
 type ImportSession struct {
-	// ID is the session's id; empty means a new one. AgentID is its agent; empty means the export's
-	// agent.
-	ID, AgentID string
+	ID      string `query:"id" minLength:"1" maxLength:"255" jsonschema:"The id of the session; a new one when absent."`
+	AgentID string `query:"agent_id" jsonschema:"The agent of the session; that of the export when absent."`
 	// IdempotencyKey makes the request repeatable, as for CreateSession.
-	IdempotencyKey string
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
 }
 
 func (i *ImportSession) toRequest() service.CreateSession {

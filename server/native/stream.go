@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/jsonfit"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
@@ -28,60 +27,63 @@ const (
 	frameOverhead = 4 << 10
 )
 
+// eventQuery selects events of the turn in the path.
+type eventQuery struct {
+	turnID
+
+	After     uint64  `query:"after" jsonschema:"Only events behind the one with this number."`
+	Limit     int     `query:"limit" minimum:"1" maximum:"1000" default:"50" jsonschema:"How many there may be."`
+	Delegates bool    `query:"delegates" default:"false" jsonschema:"Whether events of delegates are included. They have a path."`
+	Seen      *uint64 `header:"Last-Event-ID" type:"string" pattern:"^[0-9]*$" jsonschema:"Takes the place of after."`
+}
+
 // serveEvents responds with the events of a turn: a page of the stored ones, or a stream of stored
 // and future ones.
-func (c *call) serveEvents() error {
-	q := queryOf(c.r, queryAfter, queryLimit, queryDelegates)
-	after, limit, filter := q.readNumber(queryAfter), q.pageLimit(service.MaxPage), q.eventFilter()
-	if seen := c.r.Header.Get(resumeHeader); seen != "" {
-		n, err := strconv.ParseUint(seen, 10, 64)
+func (s *Surface) serveEvents(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+	var q eventQuery
+	if err := surfacekit.ReadRequest(r, &q); err != nil {
+		return err
+	}
+	if q.Seen != nil {
+		q.After = *q.Seen // the header is newer than the original query
+	}
+	filter := service.OwnEvents
+	if q.Delegates {
+		filter = service.WithDelegates
+	}
+	l := &Local{s.settings.Service, caller}
+	if !strings.Contains(r.Header.Get("Accept"), streamType) {
+		records, err := l.ReadEvents(r.Context(), q.Turn, q.After, q.Limit, filter)
 		if err != nil {
-			q.noteProblem(resumeHeader, "\""+clip.Text(seen)+"\" must be a number, 0 or more")
+			return err
 		}
-		after = n // the header is newer than the original query
+		return server.WriteJSON(w, http.StatusOK, eventPage(records))
 	}
-	if q.err != nil {
-		return q.err
-	}
-	id := c.r.PathValue("turn")
-	if !strings.Contains(c.r.Header.Get("Accept"), streamType) {
-		return c.eventPage(id, after, limit, filter)
-	}
-	turn, err := c.findTurn(c.r.Context(), id)
+	turn, err := l.findTurn(r.Context(), q.Turn)
 	if err != nil {
 		return err
 	}
-	c.streamEvents(turn, after, filter)
+	s.streamEvents(w, r, turn.ID, s.settings.Service.Follower(caller, turn, q.After, s.settings.KeepAlive, filter))
 	return nil
 }
 
-// eventPage responds with a page of events, which ends early if they are large.
-func (c *call) eventPage(id string, after uint64, limit int, filter service.EventFilter) error {
-	records, err := c.ReadEvents(c.r.Context(), id, after, limit, filter)
-	if err != nil {
-		return err
-	}
+// eventPage returns a page of events, which ends early if they are large.
+func eventPage(records []event.Record) eventList {
 	size := 0
 	for i := range records {
 		if size += len(records[i].Data); size > maxRead && i > 0 {
-			records = records[:i]
-			break
+			return eventList{records[:i]}
 		}
 	}
-	if records == nil {
-		records = []event.Record{}
-	}
-	return server.WriteJSON(c.w, http.StatusOK, eventList{records})
+	return eventList{append([]event.Record{}, records...)}
 }
 
 // streamEvents streams the events of a turn as server-sent events, up to the terminal event. A
 // stream that fails earlier is cut off, because clients take a clean end for the turn's end.
-func (c *call) streamEvents(turn *service.Turn, after uint64, filter service.EventFilter) {
-	logger, id := c.settings.Logger, turn.ID // the turn and the call may be large and are not retained
-	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive, filter)
-	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
+func (s *Surface) streamEvents(w http.ResponseWriter, r *http.Request, id string, log *service.Follower) {
+	server.ServeEvents(w, r, func(ctx context.Context, out *server.EventStream) {
 		if err := out.Follow(log.Batches(ctx), writeEvent); err != nil && !errors.Is(err, server.ErrClientGone) {
-			surfacekit.AbortStream(ctx, logger, id, err)
+			surfacekit.AbortStream(ctx, s.settings.Logger, id, err)
 		}
 	})
 }

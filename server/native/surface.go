@@ -5,9 +5,7 @@ package native
 
 import (
 	"cmp"
-	_ "embed"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
@@ -49,21 +47,4 @@ func New(s Settings) (*Surface, error) {
 		s.Logger = zap.NewNop()
 	}
 	return &Surface{settings: s}, nil
-}
-
-//go:embed openapi.yaml
-var description []byte
-
-// OpenAPI describes the protocol.
-func (*Surface) OpenAPI() []byte { return description }
-
-// DeferDescription does nothing: tests check the description against the routes.
-func (*Surface) DeferDescription() {}
-
-// call is a request being handled and its caller.
-type call struct {
-	*Surface
-	Local
-	w http.ResponseWriter
-	r *http.Request
 }

@@ -262,7 +262,7 @@ func TestTheSettingsOfASurface(t *testing.T) {
 	if _, err := New(Settings{}); err == nil {
 		t.Error("a surface needs a service")
 	}
-	if !strings.Contains(string(description), string(event.TypeRunFinish)) {
+	if !strings.Contains(string(new(Surface).OpenAPI()), string(event.TypeRunFinish)) {
 		t.Error("the description does not name the terminal event")
 	}
 }

@@ -15,31 +15,25 @@ import (
 
 // Turn is a turn in the protocol's form.
 type Turn struct {
-	ID        string         `json:"id"`
-	SessionID string         `json:"session_id"`
-	Owner     service.Owner  `json:"owner"`
-	AgentID   string         `json:"agent_id"`
-	Status    service.Status `json:"status"`
-	// Expired is set if the turn is running and its worker is considered dead.
-	Expired bool   `json:"expired,omitempty"`
-	Worker  string `json:"worker,omitempty"`
-	// Strikes counts the workers that died over the turn since it last made progress.
-	Strikes int `json:"strikes,omitempty"`
-	// Steps is the number of model calls of the turn, and Events the number of its events.
-	Steps      int    `json:"steps"`
-	Events     uint64 `json:"events"`
-	Background bool   `json:"background,omitempty"`
-	// Metadata is the owner's metadata, without the values of headers.
-	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	ID         string          `json:"id"`
+	SessionID  string          `json:"session_id"`
+	Owner      service.Owner   `json:"owner"`
+	AgentID    string          `json:"agent_id"`
+	Status     service.Status  `json:"status" enum:"pending,running,waiting,succeeded,failed,canceled"`
+	Expired    bool            `json:"expired,omitempty" jsonschema:"Set if the turn is running and its worker is considered dead."`
+	Worker     string          `json:"worker,omitempty"`
+	Strikes    int             `json:"strikes,omitempty" minimum:"0" jsonschema:"How many workers died over the turn since it last made progress."`
+	Steps      int             `json:"steps" minimum:"0" jsonschema:"The number of its model calls."`
+	Events     uint64          `json:"events" jsonschema:"The number of its latest event."`
+	Background bool            `json:"background,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty" type:"object" jsonschema:"The owner's metadata, without the values of headers."`
 	CreatedAt  time.Time       `json:"created_at"`
 	NotBefore  time.Time       `json:"not_before,omitzero"`
 	StartedAt  time.Time       `json:"started_at,omitzero"`
 	FinishedAt time.Time       `json:"finished_at,omitzero"`
-	// Input are the messages given to the turn; only GetTurn returns them.
-	Input []model.Message `json:"input,omitempty"`
-	// Variables are the names of the variables given to the turn; only GetTurn returns them. The
-	// values cannot be read.
-	Variables []string `json:"variables,omitempty"`
+	// Input and Variables are set by GetTurn only.
+	Input     []model.Message `json:"input,omitempty" items:"{'type':'object','required':['role','parts']}" jsonschema:"The messages given to the turn, where one turn is read."`
+	Variables []string        `json:"variables,omitempty" jsonschema:"The names of the variables given to the turn, where one turn is read. Values cannot be read."`
 	// WaitsFor lists the questions of a waiting turn.
 	WaitsFor []Question `json:"waits_for,omitempty"`
 	// Outcome is the outcome of the turn; nil while it is live.
@@ -56,24 +50,22 @@ type Question struct {
 // TurnList is a page of turns.
 type TurnList struct {
 	Turns []Turn `json:"turns"`
-	// Next is the cursor of the next page; empty on the last one.
-	Next string `json:"next,omitempty"`
+	// Next is empty on the last page.
+	Next string `json:"next,omitempty" jsonschema:"Where the next page begins."`
 }
 
 // TurnQuery selects a page of turns, newest first. Non-empty fields restrict it.
 type TurnQuery struct {
-	Tenant    string
-	SessionID string
-	AgentID   string
-	Statuses  []service.Status
-	// Labels are labels of the turns' sessions.
-	Labels map[string]string
-	// Text is a case-insensitive part of a turn's id, agent, metadata, answer, error or question.
-	Text string
-	// MinCost is the minimum price, in the currency of the turn's model.
-	MinCost float64
-	// MinDuration is the minimum duration of turns.
-	MinDuration time.Duration
+	Tenant    string            `query:"tenant" jsonschema:"Only turns of this tenant. Credentials see their own tenant only."`
+	SessionID string            `query:"session_id" jsonschema:"Only turns of this session."`
+	AgentID   string            `query:"agent_id" jsonschema:"Only turns of this agent."`
+	Statuses  []service.Status  `query:"status" enum:"pending,running,waiting,succeeded,failed,canceled" jsonschema:"Only turns in one of these states."`
+	Labels    map[string]string `query:"label" pattern:"^[^=]+=" jsonschema:"Only turns of sessions with this label, as name=value."`
+	// Text is case-insensitive.
+	Text    string  `query:"q" jsonschema:"Only turns with this text in their id, agent, metadata, answer, error or question."`
+	MinCost float64 `query:"min_cost" minimum:"0" jsonschema:"Only turns that cost at least this in the currency of their model."`
+	// MinDuration is rounded up to milliseconds.
+	MinDuration time.Duration `query:"min_duration_ms" minimum:"0" jsonschema:"Only turns that have run for at least this long."`
 	Page        service.Page
 }
 
@@ -82,36 +74,26 @@ type CreateTurn struct {
 	// SessionID is the session that the turn belongs to. It is required.
 	SessionID string `json:"session_id"`
 	// ID is the turn's id; empty means a new one.
-	ID string `json:"id,omitempty"`
-	// AgentID is the agent that runs the turn and has the conversation from then on; empty means
-	// the agent that has the conversation.
-	AgentID string `json:"agent_id,omitempty"`
+	ID      string `json:"id,omitempty" minLength:"1" maxLength:"255"`
+	AgentID string `json:"agent_id,omitempty" jsonschema:"The agent of the turn, which has the conversation from then on; the one that has it when absent."`
 	// Input is the input of the turn: at least one user or system message.
-	Input []model.Message `json:"input"`
-	// ModelID is the model or pool to use instead of the agent's, which must run at the server.
-	ModelID string `json:"model_id,omitempty"`
-	// ToolIDs are the only tools that the turn may call. Its agent must have each of them. nil
-	// means all tools of the agent.
-	ToolIDs []string `json:"tool_ids,omitzero"`
-	// Variables are the values for ${turn.NAME} in the prompts of the turn's agents.
-	Variables json.RawMessage `json:"variables,omitempty"`
-	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	// SnapshotID makes the turn continue from an earlier snapshot of the session; FromStart makes
-	// it start without history.
-	SnapshotID string `json:"snapshot_id,omitempty"`
-	FromStart  bool   `json:"from_start,omitempty"`
-	// Revision is the hash of the published revision to run in; empty means the current one. It
-	// needs the scope config:write, since an earlier revision may permit more.
-	Revision string `json:"revision,omitempty"`
-	// OnBusy is what happens to the turn when the session has a live one.
-	OnBusy service.BusyPolicy `json:"on_busy,omitempty"`
+	Input   []model.Message `json:"input" minItems:"1" items:"{'type':'object','required':['role','parts'],'properties':{'role':{'enum':['user','system']},'parts':{'type':'array','items':{'type':'object'}}}}"`
+	ModelID string          `json:"model_id,omitempty" jsonschema:"The model or pool of the turn, which replaces that of its agent and must run at this server."`
+	// ToolIDs are the only tools of the turn; nil means all tools of the agent.
+	ToolIDs    []string        `json:"tool_ids,omitzero" jsonschema:"All tools that the turn may call, each of which its agent must have. All tools of the agent when absent."`
+	Variables  json.RawMessage `json:"variables,omitempty" type:"object" jsonschema:"What the prompts of the turn's agents refer to as ${turn.NAME}, as the agent declares it. It is stored with the turn and not shown."`
+	Metadata   json.RawMessage `json:"metadata,omitempty" type:"object"`
+	SnapshotID string          `json:"snapshot_id,omitempty" jsonschema:"The snapshot of the session that the turn continues from; the latest when absent."`
+	FromStart  bool            `json:"from_start,omitempty" jsonschema:"The turn starts without history."`
+	// Revision needs a scope, since an earlier revision may permit more.
+	Revision string             `json:"revision,omitempty" jsonschema:"The hash of the published revision to run in; the current one when absent. It needs the scope config:write."`
+	OnBusy   service.BusyPolicy `json:"on_busy,omitempty" enum:"queue,reject,interrupt" default:"queue" jsonschema:"What happens to the turn when the session has a live one."`
 	// NotBefore is when the turn is due; zero means immediately.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Background is set when no client waits for the turn.
 	Background bool `json:"background,omitempty"`
-	// IdempotencyKey makes the request repeatable: the same key returns the turn created first. It
-	// is sent in the header Idempotency-Key.
-	IdempotencyKey string `json:"-"`
+	// IdempotencyKey makes the request repeatable: the same key returns the turn created first.
+	IdempotencyKey string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
 }
 
 func (c *CreateTurn) toRequest() service.CreateTurn {
@@ -127,13 +109,12 @@ type Interaction struct {
 	TurnID    string `json:"turn_id"`
 	SessionID string `json:"session_id"`
 	// AgentID is the agent of the turn. It is set only in the list of all pending interactions.
-	AgentID string                   `json:"agent_id,omitempty"`
-	State   service.InteractionState `json:"state"`
-	// Request is the question or approval.
-	Request interaction.Request `json:"ticket"`
+	AgentID string                   `json:"agent_id,omitempty" jsonschema:"The agent of the turn. Only the list of what all turns wait for has it."`
+	State   service.InteractionState `json:"state" enum:"pending,resolved,canceled"`
+	Request interaction.Request      `json:"ticket" jsonschema:"The question or approval."`
 	// Answer is the answer, and AnsweredBy the subject that gave it; empty means the runtime
 	// itself.
-	Answer     json.RawMessage `json:"resolution,omitempty"`
+	Answer     json.RawMessage `json:"resolution,omitempty" type:"object"`
 	AnsweredBy string          `json:"resolved_by,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	// ExpiresAt is when the runtime stops waiting; zero means never.
@@ -148,16 +129,23 @@ type interactionList struct {
 
 // answer is the answer to the interaction in the path.
 type answer struct {
-	ID        string                   `json:"id,omitempty"`
-	Action    interaction.AnswerAction `json:"action,omitempty"`
-	Result    json.RawMessage          `json:"result,omitempty"`
-	Arguments json.RawMessage          `json:"arguments,omitempty"`
-	Reason    string                   `json:"reason,omitempty"`
+	turnID
+
+	Interaction string                   `json:"-" path:"interaction" jsonschema:"The id of the interaction or of the call."`
+	Key         string                   `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
+	ID          string                   `json:"id,omitempty" jsonschema:"The id of the answer."`
+	Action      interaction.AnswerAction `json:"action,omitempty" enum:"resume,cancel" default:"resume" jsonschema:"Whether the call continues."`
+	Result      json.RawMessage          `json:"result,omitempty" jsonschema:"The answer, which must match the schema of the ticket."`
+	Arguments   json.RawMessage          `json:"arguments,omitempty" jsonschema:"Arguments that replace those of the call."`
+	Reason      string                   `json:"reason,omitempty" jsonschema:"Why, for the model."`
 }
 
 // cancellation is the reason for ending a turn.
 type cancellation struct {
-	Reason string `json:"reason,omitempty"`
+	turnID
+
+	Key    string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
+	Reason string `json:"reason,omitempty" maxLength:"4096" jsonschema:"Why; those who see the turn see it."`
 }
 
 // eventList is a part of the log of a turn.

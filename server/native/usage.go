@@ -2,28 +2,27 @@ package native
 
 import (
 	"cmp"
-	"maps"
-	"net/http"
-	"slices"
+	"context"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Query parameters of usage.
-const (
-	queryFrom    = "from"
-	queryTo      = "to"
-	queryTenant  = "tenant"
-	queryModel   = "model_id"
-	queryGroupBy = "group_by"
-)
+// usageQuery selects the turns that ended in a time range.
+type usageQuery struct {
+	From    time.Time `query:"from" jsonschema:"Begins with the hour of this time; 24 hours before to when absent."`
+	To      time.Time `query:"to" jsonschema:"Ends with the hour before this time; now when absent."`
+	Tenant  string    `query:"tenant"`
+	AgentID string    `query:"agent_id"`
+	ModelID string    `query:"model_id"`
+	GroupBy []string  `query:"group_by" enum:"agent,hour,model,tenant" jsonschema:"The fields of the groups; one group when absent."`
+	Limit   int       `query:"limit" minimum:"1" maximum:"10000" default:"1000" jsonschema:"How many groups there may be."`
+}
 
 const (
 	defaultUsageSpan = 24 * time.Hour
 	defaultUsage     = 1000
-	maxUsage         = 10_000
 )
 
 // usageFields are the fields by which usage can be grouped.
@@ -36,8 +35,7 @@ type usageList struct {
 	From   time.Time    `json:"from"`
 	To     time.Time    `json:"to"`
 	Groups []usageGroup `json:"groups"`
-	// Total counts the groups, including those left out by the limit.
-	Total int `json:"total"`
+	Total  int          `json:"total" jsonschema:"The number of groups, including those left out by the limit."`
 }
 
 // usageGroup is the usage of some turns.
@@ -45,13 +43,13 @@ type usageGroup struct {
 	Hour     time.Time     `json:"hour,omitzero"`
 	Tenant   string        `json:"tenant,omitempty"`
 	AgentID  string        `json:"agent_id,omitempty"`
-	ModelID  string        `json:"model_id,omitempty"`
-	Turns    int64         `json:"turns"`
-	Failed   int64         `json:"failed"`
-	Canceled int64         `json:"canceled"`
+	ModelID  string        `json:"model_id,omitempty" jsonschema:"Absent for turns without a model call."`
+	Turns    int64         `json:"turns" jsonschema:"The turns that ended."`
+	Failed   int64         `json:"failed" jsonschema:"The turns that failed."`
+	Canceled int64         `json:"canceled" jsonschema:"The turns that were canceled."`
 	Usage    event.Usage   `json:"usage"`
-	Costs    []event.Cost  `json:"costs,omitempty"`
-	Latency  *usageLatency `json:"latency,omitempty"`
+	Costs    []event.Cost  `json:"costs,omitempty" jsonschema:"A sum for each currency."`
+	Latency  *usageLatency `json:"latency,omitempty" jsonschema:"Estimates of how long turns took from their start to their end; absent if none was started."`
 }
 
 // usageLatency estimates the durations of turns, in milliseconds.
@@ -61,34 +59,27 @@ type usageLatency struct {
 	P99 int64 `json:"p99_ms"`
 }
 
-// readUsage responds with the usage of ended turns.
-func (c *call) readUsage() error {
-	q := queryOf(c.r, queryFrom, queryTo, queryTenant, queryAgent, queryModel, queryGroupBy, queryLimit)
+// readUsage returns the usage of ended turns.
+func (l *Local) readUsage(ctx context.Context, q usageQuery) (*usageList, error) {
 	var by service.UsageField
-	for _, name := range q.values[queryGroupBy] {
-		by |= usageFields[oneOf(q, queryGroupBy, name, slices.Sorted(maps.Keys(usageFields))...)]
+	for _, name := range q.GroupBy {
+		by |= usageFields[name]
 	}
-	to := q.readTime(queryTo)
-	if to.IsZero() {
-		to = time.Now().UTC().Truncate(time.Hour).Add(time.Hour)
+	if q.To.IsZero() {
+		q.To = time.Now().UTC().Truncate(time.Hour).Add(time.Hour)
 	}
-	from := q.readTime(queryFrom)
-	if from.IsZero() {
-		from = to.Add(-defaultUsageSpan)
+	if q.From.IsZero() {
+		q.From = q.To.Add(-defaultUsageSpan)
 	}
-	limit := cmp.Or(q.pageLimit(maxUsage), defaultUsage)
-	if q.err != nil {
-		return q.err
-	}
-	totals, err := c.Service.ReadUsage(c.r.Context(), c.Caller, service.UsageQuery{
-		From: from, To: to, Tenant: q.readText(queryTenant), AgentID: q.readText(queryAgent), ModelID: q.readText(queryModel),
-		By: by,
+	totals, err := l.Service.ReadUsage(ctx, l.Caller, service.UsageQuery{
+		From: q.From, To: q.To, Tenant: q.Tenant, AgentID: q.AgentID, ModelID: q.ModelID, By: by,
 	})
-	list := usageList{From: from, To: to, Groups: make([]usageGroup, 0, min(limit, len(totals))), Total: len(totals)}
-	for i := range totals[:min(limit, len(totals))] {
-		list.Groups = append(list.Groups, usageGroupOf(&totals[i]))
+	shown := totals[:min(cmp.Or(q.Limit, defaultUsage), len(totals))]
+	list := &usageList{From: q.From, To: q.To, Groups: make([]usageGroup, 0, len(shown)), Total: len(totals)}
+	for i := range shown {
+		list.Groups = append(list.Groups, usageGroupOf(&shown[i]))
 	}
-	return c.writeReply(http.StatusOK, &list, err)
+	return list, err
 }
 
 func usageGroupOf(t *service.UsageTotal) usageGroup {

@@ -1,0 +1,62 @@
+package native
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// OpenAPI describes the protocol.
+func (s *Surface) OpenAPI() []byte {
+	return server.DescribeSurface(&openapi.Surface{
+		Title: "Runtime", Description: "The runtime's own protocol. Sessions, turns, what turns wait for, and their events, as they are kept.",
+		Package: reflect.TypeFor[Surface]().PkgPath(), Failure: reflect.TypeFor[errorView](),
+		Views: map[reflect.Type]reflect.Type{
+			reflect.TypeFor[event.Record](): reflect.TypeFor[eventView](), reflect.TypeFor[service.SessionExport](): reflect.TypeFor[exportView](),
+		},
+	}, s.Routes())
+}
+
+// DeferDescription does nothing: tests check the description against the routes.
+func (*Surface) DeferDescription() {}
+
+// eventType is the type of the events in a stream.
+var eventType = reflect.TypeFor[eventView]()
+
+// eventView describes an event.Record.
+type eventView struct {
+	_ struct{} `additionalProperties:"true" jsonschema:"An event as it is kept, with the fields of its type."`
+
+	Seq       uint64    `json:"seq" minimum:"1"`
+	Time      time.Time `json:"time"`
+	EventType string    `json:"event_type"`
+	Path      []string  `json:"path,omitempty" jsonschema:"The calls that led to the delegate whose event it is."`
+	TurnID    string    `json:"turn_id"`
+	SessionID string    `json:"session_id,omitempty"`
+}
+
+// exportView describes a service.SessionExport.
+type exportView struct {
+	_ struct{} `additionalProperties:"true"`
+
+	Version    int               `json:"version" const:"1"`
+	ExportedAt time.Time         `json:"exported_at,omitzero"`
+	Session    json.RawMessage   `json:"session" type:"object"`
+	Snapshots  []json.RawMessage `json:"snapshots,omitempty" items:"{'type':'object'}"`
+	Artifacts  []json.RawMessage `json:"artifacts,omitempty" items:"{'type':'object'}"`
+}
+
+// errorView describes the body of an error.
+type errorView struct {
+	Error struct {
+		Code      string          `json:"code" examples:"['not_found','agent_not_found','invalid_request','invalid_cursor','exists','key_conflict','busy','wrong_state','answered','unfit_answer']"`
+		Message   string          `json:"message"`
+		RequestID string          `json:"request_id"`
+		Details   json.RawMessage `json:"details,omitempty" type:"object" jsonschema:"The same for programs."`
+	} `json:"error"`
+}
