@@ -32,3 +32,48 @@ func TestAnyJSONIsDescribedAsAnyValue(t *testing.T) {
 		}
 	}
 }
+
+// ItemView describes an item.
+type ItemView struct {
+	_ struct{} `additionalProperties:"true" jsonschema:"An item."`
+
+	ID    string     `json:"id" maxLength:"9"`
+	Parts []ItemView `json:"parts,omitempty" jsonschema:"Its parts."`
+	Sizes []string   `json:"sizes" enum:"s,m"`
+	Raw   []byte     `json:"raw,omitempty" items:"{'type':'object'}"`
+}
+
+func TestOperationsAreDescribedFromTypes(t *testing.T) {
+	type item struct{ ID string }
+	type request struct {
+		Shop string            `json:"-" path:"shop" jsonschema:"The shop."`
+		Key  string            `json:"-" header:"Key"`
+		Name map[string]string `json:"-" query:"name" pattern:"=" jsonschema:"The names."`
+		Item *item             `json:"-" body:""`
+	}
+	surface := &Surface{
+		Title: "Shop", Package: reflect.TypeFor[ItemView]().PkgPath(), Failure: reflect.TypeFor[string](),
+		Views: map[reflect.Type]reflect.Type{reflect.TypeFor[item](): reflect.TypeFor[ItemView]()},
+	}
+	text := Generate(surface, []Operation{{
+		Pattern: "POST /{shop}", ID: "add", In: reflect.TypeFor[request](), Out: reflect.TypeFor[*item](),
+		Doc: Doc{Summary: "Add", Result: "It is added.", Created: true, Failures: []int{409}},
+	}})
+	if _, err := Describe(text, []Route{{Pattern: "POST /{shop}"}}, true); err != nil {
+		t.Error(err)
+	}
+	got, want := Parse(string(text)), Parse(`{"openapi":"3.1.0","info":{"title":"Shop","version":"1","description":""},
+"paths":{"/{shop}":{"post":{"operationId":"add","summary":"Add","description":"","parameters":[
+  {"name":"Key","in":"header","description":"","schema":{"type":"string"}},
+  {"name":"name","in":"query","description":"The names.","schema":{"type":"array","items":{"type":"string","pattern":"="}}},
+  {"name":"shop","in":"path","required":true,"description":"The shop.","schema":{"type":"string"}}],
+ "requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Item"}}}},
+ "responses":{"201":{"description":"It is added.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Item"}}}},"409":{"$ref":"#/components/responses/Error"}}}}},
+"components":{"responses":{"Error":{"description":"The request is refused.","content":{"text/plain":{"schema":{"type":"string"}}}}},
+ "schemas":{"Item":{"type":"object","description":"An item.","additionalProperties":true,"required":["id","sizes"],"properties":{
+  "id":{"type":"string","maxLength":9},"sizes":{"type":"array","items":{"type":"string","enum":["s","m"]}},"raw":{"type":"array","items":{"type":"object"}},
+  "parts":{"type":"array","description":"Its parts.","items":{"$ref":"#/components/schemas/Item"}}}}}}}`)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the description is\n%s", text)
+	}
+}
