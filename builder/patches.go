@@ -12,11 +12,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
 // checkPatches reports patches that widen access without allow_widening of the patch or its file.

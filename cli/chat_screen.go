@@ -10,7 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/internal/display"
 )
 
 // screenFront shows a conversation full-screen. The conversation runs as it does without a

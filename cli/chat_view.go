@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/charmbracelet/x/ansi"
 )
 

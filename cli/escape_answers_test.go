@@ -15,7 +15,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/internal/display"
 )
 
 // forgedLine is the start of a line that attackers try to add to the output.

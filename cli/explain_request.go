@@ -8,10 +8,10 @@ import (
 	"os"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
 )

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 

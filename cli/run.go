@@ -11,10 +11,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/spf13/cobra"
 )

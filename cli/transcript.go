@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/spf13/cobra"

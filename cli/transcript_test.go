@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
+	"github.com/agentruntime/agentruntime/internal/display"
 )
 
 // shownEvent is an event in a test row.

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/access"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/spec/access"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/access"
 	"github.com/agentruntime/agentruntime/server/openai"
-	"github.com/agentruntime/agentruntime/spec/access"
 )
 
 // kinds returns the kinds that the binary's configuration may name.

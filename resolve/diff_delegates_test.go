@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
@@ -14,7 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/access"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/spec/access"
 )
 
 // markLimits marks the changes that lift a limit of an agent. A new agent has no limits to lift.

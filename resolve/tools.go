@@ -6,11 +6,11 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 

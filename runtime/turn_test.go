@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -19,7 +20,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
 // onInteraction returns a sink that keeps events and tells of interactions.

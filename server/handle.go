@@ -13,7 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 )
 
 // described is a surface with a description of its own.

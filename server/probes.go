@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/config/settings"
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"go.uber.org/zap"
 )
 

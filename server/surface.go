@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 )

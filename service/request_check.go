@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )

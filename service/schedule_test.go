@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/schedule"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/schedule"
 	"github.com/agentruntime/agentruntime/store"
 )
 

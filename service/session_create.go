@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service/internal/messages"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/store"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"

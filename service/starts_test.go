@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentruntime/agentruntime/service/sessionstart"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"

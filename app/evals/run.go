@@ -14,10 +14,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/toolset"

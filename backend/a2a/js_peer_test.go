@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -20,7 +21,6 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/dispatch/local"
 	"github.com/agentruntime/agentruntime/store/memory"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
 // token is the token that the peers require.

@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/google/go-cmp/cmp"
 )
 

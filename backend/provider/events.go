@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
 	"google.golang.org/protobuf/encoding/protojson"

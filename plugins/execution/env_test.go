@@ -6,11 +6,11 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/google/go-cmp/cmp"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 )
 
 //go:embed openapi.yaml

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 )
 
 var _ server.DeferredDescriber = (*Surface)(nil)

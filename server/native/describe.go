@@ -7,7 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )

@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
-	"github.com/agentruntime/agentruntime/server/openapi"
 	"github.com/agentruntime/agentruntime/service"
 )
 

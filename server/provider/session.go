@@ -9,9 +9,9 @@ import (
 	"time"
 
 	pb "github.com/agentruntime/agentruntime/internal/providerproto"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/agentruntime/agentruntime/spec"
 	"google.golang.org/grpc/codes"

@@ -6,11 +6,11 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/spec"
 )
 

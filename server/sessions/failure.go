@@ -6,10 +6,10 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"go.uber.org/zap"
 )
 

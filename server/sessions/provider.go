@@ -12,11 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/toolgrant"
 	"github.com/agentruntime/agentruntime/spec"
 )
 

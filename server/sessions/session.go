@@ -11,9 +11,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 	"github.com/google/uuid"
 )

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"

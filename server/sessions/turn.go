@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/toolgrant"
 )
 
 // turnRecord is the data that a turn stores for this protocol. A turn without it belongs to

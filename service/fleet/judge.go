@@ -9,11 +9,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
 type toolKind = tools.Kind

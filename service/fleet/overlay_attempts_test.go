@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/access"
 	"github.com/agentruntime/agentruntime/service/fleet"
-	"github.com/agentruntime/agentruntime/spec/access"
 	"github.com/agentruntime/agentruntime/tools"
 	httptool "github.com/agentruntime/agentruntime/tools/http"
 )

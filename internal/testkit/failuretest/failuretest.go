@@ -8,11 +8,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/service/sessionstart"
 	"github.com/agentruntime/agentruntime/service/workspace"
 )
 

@@ -14,12 +14,12 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
 // Answerer is a model implemented by a function, which receives the model's upstream name and the

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"

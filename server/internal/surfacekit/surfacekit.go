@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/model"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"pgregory.net/rapid"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/access"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/spec/access"
 )
 
 // fieldPaths returns the paths of the fields of a record, and of the records in it.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/panics"
@@ -14,7 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/event/display"
 	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/internal/display"
 	"pgregory.net/rapid"
 )
 
