@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -28,7 +30,7 @@ var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 })
 
 // Validate reports the problems of an OpenAPI 3.1 document, including its examples, by the schema
-// and by further rules.
+// and by further rules. Every schema must be referenced.
 func Validate(text []byte) error {
 	schema, err := publishedSchema()
 	if err != nil {
@@ -41,5 +43,17 @@ func Validate(text []byte) error {
 	if err != nil {
 		return err
 	}
-	return doc.Validate(context.Background())
+	if err := doc.Validate(context.Background()); err != nil {
+		return err
+	}
+	if doc.Components == nil {
+		return nil
+	}
+	var errs []error
+	for name := range doc.Components.Schemas {
+		if ref := `"#/components/schemas/` + name + `"`; !bytes.Contains(text, []byte(ref)) {
+			errs = append(errs, fmt.Errorf("nothing refers to %s", ref))
+		}
+	}
+	return errors.Join(errs...)
 }

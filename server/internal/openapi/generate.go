@@ -67,8 +67,10 @@ func Generate(s *Surface, operations []Operation) []byte {
 		if parameters := g.parametersOf(op, path); len(parameters) > 0 {
 			described["parameters"] = parameters
 		}
-		if body := g.bodyOf(op.In); body != nil && method != http.MethodGet && method != http.MethodDelete {
-			described["requestBody"] = body
+		if method != http.MethodGet && method != http.MethodDelete {
+			if body := g.bodyOf(op.In); body != nil {
+				described["requestBody"] = body
+			}
 		}
 		if paths[path] == nil {
 			paths[path] = object{}
