@@ -72,9 +72,8 @@ type changes struct {
 	// ids are the changed entries of each kind; tools are the changed entries of kind onTool.
 	ids   [dependencyKinds]map[string]bool
 	tools []string
-	// anyTool, anyPlugin, anySource and anyModel are set if an entry of a kind differs. Models
-	// include pools and providers.
-	anyTool, anyPlugin, anySource, anyModel bool
+	// anyTool, anyPlugin and anySource are set if an entry of a kind differs.
+	anyTool, anyPlugin, anySource bool
 }
 
 // compareSets returns the difference between a set and an older one; nil if everything must be
@@ -95,7 +94,6 @@ func compareSets(set, old *registry.Set) *changes {
 	if 4*len(c.tools) > set.Tools.Len() || !sameToolOrder(set, old, c.tools) || !c.definitionsFollow(replaced) {
 		return nil
 	}
-	c.anyModel = len(models)+len(pools)+len(providers)+len(hosts) > 0
 	c.anyPlugin = len(plugins) > 0 || !set.Plugins.SameOrder(old.Plugins)
 	c.anyTool = len(c.tools)+len(bundles) > 0
 	c.anySource = len(sources) > 0 || !set.Sources.SameOrder(old.Sources)
@@ -158,6 +156,11 @@ func sameToolOrder(set, old *registry.Set, changed []string) bool {
 		})
 	}
 	return slices.Equal(unchanged(set), unchanged(old))
+}
+
+// anyModel reports whether a model, pool or provider differs.
+func (c *changes) anyModel() bool {
+	return len(c.ids[onModel])+len(c.ids[onProvider])+len(c.ids[onAgentProvider]) > 0
 }
 
 // looksTheSame reports whether a changed declared agent looks the same to the agents that may call

@@ -133,7 +133,7 @@ func (x *index) keptAfter(c *changes) *kept {
 			return ok && agent.Registry == "" && !c.ids[onAgent][source.Name] && !c.ids[onAgent][agent.ID]
 		})
 	}
-	if !c.anyModel {
+	if !c.anyModel() {
 		return &next
 	}
 	same := func(modelID string) bool {
