@@ -16,6 +16,8 @@ type Surface struct {
 	// Package is the package of the surface, whose structs become components. If it is empty, all
 	// types are described in place, and slices and pointers may be null.
 	Package string
+	// Open is set if objects may have unknown fields, unless their types say otherwise.
+	Open bool
 	// Views are the types that describe other types.
 	Views map[reflect.Type]reflect.Type
 }
@@ -44,9 +46,12 @@ type Operation struct {
 // Doc describes an operation in words.
 type Doc struct {
 	ID, Summary, Description string
-	// Result describes the successful response, whose status is Created if it is set.
-	Result  string
-	Created bool
+	// Result describes the successful response, whose status is Created if it is set; empty means
+	// that the operation always fails. Empty describes a response with the status 204, if there is one.
+	Result, Empty string
+	Created       bool
+	// Header is a header of the successful response, if there is one.
+	Header, HeaderAbout string
 	// Event is the type of the events in a stream.
 	Event reflect.Type
 	// Failures are the statuses of requests rejected by the service.
@@ -112,7 +117,15 @@ func (g *generator) describeOperation(op *Operation, method string) object {
 		if op.Created {
 			status = http.StatusCreated
 		}
-		responses[strconv.Itoa(status)] = response
+		if op.Header != "" {
+			response["headers"] = object{op.Header: object{"description": op.HeaderAbout, "schema": object{"type": "string"}}}
+		}
+		if op.Result != "" {
+			responses[strconv.Itoa(status)] = response
+		}
+		if op.Empty != "" {
+			responses["204"] = object{"description": op.Empty}
+		}
 		for _, status := range op.Failures {
 			responses[strconv.Itoa(status)] = object{"$ref": "#/components/responses/" + errorResponse}
 		}
@@ -165,7 +178,7 @@ func (g *generator) describeResponse(op *Operation) object {
 	if op.Followed {
 		content["application/x-ndjson"] = object{"schema": object{}}
 	}
-	if op.Streamed {
+	if op.Streamed && (op.ID == "" || op.Event != nil) {
 		content["text/event-stream"] = object{"schema": events}
 	}
 	return object{"description": "The result.", "content": content}

@@ -77,3 +77,37 @@ func TestOperationsAreDescribedFromTypes(t *testing.T) {
 		t.Errorf("the description is\n%s", text)
 	}
 }
+
+// described is a record of an open surface.
+type described struct {
+	_    struct{}   `additionalProperties:"false" jsonschema:"A record."`
+	Name string     `json:"name" optional:"true" null:"true"`
+	Next *described `json:"next" null:"true"`
+}
+
+func TestOperationsAreDescribedInWords(t *testing.T) {
+	type request struct {
+		ID   string `json:"-" path:"id" jsonschema:"The id."`
+		Kind string `json:"kind,omitempty" enum:",a"`
+	}
+	text := Generate(&Surface{Title: "Shop", Failure: reflect.TypeFor[string](), Package: reflect.TypeFor[described]().PkgPath(), Open: true}, []Operation{
+		{Pattern: "POST /items/{id}", Streamed: true, ID: "put", In: reflect.TypeFor[request](), Out: reflect.TypeFor[described](), Doc: Doc{
+			Summary: "Put", Result: "Done.", Created: true, Empty: "Nothing.", Header: "X-Next", HeaderAbout: "The next.", Failures: []int{400},
+		}},
+		{Pattern: "POST /never", ID: "never", Out: reflect.TypeFor[described](), Doc: Doc{Failures: []int{400}}},
+	})
+	want := Parse(`{"openapi":"3.1.0","info":{"title":"Shop","version":"1","description":""},"paths":{
+"/never":{"post":{"operationId":"never","summary":"","description":"","responses":{"400":{"$ref":"#/components/responses/Error"}}}},
+"/items/{id}":{"post":{"operationId":"put","summary":"Put","description":"",
+  "parameters":[{"name":"id","in":"path","required":true,"description":"The id.","schema":{"type":"string"}}],
+  "requestBody":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Request"}}}},
+  "responses":{"204":{"description":"Nothing."},"400":{"$ref":"#/components/responses/Error"},"201":{"description":"Done.",
+    "headers":{"X-Next":{"description":"The next.","schema":{"type":"string"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Described"}}}}}}}},
+"components":{"responses":{"Error":{"description":"The request is refused.","content":{"text/plain":{"schema":{"type":"string"}}}}},"schemas":{
+  "Request":{"type":"object","properties":{"kind":{"type":"string","enum":["","a"]}}},
+  "Described":{"type":"object","description":"A record.","additionalProperties":false,"required":["next"],"properties":{
+    "name":{"type":["string","null"]},"next":{"oneOf":[{"$ref":"#/components/schemas/Described"},{"type":"null"}]}}}}}}`)
+	if got := Parse(string(text)); !reflect.DeepEqual(got, want) {
+		t.Errorf("the description is\n%s", text)
+	}
+}

@@ -75,7 +75,7 @@ func (g *generator) viewOf(t reflect.Type) reflect.Type {
 // component returns the schema of a struct: a reference if it is in the surface's package. A
 // component omits the suffix View of its type.
 func (g *generator) component(t reflect.Type) object {
-	if t.Name() == "" || t.PkgPath() != g.Package {
+	if t.Name() == "" || t.PkgPath() != g.Package || strings.Contains(t.Name(), "[") {
 		return g.structOf(t)
 	}
 	name := strings.ToUpper(t.Name()[:1]) + strings.TrimSuffix(t.Name()[1:], "View")
@@ -89,8 +89,8 @@ func (g *generator) component(t reflect.Type) object {
 // structOf returns the schema of a struct. The tags of its field _ are keywords of the schema.
 func (g *generator) structOf(t reflect.Type) object {
 	properties, required := object{}, []string{}
-	s := object{"type": "object", "properties": properties}
-	if g.Package == "" || t.PkgPath() == g.Package || t.Name() == "" { // others may grow
+	s := object{"type": "object"}
+	if !g.Open && (g.Package == "" || t.PkgPath() == g.Package || t.Name() == "") { // others may grow
 		s["additionalProperties"] = false
 	}
 	for _, f := range reflect.VisibleFields(t) {
@@ -101,9 +101,12 @@ func (g *generator) structOf(t reflect.Type) object {
 		if name == "" {
 			continue
 		}
-		if properties[name] = nested(g.fieldOf(&f)); !strings.Contains(f.Tag.Get("json"), ",omit") && !slices.Contains(required, name) {
+		if properties[name] = nested(g.fieldOf(&f)); !strings.Contains(f.Tag.Get("json"), ",omit") && f.Tag.Get("optional") == "" && !slices.Contains(required, name) {
 			required = append(required, name)
 		}
+	}
+	if len(properties) > 0 || !g.Open {
+		s["properties"] = properties
 	}
 	if len(required) > 0 {
 		s["required"] = required
@@ -138,7 +141,19 @@ func (g *generator) fieldOf(f *reflect.StructField) object {
 		s = g.schemaOf(f.Type)
 	}
 	g.addKeywords(s, f.Tag)
+	if f.Tag.Get("null") != "" && g.Package != "" {
+		return orNull(s)
+	}
 	return s
+}
+
+// orNull returns the schema of a value that may be null.
+func orNull(s object) object {
+	if kind, ok := s["type"].(string); ok {
+		s["type"] = []string{kind, "null"}
+		return s
+	}
+	return object{"oneOf": []object{s, {"type": "null"}}}
 }
 
 // keywords are the keywords of schemas whose values are tags: JSON with single quotes, or text.
