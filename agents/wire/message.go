@@ -21,7 +21,7 @@ const (
 // Message is one message of a conversation. An input may omit its role, which defaults to the
 // user's.
 type Message struct {
-	Role     Role                       `json:"role,omitempty"`
+	Role     Role                       `json:"role,omitempty" enum:"system,user,model,tool"`
 	Content  []Part                     `json:"content"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }

@@ -12,6 +12,7 @@ type SessionState struct {
 	Messages  []Message       `json:"messages,omitempty"`
 	Custom    json.RawMessage `json:"custom,omitempty"`
 	Artifacts []Artifact      `json:"artifacts,omitempty"`
+	_         struct{}        `jsonschema:"The state of a conversation, which the client keeps where the server does not."`
 }
 
 // SnapshotStatus is the progress of a snapshot's turn.
@@ -53,10 +54,10 @@ type Snapshot struct {
 	CreatedAt    time.Time      `json:"createdAt"`
 	UpdatedAt    time.Time      `json:"updatedAt,omitzero"`
 	HeartbeatAt  time.Time      `json:"heartbeatAt,omitzero"`
-	Status       SnapshotStatus `json:"status,omitempty"`
-	FinishReason FinishReason   `json:"finishReason,omitempty"`
+	Status       SnapshotStatus `json:"status,omitempty" enum:"pending,completed,aborted,failed,expired"`
+	FinishReason FinishReason   `json:"finishReason,omitempty" enum:"stop,length,blocked,interrupted,other,unknown,aborted,detached,failed"`
 	Error        *Error         `json:"error,omitempty"`
-	State        *SessionState  `json:"state"`
+	State        *SessionState  `json:"state" null:"true"`
 }
 
 // UnmarshalJSON reads a snapshot. One without a status is completed.

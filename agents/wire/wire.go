@@ -21,9 +21,10 @@ type Reply[T any] struct {
 
 // Frame is one frame of a stream: a chunk, or the final result or error.
 type Frame struct {
-	Message *Chunk  `json:"message,omitempty"`
-	Result  *Output `json:"result,omitempty"`
-	Error   *Error  `json:"error,omitempty"`
+	Message *Chunk   `json:"message,omitempty"`
+	Result  *Output  `json:"result,omitempty"`
+	Error   *Error   `json:"error,omitempty"`
+	_       struct{} `jsonschema:"One frame of a stream, which has one of the fields."`
 }
 
 // Init selects the conversation that a turn belongs to. The zero value starts a new one.
@@ -38,7 +39,7 @@ type Init struct {
 type Input struct {
 	Message *Message `json:"message,omitempty"`
 	Resume  *Resume  `json:"resume,omitempty"`
-	Detach  bool     `json:"detach,omitempty"`
+	Detach  bool     `json:"detach,omitempty" jsonschema:"Whether the response does not wait for the turn."`
 }
 
 // Resume settles the tool requests that interrupted a turn. Respond holds parts with a
@@ -67,7 +68,7 @@ type AbortRequest struct {
 // AbortResponse has the status of the snapshot after the attempt to abort it.
 type AbortResponse struct {
 	SnapshotID string         `json:"snapshotId"`
-	Status     SnapshotStatus `json:"status,omitempty"`
+	Status     SnapshotStatus `json:"status,omitempty" enum:"pending,completed,aborted,failed,expired"`
 }
 
 // Output is the result of an invocation. State is set only if the client keeps it, SnapshotID only
@@ -78,7 +79,7 @@ type Output struct {
 	State        *SessionState `json:"state,omitempty"`
 	Message      *Message      `json:"message,omitempty"`
 	Artifacts    []Artifact    `json:"artifacts,omitempty"`
-	FinishReason FinishReason  `json:"finishReason,omitempty"`
+	FinishReason FinishReason  `json:"finishReason,omitempty" enum:"stop,length,blocked,interrupted,other,unknown,aborted,detached,failed"`
 	Error        *Error        `json:"error,omitempty"`
 }
 
@@ -88,11 +89,12 @@ type Chunk struct {
 	Artifact    *Artifact   `json:"artifact,omitempty"`
 	CustomPatch []PatchOp   `json:"customPatch,omitempty"`
 	TurnEnd     *TurnEnd    `json:"turnEnd,omitempty"`
+	_           struct{}    `jsonschema:"A part of a turn, which has one of the fields."`
 }
 
 // ModelChunk is a piece of a message. Pieces of one message have the same index.
 type ModelChunk struct {
-	Role       Role            `json:"role,omitempty"`
+	Role       Role            `json:"role,omitempty" enum:"model,tool"`
 	Index      *int            `json:"index,omitempty"`
 	Content    []Part          `json:"content"`
 	Custom     json.RawMessage `json:"custom,omitempty"`
@@ -111,7 +113,7 @@ func (c ModelChunk) MarshalJSON() ([]byte, error) {
 // TurnEnd ends a turn. Both fields are optional.
 type TurnEnd struct {
 	SnapshotID   string       `json:"snapshotId,omitempty"`
-	FinishReason FinishReason `json:"finishReason,omitempty"`
+	FinishReason FinishReason `json:"finishReason,omitempty" enum:"stop,length,blocked,interrupted,other,unknown,aborted,detached,failed"`
 }
 
 // PatchOp is an operation of a JSON Patch (RFC 6902). Its value is always written, to distinguish
@@ -120,7 +122,7 @@ type PatchOp struct {
 	Op    string          `json:"op"`
 	Path  string          `json:"path"`
 	From  string          `json:"from,omitempty"`
-	Value json.RawMessage `json:"value"`
+	Value json.RawMessage `json:"value" optional:"true"`
 }
 
 // Metadata describes an agent, under metadata.agent of its descriptor. StateSchema

@@ -79,7 +79,7 @@ var siblings = map[string][]string{
 	"server/admin":                 {"server/component", "server/native"},
 	"server/workflows":             {"server/component", "server/native"},
 	"server/agentruns":             {"server/component", "server/internal/openapi"},
-	"server/agents":                {"server/component"},
+	"server/agents":                {"server/component", "server/internal/openapi"},
 	"server/agui":                  {"server/component"},
 	"server/aisdk":                 {"server/component"},
 	"server/console":               {"server/component"},

@@ -5,13 +5,15 @@
 package agents
 
 import (
-	_ "embed"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/agentruntime/agentruntime/agents"
+	"github.com/agentruntime/agentruntime/agents/wire"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )
@@ -56,23 +58,71 @@ func New(s Settings) (*Surface, error) {
 	return &Surface{settings: s}, nil
 }
 
-//go:embed openapi.yaml
-var description []byte
-
 // OpenAPI describes the protocol.
-func (*Surface) OpenAPI() []byte { return description }
+func (s *Surface) OpenAPI() []byte {
+	return server.DescribeSurface(&openapi.Surface{
+		Title: "Agents", Failure: reflect.TypeFor[string](), Package: reflect.TypeFor[wire.Error]().PkgPath(), Open: true,
+		Description: "Declared agents for clients of the agents API. A snapshot is a turn, and its id is the id of the turn.",
+		Views:       map[reflect.Type]reflect.Type{reflect.TypeFor[wire.Part](): reflect.TypeFor[part]()},
+	}, s.Routes())
+}
 
 // DeferDescription does nothing: tests check the description against the routes.
 func (*Surface) DeferDescription() {}
+
+// The types below describe requests. The contents of a part depend on its kind, which wire.Part
+// checks.
+
+type part struct {
+	_ struct{} `jsonschema:"A text, media, toolRequest, toolResponse or reasoning."`
+}
+
+type agentPath struct {
+	Name string `json:"-" path:"name" jsonschema:"The id of the agent."`
+}
+
+type runRequest struct {
+	agentPath
+	turnBody
+	Init struct {
+		SessionID  string         `json:"sessionId,omitempty"`
+		SnapshotID string         `json:"snapshotId,omitempty"`
+		State      map[string]any `json:"state,omitempty"`
+	} `json:"init,omitzero" null:"true" jsonschema:"The conversation; a fresh one when absent."`
+	Stream   bool   `json:"-" query:"stream" jsonschema:"Whether the response is a stream."`
+	StreamID string `json:"-" header:"X-Genkit-Stream-Id" jsonschema:"The stream to read again from its beginning. The request begins no turn then; 204 means that there is no such stream."`
+}
+
+type snapshotRequest struct {
+	agentPath
+	Data wire.GetSnapshotRequest `json:"data" jsonschema:"At least one of the ids."`
+}
+
+type abortRequest struct {
+	agentPath
+	Data wire.AbortRequest `json:"data"`
+}
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
 	const path = "POST /agents/{name}"
 	return []server.Route{
-		s.newRoute(path, settings.ScopeRunsWrite, (*call).runTurn).WithNewTurn().WithStream(),
-		s.newRoute(path+"/getSnapshot", settings.ScopeSessionsRead, (*call).getSnapshot),
-		s.newRoute(path+"/waitForSnapshot", settings.ScopeSessionsRead, (*call).waitForSnapshot).WithStream(),
-		s.newRoute(path+"/abort", settings.ScopeRunsWrite, (*call).abortTurn).WithAudit(server.AuditCancelTurn),
+		server.Typed[runRequest, wire.Reply[wire.Output]](s.newRoute(path, settings.ScopeRunsWrite, (*call).runTurn)).WithDoc(openapi.Doc{
+			ID: "runAgent", Summary: "Run one turn of a conversation", Result: "The output of the turn, also of one that failed.",
+			Description: `With text/event-stream in Accept, or with stream=true, the response is a stream of lines "data: JSON", each followed by an empty line: ` +
+				`{"message": chunk} any number of times, and then {"result": output} or {"error": {"status", "message"}}.`,
+			Header: streamIDHeader, HeaderAbout: "The stream, which can be read again while its turn is kept.", Empty: "There is no stream with the id of the request.",
+			Event: reflect.TypeFor[wire.Frame](), Failures: []int{400, 404, 409, 503},
+		}).WithNewTurn().WithStream(),
+		server.Typed[snapshotRequest, wire.Reply[wire.Snapshot]](s.newRoute(path+"/getSnapshot", settings.ScopeSessionsRead, (*call).getSnapshot)).WithDoc(openapi.Doc{
+			ID: "getAgentSnapshot", Summary: "Read a snapshot, or the latest one of a session", Result: "The snapshot.", Failures: []int{400, 404, 503},
+		}),
+		server.Typed[snapshotRequest, wire.Reply[wire.Snapshot]](s.newRoute(path+"/waitForSnapshot", settings.ScopeSessionsRead, (*call).waitForSnapshot)).WithDoc(openapi.Doc{
+			ID: "waitForAgentSnapshot", Summary: "Wait until a snapshot is not pending, and read it", Result: "The snapshot.", Failures: []int{400, 404, 503},
+		}).WithStream(),
+		server.Typed[abortRequest, wire.Reply[wire.AbortResponse]](s.newRoute(path+"/abort", settings.ScopeRunsWrite, (*call).abortTurn)).WithDoc(openapi.Doc{
+			ID: "abortAgent", Summary: "Abort the turn of a pending or interrupted snapshot", Result: "The status of the snapshot after the attempt.", Failures: []int{400, 404, 503},
+		}).WithAudit(server.AuditCancelTurn),
 	}
 }
 
