@@ -87,7 +87,7 @@ var siblings = map[string][]string{
 	"server/native":                {"server/component", "server/internal/openapi"},
 	"server/openai":                {"server/component"},
 	"server/provider":              {"server/component"},
-	"server/sessions":              {"server/component"},
+	"server/sessions":              {"server/component", "server/internal/openapi"},
 	"server/a2a":                   {"server/component", "server/internal/openapi"},
 	"service":                      {"service/webhook", "service/workspace"},
 	"internal/jsonfit":             {"internal/clip"},

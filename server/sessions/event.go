@@ -24,10 +24,11 @@ type eventView struct {
 	Seq        uint64           `json:"seq"`
 	Type       string           `json:"type"`
 	Source     string           `json:"source"`
-	Visibility string           `json:"visibility"`
-	Data       json.RawMessage  `json:"data"`
-	CreatedAt  *time.Time       `json:"createdAt"`
+	Visibility string           `json:"visibility" enum:"public,private"`
+	Data       json.RawMessage  `json:"data" type:"object"`
+	CreatedAt  *time.Time       `json:"createdAt" null:"true"`
 	Display    *display.Display `json:"display,omitempty"`
+	_          struct{}         `additionalProperties:"false"`
 }
 
 // eventReader turns the log of a turn into the events of the protocol.

@@ -16,14 +16,15 @@ import (
 type interactionView struct {
 	ID         string                   `json:"id"`
 	TurnID     string                   `json:"turnId"`
-	Type       string                   `json:"type"`
-	State      service.InteractionState `json:"state"`
+	Type       string                   `json:"type" enum:"approval,clarification,input"`
+	State      service.InteractionState `json:"state" enum:"pending,resolved,canceled"`
 	Title      string                   `json:"title,omitempty"`
 	Prompt     string                   `json:"prompt,omitempty"`
 	Request    surfacekit.AskedRequest  `json:"request"`
 	Resolution json.RawMessage          `json:"resolution,omitempty"`
 	CreatedAt  time.Time                `json:"createdAt"`
 	ResolvedAt time.Time                `json:"resolvedAt,omitzero"`
+	_          struct{}                 `additionalProperties:"false"`
 }
 
 // viewInteraction shows an interaction.
@@ -86,9 +87,7 @@ func (c *call) askInteractions(turnID string) ([]*service.Interaction, error) {
 
 // resolveInteraction answers an interaction. Repeating the same answer changes nothing.
 func (c *call) resolveInteraction() (any, error) {
-	var in struct {
-		Resolution map[string]json.RawMessage `json:"resolution"`
-	}
+	var in resolutionRequest
 	if err := c.readBody(&in); err != nil {
 		return nil, err
 	}

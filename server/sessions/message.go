@@ -23,7 +23,7 @@ const (
 
 // message is a message of a turn.
 type message struct {
-	Role     string          `json:"role"`
+	Role     string          `json:"role" jsonschema:"user, system, developer, assistant or tool."`
 	Text     string          `json:"text,omitempty"`
 	Parts    []part          `json:"parts,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -31,7 +31,7 @@ type message struct {
 
 // part is a piece of a message. Its type decides which field is set.
 type part struct {
-	Type       string          `json:"type"`
+	Type       string          `json:"type" jsonschema:"text, json, tool_call, tool_result or image_ref."`
 	Text       string          `json:"text,omitempty"`
 	JSON       json.RawMessage `json:"json,omitempty"`
 	ToolCall   *toolCall       `json:"toolCall,omitempty"`
@@ -41,19 +41,19 @@ type part struct {
 
 type toolCall struct {
 	ID        string          `json:"id,omitempty"`
-	ToolID    string          `json:"toolId"`
+	ToolID    string          `json:"toolId" optional:"true"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
 type toolResult struct {
-	ToolCallID string          `json:"toolCallId"`
+	ToolCallID string          `json:"toolCallId" optional:"true"`
 	Status     int             `json:"status,omitempty"`
 	Content    string          `json:"content,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 }
 
 type imageRef struct {
-	URI      string `json:"uri"`
+	URI      string `json:"uri" optional:"true" jsonschema:"An https or data URL, or artifact: and an ID."`
 	MimeType string `json:"mimeType,omitempty"`
 }
 

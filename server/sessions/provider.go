@@ -184,23 +184,26 @@ func (c *call) toolSources() []string {
 	return list
 }
 
+type providerList struct {
+	Providers []providerView `json:"providers"`
+}
+
+type providerView struct {
+	Name         string        `json:"name"`
+	Default      bool          `json:"default,omitempty"`
+	Capabilities *capabilities `json:"capabilities,omitempty"`
+}
+
 // listProviders responds with the providers that the caller may use.
 func (c *call) listProviders() (any, error) {
-	type view struct {
-		Name         string        `json:"name"`
-		Default      bool          `json:"default,omitempty"`
-		Capabilities *capabilities `json:"capabilities,omitempty"`
-	}
-	list := []view{}
+	list := []providerView{}
 	usable := c.usable()
 	for i := range c.providers {
 		p := &c.providers[i]
 		if !p.isFor(usable) {
 			continue
 		}
-		list = append(list, view{p.name, p.Default || len(c.providers) == 1, c.capabilitiesOf(p)})
+		list = append(list, providerView{p.name, p.Default || len(c.providers) == 1, c.capabilitiesOf(p)})
 	}
-	return struct {
-		Providers []view `json:"providers"`
-	}{list}, nil
+	return providerList{list}, nil
 }

@@ -1,11 +1,14 @@
 package sessions
 
 import (
-	_ "embed"
 	"net/http"
+	"reflect"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
+	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -16,26 +19,62 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	begin := s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession).WithAudit(server.AuditCreateSession)
-	begin.Also = begin.Pattern + "/{$}"
-	list := s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, "list_sessions", (*call).listSessions)
-	list.Also = list.Pattern + "/{$}"
-	return []server.Route{
-		{Pattern: "GET " + authPath + "/info", Public: true, Handler: http.HandlerFunc(serveAuthInfo)},
-		s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, "list_providers", (*call).listProviders),
-		s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, "resolve_harness", (*call).resolveHarness),
-		begin, list,
-		s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, "get_session", (*call).readSession),
-		s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, "update_session", (*call).updateSession).WithAudit(server.AuditUpdateSession),
-		s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, "create_turn", (*call).createTurn).WithNewTurn(),
-		s.newRoute("GET "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsRead, "list_turns", (*call).listTurns),
-		s.newRoute("GET "+agentPath+"/turns/{turn}", settings.ScopeRunsRead, "get_turn", (*call).readTurn),
-		s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, "cancel_turn", (*call).cancelTurn).WithAudit(server.AuditCancelTurn),
-		s.newRoute("GET "+agentPath+"/turns/{turn}/events", settings.ScopeRunsRead, "list_turn_events", (*call).listEvents),
-		s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, "stream_turn_events", (*call).streamEvents).WithStream(),
-		s.newRoute("GET "+agentPath+"/turns/{turn}/interactions", settings.ScopeRunsRead, "list_interactions", (*call).listInteractions),
-		s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, "resolve_interaction", (*call).resolveInteraction).WithAudit(server.AuditResolveInteraction),
+	const next, aboutNext = "X-Next-After", "Where the list continues; absent at its end."
+	info := server.Route{Pattern: "GET " + authPath + "/info", Public: true, Handler: http.HandlerFunc(serveAuthInfo)}
+	routes := []server.Route{
+		server.Typed[surfacekit.None, authInfo](info).WithDoc(openapi.Doc{ID: "authInfo", Summary: "Read how clients log in", Result: "By an access token."}),
+		server.Typed[surfacekit.None, providerList](s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, "list_providers", (*call).listProviders)).WithDoc(openapi.Doc{
+			ID: "listProviders", Summary: "List the providers", Result: "Those that the credential may use.",
+		}),
+		server.Typed[harnessRequest, surfacekit.None](s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, "resolve_harness", (*call).resolveHarness)).WithDoc(openapi.Doc{
+			ID: "resolveHarness", Summary: "Read which program a client runs for a provider", Failures: []int{400, 412, 503},
+			Description: "None does, so the answer is always 400.",
+		}),
+		server.Typed[createSessionView, sessionView](s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession)).WithDoc(openapi.Doc{
+			ID: "createSession", Summary: "Make a session", Result: "It is made, or was made before with the same key.", Created: true, Failures: []int{400, 409, 412, 503},
+		}).WithAudit(server.AuditCreateSession),
+		server.Typed[sessionQuery, []sessionView](s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, "list_sessions", (*call).listSessions)).WithDoc(openapi.Doc{
+			ID: "listSessions", Summary: "List sessions, those with the latest activity first", Result: "The sessions.", Failures: []int{400, 503}, Header: next, HeaderAbout: aboutNext,
+		}),
+		server.Typed[sessionPath, sessionView](s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, "get_session", (*call).readSession)).WithDoc(openapi.Doc{
+			ID: "readSession", Summary: "Read a session", Result: "The session.", Failures: []int{404},
+		}),
+		server.Typed[sessionChanges, sessionView](s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, "update_session", (*call).updateSession)).WithDoc(openapi.Doc{
+			ID: "updateSession", Summary: "Change a session", Result: "The session as it is now.", Failures: []int{400, 404},
+		}).WithAudit(server.AuditUpdateSession),
+		server.Typed[createTurnView, turnView](s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, "create_turn", (*call).createTurn)).WithDoc(openapi.Doc{
+			ID: "createTurn", Summary: "Begin a turn", Result: "It is stored, or was stored before with the same key, and runs in the background.", Created: true, Failures: []int{400, 404, 409, 412, 503},
+		}).WithNewTurn(),
+		server.Typed[turnQuery, []turnView](s.newRoute("GET "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsRead, "list_turns", (*call).listTurns)).WithDoc(openapi.Doc{
+			ID: "listTurns", Summary: "List the turns of a session, the newest first", Result: "The turns.", Failures: []int{400, 404}, Header: next, HeaderAbout: aboutNext,
+		}),
+		server.Typed[turnPath, turnView](s.newRoute("GET "+agentPath+"/turns/{turn}", settings.ScopeRunsRead, "get_turn", (*call).readTurn)).WithDoc(openapi.Doc{
+			ID: "readTurn", Summary: "Read a turn", Result: "The turn.", Failures: []int{404},
+		}),
+		server.Typed[cancellation, turnView](s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, "cancel_turn", (*call).cancelTurn)).WithDoc(openapi.Doc{
+			ID: "cancelTurn", Summary: "End a turn, wherever it runs", Result: "The turn, which has ended.", Failures: []int{400, 404},
+		}).WithAudit(server.AuditCancelTurn),
+		server.Typed[eventQuery, []eventView](s.newRoute("GET "+agentPath+"/turns/{turn}/events", settings.ScopeRunsRead, "list_turn_events", (*call).listEvents)).WithDoc(openapi.Doc{
+			ID: "listEvents", Summary: "Read the events of a turn", Result: "Those there are after the given one.", Failures: []int{400, 404},
+		}),
+		s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, "stream_turn_events", (*call).streamEvents).WithBody(streamQuery{}).WithDoc(openapi.Doc{
+			ID: "streamEvents", Summary: "Follow the events of a turn", Result: "The events.", Failures: []int{400, 404}, Event: reflect.TypeFor[eventView](),
+			Description: "Each is one frame with its number as id. The response begins with a comment, and has one every 15 seconds. It ends with the turn; " +
+				"a stream that ends otherwise is taken up again with the number of the last event.",
+		}).WithStream(),
+		server.Typed[turnPath, []interactionView](s.newRoute("GET "+agentPath+"/turns/{turn}/interactions", settings.ScopeRunsRead, "list_interactions", (*call).listInteractions)).WithDoc(openapi.Doc{
+			ID: "listInteractions", Summary: "List what a turn asked, the oldest first", Result: "All of it.", Failures: []int{404},
+		}),
+		server.Typed[resolutionRequest, interactionView](s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, "resolve_interaction", (*call).resolveInteraction)).WithDoc(openapi.Doc{
+			ID: "resolveInteraction", Summary: "Answer what a turn asks", Result: "The interaction as it was answered.", Failures: []int{400, 404, 409},
+		}).WithAudit(server.AuditResolveInteraction),
 	}
+	for i := range routes {
+		if strings.HasSuffix(routes[i].Pattern, agentPath+"/sessions") {
+			routes[i].Also = routes[i].Pattern + "/{$}"
+		}
+	}
+	return routes
 }
 
 // newRoute returns a route whose handler returns the response, or nil after writing it. The

@@ -98,7 +98,7 @@ func (c *call) getSession() (*session, error) {
 // actor is the creator of a record.
 type actor struct {
 	SubjectID   string `json:"subjectId"`
-	SubjectKind string `json:"subjectKind"`
+	SubjectKind string `json:"subjectKind" optional:"true"`
 }
 
 func actorOf(owner service.Owner) actor { return actor{owner.Subject, "user"} }
@@ -109,12 +109,13 @@ type sessionView struct {
 	Provider   string                     `json:"provider"`
 	Model      string                     `json:"model,omitempty"`
 	ClientRef  string                     `json:"clientRef,omitempty"`
-	State      service.SessionStatus      `json:"state"`
+	State      service.SessionStatus      `json:"state" enum:"active,archived"`
 	Metadata   map[string]json.RawMessage `json:"metadata,omitempty"`
 	CreatedBy  actor                      `json:"createdBy"`
 	CreatedAt  time.Time                  `json:"createdAt"`
 	UpdatedAt  time.Time                  `json:"updatedAt"`
 	LastTurnAt time.Time                  `json:"lastTurnAt,omitzero"`
+	_          struct{}                   `additionalProperties:"false"`
 }
 
 func (s *session) view() sessionView {
@@ -279,11 +280,7 @@ func (c *call) readSession() (any, error) {
 
 // updateSession changes a session.
 func (c *call) updateSession() (any, error) {
-	var in struct {
-		ClientRef *string                     `json:"clientRef"`
-		State     *service.SessionStatus      `json:"state"`
-		Metadata  *map[string]json.RawMessage `json:"metadata"`
-	}
+	var in sessionChanges
 	if err := c.readBody(&in); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ package sessions
 
 import (
 	"cmp"
-	_ "embed"
 	"net/http"
 	"time"
 
@@ -70,15 +69,6 @@ func New(s Settings) (*Surface, error) {
 	return &Surface{settings: s, providers: newProviders(s.Providers), operations: operations}, nil
 }
 
-//go:embed openapi.yaml
-var description []byte
-
-// OpenAPI describes the protocol.
-func (*Surface) OpenAPI() []byte { return description }
-
-// DeferDescription does nothing: tests check the description against the routes.
-func (*Surface) DeferDescription() {}
-
 // call is a request being handled and its caller.
 type call struct {
 	*Surface
@@ -93,25 +83,25 @@ type call struct {
 	depth int
 }
 
-// serveAuthInfo responds with the login method: a token that clients already have.
+// authInfo is the login method: a token that clients already have.
+type authInfo struct {
+	Provider       string `json:"provider"`
+	DisplayName    string `json:"displayName"`
+	LoginSupported bool   `json:"loginSupported"`
+	Features       struct {
+		Agent bool `json:"agent" optional:"true"`
+	} `json:"features"`
+}
+
 func serveAuthInfo(w http.ResponseWriter, _ *http.Request) {
-	type features struct {
-		Agent bool `json:"agent"`
-	}
-	_ = server.WriteJSON(w, http.StatusOK, struct {
-		Provider       string   `json:"provider"`
-		DisplayName    string   `json:"displayName"`
-		LoginSupported bool     `json:"loginSupported"`
-		Features       features `json:"features"`
-	}{"token", "Access token", false, features{true}}) // a client that is gone needs no answer
+	info := authInfo{Provider: "token", DisplayName: "Access token"}
+	info.Features.Agent = true
+	_ = server.WriteJSON(w, http.StatusOK, info) // a client that is gone needs no answer
 }
 
 // resolveHarness responds with the program that a client runs for a provider, which never exists.
 func (c *call) resolveHarness() (any, error) {
-	var in struct {
-		Provider string `json:"provider"`
-		Harness  string `json:"harness"`
-	}
+	var in harnessRequest
 	if err := c.readBody(&in); err != nil {
 		return nil, err
 	}

@@ -197,17 +197,18 @@ type turnView struct {
 	SessionID        string          `json:"sessionId"`
 	Provider         string          `json:"provider"`
 	Model            string          `json:"model,omitempty"`
-	Status           string          `json:"status"`
+	Status           string          `json:"status" enum:"pending,running,waiting_for_input,succeeded,failed,canceled"`
 	Messages         []message       `json:"messages,omitempty"`
 	OutputText       string          `json:"outputText,omitempty"`
 	StructuredOutput json.RawMessage `json:"structuredOutput,omitempty"`
-	StatusMessage    string          `json:"statusMessage,omitempty"`
+	StatusMessage    string          `json:"statusMessage,omitempty" jsonschema:"Why it failed or was canceled."`
 	Metadata         json.RawMessage `json:"metadata,omitempty"`
 	CreatedBy        actor           `json:"createdBy"`
 	CreatedAt        time.Time       `json:"createdAt"`
 	StartedAt        time.Time       `json:"startedAt,omitzero"`
 	CompletedAt      time.Time       `json:"completedAt,omitzero"`
 	ExecutionRef     string          `json:"executionRef"`
+	_                struct{}        `additionalProperties:"false"`
 }
 
 // viewTurn returns a turn in the protocol's form; the short form has neither messages nor output.
@@ -292,9 +293,7 @@ func (c *call) readTurn() (any, error) {
 
 // cancelTurn ends a turn. It does not change an ended turn.
 func (c *call) cancelTurn() (any, error) {
-	var in struct {
-		Reason string `json:"reason"`
-	}
+	var in cancellation
 	if err := c.readBody(&in); err != nil {
 		return nil, err
 	}
