@@ -30,16 +30,16 @@ type (
 	}
 	runOptions struct {
 		turnBody
-		Metadata map[string]string `json:"metadata,omitempty" maxProperties:"16" propertyNames:"{\"pattern\":\"^[A-Za-z0-9._-]{1,64}$\"}" additionalProperties:"{\"type\":\"string\",\"maxLength\":256}" jsonschema:"At most 4096 bytes as JSON."`
+		Metadata map[string]string `json:"metadata,omitempty" maxProperties:"16" propertyNames:"{'pattern':'^[A-Za-z0-9._-]{1,64}$'}" additionalProperties:"{'type':'string','maxLength':256}" jsonschema:"At most 4096 bytes as JSON."`
 	}
 	// turnBody is what a message may change for its run.
 	turnBody struct {
-		ReasoningLevel json.RawMessage       `json:"reasoningLevel,omitempty" oneOf:"[{\"type\":\"string\",\"enum\":[\"off\",\"low\",\"medium\",\"high\"]},{\"type\":\"integer\",\"minimum\":0,\"maximum\":100}]" jsonschema:"How much the model thinks. off, low, medium and high are 0, 30, 50 and 80."`
+		ReasoningLevel json.RawMessage       `json:"reasoningLevel,omitempty" oneOf:"[{'type':'string','enum':['off','low','medium','high']},{'type':'integer','minimum':0,'maximum':100}]" jsonschema:"How much the model thinks. off, low, medium and high are 0, 30, 50 and 80."`
 		Tools          []toolRef             `json:"tools,omitempty" jsonschema:"The tools of the run, besides those of a declared agent. No two may have one name."`
 		Budgets        budgetsBody           `json:"budgets,omitzero"`
 		OutputSchema   outputBody            `json:"outputSchema,omitzero" jsonschema:"The form of the answer. At most 32768 bytes as compact JSON."`
-		LoopDetection  json.RawMessage       `json:"loopDetection,omitempty" oneOf:"[{\"const\":false},{\"$ref\":\"#/components/schemas/LoopThresholds\"}]" jsonschema:"What is done about a model that makes the same calls again and again; false is nothing. The second threshold must be more than the first, also where one of them is left out."`
-		ToolBudgets    map[string]budgetBody `json:"toolBudgets,omitempty" maxProperties:"32" propertyNames:"{\"minLength\":1,\"maxLength\":120}" jsonschema:"How often a tool may be called, by its name. An object without entries takes the standard budgets away."`
+		LoopDetection  json.RawMessage       `json:"loopDetection,omitempty" oneOf:"[{'const':false},{'$ref':'#/components/schemas/LoopThresholds'}]" jsonschema:"What is done about a model that makes the same calls again and again; false is nothing. The second threshold must be more than the first, also where one of them is left out."`
+		ToolBudgets    map[string]budgetBody `json:"toolBudgets,omitempty" maxProperties:"32" propertyNames:"{'minLength':1,'maxLength':120}" jsonschema:"How often a tool may be called, by its name. An object without entries takes the standard budgets away."`
 	}
 	budgetsBody struct {
 		MaxToolTurns         int    `json:"maxToolTurns,omitempty" minimum:"1" maximum:"100" default:"32" jsonschema:"How often the model may call tools. A declared agent has its own default."`
@@ -83,7 +83,7 @@ type (
 	}
 	pluginTool struct {
 		Kind string `json:"kind" const:"mantyx_plugin"`
-		Name string `json:"name" minLength:"1" jsonschema:"The id of the tool, or @plugin/tool." examples:"@search/web_search"`
+		Name string `json:"name" minLength:"1" jsonschema:"The id of the tool, or @plugin/tool." examples:"['@search/web_search']"`
 	}
 	localTool struct {
 		Kind         string          `json:"kind" const:"local"`

@@ -17,7 +17,7 @@ import (
 type pendingInteraction struct {
 	interactionView
 	CreatedAt moment  `json:"createdAt"`
-	ExpiresAt *moment `json:"expiresAt" jsonschema:"When the run gives up waiting."`
+	ExpiresAt *moment `json:"expiresAt" null:"true" jsonschema:"When the run gives up waiting."`
 }
 
 // interactionView is an open interaction in a run's snapshot or event.

@@ -26,18 +26,18 @@ const (
 // modelList is the body of the list of models.
 type modelList struct {
 	Models         []modelInfo `json:"models"`
-	DefaultModelID *string     `json:"defaultModelId" jsonschema:"The model of specs that name none. Null when they have to."`
+	DefaultModelID *string     `json:"defaultModelId" null:"true" jsonschema:"The model of specs that name none. Null when they have to."`
 }
 
 // modelInfo describes a model, or a pool of models.
 type modelInfo struct {
 	ID            string        `json:"id" pattern:"^platform:"`
 	Label         string        `json:"label"`
-	Provider      string        `json:"provider" examples:"openai,anthropic,google"`
+	Provider      string        `json:"provider" examples:"['openai','anthropic','google']"`
 	VendorModelID string        `json:"vendorModelId" jsonschema:"What the vendor calls it."`
 	Source        string        `json:"source" enum:"platform_offering,workspace_provider"`
-	ContextWindow *int          `json:"contextWindowTokens"`
-	Pricing       *modelPricing `json:"pricing" jsonschema:"Null where it is not known, or not in US dollars."`
+	ContextWindow *int          `json:"contextWindowTokens" null:"true"`
+	Pricing       *modelPricing `json:"pricing" null:"true" jsonschema:"Null where it is not known, or not in US dollars."`
 
 	// declared is the id in the configuration.
 	declared string

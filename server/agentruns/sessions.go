@@ -156,10 +156,10 @@ type sessionView struct {
 	Status     string                     `json:"status" enum:"active,ended"`
 	CreatedAt  moment                     `json:"createdAt"`
 	LastUsedAt moment                     `json:"lastUsedAt"`
-	EndedAt    *moment                    `json:"endedAt"`
+	EndedAt    *moment                    `json:"endedAt" null:"true"`
 	AgentSpec  fields                     `json:"agentSpec"`
 	Messages   []inputMessage             `json:"messages"`
-	Metadata   map[string]json.RawMessage `json:"metadata" additionalProperties:"{\"type\":\"string\"}"`
+	Metadata   map[string]json.RawMessage `json:"metadata" additionalProperties:"{'type':'string'}"`
 }
 
 // readSession responds with a session and its conversation.

@@ -12,21 +12,21 @@ import (
 type runView struct {
 	ID            string                     `json:"id"`
 	RunID         string                     `json:"runId" jsonschema:"The same as id."`
-	SessionID     *string                    `json:"sessionId" jsonschema:"Null when the run is of no session."`
+	SessionID     *string                    `json:"sessionId" null:"true" jsonschema:"Null when the run is of no session."`
 	Status        string                     `json:"status" ref:"Status"`
-	FinalText     *string                    `json:"finalText" jsonschema:"The result of the run, or its partial text when it failed."`
-	Error         *string                    `json:"error"`
-	FailureReason *failureReason             `json:"failureReason"`
+	FinalText     *string                    `json:"finalText" null:"true" jsonschema:"The result of the run, or its partial text when it failed."`
+	Error         *string                    `json:"error" null:"true"`
+	FailureReason *failureReason             `json:"failureReason" null:"true"`
 	Spec          fields                     `json:"spec"`
 	AgentSpec     fields                     `json:"agentSpec"`
-	Metadata      map[string]json.RawMessage `json:"metadata" additionalProperties:"{\"type\":\"string\"}"`
+	Metadata      map[string]json.RawMessage `json:"metadata" additionalProperties:"{'type':'string'}"`
 	Pending       []pendingInteraction       `json:"pendingInteractions" jsonschema:"What the run waits for, the oldest first, with the calls of tools that the client runs."`
-	Tokens        *tokens                    `json:"tokens" jsonschema:"Null until the run has ended."`
-	Turns         *int                       `json:"turns" jsonschema:"Null until the run has ended."`
-	Model         *modelUsed                 `json:"model" jsonschema:"Null until the run has ended."`
+	Tokens        *tokens                    `json:"tokens" null:"true" jsonschema:"Null until the run has ended."`
+	Turns         *int                       `json:"turns" null:"true" jsonschema:"Null until the run has ended."`
+	Model         *modelUsed                 `json:"model" null:"true" jsonschema:"Null until the run has ended."`
 	CreatedAt     moment                     `json:"createdAt"`
-	StartedAt     *moment                    `json:"startedAt"`
-	EndedAt       *moment                    `json:"endedAt"`
+	StartedAt     *moment                    `json:"startedAt" null:"true"`
+	EndedAt       *moment                    `json:"endedAt" null:"true"`
 }
 
 // failureReason says why a run failed.

@@ -149,7 +149,7 @@ func (c *call) listModels() error {
 // identity is whom a credential stands for.
 type identity struct {
 	Subject   string    `json:"sub"`
-	Email     *string   `json:"email" type:"null" jsonschema:"It is not known."`
+	Email     *string   `json:"email" type:"'null'" jsonschema:"It is not known."`
 	Workspace workspace `json:"workspace"`
 }
 

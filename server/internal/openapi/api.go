@@ -59,7 +59,9 @@ type Example struct{ Summary, JSON string }
 
 // Generate returns the description of operations.
 func (a *API) Generate(operations []Operation) []byte {
-	s, paths := newTypeSchemas(a.Components), map[string]Object{}
+	// No type is in a package without a name, so that those without a component are described in place.
+	g, paths := &generator{Surface: &Surface{Package: "-", Open: true}, schemas: object{}}, map[string]Object{}
+	g.addComponents(a.Components)
 	for i := range operations {
 		method, path, _ := parsePattern(operations[i].Pattern)
 		if paths[path] == nil {
@@ -68,11 +70,11 @@ func (a *API) Generate(operations []Operation) []byte {
 				paths[path]["parameters"] = list
 			}
 		}
-		paths[path][strings.ToLower(method)] = s.operation(operations[i].ID, a.Operations[operations[i].ID])
+		paths[path][strings.ToLower(method)] = g.operation(operations[i].ID, a.Operations[operations[i].ID])
 	}
-	components := Object{"schemas": s.named}
+	components := Object{"schemas": g.schemas}
 	if a.Error != nil {
-		components["responses"] = Object{errorResponse: s.answer(a.Error)}
+		components["responses"] = Object{errorResponse: g.answer(a.Error)}
 	}
 	text, err := json.Marshal(Object{
 		"openapi": "3.1.0", "info": Object{"title": a.Title, "version": "1", "description": a.Doc}, "paths": paths, "components": components,
@@ -99,10 +101,10 @@ func (a *API) pathParameters(path string) []Object {
 }
 
 // operation describes an operation.
-func (s *typeSchemas) operation(id string, doc OperationDoc) Object {
+func (g *generator) operation(id string, doc OperationDoc) Object {
 	responses := Object{}
 	for status, answer := range doc.Answers {
-		responses[strconv.Itoa(status)] = s.answer(&answer)
+		responses[strconv.Itoa(status)] = g.answer(&answer)
 	}
 	op := Object{"operationId": id, "summary": doc.Summary, "responses": responses}
 	if doc.Doc != "" {
@@ -116,16 +118,16 @@ func (s *typeSchemas) operation(id string, doc OperationDoc) Object {
 		op["parameters"] = parameters
 	}
 	if doc.Body != nil {
-		op["requestBody"] = Object{"required": true, "content": s.content("", doc.Body, doc.Examples)}
+		op["requestBody"] = Object{"required": true, "content": g.content("", doc.Body, doc.Examples)}
 	}
 	return op
 }
 
 // answer describes a response.
-func (s *typeSchemas) answer(a *Answer) Object {
+func (g *generator) answer(a *Answer) Object {
 	response := Object{"description": a.Doc}
 	if a.Body != nil {
-		response["content"] = s.content(a.Media, a.Body, a.Examples)
+		response["content"] = g.content(a.Media, a.Body, a.Examples)
 	}
 	if a.Headers != nil {
 		response["headers"] = a.Headers
@@ -134,10 +136,10 @@ func (s *typeSchemas) answer(a *Answer) Object {
 }
 
 // content describes a body.
-func (s *typeSchemas) content(media string, body any, examples Examples) Object {
+func (g *generator) content(media string, body any, examples Examples) Object {
 	schema, ok := body.(Object)
 	if !ok {
-		schema = s.schemaOf(reflect.TypeOf(body))
+		schema = g.schemaOf(reflect.TypeOf(body))
 	}
 	content := Object{"schema": schema}
 	if len(examples) > 0 {

@@ -9,7 +9,7 @@ import (
 
 func TestTypesAndTheirTagsBecomeSchemas(t *testing.T) {
 	type part struct {
-		Text *string `json:"text"`
+		Text *string `json:"text" null:"true"`
 	}
 	type shared struct {
 		At time.Time `json:"at"`
@@ -20,10 +20,10 @@ func TestTypesAndTheirTagsBecomeSchemas(t *testing.T) {
 		part
 		Name  string          `json:"name" pattern:"^a" minLength:"1" jsonschema:"The name."`
 		Count *int            `json:"count,omitempty" minimum:"1" default:"3"`
-		Kind  string          `json:"kind,omitempty" enum:"1,2" const:"1"`
+		Kind  string          `json:"kind,omitempty" enum:"1,2" const:"'1'"`
 		Level level           `json:"level,omitempty" jsonschema:"How much."`
 		Parts []part          `json:"parts,omitempty"`
-		Big   *shared         `json:"big"`
+		Big   *shared         `json:"big" null:"true"`
 		Any   json.RawMessage `json:"any,omitempty" ref:"Any"`
 		Data  []byte          `json:"data,omitempty"`
 		none  int

@@ -103,6 +103,8 @@ type generator struct {
 	// schemas are the components, and media is the media type of errors.
 	schemas object
 	media   string
+	// components describe types in other words.
+	components map[reflect.Type]*Component
 }
 
 // describeOperation returns an operation without its request.

@@ -11,6 +11,14 @@ import (
 // schemaOf returns the schema of a type. A type without one is described as any value.
 func (g *generator) schemaOf(t reflect.Type) object {
 	t = g.viewOf(t)
+	if c := g.components[t]; c != nil {
+		return g.componentOf(c, t)
+	}
+	return g.plainSchema(t)
+}
+
+// plainSchema returns the schema of a type by its kind.
+func (g *generator) plainSchema(t reflect.Type) object {
 	if t.Kind() == reflect.Pointer {
 		s := g.schemaOf(t.Elem())
 		if kind, ok := s["type"].(string); ok && g.Package == "" {
@@ -41,6 +49,9 @@ func (g *generator) schemaOf(t reflect.Type) object {
 	case reflect.Map:
 		return object{"type": "object", "additionalProperties": nested(g.schemaOf(t.Elem()))}
 	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 && g.Package != "" {
+			return object{"type": "string", "contentEncoding": "base64"}
+		}
 		s := object{"type": "array", "items": nested(g.schemaOf(t.Elem()))}
 		if g.Package == "" {
 			s["type"] = []string{"null", "array"}
@@ -93,9 +104,17 @@ func (g *generator) structOf(t reflect.Type) object {
 	if !g.Open && (g.Package == "" || t.PkgPath() == g.Package || t.Name() == "") { // others may grow
 		s["additionalProperties"] = false
 	}
+	var whole []any
+	var within []int // the index of an embedded struct that is described as a whole
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Name == "_" {
 			g.addKeywords(s, f.Tag)
+		}
+		if within != nil && len(f.Index) > len(within) && slices.Equal(f.Index[:len(within)], within) {
+			continue
+		}
+		if c := g.components[f.Type]; f.Anonymous && c != nil && c.Name != "" {
+			whole, within = append(whole, g.schemaOf(f.Type)), f.Index
 		}
 		name := nameOf(&f)
 		if name == "" {
@@ -110,6 +129,9 @@ func (g *generator) structOf(t reflect.Type) object {
 	}
 	if len(required) > 0 {
 		s["required"] = required
+	}
+	if whole != nil {
+		s["allOf"] = whole
 	}
 	return s
 }
@@ -131,6 +153,8 @@ func nameOf(f *reflect.StructField) string {
 func (g *generator) fieldOf(f *reflect.StructField) object {
 	var s object
 	switch _, query := f.Tag.Lookup("query"); {
+	case f.Tag.Get("ref") != "":
+		s = Ref(f.Tag.Get("ref"))
 	case f.Tag.Get("type") != "" && g.Package != "":
 		s = object{}
 	case f.Tag.Get("items") != "" && g.Package != "":
@@ -140,8 +164,14 @@ func (g *generator) fieldOf(f *reflect.StructField) object {
 	default:
 		s = g.schemaOf(f.Type)
 	}
+	null := f.Tag.Get("null") != "" && g.Package != ""
+	if ref := s[refKey]; ref != nil && null {
+		s, null = orNull(s), false
+	} else if ref != nil && f.Tag.Get("jsonschema") != "" { // it allows no other keywords
+		s = object{"allOf": []object{s}}
+	}
 	g.addKeywords(s, f.Tag)
-	if f.Tag.Get("null") != "" && g.Package != "" {
+	if null {
 		return orNull(s)
 	}
 	return s
@@ -159,6 +189,7 @@ func orNull(s object) object {
 // keywords are the keywords of schemas whose values are tags: JSON with single quotes, or text.
 var keywords = []string{
 	"type", "const", "format", "default", "examples", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "items", "additionalProperties",
+	"propertyNames", "oneOf",
 }
 
 // addKeywords adds the description and the keywords in the tags of a field. The tags enum, a list
