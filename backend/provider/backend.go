@@ -14,7 +14,7 @@ import (
 
 // hosted runs the turns of one agent at a provider.
 type hosted struct {
-	provider *Provider
+	provider *provider
 	options  *options
 	limit    time.Duration
 }

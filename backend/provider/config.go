@@ -19,8 +19,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Config is the configuration of a provider, independent of its kind.
-type Config struct {
+// config is the configuration of a provider, independent of its kind.
+type config struct {
 	Description string                `json:"description,omitempty" doc:"The provider's purpose."`
 	Config      json.RawMessage       `json:"config,omitempty" doc:"Provider-specific configuration object. Only the provider reads it."`
 	Connections map[string]Connection `json:"connections,omitempty" doc:"Headers and parameters for other services, by name, which the provider may request during a turn."`
@@ -30,26 +30,26 @@ type Config struct {
 	DrainTimeout   *spec.Duration `json:"drain_timeout,omitempty" alias:"drain_timeout_ms:ms" default:"30s" doc:"Time for running turns to finish when the provider is shut down or its configuration changes."`
 }
 
-// ProcessConfig configures a provider that the runtime starts.
-type ProcessConfig struct {
-	Config
+// processConfig configures a provider that the runtime starts.
+type processConfig struct {
+	config
 
 	Command []string          `json:"command" required:"true" doc:"The program and its arguments; no shell is involved."`
 	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The program's working directory, which also resolves a relative program path. Defaults to the runtime's directory."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. It inherits only PATH, HOME, TMPDIR, LANG, TZ, SSL_CERT_FILE and SSL_CERT_DIR."`
-	Pool    *PoolConfig       `json:"pool,omitempty" doc:"The number of processes. Defaults to one."`
+	Pool    *poolConfig       `json:"pool,omitempty" doc:"The number of processes. Defaults to one."`
 }
 
-// PoolConfig is the number of a provider's processes.
-type PoolConfig struct {
+// poolConfig is the number of a provider's processes.
+type poolConfig struct {
 	MinReady int    `json:"min_ready,omitempty" min:"1" max:"64" default:"1" doc:"Processes started together when a server starts or the provider is first used."`
 	MaxReady int    `json:"max_ready,omitempty" min:"1" max:"64" doc:"Maximum processes. Another is started when all have turns to work on. Defaults to min_ready. A session stays with its process."`
 	Restart  string `json:"restart,omitempty" enum:"always|never" default:"always" doc:"Whether a process that exits is restarted, with increasing delays."`
 }
 
-// AddressConfig configures a provider that is already running.
-type AddressConfig struct {
-	Config
+// addressConfig configures a provider that is already running.
+type addressConfig struct {
+	config
 
 	Address     string `json:"address" required:"true" doc:"The provider's address: unix: and a socket path, or a host:port on this machine. The protocol is not encrypted."`
 	HostAddress string `json:"host_address,omitempty" doc:"The runtime's address for calls from the provider, in the same forms. If empty, the provider gets no tools."`
@@ -63,7 +63,7 @@ type Connection struct {
 }
 
 // withoutSecrets returns a copy without the values of headers.
-func (c *Config) withoutSecrets() Config {
+func (c *config) withoutSecrets() config {
 	shown := *c
 	shown.Connections = maps.Clone(c.Connections)
 	for name, one := range shown.Connections {
@@ -74,16 +74,16 @@ func (c *Config) withoutSecrets() Config {
 }
 
 // MarshalJSON writes the record without the values of headers and environment variables.
-func (c ProcessConfig) MarshalJSON() ([]byte, error) {
-	type plain ProcessConfig
-	c.Config, c.Env = c.withoutSecrets(), redact.Values(c.Env)
+func (c processConfig) MarshalJSON() ([]byte, error) {
+	type plain processConfig
+	c.config, c.Env = c.withoutSecrets(), redact.Values(c.Env)
 	return json.Marshal(plain(c))
 }
 
 // MarshalJSON writes the record without the values of headers and the key.
-func (c AddressConfig) MarshalJSON() ([]byte, error) {
-	type plain AddressConfig
-	c.Config, c.GrantKey = c.withoutSecrets(), redact.Text(c.GrantKey)
+func (c addressConfig) MarshalJSON() ([]byte, error) {
+	type plain addressConfig
+	c.config, c.GrantKey = c.withoutSecrets(), redact.Text(c.GrantKey)
 	return json.Marshal(plain(c))
 }
 
@@ -104,7 +104,7 @@ func KindsWithManager() ([]backend.AgentProviderKind, func(providerproto.Manager
 }
 
 // Validate checks the rules that tags cannot express.
-func (c *Config) Validate() diag.List {
+func (c *config) Validate() diag.List {
 	var list diag.List
 	if len(c.Config) > 0 {
 		var fields map[string]any
@@ -124,8 +124,8 @@ func (c *Config) Validate() diag.List {
 }
 
 // Validate checks the rules that tags cannot express.
-func (c *ProcessConfig) Validate() diag.List {
-	list := c.Config.Validate()
+func (c *processConfig) Validate() diag.List {
+	list := c.config.Validate()
 	if len(c.Command) > 0 && c.Command[0] == "" {
 		list = append(list, diag.New(diag.InvalidValue, diag.Index("command", 0), "the program has no name"))
 	}
@@ -144,8 +144,8 @@ func (c *ProcessConfig) Validate() diag.List {
 const minGrantKey = 32
 
 // Validate checks the rules that tags cannot express.
-func (c *AddressConfig) Validate() diag.List {
-	list := append(c.Config.Validate(), checkAddress("address", c.Address)...)
+func (c *addressConfig) Validate() diag.List {
+	list := append(c.config.Validate(), checkAddress("address", c.Address)...)
 	list = append(list, checkAddress("host_address", c.HostAddress)...)
 	if n := len(c.GrantKey); n > 0 && n < minGrantKey {
 		list = append(list, diag.New(diag.InvalidValue, "grant_key", "grant_key has %d bytes; it must have %d or more", n, minGrantKey))
@@ -177,7 +177,7 @@ func checkAddress(path, address string) diag.List {
 }
 
 // fill sets the settings common to both kinds of hosting.
-func (c *Config) fill(s *pool.Settings) {
+func (c *config) fill(s *pool.Settings) {
 	s.StartupTimeout = durationOr(c.StartupTimeout, 45*time.Second)
 	s.HealthInterval = durationOr(c.HealthInterval, 15*time.Second)
 	s.DrainTimeout = durationOr(c.DrainTimeout, 30*time.Second)
@@ -192,8 +192,8 @@ func durationOr(d *spec.Duration, usual time.Duration) time.Duration {
 }
 
 // fill sets how the processes of the provider are started.
-func (c *ProcessConfig) fill(s *pool.Settings) {
-	c.Config.fill(s)
+func (c *processConfig) fill(s *pool.Settings) {
+	c.config.fill(s)
 	s.Command, s.Dir, s.Env = c.Command, c.Dir, c.Env
 	if p := c.Pool; p != nil {
 		s.MinReady = max(p.MinReady, 1)
@@ -203,8 +203,8 @@ func (c *ProcessConfig) fill(s *pool.Settings) {
 }
 
 // fill sets where the provider listens.
-func (c *AddressConfig) fill(s *pool.Settings, dir string) {
-	c.Config.fill(s)
+func (c *addressConfig) fill(s *pool.Settings, dir string) {
+	c.config.fill(s)
 	s.Address, s.HostAddress = resolveSocket(c.Address, dir), resolveSocket(c.HostAddress, dir)
 }
 
@@ -217,7 +217,7 @@ func resolveSocket(address, dir string) string {
 }
 
 // hostConnections returns the connections in the host service's form.
-func (c *Config) hostConnections() map[string]hostservice.Connection {
+func (c *config) hostConnections() map[string]hostservice.Connection {
 	all := make(map[string]hostservice.Connection, len(c.Connections))
 	for name, one := range c.Connections {
 		all[name] = hostservice.Connection(one)

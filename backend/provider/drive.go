@@ -364,7 +364,7 @@ func (d *drive) endTurn(ctx context.Context, why error) {
 }
 
 // cancelTurn ends a turn at the provider.
-func (p *Provider) cancelTurn(ctx context.Context, at *position, reason string) error {
+func (p *provider) cancelTurn(ctx context.Context, at *position, reason string) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
 	defer cancel()
 	lease, err := p.acquire(ctx, at.SessionID)

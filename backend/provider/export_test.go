@@ -8,4 +8,4 @@ import (
 
 // LimitAnswers sets the time limit for a provider's answers. It must be called before the first
 // turn.
-func LimitAnswers(p backend.AgentProvider, limit time.Duration) { p.(*Provider).host.answers = limit }
+func LimitAnswers(p backend.AgentProvider, limit time.Duration) { p.(*provider).host.answers = limit }

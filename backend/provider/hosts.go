@@ -61,15 +61,15 @@ type host struct {
 func newHosts() *hosts { return &hosts{open: map[hostKey]*host{}} }
 
 // openProcess creates a provider that the runtime starts, without starting it.
-func (h *hosts) openProcess(s backend.AgentProviderSettings, c *ProcessConfig) (backend.AgentProvider, error) {
-	type plain ProcessConfig // without hiding secrets: they distinguish providers
-	return h.openProvider(s, &c.Config, (*plain)(c), nil, c.fill)
+func (h *hosts) openProcess(s backend.AgentProviderSettings, c *processConfig) (backend.AgentProvider, error) {
+	type plain processConfig // without hiding secrets: they distinguish providers
+	return h.openProvider(s, &c.config, (*plain)(c), nil, c.fill)
 }
 
 // openAddress creates a provider that is already running, without connecting to it.
-func (h *hosts) openAddress(s backend.AgentProviderSettings, c *AddressConfig) (backend.AgentProvider, error) {
-	type plain AddressConfig // without hiding secrets: they distinguish providers
-	p, err := h.openProvider(s, &c.Config, (*plain)(c), []byte(c.GrantKey), func(to *pool.Settings) { c.fill(to, s.Dir) })
+func (h *hosts) openAddress(s backend.AgentProviderSettings, c *addressConfig) (backend.AgentProvider, error) {
+	type plain addressConfig // without hiding secrets: they distinguish providers
+	p, err := h.openProvider(s, &c.config, (*plain)(c), []byte(c.GrantKey), func(to *pool.Settings) { c.fill(to, s.Dir) })
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (h *hosts) openAddress(s backend.AgentProviderSettings, c *AddressConfig) (
 }
 
 // openProvider creates a configured provider.
-func (h *hosts) openProvider(s backend.AgentProviderSettings, c *Config, whole any, grantKey []byte, fill func(*pool.Settings)) (*Provider, error) {
+func (h *hosts) openProvider(s backend.AgentProviderSettings, c *config, whole any, grantKey []byte, fill func(*pool.Settings)) (*provider, error) {
 	encoded, err := json.Marshal([]any{s.ID, s.Dir, fmt.Sprintf("%T", whole), whole, c.Connections})
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
@@ -102,7 +102,7 @@ func (h *hosts) openProvider(s backend.AgentProviderSettings, c *Config, whole a
 	shared.users++
 	shared.current++
 	shared.stopLimit()
-	return &Provider{id: s.ID, hosts: h, host: shared, connections: c.hostConnections(), logger: s.Logger}, nil
+	return &provider{id: s.ID, hosts: h, host: shared, connections: c.hostConnections(), logger: s.Logger}, nil
 }
 
 // retireHost limits the time of a host's turns if it has no current user.

@@ -14,9 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Provider is a hosted provider of agents. It starts with the server, by Start, or on first use. It
+// provider is a hosted provider of agents. It starts with the server, by Start, or on first use. It
 // is safe for concurrent use.
-type Provider struct {
+type provider struct {
 	id          string
 	hosts       *hosts
 	host        *host
@@ -32,20 +32,20 @@ type Provider struct {
 }
 
 var (
-	_ backend.AgentProvider      = (*Provider)(nil)
-	_ backend.Starter            = (*Provider)(nil)
-	_ backend.Retirer            = (*Provider)(nil)
-	_ backend.CapabilityReporter = (*Provider)(nil)
+	_ backend.AgentProvider      = (*provider)(nil)
+	_ backend.Starter            = (*provider)(nil)
+	_ backend.Retirer            = (*provider)(nil)
+	_ backend.CapabilityReporter = (*provider)(nil)
 )
 
 // Validate reports the problems of an endpoint's options.
-func (*Provider) Validate(e *spec.Endpoint) diag.List {
+func (*provider) Validate(e *spec.Endpoint) diag.List {
 	_, list := decodeOptions(e)
 	return list
 }
 
 // Host returns the backend of an agent.
-func (p *Provider) Host(e *spec.Endpoint) (backend.Backend, error) {
+func (p *provider) Host(e *spec.Endpoint) (backend.Backend, error) {
 	o, list := decodeOptions(e)
 	if err := list.Err(); err != nil {
 		return nil, err
@@ -54,19 +54,19 @@ func (p *Provider) Host(e *spec.Endpoint) (backend.Backend, error) {
 }
 
 // acquire returns a process for a turn of a session.
-func (p *Provider) acquire(ctx context.Context, session string) (*pool.Lease, error) {
+func (p *provider) acquire(ctx context.Context, session string) (*pool.Lease, error) {
 	p.hosts.noteUse(p.host)
 	return p.host.Acquire(ctx, session)
 }
 
 // acquireFirst returns a process, or why a start failed.
-func (p *Provider) acquireFirst(ctx context.Context) (*pool.Lease, error) {
+func (p *provider) acquireFirst(ctx context.Context) (*pool.Lease, error) {
 	p.hosts.noteUse(p.host)
 	return p.host.AcquireFirst(ctx)
 }
 
 // Start starts the initial processes.
-func (p *Provider) Start() {
+func (p *provider) Start() {
 	if err := p.host.Start(); err != nil {
 		p.logger.Error("start of the provider failed", "error", err)
 	}
@@ -74,7 +74,7 @@ func (p *Provider) Start() {
 
 // Probe starts the provider, or connects to the running one, and returns why an agent cannot run
 // there.
-func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
+func (p *provider) Probe(ctx context.Context, agent *spec.Agent) error {
 	lease, err := p.acquireFirst(ctx)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (p *Provider) Probe(ctx context.Context, agent *spec.Agent) error {
 var errUnusable = errors.New("the provider cannot be used now; the reason is in the log of the runtime")
 
 // Capabilities returns the provider's capabilities, as reported by the running process.
-func (p *Provider) Capabilities(ctx context.Context) (backend.Capabilities, error) {
+func (p *provider) Capabilities(ctx context.Context) (backend.Capabilities, error) {
 	can := p.host.Capabilities()
 	if can == nil {
 		lease, err := p.acquireFirst(ctx)
@@ -132,7 +132,7 @@ type needs struct{ form, tools, workspace bool }
 
 // checkCapabilities returns a *backend.CapabilityError if the provider does not meet a turn's
 // requirements.
-func (p *Provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, n needs) error {
+func (p *provider) checkCapabilities(can *providerproto.AgentProviderCapabilities, n needs) error {
 	switch {
 	case n.workspace && !can.GetSupportsPreparedWorkspace():
 		return &backend.CapabilityError{Provider: p.id, Capability: string(backend.PreparedWorkspaces), Need: "a session with a workspace"}
@@ -163,7 +163,7 @@ func listsTools(can *providerproto.AgentProviderCapabilities) bool {
 
 // Retire gives the provider's turns the time of a shutdown, unless another configuration also uses
 // the provider. Then the processes end. A turn that needs one later gets the same time.
-func (p *Provider) Retire() {
+func (p *provider) Retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.retired {
@@ -173,7 +173,7 @@ func (p *Provider) Retire() {
 }
 
 // Close lets the turns end and stops the provider, unless another configuration also uses it.
-func (p *Provider) Close() error {
+func (p *provider) Close() error {
 	p.closing.Do(func() {
 		p.mu.Lock()
 		retired := p.retired

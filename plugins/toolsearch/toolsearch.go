@@ -33,8 +33,8 @@ const DefaultMaxResults = 8
 // maxQuery is the maximum length of a search query, in bytes.
 const maxQuery = 1024
 
-// Config is the section of an agent.
-type Config struct {
+// config is the section of an agent.
+type config struct {
 	// MaxResults is the maximum number of tools that one search finds.
 	MaxResults int `json:"max_results"`
 	// Always are the ids of tools that are offered without a search.
@@ -66,8 +66,8 @@ func (Plugin) Descriptor() plugins.Descriptor {
 	}
 }
 
-func decodeConfig(raw json.RawMessage) (Config, diag.List) {
-	c := Config{}
+func decodeConfig(raw json.RawMessage) (config, diag.List) {
+	c := config{}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return c, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section cannot be read: %v", err)}
@@ -84,11 +84,11 @@ var foundKey = plugins.NewKey[[]string]("tool_search.found", plugins.ScopeRun)
 
 // Register adds the tool, and the hooks that exclude tools not found yet from requests.
 func (Plugin) Register(r *plugins.Registrar) error {
-	c, ok := plugins.Config[Config](r, SectionKey)
+	c, ok := plugins.Config[config](r, SectionKey)
 	if !ok {
 		c.MaxResults = DefaultMaxResults
 	}
-	s := &search{Config: c}
+	s := &search{config: c}
 	r.StateKey(foundKey)
 	r.Tool(ToolID, s)
 	r.Hook(plugins.Activate, s.noteTools)
@@ -99,7 +99,7 @@ func (Plugin) Register(r *plugins.Registrar) error {
 
 // search is the tool of one resolved agent.
 type search struct {
-	Config
+	config
 
 	mu sync.Mutex
 	// tools are the tools that requests can offer.

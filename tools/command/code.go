@@ -21,7 +21,7 @@ var codeOption = regexp.MustCompile(`^(?i)(-[a-z]*[cepr]|--(command|eval|print|r
 
 // checkCode reports a placeholder in an interpreter's code, where its value would be executed.
 // Arguments after the code are safe.
-func (c *Config) checkCode(where string, i int, parts []part) diag.List {
+func (c *config) checkCode(where string, i int, parts []part) diag.List {
 	if isFixed(parts) {
 		return nil
 	}

@@ -20,8 +20,8 @@ import (
 // is the same if the call is repeated after a crash.
 const KeyVariable = "RUNTIME_IDEMPOTENCY_KEY"
 
-// Config is the configuration of a tool of this kind.
-type Config struct {
+// config is the configuration of a tool of this kind.
+type config struct {
 	Description string          `json:"description,omitempty" doc:"The tool's purpose, by which models choose tools."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
 
@@ -39,22 +39,22 @@ type Config struct {
 
 // MarshalJSON writes the record without the values of environment variables,
 // which may be secret.
-func (c Config) MarshalJSON() ([]byte, error) {
-	type plain Config
+func (c config) MarshalJSON() ([]byte, error) {
+	type plain config
 	c.Env = redact.Values(c.Env)
 	return json.Marshal(plain(c))
 }
 
 // Action describes the program of a call, with placeholders for the arguments.
-func (c *Config) Action() string { return "runs " + process.Line(c.Command) }
+func (c *config) Action() string { return "runs " + process.Line(c.Command) }
 
-func (c *Config) toolEffect() tools.Effect {
+func (c *config) toolEffect() tools.Effect {
 	if c.Effect == "" {
 		return tools.Once
 	}
 	return c.Effect
 }
 
-func (c *Config) outputLimit() int { return tools.OutputLimit(c.MaxOutput) }
+func (c *config) outputLimit() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+func (c *config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }

@@ -24,7 +24,7 @@ type commandLine struct {
 
 // compileCommand compiles the elements of the command after the program. Its messages do not quote
 // them, because they may contain a secret.
-func (c *Config) compileCommand() (commandLine, diag.List) {
+func (c *config) compileCommand() (commandLine, diag.List) {
 	line := commandLine{allowDash: make(map[string]bool)}
 	var list diag.List
 	declared := tools.DeclaredParameters(c.Parameters)
@@ -70,7 +70,7 @@ func unusedDash(path, name string, used map[string]bool) diag.Diagnostic {
 // isGuarded reports whether an element begins with an argument that the program could take for an
 // option. It cannot do so directly after "--" and the placeholders that follow. A word in between
 // may be another program with its own options.
-func (c *Config) isGuarded(i int, parts []part) bool {
+func (c *config) isGuarded(i int, parts []part) bool {
 	if len(parts) == 0 || parts[0].Name == "" {
 		return false
 	}
@@ -85,7 +85,7 @@ func (c *Config) isGuarded(i int, parts []part) bool {
 
 // checkOptional reports arguments that a call may omit although the rest of the command makes no
 // sense without them.
-func (c *Config) checkOptional(path string, i int, parts []part, declared *tools.Declaration) diag.List {
+func (c *config) checkOptional(path string, i int, parts []part, declared *tools.Declaration) diag.List {
 	if isFixed(parts) || isOption(parts) {
 		return nil
 	}

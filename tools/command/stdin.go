@@ -12,7 +12,7 @@ import (
 )
 
 // compileStdin compiles the template of the standard input. It returns nil if absent.
-func (c *Config) compileStdin() (*element, diag.List) {
+func (c *config) compileStdin() (*element, diag.List) {
 	if c.Stdin == nil {
 		return nil, nil
 	}
@@ -33,7 +33,7 @@ func (c *Config) compileStdin() (*element, diag.List) {
 }
 
 // readsCode reports whether the program is an interpreter that reads code from standard input.
-func (c *Config) readsCode() bool {
+func (c *config) readsCode() bool {
 	words := c.Command
 	if len(words) > 0 && path.Base(words[0]) == "env" {
 		words = words[1:]

@@ -25,7 +25,7 @@ func TestStdinIsTheConfiguredText(t *testing.T) {
 		{"{{{{}}}}", `{}`, "{{}}"},
 		{"", `{"a":1}`, "[no output]"},
 	} {
-		c := Config{Description: "d", Command: []string{"cat"}, Stdin: &tt.stdin, Parameters: parametersOf("a", "b")}
+		c := config{Description: "d", Command: []string{"cat"}, Stdin: &tt.stdin, Parameters: parametersOf("a", "b")}
 		if strings.Contains(tt.stdin, " of ") {
 			c.Parameters = parametersOf("!a", "!b")
 		}
@@ -34,7 +34,7 @@ func TestStdinIsTheConfiguredText(t *testing.T) {
 		}
 	}
 	both := "{{a}}{{b}}"
-	c := Config{Description: "d", Command: []string{"cat"}, Stdin: &both, Parameters: parametersOf("!a", "!b")}
+	c := config{Description: "d", Command: []string{"cat"}, Stdin: &both, Parameters: parametersOf("!a", "!b")}
 	if got := failure(t, c, `{"a":1}`); got != "tool_input_invalid: argument b is required" {
 		t.Errorf("without b the result is %q", got)
 	}
@@ -46,7 +46,7 @@ func TestStdinIsTheConfiguredText(t *testing.T) {
 func TestStdinMayHaveNULCharacters(t *testing.T) {
 	t.Parallel()
 	stdin := "{{a}}"
-	c := Config{Description: "d", Command: []string{"wc", "-c"}, Stdin: &stdin, Parameters: parametersOf("!a")}
+	c := config{Description: "d", Command: []string{"wc", "-c"}, Stdin: &stdin, Parameters: parametersOf("!a")}
 	if got := strings.TrimSpace(text(t, c, `{"a":"x\u0000y"}`)); got != "3" {
 		t.Errorf("the program reads %s bytes, want 3", got)
 	}
@@ -55,7 +55,7 @@ func TestStdinMayHaveNULCharacters(t *testing.T) {
 func TestWordsOfTheTextAreCounted(t *testing.T) {
 	t.Parallel()
 	stdin := "{{text}}"
-	c := Config{Description: "d", Command: []string{"wc", "-w"}, Stdin: &stdin, Parameters: parametersOf("!text")}
+	c := config{Description: "d", Command: []string{"wc", "-w"}, Stdin: &stdin, Parameters: parametersOf("!text")}
 	for words, want := range map[string]string{"": "0", " ": "0", "three little words": "3", `a "quoted: word"`: "3"} {
 		arguments, err := json.Marshal(map[string]string{"text": words})
 		if err != nil {
@@ -90,7 +90,7 @@ func TestMistakesInStdin(t *testing.T) {
 		{[]string{"node", "count.js"}, "{{need}}", ""},
 		{[]string{"awk", "{print NF}"}, "{{need}}", ""},
 	} {
-		c := &Config{Description: "d", Command: tt.command, Stdin: &tt.stdin, Parameters: parametersOf("!need", "may")}
+		c := &config{Description: "d", Command: tt.command, Stdin: &tt.stdin, Parameters: parametersOf("!need", "may")}
 		list := c.Validate()
 		if tt.want == "" {
 			if len(list) != 0 {

@@ -30,7 +30,7 @@ func parametersOf(names ...string) json.RawMessage {
 }
 
 // argv runs a program that prints its arguments and returns them.
-func argv(t *testing.T, c Config, arguments string) []string {
+func argv(t *testing.T, c config, arguments string) []string {
 	t.Helper()
 	c.Command = append([]string{"/bin/sh", "-c", `for a; do printf '%s\036' "$a"; done`, "sh"}, c.Command...)
 	printed := text(t, c, arguments)
@@ -66,7 +66,7 @@ func TestAnElementOfTheCommandIsOneArgument(t *testing.T) {
 		{"after --", `{"a":"-rf","b":"--help"}`, []string{"-x", "--", "{{a}}", "{{b}}"}, []string{"-x", "--", "-rf", "--help"}},
 		{"after an option's name", `{"a":"-rf"}`, []string{"--name={{a}}", "x{{a}}y", "-n{{a}}"}, []string{"--name=-rf", "x-rfy", "-n-rf"}},
 	} {
-		c := Config{Description: "d", Command: tt.command, Parameters: parametersOf("a", "b", "!r")}
+		c := config{Description: "d", Command: tt.command, Parameters: parametersOf("a", "b", "!r")}
 		if strings.Contains(strings.Join(tt.command, ""), "x{{a}}") {
 			c.Parameters = parametersOf("!a")
 		}
@@ -78,7 +78,7 @@ func TestAnElementOfTheCommandIsOneArgument(t *testing.T) {
 
 func TestStandardInputHasTheArgumentsToo(t *testing.T) {
 	t.Parallel()
-	c := Config{Description: "d", Command: []string{"/bin/sh", "-c", `printf '%s ' "$1"; cat`, "sh", "{{a}}"}, Parameters: parametersOf("a", "b")}
+	c := config{Description: "d", Command: []string{"/bin/sh", "-c", `printf '%s ' "$1"; cat`, "sh", "{{a}}"}, Parameters: parametersOf("a", "b")}
 	if got, want := text(t, c, `{"a":1,"b":2}`), "1 {\"a\":1,\"b\":2}\n"; got != want {
 		t.Errorf("the program is given %q, want %q", got, want)
 	}
@@ -106,7 +106,7 @@ func TestArgumentsThatNoElementCanTakeReachNoProgram(t *testing.T) {
 		{"a long text", `{"a":"` + strings.Repeat("x", 200_000) + `"}`, "too long", []string{"{{a}}"}, nil},
 		{"no object", `[]`, "not a JSON object", []string{"{{a}}"}, nil},
 	} {
-		c := Config{Description: "d", Command: append([]string{"echo"}, tt.command...), Parameters: parametersOf("!a", "!b"), AllowDash: tt.allow}
+		c := config{Description: "d", Command: append([]string{"echo"}, tt.command...), Parameters: parametersOf("!a", "!b"), AllowDash: tt.allow}
 		if got := failure(t, c, tt.arguments); !strings.HasPrefix(got, "tool_input_invalid: ") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: the result is %q, want one about %q", tt.name, got, tt.want)
 		}
@@ -115,7 +115,7 @@ func TestArgumentsThatNoElementCanTakeReachNoProgram(t *testing.T) {
 
 func TestAllowDash(t *testing.T) {
 	t.Parallel()
-	c := Config{Description: "d", Command: []string{"-n", "{{n}}", "{{n}}{{n}}"}, Parameters: parametersOf("!n"), AllowDash: []string{"n"}}
+	c := config{Description: "d", Command: []string{"-n", "{{n}}", "{{n}}{{n}}"}, Parameters: parametersOf("!n"), AllowDash: []string{"n"}}
 	if got := argv(t, c, `{"n":-5}`); !slices.Equal(got, []string{"-n", "-5", "-5-5"}) {
 		t.Errorf("the program is given %q", got)
 	}
@@ -171,7 +171,7 @@ func TestMistakesInPlaceholders(t *testing.T) {
 		{[]string{"python3", "tool.py", "-c", "{{pattern}}"}, optional, nil, ""},
 		{[]string{"grep", "-c", "{{pattern}}"}, optional, nil, ""},
 	} {
-		c := &Config{Description: "d", Command: tt.command, Parameters: tt.parameters, AllowDash: tt.allow}
+		c := &config{Description: "d", Command: tt.command, Parameters: tt.parameters, AllowDash: tt.allow}
 		list := c.Validate()
 		if tt.want == "" {
 			if len(list) != 0 {
@@ -197,7 +197,7 @@ func FuzzElement(f *testing.F) {
 		f.Add(seed, "{{a}}{{b}}", seed)
 	}
 	f.Fuzz(func(t *testing.T, a, text, b string) {
-		c := &Config{Command: []string{"p", "first", text, "{{b}}", "last"}, Parameters: parametersOf("!a", "!b")}
+		c := &config{Command: []string{"p", "first", text, "{{b}}", "last"}, Parameters: parametersOf("!a", "!b")}
 		line, list := c.compileCommand()
 		if list.HasErrors() {
 			return

@@ -33,7 +33,7 @@ func Kind() tools.Kind {
 
 // tool is a tool that runs a program.
 type tool struct {
-	config Config
+	config config
 	line   commandLine
 }
 
@@ -41,7 +41,7 @@ var _ tools.Tool = (*tool)(nil)
 
 // createTool returns the configured tool. It does not look for the program, because a dry run may
 // happen where it is not installed.
-func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
+func createTool(_ tools.Settings, c *config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (t *tool) directory(w *tools.Workspace) (string, error) {
 
 // run is one run of the program.
 type run struct {
-	config *Config
+	config *config
 	// words are the program's command line arguments.
 	words []string
 	input []byte

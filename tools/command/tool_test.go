@@ -28,11 +28,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // sh returns a configuration that runs a shell script. Only tests do that.
-func sh(script string) Config {
-	return Config{Description: "A test.", Command: []string{"/bin/sh", "-c", script}}
+func sh(script string) config {
+	return config{Description: "A test.", Command: []string{"/bin/sh", "-c", script}}
 }
 
-func newTool(t *testing.T, c Config) tools.Tool {
+func newTool(t *testing.T, c config) tools.Tool {
 	t.Helper()
 	made, err := Kind().Create(tools.Settings{ID: "test"}, &c)
 	if err != nil {
@@ -41,13 +41,13 @@ func newTool(t *testing.T, c Config) tools.Tool {
 	return made
 }
 
-func invoke(ctx context.Context, t *testing.T, c Config, arguments string) (tools.Result, error) {
+func invoke(ctx context.Context, t *testing.T, c config, arguments string) (tools.Result, error) {
 	t.Helper()
 	return newTool(t, c).Call(ctx, &tools.Call{ID: "call_1", Arguments: json.RawMessage(arguments)})
 }
 
 // text runs a tool that must succeed and returns what the model reads.
-func text(t *testing.T, c Config, arguments string) string {
+func text(t *testing.T, c config, arguments string) string {
 	t.Helper()
 	result, err := invoke(t.Context(), t, c, arguments)
 	if err != nil || result.IsError {
@@ -57,7 +57,7 @@ func text(t *testing.T, c Config, arguments string) string {
 }
 
 // failure runs a tool that must return an error result and returns its text.
-func failure(t *testing.T, c Config, arguments string) string {
+func failure(t *testing.T, c config, arguments string) string {
 	t.Helper()
 	result, err := invoke(t.Context(), t, c, arguments)
 	if err != nil || !result.IsError {
@@ -74,18 +74,18 @@ func TestArgumentsArriveAsOneLineOfJSON(t *testing.T) {
 		``:                           "{}\n",
 		`{"x":"$(touch /tmp/x); ` + "`id`" + ` 'q'"}`: `{"x":"$(touch /tmp/x); ` + "`id`" + ` 'q'"}` + "\n",
 	} {
-		if got := text(t, Config{Description: "d", Command: []string{"cat"}}, args); got != want {
+		if got := text(t, config{Description: "d", Command: []string{"cat"}}, args); got != want {
 			t.Errorf("%s arrives as %q, want %q", args, got, want)
 		}
 	}
-	if got := failure(t, Config{Description: "d", Command: []string{"cat"}}, `{`); !strings.Contains(got, "tool_input_invalid") {
+	if got := failure(t, config{Description: "d", Command: []string{"cat"}}, `{`); !strings.Contains(got, "tool_input_invalid") {
 		t.Errorf("result is %q", got)
 	}
 }
 
 func TestCommandIsNoShell(t *testing.T) {
 	t.Parallel()
-	got := text(t, Config{Description: "d", Command: []string{"echo", "$HOME", "*", ";", "a  b", ""}}, `{}`)
+	got := text(t, config{Description: "d", Command: []string{"echo", "$HOME", "*", ";", "a  b", ""}}, `{}`)
 	if want := "$HOME * ; a  b \n"; got != want {
 		t.Errorf("output is %q, want %q", got, want)
 	}
@@ -158,7 +158,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("LANG", "C.UTF-8")
 	t.Setenv("HOME", "/home/me")
 	t.Setenv("TMPDIR", "")
-	c := Config{Description: "d", Command: []string{"env"}, Env: map[string]string{"GREETING": "hello $HOME", "HOME": "/elsewhere"}}
+	c := config{Description: "d", Command: []string{"env"}, Env: map[string]string{"GREETING": "hello $HOME", "HOME": "/elsewhere"}}
 	got := strings.Fields(strings.ReplaceAll(text(t, c, `{}`), "hello $HOME", "hello"))
 	want := []string{"GREETING=hello", "HOME=/elsewhere", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TMPDIR="}
 	got = slices.DeleteFunc(got, func(entry string) bool { return strings.HasPrefix(entry, "RUNTIME_PROCESS_MARK=") })
@@ -199,13 +199,13 @@ func TestWhereTheProgramIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		config Config
+		config config
 		want   string
 	}{
-		{Config{Command: []string{"./here"}, Dir: dir}, real},
-		{Config{Command: []string{"bin/../here"}, Dir: dir}, real},
-		{Config{Command: []string{dir + "/here"}, Dir: "/"}, "/"},
-		{Config{Command: []string{"there", "x"}, Env: map[string]string{"PATH": "relative:" + dir + "/bin:/bin"}}, dir + "/bin/there x"},
+		{config{Command: []string{"./here"}, Dir: dir}, real},
+		{config{Command: []string{"bin/../here"}, Dir: dir}, real},
+		{config{Command: []string{dir + "/here"}, Dir: "/"}, "/"},
+		{config{Command: []string{"there", "x"}, Env: map[string]string{"PATH": "relative:" + dir + "/bin:/bin"}}, dir + "/bin/there x"},
 	} {
 		tt.config.Description = "d"
 		if got := strings.TrimSpace(text(t, tt.config, `{}`)); got != tt.want {
@@ -224,16 +224,16 @@ func TestProgramThatCannotBeStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		config Config
+		config config
 		want   string
 	}{
-		{Config{Command: []string{"no-such-program", "s3cr3t"}}, `command "no-such-program" is not installed: not found in PATH`},
-		{Config{Command: []string{"wc"}, Env: map[string]string{"PATH": "."}}, `command "wc" is not installed: not found in PATH`},
-		{Config{Command: []string{"./none"}, Dir: dir}, `command "./none" cannot be run: no such file or directory`},
-		{Config{Command: []string{"./plain"}, Dir: dir}, `command "./plain" cannot be run: permission denied`},
-		{Config{Command: []string{"./garbage"}, Dir: dir}, `command "./garbage" cannot be run: exec format error`},
-		{Config{Command: []string{"cat"}, Dir: dir + "/none"}, "the directory that the command is to run in does not exist"},
-		{Config{Command: []string{"cat"}, Dir: dir + "/plain"}, "the directory that the command is to run in does not exist"},
+		{config{Command: []string{"no-such-program", "s3cr3t"}}, `command "no-such-program" is not installed: not found in PATH`},
+		{config{Command: []string{"wc"}, Env: map[string]string{"PATH": "."}}, `command "wc" is not installed: not found in PATH`},
+		{config{Command: []string{"./none"}, Dir: dir}, `command "./none" cannot be run: no such file or directory`},
+		{config{Command: []string{"./plain"}, Dir: dir}, `command "./plain" cannot be run: permission denied`},
+		{config{Command: []string{"./garbage"}, Dir: dir}, `command "./garbage" cannot be run: exec format error`},
+		{config{Command: []string{"cat"}, Dir: dir + "/none"}, "the directory that the command is to run in does not exist"},
+		{config{Command: []string{"cat"}, Dir: dir + "/plain"}, "the directory that the command is to run in does not exist"},
 	} {
 		tt.config.Description = "d"
 		if got := failure(t, tt.config, `{}`); got != tt.want {
@@ -452,7 +452,7 @@ func TestManyCallsAtOnce(t *testing.T) {
 
 func TestTheToolKeepsItsOwnSettings(t *testing.T) {
 	t.Parallel()
-	c := Config{Description: "d", Command: []string{"echo", "a"}, Env: map[string]string{"A": "1"}}
+	c := config{Description: "d", Command: []string{"echo", "a"}, Env: map[string]string{"A": "1"}}
 	tl := newTool(t, c)
 	c.Command[1], c.Env["A"] = "b", "2"
 	result, err := tl.Call(t.Context(), &tools.Call{})
@@ -480,7 +480,7 @@ func TestACommandRunsInTheWorkspaceOfTheSession(t *testing.T) {
 	fixed, relative := sh("pwd"), sh("")
 	fixed.Dir, relative.Command = "/", []string{"./evil"}
 	for name, tt := range map[string]struct {
-		config Config
+		config config
 		cwd    string
 		want   string
 	}{

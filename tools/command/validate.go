@@ -13,7 +13,7 @@ import (
 
 // Validate checks the settings without looking for the program, since another machine may run it.
 // Paths are relative to the tool. The registry checks that parameters is a JSON Schema.
-func (c *Config) Validate() diag.List {
+func (c *config) Validate() diag.List {
 	var list diag.List
 	list = append(list, c.checkCommand()...)
 	_, more := c.compileStdin()
@@ -28,7 +28,7 @@ func (c *Config) Validate() diag.List {
 
 // checkCommand checks the program and its arguments. Its messages do not quote them, because they
 // may contain a secret.
-func (c *Config) checkCommand() diag.List {
+func (c *config) checkCommand() diag.List {
 	if len(c.Command) == 0 {
 		return diag.List{diag.New(diag.MissingField, "command", "command is required").
 			WithHint("list the program and its arguments, as in [wc, -w]")}
@@ -54,7 +54,7 @@ func (c *Config) checkCommand() diag.List {
 	return append(list, more...)
 }
 
-func (c *Config) checkEnv() diag.List {
+func (c *config) checkEnv() diag.List {
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		path := diag.Key("env", name)

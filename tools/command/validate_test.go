@@ -18,34 +18,34 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 	zero := spec.Duration(0)
 	for _, tt := range []struct {
 		name   string
-		change func(c *Config)
+		change func(c *config)
 		want   []string // "code path: part of the message"
 	}{
-		{"nothing", func(*Config) {}, nil},
-		{"description", func(c *Config) { c.Description = "" }, nil},
-		{"no command", func(c *Config) { c.Command = nil }, []string{"missing-field command: missing"}},
-		{"empty command", func(c *Config) { c.Command = []string{} }, []string{"missing-field command: missing"}},
-		{"a shell's pipe", func(c *Config) { c.Command = []string{"cat", "x", "|", "wc"} }, []string{"invalid-value command[2]: without a shell"}},
-		{"a whole line", func(c *Config) { c.Command = []string{"wc -w"} }, []string{"invalid-value command[0]: spaces"}},
-		{"a path with spaces", func(c *Config) { c.Command = []string{"./my tool"} }, nil},
-		{"expr", func(c *Config) { c.Command = []string{"expr", "a", "|", "b"} }, nil},
-		{"blank program", func(c *Config) { c.Command = []string{" "} }, []string{"invalid-value command[0]: empty"}},
-		{"empty argument", func(c *Config) { c.Command = []string{"wc", ""} }, nil},
-		{"NUL", func(c *Config) { c.Command = []string{"wc", "a\x00b"} }, []string{"invalid-value command[1]: NUL"}},
-		{"dir", func(c *Config) { c.Dir = "a\x00" }, []string{"invalid-value dir: NUL"}},
-		{"missing dir", func(c *Config) { c.Dir = "/does/not/exist" }, nil},
-		{"missing program", func(c *Config) { c.Command = []string{"no-such-program-here"} }, nil},
-		{"env", func(c *Config) {
+		{"nothing", func(*config) {}, nil},
+		{"description", func(c *config) { c.Description = "" }, nil},
+		{"no command", func(c *config) { c.Command = nil }, []string{"missing-field command: missing"}},
+		{"empty command", func(c *config) { c.Command = []string{} }, []string{"missing-field command: missing"}},
+		{"a shell's pipe", func(c *config) { c.Command = []string{"cat", "x", "|", "wc"} }, []string{"invalid-value command[2]: without a shell"}},
+		{"a whole line", func(c *config) { c.Command = []string{"wc -w"} }, []string{"invalid-value command[0]: spaces"}},
+		{"a path with spaces", func(c *config) { c.Command = []string{"./my tool"} }, nil},
+		{"expr", func(c *config) { c.Command = []string{"expr", "a", "|", "b"} }, nil},
+		{"blank program", func(c *config) { c.Command = []string{" "} }, []string{"invalid-value command[0]: empty"}},
+		{"empty argument", func(c *config) { c.Command = []string{"wc", ""} }, nil},
+		{"NUL", func(c *config) { c.Command = []string{"wc", "a\x00b"} }, []string{"invalid-value command[1]: NUL"}},
+		{"dir", func(c *config) { c.Dir = "a\x00" }, []string{"invalid-value dir: NUL"}},
+		{"missing dir", func(c *config) { c.Dir = "/does/not/exist" }, nil},
+		{"missing program", func(c *config) { c.Command = []string{"no-such-program-here"} }, nil},
+		{"env", func(c *config) {
 			c.Env = map[string]string{"A": "1", "": "hunter2", "A=B": "hunter2", "C": "hunter2\x00"}
 		}, []string{`invalid-value env[""]: name`, `invalid-value env["A=B"]: name`, "invalid-value env.C: NUL"}},
-		{"timeout", func(c *Config) { c.Timeout = &zero }, []string{"invalid-value timeout: more than 0"}},
-		{"effect", func(c *Config) { c.Effect = "never" }, []string{"invalid-value effect: allowed are"}},
-		{"output", func(c *Config) { c.MaxOutput = -1 }, []string{"invalid-value max_output: from 256 to 1048576"}},
-		{"everything", func(c *Config) { *c = Config{Effect: "x", MaxOutput: 1} }, []string{
+		{"timeout", func(c *config) { c.Timeout = &zero }, []string{"invalid-value timeout: more than 0"}},
+		{"effect", func(c *config) { c.Effect = "never" }, []string{"invalid-value effect: allowed are"}},
+		{"output", func(c *config) { c.MaxOutput = -1 }, []string{"invalid-value max_output: from 256 to 1048576"}},
+		{"everything", func(c *config) { *c = config{Effect: "x", MaxOutput: 1} }, []string{
 			"missing-field command: ", "invalid-value effect: ", "invalid-value max_output: ",
 		}},
 	} {
-		c := &Config{Description: "d", Command: []string{"wc", "-w"}}
+		c := &config{Description: "d", Command: []string{"wc", "-w"}}
 		tt.change(c)
 		list := c.Validate()
 		var got []string
@@ -76,12 +76,12 @@ func TestDescriptor(t *testing.T) {
 	second := spec.Duration(time.Second)
 	parameters := json.RawMessage(`{"type":"object"}`)
 	for _, tt := range []struct {
-		config Config
+		config config
 		want   tools.Descriptor
 	}{
-		{Config{}, tools.Descriptor{Effect: tools.Once, Timeout: tools.DefaultTimeout}},
+		{config{}, tools.Descriptor{Effect: tools.Once, Timeout: tools.DefaultTimeout}},
 		{
-			Config{Effect: tools.Read, Timeout: &second, Serial: true, Parameters: parameters},
+			config{Effect: tools.Read, Timeout: &second, Serial: true, Parameters: parameters},
 			tools.Descriptor{Effect: tools.Read, Timeout: time.Second, Serial: true, Parameters: parameters},
 		},
 	} {
@@ -102,7 +102,7 @@ func TestDescriptor(t *testing.T) {
 
 func TestMarshalJSONHidesSecrets(t *testing.T) {
 	t.Parallel()
-	c := Config{Command: []string{"wc"}, Env: map[string]string{"API_KEY": "hunter2"}}
+	c := config{Command: []string{"wc"}, Env: map[string]string{"API_KEY": "hunter2"}}
 	for _, v := range []any{c, &c} {
 		out, err := json.Marshal(v)
 		if err != nil {

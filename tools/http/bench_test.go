@@ -7,7 +7,7 @@ import (
 
 func benchmarkProgram(b *testing.B) *program {
 	b.Helper()
-	c := &Config{
+	c := &config{
 		Method: "POST", URL: "https://api.example/v1/{{country}}/weather?q={{city}}&units=metric",
 		Headers: map[string]string{"Authorization": "Bearer token", "X-Trace": "{{city}}"},
 		Body:    json.RawMessage(`{"city":"{{city}}","days":"{{days}}"}`),

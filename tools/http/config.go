@@ -21,9 +21,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Config is the configuration of a tool of this kind. In url, headers, query and body {{name}} is
+// config is the configuration of a tool of this kind. In url, headers, query and body {{name}} is
 // replaced by the argument with that name, or by nothing if the argument is missing or null.
-type Config struct {
+type config struct {
 	Description string          `json:"description,omitempty" doc:"The tool's purpose, by which models choose tools."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
 
@@ -42,16 +42,16 @@ type Config struct {
 }
 
 // MarshalJSON writes the record without the values of headers and of the parameters of the URL.
-func (c Config) MarshalJSON() ([]byte, error) {
-	type plain Config
+func (c config) MarshalJSON() ([]byte, error) {
+	type plain config
 	c.URL, c.Headers, c.Query = redact.URL(c.URL), redact.Values(c.Headers), redact.Parameters(c.Query)
 	return json.Marshal(plain(c))
 }
 
 // Fingerprint returns the record with the parameters that decide what a call does. It is hashed
 // to compare definitions, and not shown.
-func (c *Config) Fingerprint() ([]byte, error) {
-	type plain Config
+func (c *config) Fingerprint() ([]byte, error) {
+	type plain config
 	compared := plain(*c)
 	compared.Headers, compared.Query = redact.Values(c.Headers), maps.Clone(c.Query)
 	for name := range compared.Query {
@@ -63,16 +63,16 @@ func (c *Config) Fingerprint() ([]byte, error) {
 }
 
 // Action describes the request of a call, with placeholders for the arguments.
-func (c *Config) Action() string { return "sends " + c.httpMethod() + " " + redact.URL(c.URL) }
+func (c *config) Action() string { return "sends " + c.httpMethod() + " " + redact.URL(c.URL) }
 
-func (c *Config) httpMethod() string {
+func (c *config) httpMethod() string {
 	if c.Method == "" {
 		return "GET"
 	}
 	return c.Method
 }
 
-func (c *Config) toolEffect() tools.Effect {
+func (c *config) toolEffect() tools.Effect {
 	switch {
 	case c.Effect != "":
 		return c.Effect
@@ -83,6 +83,6 @@ func (c *Config) toolEffect() tools.Effect {
 	}
 }
 
-func (c *Config) responseLimit() int { return tools.OutputLimit(c.MaxOutput) }
+func (c *config) responseLimit() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+func (c *config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }

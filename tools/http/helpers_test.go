@@ -51,7 +51,7 @@ func respond(t *testing.T, status int, typ, body string) string {
 }
 
 // newTool makes a tool whose configuration allows loopback addresses.
-func newTool(t *testing.T, c Config) *tool {
+func newTool(t *testing.T, c config) *tool {
 	t.Helper()
 	if c.Description == "" {
 		c.Description = "A test."

@@ -42,7 +42,7 @@ type program struct {
 
 // compileProgram compiles the parts of the request. If the list has errors, the program must not
 // be used.
-func (c *Config) compileProgram() (*program, diag.List) {
+func (c *config) compileProgram() (*program, diag.List) {
 	p := &program{method: c.httpMethod(), effect: c.toolEffect(), used: make(map[string]bool)}
 	var list, more diag.List
 	p.address, list = c.compileURL()
@@ -68,7 +68,7 @@ func (c *Config) compileProgram() (*program, diag.List) {
 	return p, list
 }
 
-func (c *Config) compileURL() (*address, diag.List) {
+func (c *config) compileURL() (*address, diag.List) {
 	if c.URL == "" {
 		return &address{}, diag.List{diag.New(diag.MissingField, "url", "url is required")}
 	}
@@ -96,7 +96,7 @@ func parseQuery(values map[string]string) ([]param, diag.List) {
 	return params, list
 }
 
-func (c *Config) compileBody(typ string) (*body, diag.List) {
+func (c *config) compileBody(typ string) (*body, diag.List) {
 	wrong := func(format string, args ...any) (*body, diag.List) {
 		return nil, diag.List{diag.New(diag.InvalidValue, "body", format, args...)}
 	}

@@ -60,7 +60,7 @@ func TestArgumentsAreEscapedForWhereTheyStandInTheURL(t *testing.T) {
 		{"/q", map[string]string{"a": "{{x}}"}, `{}`, "/q"},
 		{"/q", map[string]string{"a": "100%"}, `{}`, "/q?a=100%25"},
 	} {
-		tl := newTool(t, Config{URL: base + tt.url, Query: tt.query})
+		tl := newTool(t, config{URL: base + tt.url, Query: tt.query})
 		if got := text(t, tl, tt.args); got != "ok" {
 			t.Errorf("%s with %s: result is %q", tt.url, tt.args, got)
 		}
@@ -91,7 +91,7 @@ func TestArgumentsCannotLeaveTheirPath(t *testing.T) {
 		{"/u/{{id}}/x", `{"id":""}`},
 		{"/u/{{id}}", `{"id":""}`},
 	} {
-		tl := newTool(t, Config{Method: "DELETE", URL: base + tt.path})
+		tl := newTool(t, config{Method: "DELETE", URL: base + tt.path})
 		got := refusal(t, tl, tt.args)
 		contains(t, got, "tool_input_invalid", "argument id", "path")
 	}
@@ -103,7 +103,7 @@ func TestArgumentsCannotLeaveTheirPath(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	base, requests := record(t, nil)
-	tl := newTool(t, Config{URL: base, Headers: map[string]string{
+	tl := newTool(t, config{URL: base, Headers: map[string]string{
 		"authorization": "Bearer {{token}}", "X-Fixed": "a\tb", "X-Optional": "{{none}}", "X-Half": "v{{none}}",
 		"X-Data": "{{data}}", "User-Agent": "me",
 	}})
@@ -178,7 +178,7 @@ func TestBody(t *testing.T) {
 		if tt.body != "" {
 			body = json.RawMessage(tt.body)
 		}
-		tl := newTool(t, Config{Method: tt.method, URL: base + tt.url, Headers: tt.headers, Body: body})
+		tl := newTool(t, config{Method: tt.method, URL: base + tt.url, Headers: tt.headers, Body: body})
 		text(t, tl, tt.args)
 		got := <-requests
 		if got.Method != tt.method || got.Header.Get("Content-Type") != tt.typ {
@@ -204,19 +204,19 @@ func TestIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	base, requests := record(t, nil)
 	for _, tt := range []struct {
-		config Config
+		config config
 		key    string
 		want   string
 	}{
-		{Config{Method: "POST"}, "k1", "k1"},
-		{Config{Method: "DELETE", Effect: tools.Idempotent}, "k1", "k1"},
-		{Config{Method: "POST", Effect: tools.Read}, "k1", ""},
-		{Config{Method: "GET"}, "k1", ""},
-		{Config{Method: "GET", Effect: tools.Once}, "k1", "k1"},
-		{Config{Method: "POST"}, "", ""},
-		{Config{Method: "POST"}, "a\r\nb", ""},
-		{Config{Method: "POST", Headers: map[string]string{"idempotency-key": "mine"}}, "k1", "mine"},
-		{Config{Method: "POST", Headers: map[string]string{"Idempotency-Key": "{{key}}"}}, "k1", "k1"},
+		{config{Method: "POST"}, "k1", "k1"},
+		{config{Method: "DELETE", Effect: tools.Idempotent}, "k1", "k1"},
+		{config{Method: "POST", Effect: tools.Read}, "k1", ""},
+		{config{Method: "GET"}, "k1", ""},
+		{config{Method: "GET", Effect: tools.Once}, "k1", "k1"},
+		{config{Method: "POST"}, "", ""},
+		{config{Method: "POST"}, "a\r\nb", ""},
+		{config{Method: "POST", Headers: map[string]string{"idempotency-key": "mine"}}, "k1", "mine"},
+		{config{Method: "POST", Headers: map[string]string{"Idempotency-Key": "{{key}}"}}, "k1", "k1"},
 	} {
 		tt.config.URL = base
 		call := arg(`{}`)
@@ -234,7 +234,7 @@ func TestIdempotencyKey(t *testing.T) {
 func TestMalformedArgumentsAreTheModelsMistake(t *testing.T) {
 	t.Parallel()
 	base, requests := record(t, nil)
-	tl := newTool(t, Config{URL: base})
+	tl := newTool(t, config{URL: base})
 	for _, args := range []string{`[]`, `"x"`, `{`, `3`} {
 		contains(t, refusal(t, tl, args), "tool_input_invalid")
 	}

@@ -36,7 +36,7 @@ func TestTextOfAResponse(t *testing.T) {
 		{"binary of unknown type", "application/octet-stream", "\xff\xfe", "[200 OK with application/octet-stream, 2 bytes: only text is shown]", ""},
 		{"unknown charset", "text/plain; charset=shift_jis", "x", "[200 OK with text/plain, 1 bytes: only text is shown]", ""},
 	} {
-		result := mustCall(t, newTool(t, Config{URL: respond(t, 200, tt.typ, tt.body)}), `{}`)
+		result := mustCall(t, newTool(t, config{URL: respond(t, 200, tt.typ, tt.body)}), `{}`)
 		if got := model.PartsText(result.Content); got != tt.want || result.IsError {
 			t.Errorf("%s: result is %q (error: %v), want %q", tt.name, got, result.IsError, tt.want)
 		}
@@ -58,12 +58,12 @@ func TestErrorStatusIsAnErrorResult(t *testing.T) {
 		{599, "text/plain", "x", "the server answered 599: x"},
 		{502, "image/png", "\x89PNG", "the server answered 502 Bad Gateway with image/png, 4 bytes"},
 	} {
-		result := mustCall(t, newTool(t, Config{URL: respond(t, tt.status, tt.typ, tt.body)}), `{}`)
+		result := mustCall(t, newTool(t, config{URL: respond(t, tt.status, tt.typ, tt.body)}), `{}`)
 		if got := model.PartsText(result.Content); got != tt.want || !result.IsError || result.Data != nil {
 			t.Errorf("result is %q (error: %v, data %s), want %q", got, result.IsError, result.Data, tt.want)
 		}
 	}
-	long := refusal(t, newTool(t, Config{URL: respond(t, 400, "text/plain", strings.Repeat("x", 10<<10))}), `{}`)
+	long := refusal(t, newTool(t, config{URL: respond(t, 400, "text/plain", strings.Repeat("x", 10<<10))}), `{}`)
 	if len(long) > errorLimit+64 {
 		t.Errorf("the error has %d bytes", len(long))
 	}
@@ -77,7 +77,7 @@ func TestErrorWhoseBodyBreaksOffKeepsItsStatus(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 		_, _ = io.WriteString(w, "short")
 	})
-	contains(t, refusal(t, newTool(t, Config{URL: base}), `{}`), "418 I'm a teapot")
+	contains(t, refusal(t, newTool(t, config{URL: base}), `{}`), "418 I'm a teapot")
 }
 
 func TestResponseThatBreaksOffIsAnError(t *testing.T) {
@@ -86,7 +86,7 @@ func TestResponseThatBreaksOffIsAnError(t *testing.T) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, "short")
 	})
-	_, err := newTool(t, Config{URL: base}).Call(t.Context(), arg(`{}`))
+	_, err := newTool(t, config{URL: base}).Call(t.Context(), arg(`{}`))
 	if err == nil || !strings.Contains(err.Error(), "unexpected EOF") {
 		t.Errorf("error is %v", err)
 	}
@@ -120,7 +120,7 @@ func TestLongResponsesAreCut(t *testing.T) {
 		{"unknown", "1", 300_000, false, "\n[cut at 1000 bytes]"},
 	} {
 		base, _ := record(t, write(tt.unit, tt.n, tt.known))
-		result := mustCall(t, newTool(t, Config{URL: base, MaxOutput: limit}), `{}`)
+		result := mustCall(t, newTool(t, config{URL: base, MaxOutput: limit}), `{}`)
 		got := model.PartsText(result.Content)
 		if len(got) > limit || len(got) < limit-4 {
 			t.Errorf("%s: the text has %d bytes, want %d", tt.name, len(got), limit)
@@ -145,7 +145,7 @@ func TestEndlessResponseIsLeft(t *testing.T) {
 			}
 		}
 	})
-	tl := newTool(t, Config{URL: base, MaxOutput: maxOutput})
+	tl := newTool(t, config{URL: base, MaxOutput: maxOutput})
 	contains(t, text(t, tl, `{}`), "only text is shown") // zeros
 	<-gone
 }
@@ -153,7 +153,7 @@ func TestEndlessResponseIsLeft(t *testing.T) {
 func TestCompressedResponseIsLimitedByItsPlainLength(t *testing.T) {
 	t.Parallel()
 	base, requests := record(t, nil)
-	text(t, newTool(t, Config{URL: base}), `{}`)
+	text(t, newTool(t, config{URL: base}), `{}`)
 	if got := (<-requests).Header.Get("Accept-Encoding"); got != "gzip" {
 		t.Errorf("Accept-Encoding is %q: the client would not unpack the answer itself", got)
 	}
@@ -166,7 +166,7 @@ func TestHeadTellsTheHeaders(t *testing.T) {
 		w.Header().Set("Content-Length", "12")
 		w.Header().Set("Set-Cookie", "session=hunter2")
 	})
-	got := text(t, newTool(t, Config{Method: "HEAD", URL: base}), `{}`)
+	got := text(t, newTool(t, config{Method: "HEAD", URL: base}), `{}`)
 	if want := "200 OK\nContent-Type: image/png\nContent-Length: 12"; got != want {
 		t.Errorf("result is %q, want %q", got, want)
 	}
@@ -183,7 +183,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			w.Header().Set("Location", target+"/?token=hunter2")
 			w.WriteHeader(status)
 		})
-		tl := newTool(t, Config{URL: base, Headers: map[string]string{"Authorization": "Bearer s3cr3t-value"}})
+		tl := newTool(t, config{URL: base, Headers: map[string]string{"Authorization": "Bearer s3cr3t-value"}})
 		got := refusal(t, tl, `{}`)
 		contains(t, got, fmt.Sprint(status), "redirects are not followed")
 		if strings.Contains(got, "hunter2") || strings.Contains(got, target) {

@@ -35,7 +35,7 @@ func plainValue(text string) tools.TenantValue  { return tools.TenantValue{Text:
 func secretValue(text string) tools.TenantValue { return tools.TenantValue{Text: text, Secret: true} }
 
 // callFor calls a tool for a tenant.
-func callFor(t *testing.T, c Config, arguments string, values acme) (tools.Result, error) {
+func callFor(t *testing.T, c config, arguments string, values acme) (tools.Result, error) {
 	t.Helper()
 	fallback := "EU"
 	call := arg(arguments)
@@ -47,7 +47,7 @@ func callFor(t *testing.T, c Config, arguments string, values acme) (tools.Resul
 
 func TestVariablesOfTenantsStandInRequests(t *testing.T) {
 	base, requests := record(t, nil)
-	c := Config{
+	c := config{
 		URL: "${tenant.BASE}/of/${tenant.ACCOUNT}/{{city}}?region=${tenant.REGION}&q={{city}}", Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`),
 		Headers: map[string]string{"Authorization": "Bearer ${tenant.KEY}", "X-Note": "$${tenant.KEY} ${x}"},
 		Query:   map[string]string{"account": "${tenant.ACCOUNT}"},
@@ -71,7 +71,7 @@ func TestVariablesOfTenantsStandInRequests(t *testing.T) {
 func TestVariablesOfTenantsInTheHost(t *testing.T) {
 	base, requests := record(t, nil)
 	port := base[strings.LastIndexByte(base, ':'):]
-	if _, err := callFor(t, Config{URL: "http://127.0.0.${tenant.HOST}" + port + "/x"}, `{}`, acme{"HOST": plainValue("1")}); err != nil {
+	if _, err := callFor(t, config{URL: "http://127.0.0.${tenant.HOST}" + port + "/x"}, `{}`, acme{"HOST": plainValue("1")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-requests; got.Target != "/x" {
@@ -82,27 +82,27 @@ func TestVariablesOfTenantsInTheHost(t *testing.T) {
 func TestWhatVariablesOfTenantsCannotBe(t *testing.T) {
 	base, requests := record(t, nil)
 	for name, tt := range map[string]struct {
-		config Config
+		config config
 		values acme
 		want   string
 	}{
-		"unset":               {Config{URL: base + "/${tenant.ACCOUNT}"}, nil, "the tenant variable ACCOUNT is not set"},
-		"undeclared":          {Config{URL: base + "/${tenant.NONE}"}, nil, "the tenant variable NONE is not declared"},
-		"unreadable":          {Config{URL: base + "/${tenant.ACCOUNT}"}, acme{"ACCOUNT": plainValue("broken")}, "the tenant variable ACCOUNT cannot be read"},
-		"a secret of old":     {Config{URL: base + "/${tenant.OLD}"}, acme{"OLD": secretValue("s3cret-of-acme")}, "the tenant variable OLD was set as a secret"},
-		"a line break":        {Config{URL: base, Headers: map[string]string{"X": "a ${tenant.KEY}"}}, acme{"KEY": secretValue("s3cret\r\nX-Evil: 1")}, "the tenant variable KEY goes into a header"},
-		"another path":        {Config{URL: base + "/a/${tenant.ACCOUNT}/b"}, acme{"ACCOUNT": plainValue("..")}, "the tenant variable ACCOUNT is used in a path"},
-		"a path of two parts": {Config{URL: base + "/a/.${tenant.ACCOUNT}/b"}, acme{"ACCOUNT": plainValue(".")}, "the tenant variable ACCOUNT is used in a path"},
-		"no path":             {Config{URL: base + "/a/${tenant.ACCOUNT}/b"}, acme{"ACCOUNT": plainValue("")}, "the tenant variable ACCOUNT is used in a path"},
-		"no url":              {Config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("s3cret.example")}, "the tenant variable BASE must be the beginning of a url"},
-		"a url with a user":   {Config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://s3cret@127.0.0.1")}, "the tenant variable BASE must be the beginning of a url"},
-		"a url with a query":  {Config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://127.0.0.1/?s3cret")}, "the tenant variable BASE must be the beginning of a url"},
-		"another scheme":      {Config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("file:///s3cret")}, "the tenant variable BASE must be the beginning of a url"},
-		"another host":        {Config{URL: "http://${tenant.HOST}.example/x"}, acme{"HOST": plainValue("s3cret.evil/")}, "the tenant variable HOST must be part of a host's name"},
-		"a placeholder":       {Config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://{{s3cret}}")}, "the tenant variable BASE must be the beginning of a url"},
-		"the network here":    {Config{URL: "${tenant.BASE}/x", AllowPrivate: []string{"127.0.0.1:1"}}, acme{"BASE": plainValue(base + "/s3cret")}, "call ${tenant.BASE}: it is not a public address"},
-		"the metadata":        {Config{URL: "http://${tenant.HOST}/s3cret", AllowPrivate: []string{}}, acme{"HOST": plainValue("169.254.169.254")}, "call http://${tenant.HOST}: it is not a public address"},
-		"nobody there":        {Config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://127.0.0.1:1/s3cret")}, "call ${tenant.BASE}: it cannot be reached"},
+		"unset":               {config{URL: base + "/${tenant.ACCOUNT}"}, nil, "the tenant variable ACCOUNT is not set"},
+		"undeclared":          {config{URL: base + "/${tenant.NONE}"}, nil, "the tenant variable NONE is not declared"},
+		"unreadable":          {config{URL: base + "/${tenant.ACCOUNT}"}, acme{"ACCOUNT": plainValue("broken")}, "the tenant variable ACCOUNT cannot be read"},
+		"a secret of old":     {config{URL: base + "/${tenant.OLD}"}, acme{"OLD": secretValue("s3cret-of-acme")}, "the tenant variable OLD was set as a secret"},
+		"a line break":        {config{URL: base, Headers: map[string]string{"X": "a ${tenant.KEY}"}}, acme{"KEY": secretValue("s3cret\r\nX-Evil: 1")}, "the tenant variable KEY goes into a header"},
+		"another path":        {config{URL: base + "/a/${tenant.ACCOUNT}/b"}, acme{"ACCOUNT": plainValue("..")}, "the tenant variable ACCOUNT is used in a path"},
+		"a path of two parts": {config{URL: base + "/a/.${tenant.ACCOUNT}/b"}, acme{"ACCOUNT": plainValue(".")}, "the tenant variable ACCOUNT is used in a path"},
+		"no path":             {config{URL: base + "/a/${tenant.ACCOUNT}/b"}, acme{"ACCOUNT": plainValue("")}, "the tenant variable ACCOUNT is used in a path"},
+		"no url":              {config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("s3cret.example")}, "the tenant variable BASE must be the beginning of a url"},
+		"a url with a user":   {config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://s3cret@127.0.0.1")}, "the tenant variable BASE must be the beginning of a url"},
+		"a url with a query":  {config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://127.0.0.1/?s3cret")}, "the tenant variable BASE must be the beginning of a url"},
+		"another scheme":      {config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("file:///s3cret")}, "the tenant variable BASE must be the beginning of a url"},
+		"another host":        {config{URL: "http://${tenant.HOST}.example/x"}, acme{"HOST": plainValue("s3cret.evil/")}, "the tenant variable HOST must be part of a host's name"},
+		"a placeholder":       {config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://{{s3cret}}")}, "the tenant variable BASE must be the beginning of a url"},
+		"the network here":    {config{URL: "${tenant.BASE}/x", AllowPrivate: []string{"127.0.0.1:1"}}, acme{"BASE": plainValue(base + "/s3cret")}, "call ${tenant.BASE}: it is not a public address"},
+		"the metadata":        {config{URL: "http://${tenant.HOST}/s3cret", AllowPrivate: []string{}}, acme{"HOST": plainValue("169.254.169.254")}, "call http://${tenant.HOST}: it is not a public address"},
+		"nobody there":        {config{URL: "${tenant.BASE}/x"}, acme{"BASE": plainValue("http://127.0.0.1:1/s3cret")}, "call ${tenant.BASE}: it cannot be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := callFor(t, tt.config, `{}`, tt.values)
@@ -124,7 +124,7 @@ func TestSecretsOfTenantsAreHiddenInAnswers(t *testing.T) {
 	base, _ := record(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Header.Get("X-Anything")+" "+r.URL.RawQuery+" "+r.URL.Query().Get("q")+" "+r.RequestURI)
 	})
-	c := Config{URL: base + "/${tenant.KEY}?q=${tenant.KEY}", Headers: map[string]string{"X-Anything": "key ${tenant.KEY}"}}
+	c := config{URL: base + "/${tenant.KEY}?q=${tenant.KEY}", Headers: map[string]string{"X-Anything": "key ${tenant.KEY}"}}
 	result, err := callFor(t, c, `{}`, acme{"KEY": secretValue("s3cret of/acme")})
 	if err != nil || result.IsError {
 		t.Fatal(result, err)
@@ -144,12 +144,12 @@ func TestReferencesToTenantsAreChecked(t *testing.T) {
 		"http://h.example/${turn.A}": "a variable of a turn",
 		"${tenant.BASE}/{{a":         "a placeholder is {{name}}",
 	} {
-		c := Config{URL: url}
+		c := config{URL: url}
 		if list := c.Validate(); len(list) != 1 || !strings.Contains(list[0].Message, want) {
 			t.Errorf("%s: %v", url, list)
 		}
 	}
-	c := Config{URL: "https://${tenant.HOST}.example/${tenant.A}", Headers: map[string]string{"X": "${tenant.KEY}"}, Query: map[string]string{"q": "${tenant.A}"}}
+	c := config{URL: "https://${tenant.HOST}.example/${tenant.A}", Headers: map[string]string{"X": "${tenant.KEY}"}, Query: map[string]string{"q": "${tenant.A}"}}
 	got := newTool(t, c).TenantReferences()
 	want := []tools.TenantReference{{Path: "url", Name: "HOST", Plain: true}, {Path: "url", Name: "A"}, {Path: "query.q", Name: "A"}, {Path: "headers.X", Name: "KEY"}}
 	if len(got) != len(want) {

@@ -35,7 +35,7 @@ var (
 )
 
 // createTool returns the configured tool. It is pure: the first call opens the first connection.
-func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
+func createTool(_ tools.Settings, c *config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"} {
-		tl := newTool(t, Config{URL: "http://" + host + ":" + port, AllowPrivate: []string{"127.0.0.0/8"}})
+		tl := newTool(t, config{URL: "http://" + host + ":" + port, AllowPrivate: []string{"127.0.0.0/8"}})
 		// Validation lets no such tool pass, so the guard is exchanged afterwards,
 		// as a name would change what it resolves to.
 		tl.client = newClient(new(netguard.Guard), tl.program)
@@ -59,7 +59,7 @@ func TestAllowPrivateOpensAnAddress(t *testing.T) {
 		{"http://localhost:" + port, "localhost"},
 		{"http://localhost:" + port, "localhost:" + port},
 	} {
-		text(t, newTool(t, Config{URL: tt.url, AllowPrivate: []string{tt.allow}}), `{}`)
+		text(t, newTool(t, config{URL: tt.url, AllowPrivate: []string{tt.allow}}), `{}`)
 		if host := (<-requests).Host; !strings.HasSuffix(tt.url, "//"+host) {
 			t.Errorf("%s: the host header is %s", tt.url, host)
 		}
@@ -85,7 +85,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 			})
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() { <-entered; cancel() }()
-			_, err := newTool(t, Config{URL: base + "/?key=hunter2"}).Call(ctx, arg(`{}`))
+			_, err := newTool(t, config{URL: base + "/?key=hunter2"}).Call(ctx, arg(`{}`))
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("error is %v, want it to be canceled", err)
 			}
@@ -100,7 +100,7 @@ func TestDeadlineIsToldAsTheToolsTimeout(t *testing.T) {
 	t.Parallel()
 	base, _ := record(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	limit := spec.Duration(5 * time.Second)
-	entry, list := toolset.Compile("test", newTool(t, Config{URL: base, Timeout: &limit}), toolset.Source{Kind: toolset.SourceGlobal})
+	entry, list := toolset.Compile("test", newTool(t, config{URL: base, Timeout: &limit}), toolset.Source{Kind: toolset.SourceGlobal})
 	if list.HasErrors() {
 		t.Fatal(list)
 	}
@@ -123,7 +123,7 @@ func TestErrorsRepeatNoSecret(t *testing.T) {
 	hangup, _ := record(t, func(w http.ResponseWriter, _ *http.Request) { hijack(t, w, "") })
 	garbage, _ := record(t, func(w http.ResponseWriter, _ *http.Request) { hijack(t, w, "HTTP/1.1 what\r\n\r\n") })
 	for _, base := range []string{closed, hangup, garbage, strings.Replace(closed, "http:", "https:", 1)} {
-		tl := newTool(t, Config{
+		tl := newTool(t, config{
 			Method: "POST", URL: base + "/s3cr3t-path/{{a}}?key=s3cr3t-query",
 			Headers: map[string]string{"X-Token": "s3cr3t-header"}, Query: map[string]string{"k": "s3cr3t-param"},
 		})
@@ -140,7 +140,7 @@ func TestErrorsRepeatNoSecret(t *testing.T) {
 
 func TestFailedLookupDoesNotNameTheNameServer(t *testing.T) {
 	t.Parallel()
-	tl := newTool(t, Config{URL: "http://a.example"})
+	tl := newTool(t, config{URL: "http://a.example"})
 	err := tl.withoutURL(t.Context(), &url.Error{Op: "Get", URL: "http://a.example/?key=hunter2", Err: &net.OpError{
 		Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "a.example", Server: "10.0.0.53:53", IsNotFound: true},
 	}})
@@ -171,7 +171,7 @@ func TestSecretsThatAServerRepeatsAreHidden(t *testing.T) {
 				strings.Repeat("x", 200), r.RequestURI, r.Header.Get("Authorization"), r.Header.Get("Accept"))
 		})
 		for limit := minOutput; limit < 480; limit++ {
-			tl := newTool(t, Config{
+			tl := newTool(t, config{
 				URL: base + "/?appid=s3cr3t-a%2Fpp&q={{q}}", Query: map[string]string{"api_key": "s3cr3t/key"},
 				Headers:   map[string]string{"Authorization": "Bearer s3cr3t-header", "Accept": "application/json"},
 				MaxOutput: limit,
@@ -193,7 +193,7 @@ func TestSecretCutInTwoIsHidden(t *testing.T) {
 	const secret = "s3cr3t-s3cr3t-s3cr3t-s3cr3t"
 	base := respond(t, 200, "text/plain", strings.Repeat(secret+" ", 100))
 	for limit := minOutput; limit < minOutput+2*len(secret); limit++ {
-		tl := newTool(t, Config{URL: base, Headers: map[string]string{"X-Api-Key": secret}, MaxOutput: limit})
+		tl := newTool(t, config{URL: base, Headers: map[string]string{"X-Api-Key": secret}, MaxOutput: limit})
 		if got := text(t, tl, `{}`); strings.Contains(got, "s3") || len(got) > limit {
 			t.Fatalf("limit %d: the result is %q", limit, got)
 		}
@@ -203,17 +203,17 @@ func TestSecretCutInTwoIsHidden(t *testing.T) {
 func TestOnceIsNeverRepeated(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		config Config
+		config config
 		want   int64 // requests that arrive for one call
 	}{
-		{Config{Method: "POST"}, 1},
-		{Config{Method: "POST", Body: []byte(`null`)}, 1},
-		{Config{Method: "DELETE"}, 1},
-		{Config{Method: "POST", Headers: map[string]string{"Idempotency-Key": "a", "X-Idempotency-Key": "b"}}, 1},
-		{Config{Method: "GET", Effect: tools.Once}, 1},
-		{Config{Method: "HEAD", Effect: tools.Once}, 1},
-		{Config{Method: "POST", Effect: tools.Idempotent}, 2},
-		{Config{Method: "GET"}, 2},
+		{config{Method: "POST"}, 1},
+		{config{Method: "POST", Body: []byte(`null`)}, 1},
+		{config{Method: "DELETE"}, 1},
+		{config{Method: "POST", Headers: map[string]string{"Idempotency-Key": "a", "X-Idempotency-Key": "b"}}, 1},
+		{config{Method: "GET", Effect: tools.Once}, 1},
+		{config{Method: "HEAD", Effect: tools.Once}, 1},
+		{config{Method: "POST", Effect: tools.Idempotent}, 2},
+		{config{Method: "GET"}, 2},
 	} {
 		var arrived atomic.Int64
 		tt.config.URL = hangUpOnSecond(t, &arrived)
@@ -270,7 +270,7 @@ func answerOnce(conn net.Conn, arrived *atomic.Int64) {
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	base, _ := record(t, nil)
-	tl := newTool(t, Config{Method: "POST", URL: base})
+	tl := newTool(t, config{Method: "POST", URL: base})
 	var reused int
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
@@ -293,7 +293,7 @@ func TestConnectionsAreReused(t *testing.T) {
 func TestManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	base, _ := record(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Query().Get("q")) })
-	tl := newTool(t, Config{URL: base + "/{{q}}?q={{q}}", Headers: map[string]string{"X-Q": "{{q}}"}})
+	tl := newTool(t, config{URL: base + "/{{q}}?q={{q}}", Headers: map[string]string{"X-Q": "{{q}}"}})
 	var wg sync.WaitGroup
 	for i := range 32 {
 		wg.Go(func() {

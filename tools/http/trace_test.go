@@ -57,7 +57,7 @@ func TestARequestIsPartOfTheTraceOfItsCall(t *testing.T) {
 			if tt.inTrace {
 				ctx = inTrace(t)
 			}
-			tl := newTool(t, Config{URL: base, Method: "GET", Headers: tt.headers})
+			tl := newTool(t, config{URL: base, Method: "GET", Headers: tt.headers})
 			if _, err := tl.Call(ctx, arg(`{"parent":"given"}`)); err != nil {
 				t.Fatal(err)
 			}

@@ -14,7 +14,7 @@ import (
 
 // Validate checks the record by itself, without network access. Paths are relative to the tool. The
 // registry checks that parameters is a JSON Schema.
-func (c *Config) Validate() diag.List {
+func (c *config) Validate() diag.List {
 	var list diag.List
 	list = append(list, c.checkChoices()...)
 	p, more := c.compileProgram()
@@ -23,7 +23,7 @@ func (c *Config) Validate() diag.List {
 	return append(list, c.checkAllowPrivate(p.address)...)
 }
 
-func (c *Config) checkChoices() diag.List {
+func (c *config) checkChoices() diag.List {
 	var list diag.List
 	switch c.httpMethod() {
 	case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD":
@@ -36,7 +36,7 @@ func (c *Config) checkChoices() diag.List {
 
 // checkAllowPrivate checks the allow list, and that the URL's host is on the list if it is
 // certainly not public. Otherwise every call would be rejected.
-func (c *Config) checkAllowPrivate(to *address) diag.List {
+func (c *config) checkAllowPrivate(to *address) diag.List {
 	var list diag.List
 	for i, entry := range c.AllowPrivate {
 		if _, err := hostlist.Parse(entry); err != nil {

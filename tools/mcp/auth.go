@@ -22,8 +22,8 @@ const (
 	authLogin             = "oauth_authorization_code"
 )
 
-// ServerAuth is how the runtime authenticates to a server.
-type ServerAuth struct {
+// serverAuth is how the runtime authenticates to a server.
+type serverAuth struct {
 	Type         string   `json:"type" required:"true" enum:"bearer|oauth_client_credentials|oauth_authorization_code" doc:"The method: a fixed token, tokens issued by an authorization server for a client's credentials, or tokens of a person logged in with runtime login."`
 	Token        string   `json:"token,omitempty" secret:"true" of:"bearer" doc:"The token. Required."`
 	TokenURL     string   `json:"token_url,omitempty" of:"oauth_client_credentials" doc:"The authorization server's token URL: http or https. If empty, it comes from the server, and tokens are requested for its address."`
@@ -37,12 +37,12 @@ type ServerAuth struct {
 }
 
 // discovers reports whether the server names the authorization server. It is safe for nil.
-func (a *ServerAuth) discovers() bool {
+func (a *serverAuth) discovers() bool {
 	return a != nil && (a.Type == authLogin || a.Type == authClientCredentials && a.TokenURL == "")
 }
 
 // checkFields checks the fields of the type. Paths are relative to auth.
-func (a *ServerAuth) checkFields() diag.List {
+func (a *serverAuth) checkFields() diag.List {
 	var list diag.List
 	need := func(field, value string) {
 		if value == "" {
@@ -82,7 +82,7 @@ func (a *ServerAuth) checkFields() diag.List {
 func isNoScope(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
 
 // checkLogin checks the fields of a login.
-func (a *ServerAuth) checkLogin() diag.List {
+func (a *serverAuth) checkLogin() diag.List {
 	var list diag.List
 	if a.ClientSecret != "" && a.ClientID == "" {
 		list = append(list, diag.New(diag.MissingField, "client_id", "client_id is required with client_secret"))

@@ -58,7 +58,7 @@ func BenchmarkListing(b *testing.B) {
 			_ = session.Close()
 		}
 	})
-	start := func(b *testing.B, c *Config) {
+	start := func(b *testing.B, c *config) {
 		made, err := newTools(tools.Settings{ID: "large"}, c)
 		if err != nil {
 			b.Fatal(err)
@@ -76,11 +76,11 @@ func BenchmarkListing(b *testing.B) {
 	}
 	b.Run("runtime without a catalogue", func(b *testing.B) {
 		for b.Loop() {
-			start(b, &Config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")})
+			start(b, &config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")})
 		}
 	})
 	b.Run("runtime with a catalogue", func(b *testing.B) {
-		c := &Config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")}
+		c := &config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")}
 		for b.Loop() {
 			start(b, c)
 		}
@@ -100,7 +100,7 @@ func BenchmarkCall(b *testing.B) {
 		_ = session.Close()
 	})
 	b.Run("runtime", func(b *testing.B) {
-		made, err := newTools(tools.Settings{ID: "large"}, &Config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")})
+		made, err := newTools(tools.Settings{ID: "large"}, &config{URL: p.URL, Catalog: filepath.Join(b.TempDir(), "c.json")})
 		if err != nil {
 			b.Fatal(err)
 		}

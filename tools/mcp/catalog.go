@@ -168,7 +168,7 @@ func decodeCatalog(data []byte) (*catalog, error) {
 
 // serverFingerprint identifies the server that an entry refers to. It excludes secrets and all
 // settings that do not change the server.
-func (c *Config) serverFingerprint(s *tools.Settings) string {
+func (c *config) serverFingerprint(s *tools.Settings) string {
 	dir := c.Dir
 	if relative, err := filepath.Rel(s.Dir, c.Dir); err == nil && c.Dir != "" {
 		dir = filepath.ToSlash(relative) // the start directory does not count

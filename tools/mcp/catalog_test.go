@@ -17,7 +17,7 @@ import (
 )
 
 // known makes a server whose catalogue file lists tools.
-func known(t *testing.T, c Config, list ...toolInfo) *server {
+func known(t *testing.T, c config, list ...toolInfo) *server {
 	t.Helper()
 	c.Command = []string{"server"}
 	c.Catalog = filepath.Join(t.TempDir(), "c.json")
@@ -47,33 +47,33 @@ func TestTheToolsOfACatalogue(t *testing.T) {
 	none, own := "", "own_"
 	loop := toolInfo{Name: "b", InputSchema: json.RawMessage(`{"$ref":"https://elsewhere.example/schema"}`)}
 	for name, tt := range map[string]struct {
-		config Config
+		config config
 		list   []toolInfo
 		want   string
 		found  string
 	}{
-		"all":                    {Config{}, []toolInfo{info("b"), info("a")}, "mcp__fake__a mcp__fake__b", ""},
-		"none":                   {Config{}, nil, "", ""},
-		"no prefix":              {Config{Prefix: &none}, []toolInfo{info("a")}, "a", ""},
-		"another prefix":         {Config{Prefix: &own}, []toolInfo{info("a")}, "own_a", ""},
-		"allowed":                {Config{Filter: &ToolFilter{Allow: []string{"a*", "c"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a mcp__fake__ab", ""},
-		"denied":                 {Config{Filter: &ToolFilter{Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a", ""},
-		"allowed and denied":     {Config{Filter: &ToolFilter{Allow: []string{"a*"}, Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab")}, "mcp__fake__a", ""},
-		"nothing is allowed":     {Config{Filter: &ToolFilter{Allow: []string{}}}, []toolInfo{info("a")}, "", ""},
-		"without parameters":     {Config{}, []toolInfo{{Name: "a"}}, "mcp__fake__a", ""},
-		"twice":                  {Config{}, []toolInfo{info("a"), info("a")}, "mcp__fake__a", "warning[duplicate-id]"},
-		"no name":                {Config{}, []toolInfo{info(""), info("a")}, "mcp__fake__a", "warning[invalid-id]"},
-		"a name without end":     {Config{}, []toolInfo{info(strings.Repeat("a", 300))}, "", "warning[invalid-id]"},
-		"names that look alike":  {Config{}, []toolInfo{info("a.b"), info("a/b")}, "mcp__fake__a_b_4b2c6838 mcp__fake__a_b_c9f915d0", ""},
-		"one id for two names":   {Config{Prefix: &none}, []toolInfo{info("a.b"), info(toolID("", "a.b"))}, toolID("", "a.b"), "error[tool-id-conflict]"},
-		"no schema of arguments": {Config{}, []toolInfo{info("a"), {Name: "b", InputSchema: json.RawMessage(`{"type":7}`)}}, "mcp__fake__a", "warning[invalid-schema]"},
-		"null for empty lists": {Config{}, []toolInfo{
+		"all":                    {config{}, []toolInfo{info("b"), info("a")}, "mcp__fake__a mcp__fake__b", ""},
+		"none":                   {config{}, nil, "", ""},
+		"no prefix":              {config{Prefix: &none}, []toolInfo{info("a")}, "a", ""},
+		"another prefix":         {config{Prefix: &own}, []toolInfo{info("a")}, "own_a", ""},
+		"allowed":                {config{Filter: &toolFilter{Allow: []string{"a*", "c"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a mcp__fake__ab", ""},
+		"denied":                 {config{Filter: &toolFilter{Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a", ""},
+		"allowed and denied":     {config{Filter: &toolFilter{Allow: []string{"a*"}, Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab")}, "mcp__fake__a", ""},
+		"nothing is allowed":     {config{Filter: &toolFilter{Allow: []string{}}}, []toolInfo{info("a")}, "", ""},
+		"without parameters":     {config{}, []toolInfo{{Name: "a"}}, "mcp__fake__a", ""},
+		"twice":                  {config{}, []toolInfo{info("a"), info("a")}, "mcp__fake__a", "warning[duplicate-id]"},
+		"no name":                {config{}, []toolInfo{info(""), info("a")}, "mcp__fake__a", "warning[invalid-id]"},
+		"a name without end":     {config{}, []toolInfo{info(strings.Repeat("a", 300))}, "", "warning[invalid-id]"},
+		"names that look alike":  {config{}, []toolInfo{info("a.b"), info("a/b")}, "mcp__fake__a_b_4b2c6838 mcp__fake__a_b_c9f915d0", ""},
+		"one id for two names":   {config{Prefix: &none}, []toolInfo{info("a.b"), info(toolID("", "a.b"))}, toolID("", "a.b"), "error[tool-id-conflict]"},
+		"no schema of arguments": {config{}, []toolInfo{info("a"), {Name: "b", InputSchema: json.RawMessage(`{"type":7}`)}}, "mcp__fake__a", "warning[invalid-schema]"},
+		"null for empty lists": {config{}, []toolInfo{
 			{Name: "a", InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":null}`)},
 			{Name: "b", InputSchema: json.RawMessage(`{"type":"object","properties":null}`)},
 		}, "mcp__fake__a mcp__fake__b", ""},
-		"arguments as a list":     {Config{}, []toolInfo{{Name: "b", InputSchema: json.RawMessage(`{"type":"array"}`)}}, "", "warning[invalid-schema]"},
-		"a schema from elsewhere": {Config{}, []toolInfo{info("a"), loop}, "mcp__fake__a mcp__fake__b", ""},
-		"no schema of results":    {Config{}, []toolInfo{{Name: "b", OutputSchema: json.RawMessage(`"x"`)}}, "", "warning[invalid-schema]"},
+		"arguments as a list":     {config{}, []toolInfo{{Name: "b", InputSchema: json.RawMessage(`{"type":"array"}`)}}, "", "warning[invalid-schema]"},
+		"a schema from elsewhere": {config{}, []toolInfo{info("a"), loop}, "mcp__fake__a mcp__fake__b", ""},
+		"no schema of results":    {config{}, []toolInfo{{Name: "b", OutputSchema: json.RawMessage(`"x"`)}}, "", "warning[invalid-schema]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func TestHintsDecideTheEffectAndOnlyNarrowTheSetting(t *testing.T) {
 		{tools.Idempotent, readOnly, tools.Idempotent}, {tools.Idempotent, destructive, tools.Idempotent},
 		{tools.Once, readOnly, tools.Once}, {tools.Once, idempotent, tools.Once}, {tools.Once, destructive, tools.Once},
 	} {
-		s := known(t, Config{Effect: tt.setting, Timeout: duration(3 * time.Second), Serial: true}, toolInfo{Name: "a", Annotations: tt.hints})
+		s := known(t, config{Effect: tt.setting, Timeout: duration(3 * time.Second), Serial: true}, toolInfo{Name: "a", Annotations: tt.hints})
 		d := entries(t, s)["mcp__fake__a"].Descriptor
 		if d.Effect != tt.want || d.Timeout != 3*time.Second || !d.Serial {
 			t.Errorf("effect %q with %+v: the tool is %+v, want %s", tt.setting, tt.hints, d, tt.want)
@@ -112,7 +112,7 @@ func TestHintsDecideTheEffectAndOnlyNarrowTheSetting(t *testing.T) {
 
 func TestWhyThereIsNoCatalogue(t *testing.T) {
 	t.Parallel()
-	c := Config{Command: []string{"server"}, Catalog: filepath.Join(t.TempDir(), "c.json")}
+	c := config{Command: []string{"server"}, Catalog: filepath.Join(t.TempDir(), "c.json")}
 	sound, err := newCatalog(c.serverFingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, []toolInfo{info("a")}).encodeFile()
 	if err != nil {
 		t.Fatal(err)
@@ -197,32 +197,32 @@ func TestACatalogueIsTheSameInItsFile(t *testing.T) {
 
 func TestWhatTheFingerprintTellsApart(t *testing.T) {
 	t.Parallel()
-	base := func() Config {
-		return Config{Command: []string{"a"}, Dir: "/etc/x/srv", Env: map[string]string{"KEY": "1"}}
+	base := func() config {
+		return config{Command: []string{"a"}, Dir: "/etc/x/srv", Env: map[string]string{"KEY": "1"}}
 	}
 	here := &tools.Settings{ID: "a", Dir: "/etc/x"}
 	first := base()
 	want := first.serverFingerprint(here)
-	for name, change := range map[string]func(*Config) *tools.Settings{
-		"a secret": func(c *Config) *tools.Settings { c.Env["KEY"] = "2"; return here },
-		"what is shown": func(c *Config) *tools.Settings {
+	for name, change := range map[string]func(*config) *tools.Settings{
+		"a secret": func(c *config) *tools.Settings { c.Env["KEY"] = "2"; return here },
+		"what is shown": func(c *config) *tools.Settings {
 			c.MaxOutput = 300
-			c.Filter = &ToolFilter{Deny: []string{"x"}}
+			c.Filter = &toolFilter{Deny: []string{"x"}}
 			return here
 		},
-		"where it stands": func(c *Config) *tools.Settings { c.Dir = "../x/srv"; return &tools.Settings{ID: "a", Dir: "../x"} },
+		"where it stands": func(c *config) *tools.Settings { c.Dir = "../x/srv"; return &tools.Settings{ID: "a", Dir: "../x"} },
 	} {
 		c := base()
 		if s := change(&c); c.serverFingerprint(s) != want {
 			t.Errorf("%s changes the fingerprint", name)
 		}
 	}
-	for name, change := range map[string]func(*Config){
-		"the command": func(c *Config) { c.Command = []string{"a", "b"} },
-		"the dir":     func(c *Config) { c.Dir = "/srv" },
-		"a variable":  func(c *Config) { c.Env["MORE"] = "1" },
-		"the url":     func(c *Config) { c.URL = "https://x.example" },
-		"the client":  func(c *Config) { c.Auth = &ServerAuth{Type: authClientCredentials, ClientID: "me"} },
+	for name, change := range map[string]func(*config){
+		"the command": func(c *config) { c.Command = []string{"a", "b"} },
+		"the dir":     func(c *config) { c.Dir = "/srv" },
+		"a variable":  func(c *config) { c.Env["MORE"] = "1" },
+		"the url":     func(c *config) { c.URL = "https://x.example" },
+		"the client":  func(c *config) { c.Auth = &serverAuth{Type: authClientCredentials, ClientID: "me"} },
 	} {
 		c := base()
 		if change(&c); c.serverFingerprint(here) == want {

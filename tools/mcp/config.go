@@ -21,19 +21,19 @@ import (
 // defaultConnectTimeout is the default time limit for connecting.
 const defaultConnectTimeout = 30 * time.Second
 
-// Config is the configuration of a server.
-type Config struct {
+// config is the configuration of a server.
+type config struct {
 	Command []string          `json:"command,omitempty" doc:"The server's program and its arguments; no shell is involved. It serves the protocol on standard input and output. Set either this or url."`
 	Dir     string            `json:"dir,omitempty" path:"dir" doc:"The program's working directory, which also resolves a relative program path. Defaults to the runtime's directory; in a session with a workspace, the program runs there as a separate process."`
 	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. It inherits only PATH, HOME, TMPDIR and LANG."`
 
 	URL     string            `json:"url,omitempty" variables:"tenant" doc:"The http or https URL of a server with streamable HTTP. Redirects are not followed. ${tenant.NAME} may be used in its path, the values of its query and its host, or as its beginning. Either this or command."`
 	Headers map[string]string `json:"headers,omitempty" secret:"true" variables:"tenant" doc:"Headers of every request to url. ${tenant.NAME} may be used in the values."`
-	Auth    *ServerAuth       `json:"auth,omitempty" doc:"How the runtime authenticates to the server. Invalid if a tenant sets the host."`
+	Auth    *serverAuth       `json:"auth,omitempty" doc:"How the runtime authenticates to the server. Invalid if a tenant sets the host."`
 
 	AllowPrivate []string `json:"allow_private,omitempty" doc:"Non-public hosts, IP addresses and CIDR blocks, each optionally with a port, that may be reached if ${tenant.NAME} sets the host or the server names its authorization server. Any other url may be private anyway."`
 
-	Filter *ToolFilter `json:"filter,omitempty" doc:"The server's tools to use, by the server's own names. Defaults to all."`
+	Filter *toolFilter `json:"filter,omitempty" doc:"The server's tools to use, by the server's own names. Defaults to all."`
 	Prefix *string     `json:"prefix,omitempty" pattern:"^[A-Za-z0-9_-]{0,40}$" doc:"The prefix of the tools' ids. Defaults to mcp__, the id of the entry, and two more underscores."`
 
 	Features       []string       `json:"features,omitempty" enum:"resources|prompts|elicitation|sampling|roots" doc:"The protocol features that the server may use, in addition to tools. With resources and prompts, agents get one more tool for each; elicitation lets it ask the user of a turn, sampling the model of the agent within the turn's budgets, and roots tells a program the workspace that it runs in. Defaults to elicitation alone."`
@@ -47,23 +47,23 @@ type Config struct {
 	Serial    bool           `json:"serial,omitempty" doc:"Prevents calls from running in parallel with other calls of the same answer."`
 }
 
-// ToolFilter selects which of a server's tools are offered.
-type ToolFilter struct {
+// toolFilter selects which of a server's tools are offered.
+type toolFilter struct {
 	Allow []string `json:"allow,omitempty" doc:"Globs; a tool must match one of them. Absent allows every tool."`
 	Deny  []string `json:"deny,omitempty" doc:"Globs; a tool must match none of them."`
 }
 
 // MarshalJSON writes the record without the values of headers, environment
 // variables and parameters of URLs, and without the credentials of auth.
-func (c Config) MarshalJSON() ([]byte, error) {
+func (c config) MarshalJSON() ([]byte, error) {
 	c.URL = redact.URL(c.URL)
 	return c.Fingerprint()
 }
 
 // Fingerprint returns the record with the parameters of its URL, which may select what the server
 // offers. It is hashed to compare definitions, and not shown.
-func (c Config) Fingerprint() ([]byte, error) {
-	type plain Config
+func (c config) Fingerprint() ([]byte, error) {
+	type plain config
 	c.Env, c.Headers = redact.Values(c.Env), redact.Values(c.Headers)
 	if c.Auth != nil {
 		shown := *c.Auth
@@ -75,7 +75,7 @@ func (c Config) Fingerprint() ([]byte, error) {
 }
 
 // Action names the server of a call.
-func (c *Config) Action() string {
+func (c *config) Action() string {
 	if c.URL != "" {
 		return "calls the MCP server at " + redact.URL(c.URL)
 	}
@@ -83,7 +83,7 @@ func (c *Config) Action() string {
 }
 
 // ToolPrefix returns the prefix of the tool ids of an entry.
-func (c *Config) ToolPrefix(id string) string {
+func (c *config) ToolPrefix(id string) string {
 	if c.Prefix != nil {
 		return *c.Prefix
 	}
@@ -91,7 +91,7 @@ func (c *Config) ToolPrefix(id string) string {
 }
 
 // catalogFile returns the file of the catalogue.
-func (c *Config) catalogFile(s *tools.Settings) string {
+func (c *config) catalogFile(s *tools.Settings) string {
 	if c.Catalog != "" {
 		return c.Catalog
 	}
@@ -99,11 +99,11 @@ func (c *Config) catalogFile(s *tools.Settings) string {
 }
 
 // maxOutput returns the maximum size of a result's text, in bytes.
-func (c *Config) maxOutput() int { return tools.OutputLimit(c.MaxOutput) }
+func (c *config) maxOutput() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+func (c *config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
 
-func (c *Config) connectTimeout() time.Duration {
+func (c *config) connectTimeout() time.Duration {
 	if c.ConnectTimeout == nil {
 		return defaultConnectTimeout
 	}

@@ -69,7 +69,7 @@ func authorizeClient(scenario, address string) error {
 			return err
 		}
 	}
-	auth := &ServerAuth{Type: authLogin, ClientID: given.ClientID, ClientSecret: given.ClientSecret}
+	auth := &serverAuth{Type: authLogin, ClientID: given.ClientID, ClientSecret: given.ClientSecret}
 	switch {
 	case strings.HasPrefix(scenario, "auth/client-credentials"):
 		auth.Type, auth.PrivateKey = authClientCredentials, given.PrivateKey
@@ -77,7 +77,7 @@ func authorizeClient(scenario, address string) error {
 		auth.ClientURL = "https://conformance-test.local/client-metadata.json"
 	}
 	none := ""
-	made, err := newTools(tools.Settings{ID: "suite", Dir: dir}, &Config{URL: address, Prefix: &none, Catalog: filepath.Join(dir, "c.json"), Auth: auth})
+	made, err := newTools(tools.Settings{ID: "suite", Dir: dir}, &config{URL: address, Prefix: &none, Catalog: filepath.Join(dir, "c.json"), Auth: auth})
 	if err != nil {
 		return err
 	}

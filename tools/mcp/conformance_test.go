@@ -94,7 +94,7 @@ func actAsClient(scenario, address string) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	none := ""
-	made, err := newTools(tools.Settings{ID: "suite", Dir: dir}, &Config{
+	made, err := newTools(tools.Settings{ID: "suite", Dir: dir}, &config{
 		URL: address, Prefix: &none, Catalog: filepath.Join(dir, "c.json"), Features: []string{featureResources, featurePrompts, featureElicitation},
 	})
 	if err != nil {

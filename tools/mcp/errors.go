@@ -44,7 +44,7 @@ const shortestSecret = 8
 
 // secretValues returns the configured values that must not appear in errors, longest
 // first.
-func (c *Config) secretValues() []string {
+func (c *config) secretValues() []string {
 	var texts []string
 	add := func(value string) { texts = appendSecret(texts, value) }
 	for _, value := range c.Env {

@@ -27,7 +27,7 @@ const (
 var knownFeatures = []string{featureResources, featurePrompts, featureElicitation, featureSampling, featureRoots}
 
 // allowsFeature reports whether the configuration allows a feature.
-func (c *Config) allowsFeature(name string) bool {
+func (c *config) allowsFeature(name string) bool {
 	if c.Features == nil {
 		return name == featureElicitation
 	}
@@ -37,7 +37,7 @@ func (c *Config) allowsFeature(name string) bool {
 // clientFeatures are the features that a session offers to its server.
 type clientFeatures struct{ elicitation, sampling, roots bool }
 
-func (c *Config) clientFeatures() clientFeatures {
+func (c *config) clientFeatures() clientFeatures {
 	return clientFeatures{c.allowsFeature(featureElicitation), c.allowsFeature(featureSampling), c.allowsFeature(featureRoots)}
 }
 

@@ -75,7 +75,7 @@ func TestResourcesAndPromptsMustBeAllowedAndOffered(t *testing.T) {
 	if _, found := ready(t, c).Members(); codes(found) != "error[tool-id-conflict]" {
 		t.Errorf("a tool that is called like the one of resources: %v", found)
 	}
-	if list := (&Config{Command: []string{"x"}, Features: []string{"everything"}}).Validate(); codes(list) != "error[invalid-value]" {
+	if list := (&config{Command: []string{"x"}, Features: []string{"everything"}}).Validate(); codes(list) != "error[invalid-value]" {
 		t.Errorf("an unknown feature: %v", list)
 	}
 }

@@ -14,24 +14,24 @@ import (
 // that gives tokens for it.
 func TestServersOfOutsidersAreGuarded(t *testing.T) {
 	t.Parallel()
-	tokens := func(url string) *ServerAuth {
-		return &ServerAuth{Type: authClientCredentials, TokenURL: url, ClientID: "id", ClientSecret: "s"}
+	tokens := func(url string) *serverAuth {
+		return &serverAuth{Type: authClientCredentials, TokenURL: url, ClientID: "id", ClientSecret: "s"}
 	}
 	for _, tt := range []struct {
 		name  string
-		c     Config
+		c     config
 		allow []string
 		path  string
 	}{
-		{"public", Config{URL: "https://93.184.215.14/mcp"}, nil, ""},
-		{"a name", Config{URL: "https://mcp.example/mcp", Auth: tokens("https://login.example/")}, nil, ""},
-		{"private", Config{URL: "https://10.0.0.1/mcp"}, nil, "url"},
-		{"this machine", Config{URL: "http://localhost:80/mcp"}, nil, "url"},
-		{"metadata by IPv6", Config{URL: "http://[fd00:ec2::254]/"}, nil, "url"},
-		{"an address in another form", Config{URL: "http://[::ffff:127.0.0.1]/"}, nil, "url"},
-		{"allowed", Config{URL: "http://127.0.0.1:8080/mcp"}, []string{"127.0.0.1:8080"}, ""},
-		{"allowed at another port", Config{URL: "http://127.0.0.1/mcp"}, []string{"127.0.0.1:8080"}, "url"},
-		{"tokens from inside", Config{URL: "https://mcp.example/", Auth: tokens("http://169.254.169.254/")}, nil, "auth.token_url"},
+		{"public", config{URL: "https://93.184.215.14/mcp"}, nil, ""},
+		{"a name", config{URL: "https://mcp.example/mcp", Auth: tokens("https://login.example/")}, nil, ""},
+		{"private", config{URL: "https://10.0.0.1/mcp"}, nil, "url"},
+		{"this machine", config{URL: "http://localhost:80/mcp"}, nil, "url"},
+		{"metadata by IPv6", config{URL: "http://[fd00:ec2::254]/"}, nil, "url"},
+		{"an address in another form", config{URL: "http://[::ffff:127.0.0.1]/"}, nil, "url"},
+		{"allowed", config{URL: "http://127.0.0.1:8080/mcp"}, []string{"127.0.0.1:8080"}, ""},
+		{"allowed at another port", config{URL: "http://127.0.0.1/mcp"}, []string{"127.0.0.1:8080"}, "url"},
+		{"tokens from inside", config{URL: "https://mcp.example/", Auth: tokens("http://169.254.169.254/")}, nil, "auth.token_url"},
 	} {
 		made, err := newTools(tools.Settings{ID: "x", Dir: t.TempDir(), PublicOnly: true, AllowPrivate: tt.allow}, &tt.c)
 		if list := diag.FromError(err); tt.path == "" && err != nil || tt.path != "" && (len(list) != 1 || list[0].Path != tt.path) {
@@ -41,7 +41,7 @@ func TestServersOfOutsidersAreGuarded(t *testing.T) {
 			_ = s.Close()
 		}
 	}
-	if _, err := newTools(tools.Settings{ID: "x", Dir: t.TempDir()}, &Config{URL: "http://127.0.0.1/"}); err != nil {
+	if _, err := newTools(tools.Settings{ID: "x", Dir: t.TempDir()}, &config{URL: "http://127.0.0.1/"}); err != nil {
 		t.Errorf("a server of the configuration: %v", err)
 	}
 }
@@ -49,7 +49,7 @@ func TestServersOfOutsidersAreGuarded(t *testing.T) {
 // What a name leads to is checked when a connection is made.
 func TestAServerOfAnOutsiderIsGuardedWhenItIsReached(t *testing.T) {
 	t.Parallel()
-	made, err := newTools(tools.Settings{ID: "x", Dir: t.TempDir(), PublicOnly: true}, &Config{URL: "http://mcp.example/"})
+	made, err := newTools(tools.Settings{ID: "x", Dir: t.TempDir(), PublicOnly: true}, &config{URL: "http://mcp.example/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -258,30 +258,30 @@ func scripted(script string) error {
 }
 
 // local returns the configuration of a server that is this test binary.
-func local(t *testing.T, behaviour string) Config {
+func local(t *testing.T, behaviour string) config {
 	t.Helper()
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{
+	return config{
 		Command: []string{binary}, Env: map[string]string{serveVariable: behaviour, "NOTES": filepath.Join(t.TempDir(), "notes")},
 		Catalog: filepath.Join(t.TempDir(), "deep", "catalog.json"),
 	}
 }
 
 // notes returns what a server has noted.
-func notes(c *Config) []string {
+func notes(c *config) []string {
 	return strings.FieldsFunc(readNotes(c.Env["NOTES"]), func(r rune) bool { return r == '\n' })
 }
 
 // start makes the server of a configuration, which is closed when the test ends.
-func start(t *testing.T, c Config) *server {
+func start(t *testing.T, c config) *server {
 	t.Helper()
 	return startWith(t, c, zaplog.New(zaptest.NewLogger(t)))
 }
 
-func startWith(t *testing.T, c Config, logger *slog.Logger) *server {
+func startWith(t *testing.T, c config, logger *slog.Logger) *server {
 	t.Helper()
 	made, err := Kind().Create(tools.Settings{ID: "fake", Dir: t.TempDir(), Logger: logger}, &c)
 	if err != nil {
@@ -297,7 +297,7 @@ func startWith(t *testing.T, c Config, logger *slog.Logger) *server {
 }
 
 // ready makes a server whose tools are known.
-func ready(t *testing.T, c Config) *server {
+func ready(t *testing.T, c config) *server {
 	t.Helper()
 	s := start(t, c)
 	if err := s.Refresh(t.Context()); err != nil {

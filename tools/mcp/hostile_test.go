@@ -128,7 +128,7 @@ func serveRaw(t *testing.T, raw *rawServer) (*server, *observer.ObservedLogs) {
 	listener := httptest.NewServer(raw)
 	t.Cleanup(listener.Close)
 	core, logs := observer.New(zap.WarnLevel)
-	return startWith(t, Config{
+	return startWith(t, config{
 		URL: listener.URL, Catalog: filepath.Join(t.TempDir(), "c.json"), ConnectTimeout: duration(20 * time.Second), Timeout: duration(20 * time.Second),
 		Features: []string{"resources", "prompts", "elicitation", "sampling"},
 	}, zaplog.New(zap.New(core))), logs

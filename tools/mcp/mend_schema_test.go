@@ -38,7 +38,7 @@ func TestSchemasOfOtherDialectsAreUnderstood(t *testing.T) {
 			t.Errorf("%s becomes %s, want %s", sent, got, want)
 		}
 	}
-	s := known(t, Config{}, toolInfo{Name: "a", InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"integer","nullable":true}},"required":null}`)})
+	s := known(t, config{}, toolInfo{Name: "a", InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"integer","nullable":true}},"required":null}`)})
 	for arguments, valid := range map[string]bool{`{"q":null}`: true, `{"q":1}`: true, `{}`: true, `{"q":"x"}`: false} {
 		form, err := schema.Compile(entries(t, s)["mcp__fake__a"].Descriptor.Parameters)
 		if err != nil {
@@ -78,7 +78,7 @@ func TestToolsWithOldSchemasCanBeUsed(t *testing.T) {
 		`{"type":"object","properties":{"a":{"$ref":"https://schemas.example/a.json"}}}`,
 		`{"$ref":"https://schemas.example/a.json"}`,
 	} {
-		s := known(t, Config{}, toolInfo{Name: "a", InputSchema: json.RawMessage(sent)})
+		s := known(t, config{}, toolInfo{Name: "a", InputSchema: json.RawMessage(sent)})
 		entry, ok := entries(t, s)["mcp__fake__a"]
 		if !ok {
 			t.Errorf("%s: there is no tool", sent)

@@ -72,9 +72,9 @@ func (r *vaultRecord) Replace(_ context.Context, old, text string) (bool, error)
 	return true, nil
 }
 
-func loginConfig(t *testing.T, w *oauthtest.World) Config {
+func loginConfig(t *testing.T, w *oauthtest.World) config {
 	t.Helper()
-	return Config{URL: w.URL, Auth: &ServerAuth{Type: authLogin}, Catalog: filepath.Join(t.TempDir(), "c.json")}
+	return config{URL: w.URL, Auth: &serverAuth{Type: authLogin}, Catalog: filepath.Join(t.TempDir(), "c.json")}
 }
 
 func logInAs(t *testing.T, w *oauthtest.World, s *server, who *tools.TenantVariables, scopes ...string) {
@@ -246,9 +246,9 @@ func TestALoginWithMoreScopesCountsAtOnce(t *testing.T) {
 	wantCall(t, s, who, "write", "wrote hello")
 }
 
-func clientConfig(t *testing.T, w *oauthtest.World) Config {
+func clientConfig(t *testing.T, w *oauthtest.World) config {
 	t.Helper()
-	return Config{URL: w.URL, Catalog: filepath.Join(t.TempDir(), "c.json"), Auth: &ServerAuth{Type: authClientCredentials, ClientID: "known", ClientSecret: w.Secret}}
+	return config{URL: w.URL, Catalog: filepath.Join(t.TempDir(), "c.json"), Auth: &serverAuth{Type: authClientCredentials, ClientID: "known", ClientSecret: w.Secret}}
 }
 
 func TestAClientFindsItsAuthorizationServer(t *testing.T) {
@@ -261,9 +261,9 @@ func TestAClientFindsItsAuthorizationServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, prepare := range map[string]func(*oauthtest.World, *Config){
-		"basic": func(*oauthtest.World, *Config) {},
-		"JWT": func(w *oauthtest.World, c *Config) {
+	for name, prepare := range map[string]func(*oauthtest.World, *config){
+		"basic": func(*oauthtest.World, *config) {},
+		"JWT": func(w *oauthtest.World, c *config) {
 			w.Key = &key.PublicKey
 			c.Auth.ClientSecret, c.Auth.PrivateKey = "", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 		},
@@ -468,7 +468,7 @@ func (l *logText) String() string {
 
 func TestSettingsOfOAuth(t *testing.T) {
 	t.Parallel()
-	for want, auth := range map[string]ServerAuth{
+	for want, auth := range map[string]serverAuth{
 		"auth.private_key":         {Type: authClientCredentials, ClientID: "x", PrivateKey: "no key"},
 		"auth.client_secret":       {Type: authClientCredentials, ClientID: "x"},
 		"auth.client_id":           {Type: authLogin, ClientSecret: "s"},
@@ -478,7 +478,7 @@ func TestSettingsOfOAuth(t *testing.T) {
 		"auth.per":                 {Type: authLogin, Per: "group"},
 		"auth.type":                {Type: "oauth"},
 	} {
-		c := Config{URL: "https://mcp.example", Auth: &auth}
+		c := config{URL: "https://mcp.example", Auth: &auth}
 		if list := c.Validate(); len(list) != 1 || list[0].Path != want {
 			t.Errorf("%s: %v", want, list)
 		}
@@ -491,7 +491,7 @@ func TestARedirectStaysOnThisMachine(t *testing.T) {
 		"http://127.0.0.1:80/x": true, "http://localhost:80/x": true, "http://[::1]:80/x": true,
 		"http://127.attacker.example:80/x": false, "http://localhost.attacker.example:80/x": false,
 	} {
-		c := Config{URL: "https://mcp.example", Auth: &ServerAuth{Type: authLogin, RedirectURL: redirect}}
+		c := config{URL: "https://mcp.example", Auth: &serverAuth{Type: authLogin, RedirectURL: redirect}}
 		if list := c.Validate(); (len(list) == 0) != allowed {
 			t.Errorf("%s: %v", redirect, list)
 		}

@@ -87,7 +87,7 @@ func changedParts(a, b *toolInfo) string {
 }
 
 // changePolicy returns what to do if the server's tools differ from the catalogue.
-func (c *Config) changePolicy() string { return cmp.Or(c.ChangedTools, changesWarned) }
+func (c *config) changePolicy() string { return cmp.Or(c.ChangedTools, changesWarned) }
 
 // pinnedCatalog returns the catalogue that the server's tools must match; nil if they may
 // change, or if it does not exist yet.

@@ -25,7 +25,7 @@ func lists(namesAndDescriptions ...string) string {
 
 // changedServer returns the configuration of a server whose tools differ from its catalogue: the
 // description of a has changed, b is as before, c is gone and d is new.
-func changedServer(t *testing.T, policy string) Config {
+func changedServer(t *testing.T, policy string) config {
 	t.Helper()
 	c := local(t, lists("a", "Reads.", "b", "Writes.", "c", "Waits."))
 	ready(t, c)

@@ -35,7 +35,7 @@ var errUnread = errors.New("the program does not read its input")
 
 // program carries a session over the standard input and output of a program.
 type program struct {
-	config *Config
+	config *config
 	// dir is the working directory.
 	dir string
 	// writeTime is how long the program may leave its input unread.

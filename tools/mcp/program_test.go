@@ -295,7 +295,7 @@ func TestAProgramThatStopsReading(t *testing.T) {
 
 func TestAProgramThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	c := Config{Command: []string{"no-such-server"}, Catalog: t.TempDir() + "/c.json"}
+	c := config{Command: []string{"no-such-server"}, Catalog: t.TempDir() + "/c.json"}
 	if err := start(t, c).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), `command "no-such-server" is not installed: not found`) {
 		t.Errorf("the error is %v", err)
 	}

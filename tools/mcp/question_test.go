@@ -95,7 +95,7 @@ func newAsking(version string) *mcp.Server {
 }
 
 // overHTTP returns the configuration of an asking server with sessions that is reached over HTTP.
-func overHTTP(t *testing.T, version string) Config {
+func overHTTP(t *testing.T, version string) config {
 	t.Helper()
 	p := newPeer(t, nil)
 	p.serve(newAsking(version), version == "2026-07-28")
@@ -103,7 +103,7 @@ func overHTTP(t *testing.T, version string) Config {
 }
 
 // servedModern returns the configuration of a server without sessions.
-func servedModern(t *testing.T, made *mcp.Server) Config {
+func servedModern(t *testing.T, made *mcp.Server) config {
 	t.Helper()
 	p := newPeer(t, nil)
 	p.serve(made, true)
@@ -120,11 +120,11 @@ func (p *peer) serve(made *mcp.Server, stateless bool) {
 // askingServers runs a test with servers of both eras over both transports.
 func askingServers(t *testing.T, features []string, test func(t *testing.T, s *server)) {
 	t.Helper()
-	for name, make := range map[string]func(*testing.T) Config{
-		"program":                func(t *testing.T) Config { return local(t, "asking") },
-		"program with a session": func(t *testing.T) Config { return local(t, "asking in sessions") },
-		"HTTP":                   func(t *testing.T) Config { return overHTTP(t, "2026-07-28") },
-		"HTTP with a session":    func(t *testing.T) Config { return overHTTP(t, "2025-11-25") },
+	for name, make := range map[string]func(*testing.T) config{
+		"program":                func(t *testing.T) config { return local(t, "asking") },
+		"program with a session": func(t *testing.T) config { return local(t, "asking in sessions") },
+		"HTTP":                   func(t *testing.T) config { return overHTTP(t, "2026-07-28") },
+		"HTTP with a session":    func(t *testing.T) config { return overHTTP(t, "2025-11-25") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,7 +272,7 @@ func TestQuestionsForSecretsAreRefused(t *testing.T) {
 
 func TestServersMayNotAskWithoutTheFeature(t *testing.T) {
 	t.Parallel()
-	s := ready(t, func() Config { c := local(t, "asking in sessions"); c.Features = []string{}; return c }())
+	s := ready(t, func() config { c := local(t, "asking in sessions"); c.Features = []string{}; return c }())
 	r := callAs(t, s, new(host), "book", `{}`, nil)
 	if text := model.PartsText(r.Content); !r.IsError || r.Wait != nil || !strings.Contains(text, "elicitation") {
 		t.Errorf("the call says %q", text)

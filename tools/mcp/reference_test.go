@@ -25,9 +25,9 @@ import (
 func TestTheReferenceServers(t *testing.T) {
 	t.Parallel()
 	installed := nodeenv.Install(t, os.DirFS("."))
-	run := func(t *testing.T, name string, args ...string) Config {
+	run := func(t *testing.T, name string, args ...string) config {
 		t.Helper()
-		return Config{
+		return config{
 			Command: append([]string{installed.Path(".bin/mcp-server-" + name)}, args...), Catalog: filepath.Join(t.TempDir(), "c.json"),
 			Features: []string{featureResources, featurePrompts, featureElicitation, featureSampling, featureRoots},
 		}
@@ -127,7 +127,7 @@ func killAndCall(t *testing.T, s *server) {
 }
 
 // useFilesystem writes and reads files, and has a workspace replace the directory.
-func useFilesystem(t *testing.T, c Config) {
+func useFilesystem(t *testing.T, c config) {
 	t.Helper()
 	s := ready(t, c)
 	dir := c.Command[1]
@@ -174,7 +174,7 @@ func TestAPythonServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	python := pyenv.Interpreter(t, list)
-	c := Config{
+	c := config{
 		Command: []string{python, "-B", "testdata/server.py"}, Catalog: filepath.Join(t.TempDir(), "c.json"), ConnectTimeout: duration(2 * time.Minute),
 		Features: []string{featureResources, featurePrompts, featureElicitation, featureSampling},
 	}
@@ -197,7 +197,7 @@ func TestAJavaServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := ready(t, Config{
+	s := ready(t, config{
 		Command: javaenv.Command(t, project, "testdata/Server.java"), Catalog: filepath.Join(t.TempDir(), "c.json"), ConnectTimeout: duration(time.Minute),
 		Features: []string{featureResources, featurePrompts, featureElicitation, featureSampling},
 	})

@@ -45,7 +45,7 @@ func plainTransport() *http.Transport {
 	return http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
 }
 
-func newRemote(ctx context.Context, auth *ServerAuth, to *target) *remote {
+func newRemote(ctx context.Context, auth *serverAuth, to *target) *remote {
 	r := &remote{endpoint: to.url, headers: to.headers, base: to.transport()}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.auth, r.oauth = credential.None(), to.oauth

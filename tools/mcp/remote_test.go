@@ -67,9 +67,9 @@ func (p *peer) restart(o *mcp.StreamableHTTPOptions) {
 	p.handler.Store(&h)
 }
 
-func (p *peer) config(t *testing.T) Config {
+func (p *peer) config(t *testing.T) config {
 	t.Helper()
-	return Config{URL: p.URL, Catalog: filepath.Join(t.TempDir(), "c.json")}
+	return config{URL: p.URL, Catalog: filepath.Join(t.TempDir(), "c.json")}
 }
 
 // bearer lets requests pass that carry a token.
@@ -107,7 +107,7 @@ func TestServersOfTheTransportBeforeStreamableHTTP(t *testing.T) {
 	var h http.Handler = events
 	p.handler.Store(&h)
 	c := p.config(t)
-	c.Auth = &ServerAuth{Type: authBearer, Token: "s3cr3t-token"}
+	c.Auth = &serverAuth{Type: authBearer, Token: "s3cr3t-token"}
 	s := ready(t, c)
 	if got := succeed(t, s, "echo", `{"text":"hello"}`); got != "hello" {
 		t.Errorf("echo says %q", got)
@@ -132,7 +132,7 @@ func TestAServerOfEventsMustNotSendCredentialsElsewhere(t *testing.T) {
 	})
 	p.handler.Store(&h)
 	c := p.config(t)
-	c.Auth = &ServerAuth{Type: authBearer, Token: "s3cr3t-token"}
+	c.Auth = &serverAuth{Type: authBearer, Token: "s3cr3t-token"}
 	err := start(t, c).Refresh(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "another origin") || leaked.Load() {
 		t.Errorf("leaked: %t, %v", leaked.Load(), err)
@@ -149,7 +149,7 @@ func TestHeadersAndTokensReachTheServer(t *testing.T) {
 	})
 	c := p.config(t)
 	c.Headers = map[string]string{"X-Team": "blue"}
-	c.Auth = &ServerAuth{Type: authBearer, Token: "s3cr3t-token"}
+	c.Auth = &serverAuth{Type: authBearer, Token: "s3cr3t-token"}
 	if got := succeed(t, ready(t, c), "echo", `{"text":"hello"}`); got != "hello" {
 		t.Errorf("echo says %q", got)
 	}
@@ -196,7 +196,7 @@ func TestTokensForAClient(t *testing.T) {
 	t.Cleanup(as.Close)
 	p := newPeer(t, bearer(a.token))
 	c := p.config(t)
-	c.Auth = &ServerAuth{Type: authClientCredentials, TokenURL: as.URL, ClientID: "me", ClientSecret: "s3cr3t-client", Scopes: []string{"read", "write"}}
+	c.Auth = &serverAuth{Type: authClientCredentials, TokenURL: as.URL, ClientID: "me", ClientSecret: "s3cr3t-client", Scopes: []string{"read", "write"}}
 	s := ready(t, c)
 	succeed(t, s, "echo", `{"text":"a"}`)
 	if a.token() != "token-1" {
@@ -227,7 +227,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	here := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(here.Close)
-	s := start(t, Config{URL: here.URL, Catalog: t.TempDir() + "/c.json"})
+	s := start(t, config{URL: here.URL, Catalog: t.TempDir() + "/c.json"})
 	if err := s.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "Temporary Redirect") || reached.Load() {
 		t.Errorf("the error is %v; reached: %t", err, reached.Load())
 	}
@@ -288,7 +288,7 @@ func TestAServerThatNeverAnswers(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(stuck.Close)
-	c := Config{URL: stuck.URL, Catalog: t.TempDir() + "/c.json", ConnectTimeout: duration(100 * time.Millisecond)}
+	c := config{URL: stuck.URL, Catalog: t.TempDir() + "/c.json", ConnectTimeout: duration(100 * time.Millisecond)}
 	if err := start(t, c).Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "connecting took longer than 100ms") {
 		t.Errorf("the error is %v", err)
 	}

@@ -30,7 +30,7 @@ func Kind() tools.Kind {
 // share.
 type server struct {
 	id          string
-	config      Config
+	config      config
 	logger      *slog.Logger
 	file        string
 	fingerprint string
@@ -75,7 +75,7 @@ var (
 )
 
 // newTools returns the configured tools. It reads the catalogue and contacts no server.
-func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
+func newTools(s tools.Settings, c *config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
 }
 
 // newServer returns a server without a catalogue.
-func newServer(s *tools.Settings, c *Config) (*server, error) {
+func newServer(s *tools.Settings, c *config) (*server, error) {
 	v := &server{
 		id: s.ID, config: c.clone(), logger: s.Logger, secrets: c.secretValues(),
 		writeTime: defaultWriteTime, transport: plainTransport, unknown: errNoCatalog,
@@ -122,7 +122,7 @@ func newServer(s *tools.Settings, c *Config) (*server, error) {
 	return v, list.Err()
 }
 
-func (c *Config) clone() Config {
+func (c *config) clone() config {
 	own := *c
 	own.Command = slices.Clone(c.Command)
 	own.AllowPrivate = slices.Clone(c.AllowPrivate)

@@ -47,9 +47,9 @@ func TestDigitsAreTakenFromTheTextThatRepeatsTheContent(t *testing.T) {
 
 func TestLargeIntegersKeepTheirDigits(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]func(*testing.T) Config{
-		"a program": func(t *testing.T) Config { return local(t, "fake") },
-		"over HTTP": func(t *testing.T) Config { return newPeer(t, nil).config(t) },
+	for name, config := range map[string]func(*testing.T) config{
+		"a program": func(t *testing.T) config { return local(t, "fake") },
+		"over HTTP": func(t *testing.T) config { return newPeer(t, nil).config(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestSchemasOfAServerAreBounded(t *testing.T) {
 	}
 	bomb := json.RawMessage(`{"type":"object","properties":{"v":{"$ref":"#/$defs/l0"}},"$defs":{` + doubling.String() + `"l26":{"type":"null"}}}`)
 	recursive := json.RawMessage(`{"type":"object","properties":{"v":{"$ref":"#/$defs/n"}},"$defs":{"n":{"anyOf":[{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"items":{"$ref":"#/$defs/n"},"maxItems":0},{"type":"string"}]}}}`)
-	s := known(t, Config{}, info("a"), toolInfo{Name: "b", InputSchema: bomb}, toolInfo{Name: "c", InputSchema: object, OutputSchema: bomb},
+	s := known(t, config{}, info("a"), toolInfo{Name: "b", InputSchema: bomb}, toolInfo{Name: "c", InputSchema: object, OutputSchema: bomb},
 		toolInfo{Name: "d", InputSchema: object, OutputSchema: recursive})
 	members, found := s.Members()
 	if ids := memberIDs(s); ids != "mcp__fake__a mcp__fake__d" || len(found) != 2 {

@@ -113,7 +113,7 @@ func nextPlace(begun string) urlPlace {
 }
 
 // refersToTenant reports whether the url or the headers use variables of tenants.
-func (c *Config) refersToTenant() bool {
+func (c *config) refersToTenant() bool {
 	refers := func(text string) bool { return len(spec.Template(text).References(spec.TenantScope)) > 0 }
 	return refers(c.URL) || slices.ContainsFunc(slices.Collect(maps.Values(c.Headers)), refers)
 }
@@ -121,7 +121,7 @@ func (c *Config) refersToTenant() bool {
 var errTurnVariable = errors.New("a variable of a turn can stand in prompts only: no caller chooses where a request goes")
 
 // fillURL returns the url with each variable replaced by the result of fill.
-func (c *Config) fillURL(fill func(name string, at urlPlace) (string, error)) (string, error) {
+func (c *config) fillURL(fill func(name string, at urlPlace) (string, error)) (string, error) {
 	var out strings.Builder
 	for i, part := range spec.Template(c.URL).Parts() {
 		switch at := nextPlace(out.String()); {
@@ -146,7 +146,7 @@ func (c *Config) fillURL(fill func(name string, at urlPlace) (string, error)) (s
 }
 
 // sampleURL returns the url with a sample value for each variable, to be checked.
-func (c *Config) sampleURL() (string, error) {
+func (c *config) sampleURL() (string, error) {
 	return c.fillURL(func(_ string, at urlPlace) (string, error) {
 		if at == inBeginning {
 			return "https://host.example", nil
@@ -158,7 +158,7 @@ func (c *Config) sampleURL() (string, error) {
 // TenantReferences returns where the settings refer to variables of tenants.
 func (s *server) TenantReferences() []tools.TenantReference { return s.config.tenantReferences() }
 
-func (c *Config) tenantReferences() []tools.TenantReference {
+func (c *config) tenantReferences() []tools.TenantReference {
 	var list []tools.TenantReference
 	_, err := c.fillURL(func(name string, at urlPlace) (string, error) {
 		list = append(list, tools.TenantReference{Path: "url", Name: name, Plain: at == inBeginning || at == inHost})
@@ -176,7 +176,7 @@ func (c *Config) tenantReferences() []tools.TenantReference {
 }
 
 // hasForeignHost reports whether a tenant decides the host.
-func (c *Config) hasForeignHost() bool {
+func (c *config) hasForeignHost() bool {
 	return slices.ContainsFunc(c.tenantReferences(), func(r tools.TenantReference) bool { return r.Plain })
 }
 
@@ -272,7 +272,7 @@ func variableProblem(name, problem string) error {
 	return &tools.TenantVariableError{Name: name, Problem: problem}
 }
 
-func (b *binding) bindURL(c *Config) (string, error) {
+func (b *binding) bindURL(c *config) (string, error) {
 	var inURL string
 	address, err := c.fillURL(func(name string, at urlPlace) (string, error) {
 		value, err := b.readVariable(name)

@@ -122,7 +122,7 @@ func sessionOf(s *server, name string) *session {
 }
 
 // listed makes a server whose tools were listed for a tenant.
-func listed(t *testing.T, c Config, n *tenant) *server {
+func listed(t *testing.T, c config, n *tenant) *server {
 	t.Helper()
 	c.Catalog = filepath.Join(t.TempDir(), "c.json")
 	s := start(t, c)
@@ -149,7 +149,7 @@ func askFor(t *testing.T, s *server, name string, n *tenant) (text string, faile
 func TestTenantsReachAServerWithValuesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t)
-	s := listed(t, Config{
+	s := listed(t, config{
 		URL:     m.URL + "/of/${tenant.ACCOUNT}",
 		Headers: map[string]string{"Authorization": "Bearer ${tenant.KEY}", "X-Account": "$${tenant.X} ${tenant.ACCOUNT}"},
 	}, tenantOf("lister", "ACCOUNT", "lister", "KEY", "key-of-lister"))
@@ -201,7 +201,7 @@ func TestTenantsReachAServerWithValuesOfTheirOwn(t *testing.T) {
 func TestTenantsChooseTheHostOfAServer(t *testing.T) {
 	t.Parallel()
 	one, two := newMirror(t), newMirror(t)
-	c := Config{URL: "${tenant.BASE}/mcp?key=${tenant.KEY}", AllowPrivate: []string{"127.0.0.1"}}
+	c := config{URL: "${tenant.BASE}/mcp?key=${tenant.KEY}", AllowPrivate: []string{"127.0.0.1"}}
 	first := tenantOf("one", "BASE", one.URL+"/v1/", "KEY", "s3cret-of-one")
 	s := listed(t, c, first)
 	_, _ = askFor(t, s, "whoami", first)
@@ -243,7 +243,7 @@ func TestConnectionsOfTenantsAreBounded(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t)
 	nth := func(i int) *tenant { return tenantOf(fmt.Sprint("t", i), "ACCOUNT", fmt.Sprint("a", i)) }
-	s := listed(t, Config{URL: m.URL + "/of/${tenant.ACCOUNT}"}, nth(0))
+	s := listed(t, config{URL: m.URL + "/of/${tenant.ACCOUNT}"}, nth(0))
 	s.tenants.most = 2
 	before := runtime.NumGoroutine()
 	for i := range 20 {
@@ -291,7 +291,7 @@ func TestIdleConnectionsOfTenantsEnd(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t)
 	acme := tenantOf("acme", "ACCOUNT", "a")
-	s := listed(t, Config{URL: m.URL + "/of/${tenant.ACCOUNT}"}, acme)
+	s := listed(t, config{URL: m.URL + "/of/${tenant.ACCOUNT}"}, acme)
 	s.tenants.idle = 10 * time.Millisecond
 	_, _ = askFor(t, s, "whoami", acme)
 	soon(t, "end of the idle connection", func() bool {
@@ -307,19 +307,19 @@ func TestIdleConnectionsOfTenantsEnd(t *testing.T) {
 func TestReferencesToTenantsInServersAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		config Config
+		config config
 		want   string
 	}{
-		"beginning without a path": {Config{URL: "${tenant.BASE}x"}, "url: after the variable"},
-		"two beginnings":           {Config{URL: "${tenant.BASE}${tenant.HOST}"}, "url: a variable may replace"},
-		"the scheme":               {Config{URL: "ht${tenant.BASE}"}, "url: a variable may replace"},
-		"of a turn":                {Config{URL: "https://a.example/${turn.A}"}, "url: a variable of a turn"},
-		"a header of a turn":       {Config{URL: "https://a.example/", Headers: map[string]string{"X": "${turn.A}"}}, "headers.X: a variable of a turn"},
-		"dots":                     {Config{URL: "https://a.example/${tenant.A}/../x"}, `url: the path of url must not have a "." or ".."`},
-		"credentials":              {Config{URL: "https://${tenant.HOST}/", Auth: &ServerAuth{Type: authBearer, Token: "t"}}, "auth: a tenant decides the host"},
-		"private for nothing":      {Config{URL: "https://a.example/${tenant.A}", AllowPrivate: []string{"10.0.0.1"}}, "allow_private: allow_private goes with"},
-		"private for a program":    {Config{Command: []string{"x"}, AllowPrivate: []string{"10.0.0.1"}}, "allow_private: allow_private goes with url only"},
-		"credentials of its own":   {Config{URL: "https://a.example/${tenant.A}", Auth: &ServerAuth{Type: authBearer, Token: "t"}}, ""},
+		"beginning without a path": {config{URL: "${tenant.BASE}x"}, "url: after the variable"},
+		"two beginnings":           {config{URL: "${tenant.BASE}${tenant.HOST}"}, "url: a variable may replace"},
+		"the scheme":               {config{URL: "ht${tenant.BASE}"}, "url: a variable may replace"},
+		"of a turn":                {config{URL: "https://a.example/${turn.A}"}, "url: a variable of a turn"},
+		"a header of a turn":       {config{URL: "https://a.example/", Headers: map[string]string{"X": "${turn.A}"}}, "headers.X: a variable of a turn"},
+		"dots":                     {config{URL: "https://a.example/${tenant.A}/../x"}, `url: the path of url must not have a "." or ".."`},
+		"credentials":              {config{URL: "https://${tenant.HOST}/", Auth: &serverAuth{Type: authBearer, Token: "t"}}, "auth: a tenant decides the host"},
+		"private for nothing":      {config{URL: "https://a.example/${tenant.A}", AllowPrivate: []string{"10.0.0.1"}}, "allow_private: allow_private goes with"},
+		"private for a program":    {config{Command: []string{"x"}, AllowPrivate: []string{"10.0.0.1"}}, "allow_private: allow_private goes with url only"},
+		"credentials of its own":   {config{URL: "https://a.example/${tenant.A}", Auth: &serverAuth{Type: authBearer, Token: "t"}}, ""},
 	} {
 		var got []string
 		for _, d := range tt.config.Validate() {
@@ -329,7 +329,7 @@ func TestReferencesToTenantsInServersAreChecked(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	s := start(t, Config{URL: "https://${tenant.HOST}.example/${tenant.A}?q=${tenant.A}", Headers: map[string]string{"X": "${tenant.KEY} $${tenant.X}"}})
+	s := start(t, config{URL: "https://${tenant.HOST}.example/${tenant.A}?q=${tenant.A}", Headers: map[string]string{"X": "${tenant.KEY} $${tenant.X}"}})
 	want := []tools.TenantReference{{Path: "url", Name: "HOST", Plain: true}, {Path: "url", Name: "A"}, {Path: "url", Name: "A"}, {Path: "headers.X", Name: "KEY"}}
 	if got := s.TenantReferences(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("it refers to %v", got)

@@ -54,9 +54,9 @@ func metadata(ctx context.Context, t *testing.T, s *server) traced {
 
 func TestACallIsPartOfItsTrace(t *testing.T) {
 	t.Parallel()
-	for name, config := range map[string]func(*testing.T) Config{
-		"a program": func(t *testing.T) Config { return local(t, "fake") },
-		"over HTTP": func(t *testing.T) Config { return newPeer(t, nil).config(t) },
+	for name, config := range map[string]func(*testing.T) config{
+		"a program": func(t *testing.T) config { return local(t, "fake") },
+		"over HTTP": func(t *testing.T) config { return newPeer(t, nil).config(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

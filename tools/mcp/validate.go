@@ -16,7 +16,7 @@ import (
 
 // Validate checks the record by itself, without contacting the server. Paths are relative to the
 // entry.
-func (c *Config) Validate() diag.List {
+func (c *config) Validate() diag.List {
 	var list diag.List
 	switch local, remote := len(c.Command) > 0, c.URL != ""; {
 	case local && remote:
@@ -58,7 +58,7 @@ var prefixGrammar = regexp.MustCompile(`^[A-Za-z0-9_-]{0,40}$`)
 
 // checkProgram checks the settings of a program. Its messages do not quote arguments and values,
 // which may contain secrets.
-func (c *Config) checkProgram() diag.List {
+func (c *config) checkProgram() diag.List {
 	var list diag.List
 	if strings.TrimSpace(c.Command[0]) == "" {
 		list = append(list, diag.New(diag.InvalidValue, "command[0]", "the name of the program is empty"))
@@ -96,7 +96,7 @@ func misplacedField(field string, set bool, with string) diag.List {
 var ownHeaders = []string{"accept", "content-type", "content-length", "host", "last-event-id", "mcp-session-id", "mcp-protocol-version"}
 
 // checkAddress checks the settings of a server reached over HTTP.
-func (c *Config) checkAddress() diag.List {
+func (c *config) checkAddress() diag.List {
 	list := c.checkReferences()
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		path := diag.Key("headers", name)
@@ -126,7 +126,7 @@ func (c *Config) checkAddress() diag.List {
 
 // checkReferences checks the url with a sample value for each variable, and the settings that
 // depend on who decides the host.
-func (c *Config) checkReferences() diag.List {
+func (c *config) checkReferences() diag.List {
 	sample, err := c.sampleURL()
 	if err != nil {
 		return diag.List{diag.New(diag.InvalidValue, "url", "%s", err)}
@@ -176,7 +176,7 @@ func checkURL(path, address string) diag.List {
 	return nil
 }
 
-func (c *Config) checkFilter() diag.List {
+func (c *config) checkFilter() diag.List {
 	_, list := c.Filter.compileFilter()
 	return list
 }
@@ -189,7 +189,7 @@ type filter struct {
 }
 
 // compileFilter compiles a filter; nil allows everything. Paths are below the entry.
-func (f *ToolFilter) compileFilter() (*filter, diag.List) {
+func (f *toolFilter) compileFilter() (*filter, diag.List) {
 	if f == nil {
 		return &filter{all: true}, nil
 	}

@@ -45,12 +45,12 @@ func (v *Visit) Members(ctx context.Context) (members []tools.Member, release fu
 func (v *Visit) buildServer() (*server, error) {
 	prefix := v.Name + "_"
 	// Its texts contain no references to variables.
-	c := &Config{Features: []string{}, URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: &prefix}
+	c := &config{Features: []string{}, URL: string(spec.QuoteTemplate(v.URL)), Headers: make(map[string]string, len(v.Headers)), Prefix: &prefix}
 	for name, value := range v.Headers {
 		c.Headers[name] = string(spec.QuoteTemplate(value))
 	}
 	if len(v.Tools) > 0 {
-		c.Filter = &ToolFilter{Allow: make([]string, len(v.Tools))}
+		c.Filter = &toolFilter{Allow: make([]string, len(v.Tools))}
 		for i, name := range v.Tools {
 			c.Filter.Allow[i] = special.ReplaceAllString(name, `\$0`)
 		}
