@@ -23,8 +23,8 @@ type (
 	}
 	// identityBody is chosen by the session of a run.
 	identityBody struct {
-		AgentID      string `json:"agentId,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-Za-z0-9][A-Za-z0-9_.:-]{0,127})?$" jsonschema:"A declared agent. Its own prompt wins over that of the spec."`
-		Name         string `json:"name,omitempty" default:"ephemeral" jsonschema:"What the agent is called where runs are looked at."`
+		AgentID      string `json:"agentId,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-Za-z0-9][A-Za-z0-9_.:-]{0,127})?$" jsonschema:"The id of a declared agent. Its prompt takes precedence over the spec's."`
+		Name         string `json:"name,omitempty" default:"ephemeral" jsonschema:"The display name of the agent."`
 		SystemPrompt string `json:"systemPrompt,omitempty"`
 		ModelID      string `json:"modelId,omitempty" jsonschema:"platform: and the id of a declared model or pool, provider: and the id of a provider, both together with the name that the vendor has for the model, or that name alone where it is not ambiguous. Left out, it is the model of the agent, or the default one."`
 	}
@@ -34,44 +34,44 @@ type (
 	}
 	// turnBody is what a message may change for its run.
 	turnBody struct {
-		ReasoningLevel json.RawMessage       `json:"reasoningLevel,omitempty" oneOf:"[{'type':'string','enum':['off','low','medium','high']},{'type':'integer','minimum':0,'maximum':100}]" jsonschema:"How much the model thinks. off, low, medium and high are 0, 30, 50 and 80."`
-		Tools          []toolRef             `json:"tools,omitempty" jsonschema:"The tools of the run, besides those of a declared agent. No two may have one name."`
+		ReasoningLevel json.RawMessage       `json:"reasoningLevel,omitempty" oneOf:"[{'type':'string','enum':['off','low','medium','high']},{'type':'integer','minimum':0,'maximum':100}]" jsonschema:"The reasoning effort. off, low, medium and high are 0, 30, 50 and 80."`
+		Tools          []toolRef             `json:"tools,omitempty" jsonschema:"Tools of the run, in addition to those of a declared agent. Names must be unique."`
 		Budgets        budgetsBody           `json:"budgets,omitzero"`
-		OutputSchema   outputBody            `json:"outputSchema,omitzero" jsonschema:"The form of the answer. At most 32768 bytes as compact JSON."`
-		LoopDetection  json.RawMessage       `json:"loopDetection,omitempty" oneOf:"[{'const':false},{'$ref':'#/components/schemas/LoopThresholds'}]" jsonschema:"What is done about a model that makes the same calls again and again; false is nothing. The second threshold must be more than the first, also where one of them is left out."`
-		ToolBudgets    map[string]budgetBody `json:"toolBudgets,omitempty" maxProperties:"32" propertyNames:"{'minLength':1,'maxLength':120}" jsonschema:"How often a tool may be called, by its name. An object without entries takes the standard budgets away."`
+		OutputSchema   outputBody            `json:"outputSchema,omitzero" jsonschema:"The format of the answer. At most 32768 bytes as compact JSON."`
+		LoopDetection  json.RawMessage       `json:"loopDetection,omitempty" oneOf:"[{'const':false},{'$ref':'#/components/schemas/LoopThresholds'}]" jsonschema:"Handling of a model that repeats the same calls; false disables it. hardCutoffThreshold must exceed consecutiveThreshold, also if one has its default."`
+		ToolBudgets    map[string]budgetBody `json:"toolBudgets,omitempty" maxProperties:"32" propertyNames:"{'minLength':1,'maxLength':120}" jsonschema:"The maximum number of calls of each tool, by name. An empty object removes the default budgets."`
 	}
 	budgetsBody struct {
-		MaxToolTurns         int    `json:"maxToolTurns,omitempty" minimum:"1" maximum:"100" default:"32" jsonschema:"How often the model may call tools. A declared agent has its own default."`
-		MaxToolTurnsExceeded string `json:"maxToolTurnsExceeded,omitempty" enum:"error,finalize" jsonschema:"Whether a run that needs more fails, or has the model answer without tools. Left out, it fails, but for a declared agent that is to finalize."`
+		MaxToolTurns         int    `json:"maxToolTurns,omitempty" minimum:"1" maximum:"100" default:"32" jsonschema:"The maximum number of rounds of tool calls. A declared agent has its own default."`
+		MaxToolTurnsExceeded string `json:"maxToolTurnsExceeded,omitempty" enum:"error,finalize" jsonschema:"Whether a run that reaches the maximum fails or lets the model answer without tools. The default is error, except for a declared agent that finalizes."`
 	}
 	outputBody struct {
 		Name   string          `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" default:"output"`
 		Schema json.RawMessage `json:"schema" type:"object" jsonschema:"A JSON Schema."`
 	}
 	loopBody struct {
-		ConsecutiveThreshold int `json:"consecutiveThreshold,omitempty" minimum:"2" maximum:"100" default:"3" jsonschema:"After so many equal rounds calls are not made any more, and the model is told."`
-		HardCutoffThreshold  int `json:"hardCutoffThreshold,omitempty" minimum:"3" maximum:"100" default:"6" jsonschema:"After so many it has to answer without tools."`
+		ConsecutiveThreshold int `json:"consecutiveThreshold,omitempty" minimum:"2" maximum:"100" default:"3" jsonschema:"Number of identical rounds after which calls are no longer run and the model is told."`
+		HardCutoffThreshold  int `json:"hardCutoffThreshold,omitempty" minimum:"3" maximum:"100" default:"6" jsonschema:"Number of identical rounds after which the model must answer without tools."`
 	}
 	budgetBody struct {
 		MaxCalls int `json:"maxCalls" minimum:"0" maximum:"1000"`
 	}
 	inputBody struct {
 		Prompt   string         `json:"prompt,omitempty"`
-		Messages []inputMessage `json:"messages,omitempty" want:"a list of {role, content, attachments}" jsonschema:"What was said before and what is said now, which is all behind the last word of the assistant. The last message is not the assistant's. In a session none is: it knows what it said."`
+		Messages []inputMessage `json:"messages,omitempty" want:"a list of {role, content, attachments}" jsonschema:"The history followed by the input, which begins after the last message of the assistant. The last message must not be the assistant's. In a session no message may be, because the session has them."`
 	}
 	toolResultBody struct {
 		ToolUseID string            `json:"toolUseId" minLength:"1"`
 		Result    *string           `json:"result,omitempty" jsonschema:"At most 2 MiB."`
 		Error     *string           `json:"error,omitempty" jsonschema:"At most 8 KiB."`
-		Files     []clienttool.File `json:"files,omitempty" want:"a list of {filename, mimeType, data}, with data in base64" jsonschema:"Files for the model, beside the result; at most 2 MiB."`
+		Files     []clienttool.File `json:"files,omitempty" want:"a list of {filename, mimeType, data}, with data in base64" jsonschema:"Files for the model, in addition to the result. At most 2 MiB."`
 	}
 	resolutionBody struct {
-		ID        string          `json:"id,omitempty" jsonschema:"What identifies the answer."`
+		ID        string          `json:"id,omitempty" jsonschema:"The id of the answer."`
 		Action    string          `json:"action,omitempty" enum:"resume,cancel" default:"resume" jsonschema:"Whether the call continues."`
-		Result    json.RawMessage `json:"result,omitempty" jsonschema:"What is answered; it satisfies the responseSchema."`
-		Arguments json.RawMessage `json:"arguments,omitempty" jsonschema:"What takes the place of the arguments of the call."`
-		Reason    string          `json:"reason,omitempty" jsonschema:"Why, for the model."`
+		Result    json.RawMessage `json:"result,omitempty" jsonschema:"The answer, which must match the responseSchema."`
+		Arguments json.RawMessage `json:"arguments,omitempty" jsonschema:"Arguments that replace those of the call."`
+		Reason    string          `json:"reason,omitempty" jsonschema:"The reason, for the model."`
 	}
 )
 
@@ -88,10 +88,10 @@ type (
 	localTool struct {
 		Kind         string          `json:"kind" const:"local"`
 		Name         string          `json:"name" ref:"ToolName"`
-		Description  string          `json:"description,omitempty" jsonschema:"What the model is told."`
-		Parameters   json.RawMessage `json:"parameters,omitempty" jsonschema:"A JSON Schema for the arguments. One that is not of an object counts as one without properties."`
+		Description  string          `json:"description,omitempty" jsonschema:"The description for the model."`
+		Parameters   json.RawMessage `json:"parameters,omitempty" jsonschema:"A JSON Schema for the arguments. A schema of anything but an object counts as an object without properties."`
 		OutputSchema json.RawMessage `json:"outputSchema,omitempty" jsonschema:"A JSON Schema for the result."`
-		LongRunning  bool            `json:"longRunning,omitempty" default:"false" jsonschema:"Tell the model that the tool takes long."`
+		LongRunning  bool            `json:"longRunning,omitempty" default:"false" jsonschema:"Whether the model is told that the tool takes long."`
 	}
 	a2aTool struct {
 		Kind         string            `json:"kind" const:"a2a"`
@@ -99,25 +99,25 @@ type (
 		Description  string            `json:"description,omitempty"`
 		AgentCardURL string            `json:"agentCardUrl" ref:"Address"`
 		Headers      map[string]string `json:"headers,omitempty" ref:"Headers"`
-		ContextID    string            `json:"contextId,omitempty" jsonschema:"The conversation that the calls belong to."`
+		ContextID    string            `json:"contextId,omitempty" jsonschema:"The conversation of the calls."`
 	}
 	a2aLocalTool struct {
 		Kind        string    `json:"kind" const:"a2a_local"`
 		Name        string    `json:"name" ref:"ToolName"`
-		Description string    `json:"description,omitempty" jsonschema:"In place of what the card says."`
-		AgentCard   agentCard `json:"agentCard" additionalProperties:"true" jsonschema:"Its card, which calls repeat as it is. The model is told of the name, the description and the first 12 skills."`
+		Description string    `json:"description,omitempty" jsonschema:"Replaces the description of the card."`
+		AgentCard   agentCard `json:"agentCard" additionalProperties:"true" jsonschema:"The agent's card, which calls repeat unchanged. The model sees the name, the description and the first 12 skills."`
 	}
 	mcpServerTool struct {
 		Kind       string            `json:"kind" const:"mcp"`
 		Name       string            `json:"name" ref:"ToolName"`
 		URL        string            `json:"url" ref:"Address"`
 		Headers    map[string]string `json:"headers,omitempty" ref:"Headers"`
-		ToolFilter []string          `json:"toolFilter,omitempty" jsonschema:"The tools to take. All are when it is left out."`
+		ToolFilter []string          `json:"toolFilter,omitempty" jsonschema:"The tools to include; all by default."`
 	}
 	mcpLocalTool struct {
 		Kind       string          `json:"kind" const:"mcp_local"`
 		Name       string          `json:"name" ref:"ToolName"`
-		ServerInfo json.RawMessage `json:"serverInfo,omitempty" type:"object" jsonschema:"What calls repeat as it is."`
+		ServerInfo json.RawMessage `json:"serverInfo,omitempty" type:"object" jsonschema:"Repeated unchanged in calls."`
 		Tools      []mcpTool       `json:"tools" minItems:"1" maxItems:"64"`
 	}
 )

@@ -43,11 +43,11 @@ var statuses = map[string]int{
 // others Error as the text and Code as the code. The SDKs show Error, Code and Hint and drop
 // Message, so Hint repeats the reason.
 type errorBody struct {
-	Error      string   `json:"error" jsonschema:"The code again, or a sentence where the credential or the workspace is not good."`
-	Code       string   `json:"code" jsonschema:"A word for programs." enum:"unauthorized,forbidden,insufficient_scope,not_found,invalid_request,invalid_model,invalid_plugin,unknown_tool_use,unknown_interaction,answered,run_terminal,session_ended,key_conflict,not_supported,too_large,rate_limited,internal,unavailable"`
-	Message    string   `json:"message,omitempty" jsonschema:"A sentence for people."`
-	Hint       string   `json:"hint" minLength:"1" jsonschema:"The reason again, for clients that do not show message, followed by what to do about it where that is known. With a wrong workspace it is the right one."`
-	Candidates []string `json:"candidates,omitempty" jsonschema:"What the request may have meant."`
+	Error      string   `json:"error" jsonschema:"The code again, or a sentence if the credential or the workspace is wrong."`
+	Code       string   `json:"code" jsonschema:"The error code for programs." enum:"unauthorized,forbidden,insufficient_scope,not_found,invalid_request,invalid_model,invalid_plugin,unknown_tool_use,unknown_interaction,answered,run_terminal,session_ended,key_conflict,not_supported,too_large,rate_limited,internal,unavailable"`
+	Message    string   `json:"message,omitempty" jsonschema:"The message for people."`
+	Hint       string   `json:"hint" minLength:"1" jsonschema:"The reason again, for clients that do not show message, followed by advice if there is any. For a wrong workspace, the right one."`
+	Candidates []string `json:"candidates,omitempty" jsonschema:"Likely intended values."`
 	Required   string   `json:"required,omitempty" jsonschema:"The scope that the credential lacks."`
 }
 

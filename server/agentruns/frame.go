@@ -123,7 +123,7 @@ type (
 	}
 	assistantMessage struct {
 		Text         string    `json:"text"`
-		Turn         int       `json:"turn" minimum:"0" jsonschema:"The number of the call of the model, from 0."`
+		Turn         int       `json:"turn" minimum:"0" jsonschema:"The number of the model call, from 0."`
 		FinishReason *string   `json:"finishReason" ref:"FinishReason"`
 		ToolCalls    []toolUse `json:"toolCalls,omitempty" minItems:"1"`
 	}
@@ -142,12 +142,12 @@ type (
 		Name      string `json:"name"`
 		OK        bool   `json:"ok"`
 		Summary   string `json:"summary" jsonschema:"The beginning of the result."`
-		Result    string `json:"result" jsonschema:"The result. A very long one is cut here, but not for the model."`
+		Result    string `json:"result" jsonschema:"The result. A very long result is truncated here, but not for the model."`
 	}
 	localToolCall struct {
 		ToolUseID string          `json:"toolUseId"`
 		Name      string          `json:"name"`
-		Args      json.RawMessage `json:"args" type:"object" jsonschema:"The arguments, which satisfy the schema of the tool."`
+		Args      json.RawMessage `json:"args" type:"object" jsonschema:"The arguments, which match the tool's schema."`
 		localEcho
 	}
 	localToolResultIn struct {
@@ -160,32 +160,32 @@ type (
 		InteractionID string          `json:"interactionId"`
 		ToolUseID     string          `json:"toolUseId,omitempty"`
 		Action        string          `json:"action" enum:"resume,cancel"`
-		Result        json.RawMessage `json:"result,omitempty" jsonschema:"What was answered."`
+		Result        json.RawMessage `json:"result,omitempty" jsonschema:"The answer."`
 	}
 	loopDetected struct {
 		Count      int      `json:"consecutiveCount" minimum:"2"`
-		HardCutoff bool     `json:"hardCutoff" jsonschema:"Whether the model has to answer without tools now."`
+		HardCutoff bool     `json:"hardCutoff" jsonschema:"Whether the model must now answer without tools."`
 		Tools      []string `json:"tools"`
 	}
 	toolBudgetExceeded struct {
 		Tool     string `json:"tool"`
 		MaxCalls int    `json:"maxCalls" minimum:"0"`
-		Call     int    `json:"callIndex" minimum:"1" jsonschema:"The number of the call of this tool, from 1."`
+		Call     int    `json:"callIndex" minimum:"1" jsonschema:"The number of this tool's call, from 1."`
 	}
 	runResult struct {
 		OK      bool    `json:"ok"`
 		Subtype string  `json:"subtype" enum:"success,error_max_tool_turns"`
-		Text    *string `json:"text,omitempty" jsonschema:"What the run came to: JSON, if there is an outputSchema."`
+		Text    *string `json:"text,omitempty" jsonschema:"The result of the run; JSON if there is an outputSchema."`
 		Error   string  `json:"error,omitempty"`
 		usage
 	}
 	runError struct {
-		Error        string  `json:"error" jsonschema:"A sentence for people."`
+		Error        string  `json:"error" jsonschema:"The message for people."`
 		Code         string  `json:"code" jsonschema:"The same as errorClass."`
 		Subtype      string  `json:"subtype,omitempty" enum:"error_local_tool_timeout" jsonschema:"For the class local_timeout."`
 		ErrorClass   string  `json:"errorClass" enum:"rate_limit,overloaded,server,context_window,truncation,invalid_request,auth,timeout,local_timeout,upstream_deadline,unknown"`
 		FinishReason *string `json:"finishReason,omitempty" ref:"FinishReason"`
-		PartialText  *string `json:"partialText,omitempty" jsonschema:"What the run has said so far, where that is of use."`
+		PartialText  *string `json:"partialText,omitempty" jsonschema:"The text of the run so far, if it is useful."`
 		Retryable    bool    `json:"retryable" jsonschema:"Whether the same run may succeed later."`
 		usage
 	}
@@ -199,7 +199,7 @@ type localEcho struct {
 	Kind          string          `json:"kind" enum:"local,a2a_local,mcp_local"`
 	AgentCard     json.RawMessage `json:"agentCard,omitempty" type:"object" jsonschema:"For a2a_local."`
 	MCPServer     string          `json:"mcpServer,omitempty" jsonschema:"The name of the server for mcp_local."`
-	MCPToolName   string          `json:"mcpToolName,omitempty" jsonschema:"The tool as the server calls it."`
+	MCPToolName   string          `json:"mcpToolName,omitempty" jsonschema:"The name of the tool at the server."`
 	MCPServerInfo json.RawMessage `json:"mcpServerInfo,omitempty" type:"object"`
 }
 
@@ -215,7 +215,7 @@ func (e *localEcho) clipFields() {
 // usage is the usage of a run, in its terminal event and snapshot.
 type usage struct {
 	Tokens tokens    `json:"tokens"`
-	Turns  int       `json:"turns" minimum:"0" jsonschema:"How often the model was called."`
+	Turns  int       `json:"turns" minimum:"0" jsonschema:"The number of model calls."`
 	Model  modelUsed `json:"model"`
 }
 

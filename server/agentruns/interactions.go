@@ -17,20 +17,20 @@ import (
 type pendingInteraction struct {
 	interactionView
 	CreatedAt moment  `json:"createdAt"`
-	ExpiresAt *moment `json:"expiresAt" null:"true" jsonschema:"When the run gives up waiting."`
+	ExpiresAt *moment `json:"expiresAt" null:"true" jsonschema:"The time when the run stops waiting."`
 }
 
 // interactionView is an open interaction in a run's snapshot or event.
 type interactionView struct {
 	InteractionID string `json:"interactionId"`
 	// ToolUseID, Name and Args describe the waiting call, if any.
-	ToolUseID      string          `json:"toolUseId,omitempty" jsonschema:"The call that waits, if one does."`
+	ToolUseID      string          `json:"toolUseId,omitempty" jsonschema:"The waiting call, if there is one."`
 	Name           string          `json:"name,omitempty" jsonschema:"Its tool."`
 	Args           json.RawMessage `json:"args,omitempty" jsonschema:"Its arguments."`
 	Action         string          `json:"action" jsonschema:"The requested action, as in tool:PermissionConfirm."`
-	Message        string          `json:"message" jsonschema:"What a person is shown."`
-	Parameters     json.RawMessage `json:"parameters,omitempty" jsonschema:"What a program needs to know to answer."`
-	ResponseSchema json.RawMessage `json:"responseSchema,omitempty" jsonschema:"The JSON Schema of an answer. Without one it is any."`
+	Message        string          `json:"message" jsonschema:"The message for a person."`
+	Parameters     json.RawMessage `json:"parameters,omitempty" jsonschema:"Data for a program that answers."`
+	ResponseSchema json.RawMessage `json:"responseSchema,omitempty" jsonschema:"The JSON Schema of the answer; any JSON without one."`
 }
 
 // interactionOf shows a request with the client's name for the tool.

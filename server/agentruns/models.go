@@ -26,7 +26,7 @@ const (
 // modelList is the body of the list of models.
 type modelList struct {
 	Models         []modelInfo `json:"models"`
-	DefaultModelID *string     `json:"defaultModelId" null:"true" jsonschema:"The model of specs that name none. Null when they have to."`
+	DefaultModelID *string     `json:"defaultModelId" null:"true" jsonschema:"The model of specs without one. Null if specs must name a model."`
 }
 
 // modelInfo describes a model, or a pool of models.
@@ -34,10 +34,10 @@ type modelInfo struct {
 	ID            string        `json:"id" pattern:"^platform:"`
 	Label         string        `json:"label"`
 	Provider      string        `json:"provider" examples:"['openai','anthropic','google']"`
-	VendorModelID string        `json:"vendorModelId" jsonschema:"What the vendor calls it."`
+	VendorModelID string        `json:"vendorModelId" jsonschema:"The vendor's name of the model."`
 	Source        string        `json:"source" enum:"platform_offering,workspace_provider"`
 	ContextWindow *int          `json:"contextWindowTokens" null:"true"`
-	Pricing       *modelPricing `json:"pricing" null:"true" jsonschema:"Null where it is not known, or not in US dollars."`
+	Pricing       *modelPricing `json:"pricing" null:"true" jsonschema:"Null if it is unknown or not in US dollars."`
 
 	// declared is the id in the configuration.
 	declared string
