@@ -143,7 +143,7 @@ type info struct {
 
 // about is the introduction of the document.
 const about = "Every response has the header X-Request-Id with the ID of the request in the log. " +
-	"The scopes beside the credentials of an operation are those that a credential needs which has any."
+	"A credential that is limited to certain scopes needs the scopes listed for the operation."
 
 func newMerged(s *Server) *merged {
 	m := &merged{
@@ -253,13 +253,13 @@ type refusalKind struct {
 
 var refusals = []refusalKind{
 	{status: http.StatusUnauthorized, name: "Unauthorized", private: true, description: "The credential is missing or invalid.",
-		header: "WWW-Authenticate", about: "What credential is needed."},
-	{status: http.StatusForbidden, name: "Forbidden", private: true, description: "The credential lacks the scope, or the page of another site asks."},
-	{status: http.StatusRequestEntityTooLarge, name: "TooLarge", body: true, description: "The body is larger than the server takes."},
-	{status: http.StatusTooManyRequests, name: "TooMany", description: "The credential asks for too much.",
-		header: "Retry-After", about: "After how many seconds to try again."},
-	{status: http.StatusInternalServerError, name: "Internal", description: "The server failed; its log says why."},
-	{status: http.StatusServiceUnavailable, name: "Unavailable", private: true, description: "The store cannot be reached, the credential cannot be checked now, or the server ends."},
+		header: "WWW-Authenticate", about: "Required kind of credential."},
+	{status: http.StatusForbidden, name: "Forbidden", private: true, description: "The credential lacks the required scope, or the request comes from a page of another site."},
+	{status: http.StatusRequestEntityTooLarge, name: "TooLarge", body: true, description: "The request body exceeds the size limit of the server."},
+	{status: http.StatusTooManyRequests, name: "TooMany", description: "The credential has exceeded its request limit.",
+		header: "Retry-After", about: "Number of seconds to wait before retrying."},
+	{status: http.StatusInternalServerError, name: "Internal", description: "Internal error. The server log has the cause."},
+	{status: http.StatusServiceUnavailable, name: "Unavailable", private: true, description: "The store is unreachable, the credential cannot be checked at the moment, or the server is shutting down."},
 }
 
 // refusalResponse returns the name of the response for a rejection, in the error format of its

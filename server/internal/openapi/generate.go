@@ -147,7 +147,7 @@ func (g *generator) describeOperation(op *Operation, method string) object {
 		responses[status] = object{"description": description, "content": object{g.media: object{"schema": object{}}}}
 	}
 	if op.Idle {
-		responses["204"] = object{"description": "Nothing is under way."}
+		responses["204"] = object{"description": "There is nothing to stream."}
 	}
 	return described
 }
@@ -155,16 +155,16 @@ func (g *generator) describeOperation(op *Operation, method string) object {
 // failed are the statuses of requests rejected by the service. The router's are described for all
 // surfaces.
 var failed = map[string]string{
-	"400": "The request cannot be carried out as it is.",
-	"404": "It does not exist, or the caller may not see it.",
-	"409": "The request does not go together with what there is.",
+	"400": "The request is invalid.",
+	"404": "The resource does not exist, or the caller may not see it.",
+	"409": "The request conflicts with the current state.",
 }
 
 // done are the statuses of successful requests, in addition to 200.
 var done = map[string]string{
-	"201": "It was made.",
-	"202": "It was accepted, and is carried out later.",
-	"204": "It was deleted.",
+	"201": "The resource was created.",
+	"202": "The request was accepted and will be processed later.",
+	"204": "The resource was deleted.",
 }
 
 // describeResponse describes an operation's response.
