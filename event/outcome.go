@@ -5,7 +5,7 @@ type FinishReason string
 
 // Outcome is the outcome of a turn. Types that return or store it embed it.
 type Outcome struct {
-	Agent string `json:"agent,omitempty" jsonschema:"The agent that had the conversation at the end."`
+	Agent string `json:"agent,omitempty" jsonschema:"Agent that had the conversation at the end of the turn."`
 	// Revision is the number of the revision in which the turn was resolved.
 	Revision uint64 `json:"revision,omitempty"`
 	// Termination is the reason why the turn ended.
@@ -18,7 +18,7 @@ type Outcome struct {
 	Usage        Usage        `json:"usage,omitzero"`
 	// Cost is the price of the model calls; nil when no model has a price.
 	Cost   *Cost       `json:"cost,omitempty"`
-	Agents AgentUsages `json:"agents,omitempty" jsonschema:"What each agent used of each model; absent when one agent used one model."`
+	Agents AgentUsages `json:"agents,omitempty" jsonschema:"Usage by agent and model. Absent if one agent used one model."`
 	// SnapshotID is the snapshot left by a kept turn; empty if it left none.
 	SnapshotID string `json:"snapshot_id,omitempty"`
 }

@@ -19,9 +19,9 @@ const (
 // Page selects a part of a list.
 type Page struct {
 	// After is the Next of the previous page; empty for the first page.
-	After string `query:"after" jsonschema:"The next of the page before."`
+	After string `query:"after" jsonschema:"Value of next from the previous page."`
 	// Limit is the maximum number of records: DefaultPage if 0, MaxPage if greater.
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"50" jsonschema:"How many there may be."`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"50" jsonschema:"Maximum number of results."`
 }
 
 // Size returns the maximum number of records in the page.

@@ -14,7 +14,7 @@ import (
 // OpenAPI describes the protocol.
 func (s *Surface) OpenAPI() []byte {
 	return server.DescribeSurface(&openapi.Surface{
-		Title: "Runtime", Description: "The runtime's own protocol. Sessions, turns, what turns wait for, and their events, as they are kept.",
+		Title: "Runtime", Description: "The runtime's own protocol: sessions, turns, and their interactions and events, as stored.",
 		Package: reflect.TypeFor[Surface]().PkgPath(), Failure: reflect.TypeFor[errorView](),
 		Views: map[reflect.Type]reflect.Type{
 			reflect.TypeFor[event.Record](): reflect.TypeFor[eventView](), reflect.TypeFor[service.SessionExport](): reflect.TypeFor[exportView](),
@@ -30,12 +30,12 @@ var eventType = reflect.TypeFor[eventView]()
 
 // eventView describes an event.Record.
 type eventView struct {
-	_ struct{} `additionalProperties:"true" jsonschema:"An event as it is kept, with the fields of its type."`
+	_ struct{} `additionalProperties:"true" jsonschema:"A stored event with the fields of its type."`
 
 	Seq       uint64    `json:"seq" minimum:"1"`
 	Time      time.Time `json:"time"`
 	EventType string    `json:"event_type"`
-	Path      []string  `json:"path,omitempty" jsonschema:"The calls that led to the delegate whose event it is."`
+	Path      []string  `json:"path,omitempty" jsonschema:"Calls that led to the delegate of the event."`
 	TurnID    string    `json:"turn_id"`
 	SessionID string    `json:"session_id,omitempty"`
 }
@@ -57,6 +57,6 @@ type errorView struct {
 		Code      string          `json:"code" examples:"['not_found','agent_not_found','invalid_request','invalid_cursor','exists','key_conflict','busy','wrong_state','answered','unfit_answer']"`
 		Message   string          `json:"message"`
 		RequestID string          `json:"request_id"`
-		Details   json.RawMessage `json:"details,omitempty" type:"object" jsonschema:"The same for programs."`
+		Details   json.RawMessage `json:"details,omitempty" type:"object" jsonschema:"Machine-readable form of the message."`
 	} `json:"error"`
 }

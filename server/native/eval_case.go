@@ -14,9 +14,9 @@ import (
 // EvalCase is a case for evals, made of a turn and its session's earlier turns.
 type EvalCase struct {
 	ID               string               `json:"id"`
-	Cases            string               `json:"cases" jsonschema:"A YAML file of cases with this one."`
-	ToolReplies      []evalcase.ToolReply `json:"tool_replies" jsonschema:"The results of the tools, for the file recordings/ID.tools.jsonl beside the file of cases, one in a line."`
-	UnknownVariables []string             `json:"unknown_variables,omitempty" jsonschema:"The variables whose values must be added to the case."`
+	Cases            string               `json:"cases" jsonschema:"YAML file of cases that contains this case."`
+	ToolReplies      []evalcase.ToolReply `json:"tool_replies" jsonschema:"Tool results for the file recordings/ID.tools.jsonl next to the file of cases, one per line."`
+	UnknownVariables []string             `json:"unknown_variables,omitempty" jsonschema:"Variables whose values must be added to the case."`
 }
 
 // ReadEvalCase returns a case of an ended turn. An empty caseID means turn- and the turn's id. The
@@ -45,5 +45,5 @@ func (c *Client) ReadEvalCase(ctx context.Context, turnID, caseID string) (*Eval
 type caseQuery struct {
 	turnID
 
-	ID string `query:"id" jsonschema:"The ID of the case; turn- and the id of the turn when absent."`
+	ID string `query:"id" jsonschema:"Id of the case. Defaults to turn- followed by the id of the turn."`
 }

@@ -12,7 +12,7 @@ import (
 type Feedback struct {
 	TurnID  string `json:"turn_id"`
 	AgentID string `json:"agent_id"`
-	Name    string `json:"name" jsonschema:"The criterion."`
+	Name    string `json:"name" jsonschema:"Name of the criterion."`
 	// Score is nil if absent.
 	Score     *float64  `json:"score,omitempty" minimum:"0" maximum:"1"`
 	Label     string    `json:"label,omitempty"`
@@ -24,7 +24,7 @@ type Feedback struct {
 // SaveFeedback gives feedback. At least one of Score, Label and Comment is required.
 type SaveFeedback struct {
 	// Name is the criterion; empty means service.DefaultFeedback.
-	Name    string   `json:"name,omitempty" maxLength:"128" default:"user_feedback" jsonschema:"The criterion."`
+	Name    string   `json:"name,omitempty" maxLength:"128" default:"user_feedback" jsonschema:"Name of the criterion."`
 	Score   *float64 `json:"score,omitempty" minimum:"0" maximum:"1" jsonschema:"Higher is better."`
 	Label   string   `json:"label,omitempty" maxLength:"256"`
 	Comment string   `json:"comment,omitempty" maxLength:"8192"`
@@ -33,7 +33,7 @@ type SaveFeedback struct {
 // FeedbackQuery selects feedback. Zero fields do not restrict it.
 type FeedbackQuery struct {
 	AgentID  string    `query:"agent_id"`
-	Name     string    `query:"name" jsonschema:"The criterion."`
+	Name     string    `query:"name" jsonschema:"Name of the criterion."`
 	MaxScore *float64  `query:"max_score" jsonschema:"Excludes higher scores and feedback without a score."`
 	Since    time.Time `query:"since" jsonschema:"Excludes older feedback."`
 	Page     service.Page
@@ -43,7 +43,7 @@ type FeedbackQuery struct {
 type FeedbackList struct {
 	Feedback []Feedback `json:"feedback"`
 	// Next is empty on the last page.
-	Next string `json:"next,omitempty" jsonschema:"Starts the next page."`
+	Next string `json:"next,omitempty" jsonschema:"Value of after for the next page."`
 }
 
 // feedbackOf converts feedback to the protocol's form.

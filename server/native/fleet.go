@@ -23,7 +23,7 @@ type caller struct {
 	Subject       string `json:"subject,omitempty"`
 	// Scopes are the caller's scopes that servers know.
 	Scopes     []string `json:"scopes,omitempty"`
-	SomeAgents bool     `json:"some_agents,omitempty" jsonschema:"Set if the credential may not use all agents."`
+	SomeAgents bool     `json:"some_agents,omitempty" jsonschema:"Whether the credential is limited to some agents."`
 }
 
 // serveCaller responds with the identity of a request's sender. It is public, so that a page can
@@ -48,20 +48,20 @@ type fleetAgent struct {
 	ID          string `json:"id"`
 	Description string `json:"description,omitempty"`
 	// The other fields are set for callers that may read the configuration.
-	Remote    bool          `json:"remote,omitempty" jsonschema:"Set if the agent runs at a peer."`
+	Remote    bool          `json:"remote,omitempty" jsonschema:"Whether the agent runs at a peer."`
 	ModelID   string        `json:"model_id,omitempty"`
 	Delegates []string      `json:"delegates,omitempty"`
 	Handoffs  []string      `json:"handoffs,omitempty"`
-	Tools     []string      `json:"tools,omitempty" jsonschema:"The tools that the model is offered."`
-	Budgets   *spec.Budgets `json:"budgets,omitempty" type:"object" jsonschema:"The limits of a turn."`
+	Tools     []string      `json:"tools,omitempty" jsonschema:"Tools offered to the model."`
+	Budgets   *spec.Budgets `json:"budgets,omitempty" type:"object" jsonschema:"Limits of a turn."`
 }
 
 // fleet is a page of agents.
 type fleet struct {
 	Agents []fleetAgent `json:"agents"`
-	Total  int          `json:"total" jsonschema:"How many agents are on all pages."`
+	Total  int          `json:"total" jsonschema:"Number of agents on all pages."`
 	// Next is the ID after which the next page begins.
-	Next string `json:"next,omitempty" jsonschema:"The after of the next page; absent on the last one."`
+	Next string `json:"next,omitempty" jsonschema:"Value of after for the next page. Absent on the last page."`
 }
 
 // fleetQuery selects agents. Empty fields do not restrict it.
@@ -69,8 +69,8 @@ type fleetQuery struct {
 	Search string   `query:"q" jsonschema:"Only agents with this text in their id or description."`
 	IDs    []string `query:"ids" maxItems:"200" jsonschema:"Only the agents with these ids."`
 	// After is the ID before the page.
-	After string `query:"after" jsonschema:"The next of the page before."`
-	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50" jsonschema:"How many agents a page has at most."`
+	After string `query:"after" jsonschema:"Value of next from the previous page."`
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50" jsonschema:"Maximum number of agents on a page."`
 }
 
 // matches reports whether the query selects an agent, regardless of the page.

@@ -12,7 +12,7 @@ import (
 type ModelRequest struct {
 	AgentID string          `json:"agent_id" jsonschema:"The agent that sent the request: the turn's agent or a delegate."`
 	SentAt  time.Time       `json:"sent_at"`
-	Request json.RawMessage `json:"request" type:"object" jsonschema:"The model, messages, tools and parameters, before the provider adapts them to its server, without the content of files."`
+	Request json.RawMessage `json:"request" type:"object" jsonschema:"Model, messages, tools and parameters, before the provider adapts them to its server. The contents of files are omitted."`
 }
 
 // ModelRequestList is the requests that led to a message, in the order in which they were sent. A

@@ -7,11 +7,11 @@ import (
 
 // queue describes the live turns of all tenants and the live processes that run turns.
 type queue struct {
-	Worker  string         `json:"worker" jsonschema:"The process that answers."`
+	Worker  string         `json:"worker" jsonschema:"Process that serves the request."`
 	Pending int            `json:"pending" minimum:"0"`
 	Running int            `json:"running" minimum:"0"`
 	Waiting int            `json:"waiting" minimum:"0"`
-	Workers []workerStatus `json:"workers" jsonschema:"The live processes that run turns, those without turns included."`
+	Workers []workerStatus `json:"workers" jsonschema:"Live processes that run turns, including those without turns."`
 }
 
 // workerStatus describes a live process that runs turns.

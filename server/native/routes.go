@@ -17,28 +17,28 @@ import (
 func (s *Surface) Routes() []server.Route {
 	return []server.Route{
 		newRoute(s, "GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*Local).ListSessions, openapi.Doc{
-			ID: "listSessions", Summary: "List sessions, those with the latest activity first", Failures: []int{400},
-			Result: "A page of them. Where the credential may not use all agents it may have fewer than there are left.",
+			ID: "listSessions", Summary: "List sessions, most recently active first", Failures: []int{400},
+			Result: "A page of sessions. The page may be short if the credential may not use all agents.",
 		}),
 		newRoute(s, "POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*Local).CreateSession, openapi.Doc{
-			ID: "createSession", Summary: "Make a session", Result: "It is made, or was made before with the same key.", Created: true, Failures: []int{400, 409},
+			ID: "createSession", Summary: "Create a session", Result: "The created session, or the session created earlier with the same key.", Created: true, Failures: []int{400, 409},
 		}).WithAudit(server.AuditCreateSession),
 		newRoute(s, "POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*Local).importSession, openapi.Doc{
-			ID: "importSession", Summary: "Make a session of an export", Result: "It is made, or was made before with the same key.", Created: true, Failures: []int{400, 409},
+			ID: "importSession", Summary: "Create a session from an export", Result: "The created session, or the session created earlier with the same key.", Created: true, Failures: []int{400, 409},
 		}).WithAudit(server.AuditCreateSession),
 		newRoute(s, "GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, ofSession((*Local).GetSession), openapi.Doc{
 			ID: "readSession", Summary: "Read a session", Result: "The session.", Failures: []int{404},
 		}),
 		newRoute(s, "GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, ofSession((*Local).exportSession), openapi.Doc{
-			ID: "exportSession", Summary: "Read a session with all that was said in it", Result: "The session, its snapshots and its artifacts.", Failures: []int{404},
+			ID: "exportSession", Summary: "Export a session with its whole conversation", Result: "The session, its snapshots and its artifacts.", Failures: []int{404},
 		}),
 		newRoute(s, "GET "+Prefix+"/turns", settings.ScopeRunsRead, (*Local).ListTurns, openapi.Doc{
-			ID: "listTurns", Summary: "List turns, the newest first", Failures: []int{400},
-			Result: "A page of them. It may have fewer than there are left if the credential may not use all agents. With q, min_cost or " +
-				"min_duration_ms, the server looks at 2,000 turns at most for a page: continue with next while there is one.",
+			ID: "listTurns", Summary: "List turns, newest first", Failures: []int{400},
+			Result: "A page of turns. The page may be short if the credential may not use all agents. With q, min_cost or min_duration_ms, " +
+				"the server examines at most 2,000 turns per page. Continue with next until it is absent.",
 		}),
 		newRoute(s, "POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*Local).CreateTurn, openapi.Doc{
-			ID: "createTurn", Summary: "Store a turn, which the server works on", Result: "It is stored, or was stored before with the same key.", Created: true, Failures: []int{400, 404, 409},
+			ID: "createTurn", Summary: "Create a turn for the server to run", Result: "The created turn, or the turn created earlier with the same key.", Created: true, Failures: []int{400, 404, 409},
 		}).WithNewTurn(),
 		newRoute(s, "GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, ofTurn((*Local).GetTurn), openapi.Doc{
 			ID: "readTurn", Summary: "Read a turn", Result: "The turn.", Failures: []int{404},
@@ -46,38 +46,38 @@ func (s *Surface) Routes() []server.Route {
 		newRoute(s, "POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, func(l *Local, ctx context.Context, in cancellation) (*Turn, error) {
 			return l.CancelTurn(ctx, in.Turn, in.Reason)
 		}, openapi.Doc{
-			ID: "cancelTurn", Summary: "End a turn, wherever it runs", Result: "The turn, which has ended; one that had ended before is as it was.", Failures: []int{400, 404},
+			ID: "cancelTurn", Summary: "Cancel a turn, wherever it runs", Result: "The ended turn. A turn that had already ended is unchanged.", Failures: []int{400, 404},
 		}).WithAudit(server.AuditCancelTurn),
 		newRoute(s, "GET "+Prefix+"/interactions", settings.ScopeRunsRead, func(l *Local, ctx context.Context, q pendingQuery) (interactionList, error) {
 			list, err := l.ListPendingInteractions(ctx, cmp.Or(q.Limit, defaultPending))
 			return interactionList{list}, err
 		}, openapi.Doc{
-			ID: "listPendingInteractions", Summary: "List what the turns of the caller wait for, the oldest first", Result: "The pending interactions, each with the agent of its turn.", Failures: []int{400},
+			ID: "listPendingInteractions", Summary: "List the pending interactions of the caller's turns, oldest first", Result: "The pending interactions, each with the agent of its turn.", Failures: []int{400},
 		}),
 		newRoute(s, "GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, func(l *Local, ctx context.Context, in turnID) (interactionList, error) {
 			list, err := l.ListInteractions(ctx, in.Turn)
 			return interactionList{list}, err
 		}, openapi.Doc{
-			ID: "listInteractions", Summary: "List what a turn asked for, the oldest first", Result: "All of it.", Failures: []int{404},
+			ID: "listInteractions", Summary: "List the interactions of a turn, oldest first", Result: "All interactions of the turn.", Failures: []int{404},
 		}),
 		newRoute(s, "POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, func(l *Local, ctx context.Context, a answer) (*Interaction, error) {
 			return l.AnswerInteraction(ctx, a.Turn, interaction.Answer{Target: a.Interaction, ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason})
 		}, openapi.Doc{
-			ID: "resolveInteraction", Summary: "Answer what a turn waits for", Result: "The answer is taken; the same one again changes nothing.", Failures: []int{400, 404, 409},
+			ID: "resolveInteraction", Summary: "Answer an interaction of a turn", Result: "The answered interaction. Repeating the same answer changes nothing.", Failures: []int{400, 404, 409},
 		}).WithAudit(server.AuditResolveInteraction),
 		server.Typed[eventQuery, eventList](server.Answer("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, s.serveEvents)).WithStream().WithDoc(openapi.Doc{
-			ID: "events", Summary: "Read the events of a turn, or follow them",
-			Description: "With text/event-stream in Accept the answer has those that come, too, up to the terminal one, run_finish, each " +
-				"with its number as id. A comment comes every 15 seconds. A stream that ends in another way than in good order is taken up again with Last-Event-ID.",
+			ID: "events", Summary: "Read or follow the events of a turn",
+			Description: "With text/event-stream in Accept, the response also streams future events, up to the terminal one, run_finish. Each event has its " +
+				"number as id. The stream has a comment every 15 seconds. Send Last-Event-ID to resume a stream that did not end cleanly.",
 			Result: "The events.", Event: eventType, Failures: []int{400, 404},
 		}),
 		newRoute(s, "GET "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsRead, (*Local).listTurnFeedback, openapi.Doc{
-			ID: "listTurnFeedback", Summary: "List the feedback about a turn", Result: "All of it.", Failures: []int{400, 404},
+			ID: "listTurnFeedback", Summary: "List the feedback about a turn", Result: "All feedback about the turn.", Failures: []int{400, 404},
 		}),
 		newRoute(s, "POST "+Prefix+"/turns/{turn}/feedback", settings.ScopeRunsWrite, func(l *Local, ctx context.Context, in ratedTurn) (*Feedback, error) {
 			return l.SaveFeedback(ctx, in.Turn, in.SaveFeedback)
 		}, openapi.Doc{
-			ID: "saveFeedback", Summary: "Rate a turn that has ended", Result: "The stored feedback.", Failures: []int{400, 404, 409},
+			ID: "saveFeedback", Summary: "Rate an ended turn", Result: "The stored feedback.", Failures: []int{400, 404, 409},
 			Description: "Replaces earlier feedback of the same name and exports it as gen_ai.evaluation.result. score, label or comment is required.",
 		}),
 		newRoute(s, "GET "+Prefix+"/turns/{turn}/model-requests/{message}", settings.ScopeRunsRead, func(l *Local, ctx context.Context, in messageID) (*ModelRequestList, error) {
@@ -85,32 +85,32 @@ func (s *Surface) Routes() []server.Route {
 		}, openapi.Doc{
 			ID: "listModelRequests", Summary: "List the requests to models that led to a message of a turn", Failures: []int{400, 404},
 			Description: "Requests are stored if turns.keep_requests is set. Keys without the scope config:read see none.",
-			Result:      "The requests in the order in which they were sent; an answer that was continued took several.",
+			Result:      "The requests in the order in which they were sent. A continued answer took several.",
 		}),
 		newRoute(s, "GET "+Prefix+"/turns/{turn}/eval-case", settings.ScopeRunsRead, func(l *Local, ctx context.Context, q caseQuery) (*EvalCase, error) {
 			return l.ReadEvalCase(ctx, q.Turn, q.ID)
 		}, openapi.Doc{
-			ID: "readEvalCase", Summary: "Make a case for evals of a turn that has ended", Result: "The case.", Failures: []int{400, 404},
-			Description: "Earlier turns of its session are the first turns of the case. A turn that does not fit into a case is an invalid request.",
+			ID: "readEvalCase", Summary: "Create an eval case from an ended turn", Result: "The case.", Failures: []int{400, 404},
+			Description: "Earlier turns of its session are the first turns of the case. A turn that cannot become a case makes the request invalid.",
 		}),
 		newRoute(s, "GET "+Prefix+"/feedback", settings.ScopeRunsRead, (*Local).ListFeedback, openapi.Doc{
-			ID: "listFeedback", Summary: "List feedback, the first given last", Result: "A page.", Failures: []int{400},
+			ID: "listFeedback", Summary: "List feedback, most recently created first", Result: "A page of feedback.", Failures: []int{400},
 		}),
 		newRoute(s, "GET "+Prefix+"/usage", settings.ScopeMetricsRead, (*Local).readUsage, openapi.Doc{
-			ID: "readUsage", Summary: "Read the counts, tokens, cost and durations of turns that have ended", Result: "The usage.", Failures: []int{400},
-			Description: "Turns are counted in the hour of their end, by the tenant, agent and model. A turn counts for its own agent; tokens and " +
-				"cost count for the agents and models that used them. Callers see their own tenant. Groups are sorted by hour, then by their tokens, the most first.",
+			ID: "readUsage", Summary: "Read the counts, tokens, cost and durations of ended turns", Result: "The usage.", Failures: []int{400},
+			Description: "Turns are counted in the hour in which they ended, by tenant, agent and model. A turn counts for its own agent. Tokens and " +
+				"cost count for the agents and models that used them. Callers see their own tenant. Groups are sorted by hour, then by tokens in descending order.",
 		}),
 		newRoute(s, "GET "+Prefix+"/queue", settings.ScopeMetricsRead, (*Local).readQueue, openapi.Doc{
-			ID: "readQueue", Summary: "Read how many turns of all tenants are live, and which processes run them", Failures: []int{400},
+			ID: "readQueue", Summary: "Count the live turns of all tenants and list the processes that run them", Failures: []int{400},
 			Result: "The queue. At most 1,000 running turns are attributed to processes.",
 		}),
 		server.Typed[surfacekit.None, caller](server.Route{Pattern: "GET " + Prefix + "/caller", Public: true, Handler: http.HandlerFunc(serveCaller)}).WithDoc(openapi.Doc{
-			ID: "readCaller", Summary: "Read who the credential of the request belongs to", Result: "The caller. Without a valid credential it is not authenticated.",
+			ID: "readCaller", Summary: "Read the identity of the caller", Result: "The caller, which is not authenticated without a valid credential.",
 		}),
 		newRoute(s, "GET "+Prefix+"/fleet", settings.ScopeModelsRead, (*Local).readFleet, openapi.Doc{
 			ID: "listFleet", Summary: "List the agents that the caller may use", Failures: []int{400},
-			Result: "A page of them. Models, tools and delegates are part of it for credentials with the scope config:read.",
+			Result: "A page of agents. It includes models, tools and delegates if the credential has the scope config:read.",
 		}),
 	}
 }
@@ -167,7 +167,7 @@ type messageID struct {
 const defaultPending = 100
 
 type pendingQuery struct {
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" jsonschema:"How many there may be."`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" jsonschema:"Maximum number of interactions."`
 }
 
 // importRequest is an export and how to import it. Unknown fields of the export may come from a

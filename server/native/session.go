@@ -13,15 +13,15 @@ import (
 type Session struct {
 	ID      string        `json:"id"`
 	Owner   service.Owner `json:"owner"`
-	AgentID string        `json:"agent_id,omitempty" jsonschema:"The agent of its turns, unless a turn names another."`
+	AgentID string        `json:"agent_id,omitempty" jsonschema:"Agent of the session's turns, unless a turn names another."`
 	// CurrentAgentID is the agent that has the conversation: AgentID, until it hands over
 	// or a turn names another.
-	CurrentAgentID string                `json:"current_agent_id,omitempty" jsonschema:"The agent that has the conversation: agent_id, until it hands over or a turn names another."`
+	CurrentAgentID string                `json:"current_agent_id,omitempty" jsonschema:"Agent that has the conversation: agent_id, until it hands over or a turn names another."`
 	State          service.SessionStatus `json:"state" enum:"active,archived"`
 	Labels         map[string]string     `json:"labels,omitempty"`
 	Metadata       json.RawMessage       `json:"metadata,omitempty" type:"object" jsonschema:"The owner's metadata, without the values of headers."`
 	// SnapshotID is empty before the first turn.
-	SnapshotID string    `json:"snapshot_id,omitempty" jsonschema:"The snapshot that its next turn continues from."`
+	SnapshotID string    `json:"snapshot_id,omitempty" jsonschema:"Snapshot that the next turn continues from."`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 	LastTurnAt time.Time `json:"last_turn_at,omitzero"`
@@ -43,7 +43,7 @@ func (s *Session) CurrentAgent() string { return cmp.Or(s.CurrentAgentID, s.Agen
 type SessionList struct {
 	Sessions []Session `json:"sessions"`
 	// Next is empty on the last page.
-	Next string `json:"next,omitempty" jsonschema:"Where the next page begins."`
+	Next string `json:"next,omitempty" jsonschema:"Value of after for the next page."`
 }
 
 // SessionQuery selects a page of sessions, most recently active first. State, AgentID and Labels
@@ -63,7 +63,7 @@ type CreateSession struct {
 	Labels   map[string]string `json:"labels,omitempty" maxProperties:"64" additionalProperties:"{'type':'string','maxLength':255}"`
 	Metadata json.RawMessage   `json:"metadata,omitempty" type:"object"`
 	// IdempotencyKey makes the request repeatable: the same key returns the session created first.
-	IdempotencyKey string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
+	IdempotencyKey string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Key that makes the request safe to repeat."`
 }
 
 func (c *CreateSession) toRequest() service.CreateSession {
@@ -72,10 +72,10 @@ func (c *CreateSession) toRequest() service.CreateSession {
 
 // ImportSession is a request to create a session from an export.
 type ImportSession struct {
-	ID      string `query:"id" minLength:"1" maxLength:"255" jsonschema:"The id of the session; a new one when absent."`
-	AgentID string `query:"agent_id" jsonschema:"The agent of the session; that of the export when absent."`
+	ID      string `query:"id" minLength:"1" maxLength:"255" jsonschema:"Id of the session. Defaults to a new one."`
+	AgentID string `query:"agent_id" jsonschema:"Agent of the session. Defaults to the agent of the export."`
 	// IdempotencyKey makes the request repeatable, as for CreateSession.
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"255" jsonschema:"Key that makes the request safe to repeat."`
 }
 
 func (i *ImportSession) toRequest() service.CreateSession {

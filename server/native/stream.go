@@ -31,10 +31,10 @@ const (
 type eventQuery struct {
 	turnID
 
-	After     uint64  `query:"after" jsonschema:"Only events behind the one with this number."`
-	Limit     int     `query:"limit" minimum:"1" maximum:"1000" default:"50" jsonschema:"How many there may be."`
-	Delegates bool    `query:"delegates" default:"false" jsonschema:"Whether events of delegates are included. They have a path."`
-	Seen      *uint64 `header:"Last-Event-ID" type:"string" pattern:"^[0-9]*$" jsonschema:"Takes the place of after."`
+	After     uint64  `query:"after" jsonschema:"Only events after the one with this number."`
+	Limit     int     `query:"limit" minimum:"1" maximum:"1000" default:"50" jsonschema:"Maximum number of events."`
+	Delegates bool    `query:"delegates" default:"false" jsonschema:"Whether to include events of delegates. They have a path."`
+	Seen      *uint64 `header:"Last-Event-ID" type:"string" pattern:"^[0-9]*$" jsonschema:"Number of the last event received. Overrides after."`
 }
 
 // serveEvents responds with the events of a turn: a page of the stored ones, or a stream of stored

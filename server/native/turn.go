@@ -20,11 +20,11 @@ type Turn struct {
 	Owner      service.Owner   `json:"owner"`
 	AgentID    string          `json:"agent_id"`
 	Status     service.Status  `json:"status" enum:"pending,running,waiting,succeeded,failed,canceled"`
-	Expired    bool            `json:"expired,omitempty" jsonschema:"Set if the turn is running and its worker is considered dead."`
+	Expired    bool            `json:"expired,omitempty" jsonschema:"Whether the turn is running and its worker is considered dead."`
 	Worker     string          `json:"worker,omitempty"`
-	Strikes    int             `json:"strikes,omitempty" minimum:"0" jsonschema:"How many workers died over the turn since it last made progress."`
-	Steps      int             `json:"steps" minimum:"0" jsonschema:"The number of its model calls."`
-	Events     uint64          `json:"events" jsonschema:"The number of its latest event."`
+	Strikes    int             `json:"strikes,omitempty" minimum:"0" jsonschema:"Number of workers that died while running the turn since it last made progress."`
+	Steps      int             `json:"steps" minimum:"0" jsonschema:"Number of model calls."`
+	Events     uint64          `json:"events" jsonschema:"Number of the latest event."`
 	Background bool            `json:"background,omitempty"`
 	Metadata   json.RawMessage `json:"metadata,omitempty" type:"object" jsonschema:"The owner's metadata, without the values of headers."`
 	CreatedAt  time.Time       `json:"created_at"`
@@ -32,8 +32,8 @@ type Turn struct {
 	StartedAt  time.Time       `json:"started_at,omitzero"`
 	FinishedAt time.Time       `json:"finished_at,omitzero"`
 	// Input and Variables are set by GetTurn only.
-	Input     []model.Message `json:"input,omitempty" items:"{'type':'object','required':['role','parts']}" jsonschema:"The messages given to the turn, where one turn is read."`
-	Variables []string        `json:"variables,omitempty" jsonschema:"The names of the variables given to the turn, where one turn is read. Values cannot be read."`
+	Input     []model.Message `json:"input,omitempty" items:"{'type':'object','required':['role','parts']}" jsonschema:"Messages given to the turn. Present only when a single turn is read."`
+	Variables []string        `json:"variables,omitempty" jsonschema:"Names of the variables given to the turn. Present only when a single turn is read. Values cannot be read."`
 	// WaitsFor lists the questions of a waiting turn.
 	WaitsFor []Question `json:"waits_for,omitempty"`
 	// Outcome is the outcome of the turn; nil while it is live.
@@ -51,19 +51,19 @@ type Question struct {
 type TurnList struct {
 	Turns []Turn `json:"turns"`
 	// Next is empty on the last page.
-	Next string `json:"next,omitempty" jsonschema:"Where the next page begins."`
+	Next string `json:"next,omitempty" jsonschema:"Value of after for the next page."`
 }
 
 // TurnQuery selects a page of turns, newest first. Non-empty fields restrict it.
 type TurnQuery struct {
-	Tenant    string            `query:"tenant" jsonschema:"Only turns of this tenant. Credentials see their own tenant only."`
+	Tenant    string            `query:"tenant" jsonschema:"Only turns of this tenant. Credentials see only their own tenant."`
 	SessionID string            `query:"session_id" jsonschema:"Only turns of this session."`
 	AgentID   string            `query:"agent_id" jsonschema:"Only turns of this agent."`
 	Statuses  []service.Status  `query:"status" enum:"pending,running,waiting,succeeded,failed,canceled" jsonschema:"Only turns in one of these states."`
 	Labels    map[string]string `query:"label" pattern:"^[^=]+=" jsonschema:"Only turns of sessions with this label, as name=value."`
 	// Text is case-insensitive.
 	Text    string  `query:"q" jsonschema:"Only turns with this text in their id, agent, metadata, answer, error or question."`
-	MinCost float64 `query:"min_cost" minimum:"0" jsonschema:"Only turns that cost at least this in the currency of their model."`
+	MinCost float64 `query:"min_cost" minimum:"0" jsonschema:"Only turns that cost at least this much in the currency of their model."`
 	// MinDuration is rounded up to milliseconds.
 	MinDuration time.Duration `query:"min_duration_ms" minimum:"0" jsonschema:"Only turns that have run for at least this long."`
 	Page        service.Page
@@ -75,25 +75,25 @@ type CreateTurn struct {
 	SessionID string `json:"session_id"`
 	// ID is the turn's id; empty means a new one.
 	ID      string `json:"id,omitempty" minLength:"1" maxLength:"255"`
-	AgentID string `json:"agent_id,omitempty" jsonschema:"The agent of the turn, which has the conversation from then on; the one that has it when absent."`
+	AgentID string `json:"agent_id,omitempty" jsonschema:"Agent of the turn, which takes over the conversation. Defaults to the agent that has the conversation."`
 	// Input is the input of the turn: at least one user or system message.
 	Input   []model.Message `json:"input" minItems:"1" items:"{'type':'object','required':['role','parts'],'properties':{'role':{'enum':['user','system']},'parts':{'type':'array','items':{'type':'object'}}}}"`
-	ModelID string          `json:"model_id,omitempty" jsonschema:"The model or pool of the turn, which replaces that of its agent and must run at this server."`
+	ModelID string          `json:"model_id,omitempty" jsonschema:"Model or pool of the turn. Replaces the model of the agent, which must run on this server."`
 	// ToolIDs are the only tools of the turn; nil means all tools of the agent.
-	ToolIDs    []string        `json:"tool_ids,omitzero" jsonschema:"All tools that the turn may call, each of which its agent must have. All tools of the agent when absent."`
-	Variables  json.RawMessage `json:"variables,omitempty" type:"object" jsonschema:"What the prompts of the turn's agents refer to as ${turn.NAME}, as the agent declares it. It is stored with the turn and not shown."`
+	ToolIDs    []string        `json:"tool_ids,omitzero" jsonschema:"Tools that the turn may call. The agent must have each of them. Defaults to all tools of the agent."`
+	Variables  json.RawMessage `json:"variables,omitempty" type:"object" jsonschema:"Variables that the prompts of the turn's agents refer to as ${turn.NAME}, as the agent declares them. They are stored with the turn and not shown."`
 	Metadata   json.RawMessage `json:"metadata,omitempty" type:"object"`
-	SnapshotID string          `json:"snapshot_id,omitempty" jsonschema:"The snapshot of the session that the turn continues from; the latest when absent."`
-	FromStart  bool            `json:"from_start,omitempty" jsonschema:"The turn starts without history."`
+	SnapshotID string          `json:"snapshot_id,omitempty" jsonschema:"Snapshot of the session that the turn continues from. Defaults to the latest."`
+	FromStart  bool            `json:"from_start,omitempty" jsonschema:"Whether the turn starts without history."`
 	// Revision needs a scope, since an earlier revision may permit more.
-	Revision string             `json:"revision,omitempty" jsonschema:"The hash of the published revision to run in; the current one when absent. It needs the scope config:write."`
-	OnBusy   service.BusyPolicy `json:"on_busy,omitempty" enum:"queue,reject,interrupt" default:"queue" jsonschema:"What happens to the turn when the session has a live one."`
+	Revision string             `json:"revision,omitempty" jsonschema:"Hash of the published revision to run in. Defaults to the current one. Requires the scope config:write."`
+	OnBusy   service.BusyPolicy `json:"on_busy,omitempty" enum:"queue,reject,interrupt" default:"queue" jsonschema:"What happens to the turn if the session has a live one."`
 	// NotBefore is when the turn is due; zero means immediately.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Background is set when no client waits for the turn.
 	Background bool `json:"background,omitempty"`
 	// IdempotencyKey makes the request repeatable: the same key returns the turn created first.
-	IdempotencyKey string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
+	IdempotencyKey string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Key that makes the request safe to repeat."`
 }
 
 func (c *CreateTurn) toRequest() service.CreateTurn {
@@ -109,7 +109,7 @@ type Interaction struct {
 	TurnID    string `json:"turn_id"`
 	SessionID string `json:"session_id"`
 	// AgentID is the agent of the turn. It is set only in the list of all pending interactions.
-	AgentID string                   `json:"agent_id,omitempty" jsonschema:"The agent of the turn. Only the list of what all turns wait for has it."`
+	AgentID string                   `json:"agent_id,omitempty" jsonschema:"Agent of the turn. Present only in the list of all pending interactions."`
 	State   service.InteractionState `json:"state" enum:"pending,resolved,canceled"`
 	Request interaction.Request      `json:"ticket" jsonschema:"The question or approval."`
 	// Answer is the answer, and AnsweredBy the subject that gave it; empty means the runtime
@@ -132,20 +132,20 @@ type answer struct {
 	turnID
 
 	Interaction string                   `json:"-" path:"interaction" jsonschema:"The id of the interaction or of the call."`
-	Key         string                   `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
+	Key         string                   `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Key that makes the request safe to repeat."`
 	ID          string                   `json:"id,omitempty" jsonschema:"The id of the answer."`
 	Action      interaction.AnswerAction `json:"action,omitempty" enum:"resume,cancel" default:"resume" jsonschema:"Whether the call continues."`
 	Result      json.RawMessage          `json:"result,omitempty" jsonschema:"The answer, which must match the schema of the ticket."`
 	Arguments   json.RawMessage          `json:"arguments,omitempty" jsonschema:"Arguments that replace those of the call."`
-	Reason      string                   `json:"reason,omitempty" jsonschema:"Why, for the model."`
+	Reason      string                   `json:"reason,omitempty" jsonschema:"Reason to give to the model."`
 }
 
 // cancellation is the reason for ending a turn.
 type cancellation struct {
 	turnID
 
-	Key    string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable."`
-	Reason string `json:"reason,omitempty" maxLength:"4096" jsonschema:"Why; those who see the turn see it."`
+	Key    string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Key that makes the request safe to repeat."`
+	Reason string `json:"reason,omitempty" maxLength:"4096" jsonschema:"Reason for the cancellation. Everyone who can see the turn sees it."`
 }
 
 // eventList is a part of the log of a turn.

@@ -11,13 +11,13 @@ import (
 
 // usageQuery selects the turns that ended in a time range.
 type usageQuery struct {
-	From    time.Time `query:"from" jsonschema:"Begins with the hour of this time; 24 hours before to when absent."`
-	To      time.Time `query:"to" jsonschema:"Ends with the hour before this time; now when absent."`
+	From    time.Time `query:"from" jsonschema:"Start of the time range, rounded down to the hour. Defaults to 24 hours before to."`
+	To      time.Time `query:"to" jsonschema:"End of the time range, rounded up to the hour. Defaults to now."`
 	Tenant  string    `query:"tenant"`
 	AgentID string    `query:"agent_id"`
 	ModelID string    `query:"model_id"`
-	GroupBy []string  `query:"group_by" enum:"agent,hour,model,tenant" jsonschema:"The fields of the groups; one group when absent."`
-	Limit   int       `query:"limit" minimum:"1" maximum:"10000" default:"1000" jsonschema:"How many groups there may be."`
+	GroupBy []string  `query:"group_by" enum:"agent,hour,model,tenant" jsonschema:"Fields to group by. Without them, there is one group."`
+	Limit   int       `query:"limit" minimum:"1" maximum:"10000" default:"1000" jsonschema:"Maximum number of groups."`
 }
 
 const (
@@ -35,7 +35,7 @@ type usageList struct {
 	From   time.Time    `json:"from"`
 	To     time.Time    `json:"to"`
 	Groups []usageGroup `json:"groups"`
-	Total  int          `json:"total" jsonschema:"The number of groups, including those left out by the limit."`
+	Total  int          `json:"total" jsonschema:"Number of groups, including those omitted by the limit."`
 }
 
 // usageGroup is the usage of some turns.
@@ -44,12 +44,12 @@ type usageGroup struct {
 	Tenant   string        `json:"tenant,omitempty"`
 	AgentID  string        `json:"agent_id,omitempty"`
 	ModelID  string        `json:"model_id,omitempty" jsonschema:"Absent for turns without a model call."`
-	Turns    int64         `json:"turns" jsonschema:"The turns that ended."`
-	Failed   int64         `json:"failed" jsonschema:"The turns that failed."`
-	Canceled int64         `json:"canceled" jsonschema:"The turns that were canceled."`
+	Turns    int64         `json:"turns" jsonschema:"Number of turns that ended."`
+	Failed   int64         `json:"failed" jsonschema:"Number of turns that failed."`
+	Canceled int64         `json:"canceled" jsonschema:"Number of turns that were canceled."`
 	Usage    event.Usage   `json:"usage"`
-	Costs    []event.Cost  `json:"costs,omitempty" jsonschema:"A sum for each currency."`
-	Latency  *usageLatency `json:"latency,omitempty" jsonschema:"Estimates of how long turns took from their start to their end; absent if none was started."`
+	Costs    []event.Cost  `json:"costs,omitempty" jsonschema:"One sum per currency."`
+	Latency  *usageLatency `json:"latency,omitempty" jsonschema:"Estimated durations of turns from start to end. Absent if no turn was started."`
 }
 
 // usageLatency estimates the durations of turns, in milliseconds.
