@@ -14,7 +14,7 @@ import (
 func (s *Surface) OpenAPI() []byte {
 	return server.DescribeSurface(&openapi.Surface{
 		Title: "Sessions", Failure: reflect.TypeFor[surfacekit.GestaltError](), Package: reflect.TypeFor[Surface]().PkgPath(), Open: true,
-		Description: "Sessions and turns for clients of Gestalt. A provider is a name of the configuration, a model the id of a model or pool, or an alias of one.",
+		Description: "Sessions and turns for clients of Gestalt. A provider is a name in the configuration. A model is the id or an alias of a model or pool.",
 	}, s.Routes())
 }
 
@@ -37,15 +37,15 @@ type interactionPath struct {
 }
 
 type keyHeader struct {
-	Key string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Makes the request repeatable. It may be in the body as well."`
+	Key string `json:"-" header:"Idempotency-Key" maxLength:"255" jsonschema:"Key that makes the request safe to repeat. It may also be in the body."`
 }
 
 // pageQuery has the parameters of a list of sessions or turns.
 type pageQuery struct {
-	View    string `json:"-" query:"view" enum:"full,summary" default:"full" jsonschema:"How much of each is shown."`
+	View    string `json:"-" query:"view" enum:"full,summary" default:"full" jsonschema:"Level of detail of each entry."`
 	Summary bool   `json:"-" query:"summary" jsonschema:"The same as view=summary."`
-	Limit   int    `json:"-" query:"limit" minimum:"1" maximum:"500" jsonschema:"How many there may be. 500 when absent; of summaries 100."`
-	After   string `json:"-" query:"after" jsonschema:"The X-Next-After of the list before."`
+	Limit   int    `json:"-" query:"limit" minimum:"1" maximum:"500" jsonschema:"Maximum number of entries. Defaults to 500, or to 100 for summaries."`
+	After   string `json:"-" query:"after" jsonschema:"Value of X-Next-After from the previous page."`
 }
 
 type sessionQuery struct {
@@ -63,13 +63,13 @@ type turnQuery struct {
 type eventQuery struct {
 	turnPath
 	After int `json:"-" query:"after" minimum:"0" default:"0" jsonschema:"Only events after the one with this number."`
-	Limit int `json:"-" query:"limit" minimum:"0" maximum:"1000" default:"100" jsonschema:"How many there may be; 0 means all."`
+	Limit int `json:"-" query:"limit" minimum:"0" maximum:"1000" default:"100" jsonschema:"Maximum number of events. 0 means all."`
 }
 
 type streamQuery struct {
 	eventQuery
 	Until       string `json:"-" query:"until" enum:"terminal,blocked_or_terminal" default:"terminal" jsonschema:"Whether the stream also ends when the turn waits for an answer."`
-	LastEventID string `json:"-" header:"Last-Event-ID" jsonschema:"Takes the place of after."`
+	LastEventID string `json:"-" header:"Last-Event-ID" jsonschema:"Number of the last event received. Overrides after."`
 }
 
 type harnessRequest struct {
@@ -79,17 +79,17 @@ type harnessRequest struct {
 
 type createSessionView struct {
 	keyHeader
-	Provider       string           `json:"provider,omitempty" jsonschema:"The default one when absent."`
-	Model          string           `json:"model,omitempty" jsonschema:"That of the provider when absent."`
+	Provider       string           `json:"provider,omitempty" jsonschema:"Provider of the session. Defaults to the default provider."`
+	Model          string           `json:"model,omitempty" jsonschema:"Model of the session. Defaults to the model of the provider."`
 	ClientRef      string           `json:"clientRef,omitempty"`
 	Metadata       map[string]any   `json:"metadata,omitempty" null:"true"`
 	ModelOptions   modelOptions     `json:"modelOptions,omitzero" null:"true"`
 	IdempotencyKey string           `json:"idempotencyKey,omitempty"`
-	Workspace      workspaceRequest `json:"workspace,omitempty" null:"true" jsonschema:"Checkouts of git repositories that the session works in. What the server does not allow, or cannot check out, is answered with 412."`
+	Workspace      workspaceRequest `json:"workspace,omitempty" null:"true" jsonschema:"Checkouts of git repositories that the session works in. The request fails with 412 if the server does not allow a checkout or cannot complete it."`
 }
 
 type modelOptions struct {
-	_               struct{} `jsonschema:"Those of a session are for its turns without any."`
+	_               struct{} `jsonschema:"Options of a session apply to its turns that have none."`
 	Temperature     float64  `json:"temperature,omitempty"`
 	TopP            float64  `json:"top_p,omitempty"`
 	MaxOutputTokens int      `json:"max_output_tokens,omitempty"`
@@ -98,29 +98,29 @@ type modelOptions struct {
 
 type workspaceRequest struct {
 	Checkouts []struct {
-		URL  string `json:"url" jsonschema:"An address with https, http, ssh, git or file, or user@host:path; without credentials."`
-		Ref  string `json:"ref,omitempty" jsonschema:"A branch, a tag or a commit; the default branch when absent."`
-		Path string `json:"path" jsonschema:"A relative path of the workspace."`
+		URL  string `json:"url" jsonschema:"URL with the scheme https, http, ssh, git or file, or user@host:path. It must not have credentials."`
+		Ref  string `json:"ref,omitempty" jsonschema:"Branch, tag or commit. Defaults to the default branch."`
+		Path string `json:"path" jsonschema:"Path relative to the workspace."`
 	} `json:"checkouts" minItems:"1" maxItems:"32"`
-	Cwd string `json:"cwd" jsonschema:"A relative path in one of the checkouts."`
+	Cwd string `json:"cwd" jsonschema:"Initial directory, relative to the workspace. It must be in one of the checkouts."`
 }
 
 // sessionChanges are the changes of a session; absent fields stay unchanged.
 type sessionChanges struct {
 	sessionPath
 	ClientRef *string                     `json:"clientRef,omitempty" null:"true"`
-	State     *service.SessionStatus      `json:"state,omitempty" null:"true" jsonschema:"active or archived."`
-	Metadata  *map[string]json.RawMessage `json:"metadata,omitempty" null:"true" jsonschema:"Takes the place of all there was."`
+	State     *service.SessionStatus      `json:"state,omitempty" null:"true" jsonschema:"State of the session: active or archived."`
+	Metadata  *map[string]json.RawMessage `json:"metadata,omitempty" null:"true" jsonschema:"Replaces all existing metadata."`
 }
 
 type createTurnView struct {
 	sessionPath
 	keyHeader
-	Model          string         `json:"model,omitempty" jsonschema:"That of the session when absent."`
+	Model          string         `json:"model,omitempty" jsonschema:"Model of the turn. Defaults to the model of the session."`
 	Messages       []message      `json:"messages" minItems:"1"`
-	ToolRefs       []toolRef      `json:"toolRefs,omitempty" jsonschema:"Tools besides the safe ones, those that only read. An empty list means no tools at all."`
-	ToolSource     string         `json:"toolSource,omitempty" enum:",explicit,mcp_catalog,native_search" jsonschema:"explicit leaves out the safe tools. With native_search the model has to search for the tools, which it does by a tool."`
-	ResponseSchema map[string]any `json:"responseSchema,omitempty" null:"true" jsonschema:"The JSON Schema of the answer."`
+	ToolRefs       []toolRef      `json:"toolRefs,omitempty" jsonschema:"Tools in addition to the safe ones, which only read. An empty list means no tools at all."`
+	ToolSource     string         `json:"toolSource,omitempty" enum:",explicit,mcp_catalog,native_search" jsonschema:"Source of the tools. explicit omits the safe tools. With native_search, the model must find the tools with a search tool."`
+	ResponseSchema map[string]any `json:"responseSchema,omitempty" null:"true" jsonschema:"JSON Schema of the answer."`
 	Metadata       any            `json:"metadata,omitempty"`
 	ModelOptions   modelOptions   `json:"modelOptions,omitzero" null:"true"`
 	IdempotencyKey string         `json:"idempotencyKey,omitempty"`
@@ -128,10 +128,10 @@ type createTurnView struct {
 
 type toolRef struct {
 	_           struct{} `jsonschema:"All tools of a plugin, or one operation of it. A plugin is an entry of tools in the configuration."`
-	Plugin      string   `json:"plugin,omitempty" jsonschema:"* is every tool that the caller may use."`
-	PluginName  string   `json:"pluginName,omitempty" jsonschema:"Another name of plugin."`
-	App         string   `json:"app,omitempty" jsonschema:"Another name of plugin."`
-	AppName     string   `json:"appName,omitempty" jsonschema:"Another name of plugin."`
+	Plugin      string   `json:"plugin,omitempty" jsonschema:"Id of the plugin. * selects every tool that the caller may use."`
+	PluginName  string   `json:"pluginName,omitempty" jsonschema:"Alias of plugin."`
+	App         string   `json:"app,omitempty" jsonschema:"Alias of plugin."`
+	AppName     string   `json:"appName,omitempty" jsonschema:"Alias of plugin."`
 	System      string   `json:"system,omitempty"`
 	Operation   string   `json:"operation,omitempty"`
 	Connection  string   `json:"connection,omitempty"`
@@ -147,5 +147,5 @@ type cancellation struct {
 
 type resolutionRequest struct {
 	interactionPath
-	Resolution map[string]json.RawMessage `json:"resolution" jsonschema:"What satisfies the response schema of the request. An answer that is not an object is its only field: answer, value, text or response. canceled refuses it."`
+	Resolution map[string]json.RawMessage `json:"resolution" jsonschema:"Answer that matches the response schema of the request. Send an answer that is not an object as the only field: answer, value, text or response. Set canceled to decline the request."`
 }

@@ -23,7 +23,7 @@ const (
 
 // message is a message of a turn.
 type message struct {
-	Role     string          `json:"role" jsonschema:"user, system, developer, assistant or tool."`
+	Role     string          `json:"role" jsonschema:"Role of the sender: user, system, developer, assistant or tool."`
 	Text     string          `json:"text,omitempty"`
 	Parts    []part          `json:"parts,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -31,7 +31,7 @@ type message struct {
 
 // part is a piece of a message. Its type decides which field is set.
 type part struct {
-	Type       string          `json:"type" jsonschema:"text, json, tool_call, tool_result or image_ref."`
+	Type       string          `json:"type" jsonschema:"Type of the part: text, json, tool_call, tool_result or image_ref."`
 	Text       string          `json:"text,omitempty"`
 	JSON       json.RawMessage `json:"json,omitempty"`
 	ToolCall   *toolCall       `json:"toolCall,omitempty"`
@@ -53,7 +53,7 @@ type toolResult struct {
 }
 
 type imageRef struct {
-	URI      string `json:"uri" optional:"true" jsonschema:"An https or data URL, or artifact: and an ID."`
+	URI      string `json:"uri" optional:"true" jsonschema:"An https or data URL, or artifact: followed by an id."`
 	MimeType string `json:"mimeType,omitempty"`
 }
 

@@ -19,54 +19,54 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	const next, aboutNext = "X-Next-After", "Where the list continues; absent at its end."
+	const next, aboutNext = "X-Next-After", "Value of after for the next page. Absent on the last page."
 	info := server.Route{Pattern: "GET " + authPath + "/info", Public: true, Handler: http.HandlerFunc(serveAuthInfo)}
 	routes := []server.Route{
-		server.Typed[surfacekit.None, authInfo](info).WithDoc(openapi.Doc{ID: "authInfo", Summary: "Read how clients log in", Result: "By an access token."}),
+		server.Typed[surfacekit.None, authInfo](info).WithDoc(openapi.Doc{ID: "authInfo", Summary: "Read how clients log in", Result: "The login method: an access token."}),
 		server.Typed[surfacekit.None, providerList](s.newRoute("GET "+agentPath+"/providers", settings.ScopeModelsRead, "list_providers", (*call).listProviders)).WithDoc(openapi.Doc{
-			ID: "listProviders", Summary: "List the providers", Result: "Those that the credential may use.",
+			ID: "listProviders", Summary: "List the providers", Result: "The providers that the credential may use.",
 		}),
 		server.Typed[harnessRequest, surfacekit.None](s.newRoute("POST "+agentPath+"/harnesses/resolve", settings.ScopeModelsRead, "resolve_harness", (*call).resolveHarness)).WithDoc(openapi.Doc{
-			ID: "resolveHarness", Summary: "Read which program a client runs for a provider", Failures: []int{400, 412, 503},
-			Description: "None does, so the answer is always 400.",
+			ID: "resolveHarness", Summary: "Find the program that a client runs for a provider", Failures: []int{400, 412, 503},
+			Description: "Clients run no program for a provider, so the response is always 400.",
 		}),
 		server.Typed[createSessionView, sessionView](s.newRoute("POST "+agentPath+"/sessions", settings.ScopeSessionsWrite, "create_session", (*call).createSession)).WithDoc(openapi.Doc{
-			ID: "createSession", Summary: "Make a session", Result: "It is made, or was made before with the same key.", Created: true, Failures: []int{400, 409, 412, 503},
+			ID: "createSession", Summary: "Create a session", Result: "The created session, or the session created earlier with the same key.", Created: true, Failures: []int{400, 409, 412, 503},
 		}).WithAudit(server.AuditCreateSession),
 		server.Typed[sessionQuery, []sessionView](s.newRoute("GET "+agentPath+"/sessions", settings.ScopeSessionsRead, "list_sessions", (*call).listSessions)).WithDoc(openapi.Doc{
-			ID: "listSessions", Summary: "List sessions, those with the latest activity first", Result: "The sessions.", Failures: []int{400, 503}, Header: next, HeaderAbout: aboutNext,
+			ID: "listSessions", Summary: "List sessions, most recently active first", Result: "The sessions.", Failures: []int{400, 503}, Header: next, HeaderAbout: aboutNext,
 		}),
 		server.Typed[sessionPath, sessionView](s.newRoute("GET "+agentPath+"/sessions/{session}", settings.ScopeSessionsRead, "get_session", (*call).readSession)).WithDoc(openapi.Doc{
 			ID: "readSession", Summary: "Read a session", Result: "The session.", Failures: []int{404},
 		}),
 		server.Typed[sessionChanges, sessionView](s.newRoute("PATCH "+agentPath+"/sessions/{session}", settings.ScopeSessionsWrite, "update_session", (*call).updateSession)).WithDoc(openapi.Doc{
-			ID: "updateSession", Summary: "Change a session", Result: "The session as it is now.", Failures: []int{400, 404},
+			ID: "updateSession", Summary: "Update a session", Result: "The updated session.", Failures: []int{400, 404},
 		}).WithAudit(server.AuditUpdateSession),
 		server.Typed[createTurnView, turnView](s.newRoute("POST "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsWrite, "create_turn", (*call).createTurn)).WithDoc(openapi.Doc{
-			ID: "createTurn", Summary: "Begin a turn", Result: "It is stored, or was stored before with the same key, and runs in the background.", Created: true, Failures: []int{400, 404, 409, 412, 503},
+			ID: "createTurn", Summary: "Create a turn", Result: "The created turn, or the turn created earlier with the same key. It runs in the background.", Created: true, Failures: []int{400, 404, 409, 412, 503},
 		}).WithNewTurn(),
 		server.Typed[turnQuery, []turnView](s.newRoute("GET "+agentPath+"/sessions/{session}/turns", settings.ScopeRunsRead, "list_turns", (*call).listTurns)).WithDoc(openapi.Doc{
-			ID: "listTurns", Summary: "List the turns of a session, the newest first", Result: "The turns.", Failures: []int{400, 404}, Header: next, HeaderAbout: aboutNext,
+			ID: "listTurns", Summary: "List the turns of a session, newest first", Result: "The turns.", Failures: []int{400, 404}, Header: next, HeaderAbout: aboutNext,
 		}),
 		server.Typed[turnPath, turnView](s.newRoute("GET "+agentPath+"/turns/{turn}", settings.ScopeRunsRead, "get_turn", (*call).readTurn)).WithDoc(openapi.Doc{
 			ID: "readTurn", Summary: "Read a turn", Result: "The turn.", Failures: []int{404},
 		}),
 		server.Typed[cancellation, turnView](s.newRoute("POST "+agentPath+"/turns/{turn}/cancel", settings.ScopeRunsWrite, "cancel_turn", (*call).cancelTurn)).WithDoc(openapi.Doc{
-			ID: "cancelTurn", Summary: "End a turn, wherever it runs", Result: "The turn, which has ended.", Failures: []int{400, 404},
+			ID: "cancelTurn", Summary: "Cancel a turn, wherever it runs", Result: "The ended turn.", Failures: []int{400, 404},
 		}).WithAudit(server.AuditCancelTurn),
 		server.Typed[eventQuery, []eventView](s.newRoute("GET "+agentPath+"/turns/{turn}/events", settings.ScopeRunsRead, "list_turn_events", (*call).listEvents)).WithDoc(openapi.Doc{
-			ID: "listEvents", Summary: "Read the events of a turn", Result: "Those there are after the given one.", Failures: []int{400, 404},
+			ID: "listEvents", Summary: "Read the events of a turn", Result: "The stored events after the given one.", Failures: []int{400, 404},
 		}),
 		s.newRoute("GET "+agentPath+"/turns/{turn}/events/stream", settings.ScopeRunsRead, "stream_turn_events", (*call).streamEvents).WithBody(streamQuery{}).WithDoc(openapi.Doc{
 			ID: "streamEvents", Summary: "Follow the events of a turn", Result: "The events.", Failures: []int{400, 404}, Event: reflect.TypeFor[eventView](),
-			Description: "Each is one frame with its number as id. The response begins with a comment, and has one every 15 seconds. It ends with the turn; " +
-				"a stream that ends otherwise is taken up again with the number of the last event.",
+			Description: "Each event is one frame with its number as id. The response begins with a comment and has another every 15 seconds. It ends with the turn. " +
+				"To resume a stream that ended early, send the number of the last event.",
 		}).WithStream(),
 		server.Typed[turnPath, []interactionView](s.newRoute("GET "+agentPath+"/turns/{turn}/interactions", settings.ScopeRunsRead, "list_interactions", (*call).listInteractions)).WithDoc(openapi.Doc{
-			ID: "listInteractions", Summary: "List what a turn asked, the oldest first", Result: "All of it.", Failures: []int{404},
+			ID: "listInteractions", Summary: "List the interactions of a turn, oldest first", Result: "All interactions of the turn.", Failures: []int{404},
 		}),
 		server.Typed[resolutionRequest, interactionView](s.newRoute("POST "+agentPath+"/turns/{turn}/interactions/{interaction}/resolve", settings.ScopeRunsWrite, "resolve_interaction", (*call).resolveInteraction)).WithDoc(openapi.Doc{
-			ID: "resolveInteraction", Summary: "Answer what a turn asks", Result: "The interaction as it was answered.", Failures: []int{400, 404, 409},
+			ID: "resolveInteraction", Summary: "Answer an interaction of a turn", Result: "The answered interaction.", Failures: []int{400, 404, 409},
 		}).WithAudit(server.AuditResolveInteraction),
 	}
 	for i := range routes {

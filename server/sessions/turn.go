@@ -201,7 +201,7 @@ type turnView struct {
 	Messages         []message       `json:"messages,omitempty"`
 	OutputText       string          `json:"outputText,omitempty"`
 	StructuredOutput json.RawMessage `json:"structuredOutput,omitempty"`
-	StatusMessage    string          `json:"statusMessage,omitempty" jsonschema:"Why it failed or was canceled."`
+	StatusMessage    string          `json:"statusMessage,omitempty" jsonschema:"Reason why the turn failed or was canceled."`
 	Metadata         json.RawMessage `json:"metadata,omitempty"`
 	CreatedBy        actor           `json:"createdBy"`
 	CreatedAt        time.Time       `json:"createdAt"`
