@@ -12,7 +12,7 @@ type SessionState struct {
 	Messages  []Message       `json:"messages,omitempty"`
 	Custom    json.RawMessage `json:"custom,omitempty"`
 	Artifacts []Artifact      `json:"artifacts,omitempty"`
-	_         struct{}        `jsonschema:"The state of a conversation, which the client keeps where the server does not."`
+	_         struct{}        `jsonschema:"State of a conversation. The client keeps it if the server does not."`
 }
 
 // SnapshotStatus is the progress of a snapshot's turn.

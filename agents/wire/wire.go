@@ -24,7 +24,7 @@ type Frame struct {
 	Message *Chunk   `json:"message,omitempty"`
 	Result  *Output  `json:"result,omitempty"`
 	Error   *Error   `json:"error,omitempty"`
-	_       struct{} `jsonschema:"One frame of a stream, which has one of the fields."`
+	_       struct{} `jsonschema:"One frame of a stream. Exactly one field is set."`
 }
 
 // Init selects the conversation that a turn belongs to. The zero value starts a new one.
@@ -39,7 +39,7 @@ type Init struct {
 type Input struct {
 	Message *Message `json:"message,omitempty"`
 	Resume  *Resume  `json:"resume,omitempty"`
-	Detach  bool     `json:"detach,omitempty" jsonschema:"Whether the response does not wait for the turn."`
+	Detach  bool     `json:"detach,omitempty" jsonschema:"Whether to respond without waiting for the turn."`
 }
 
 // Resume settles the tool requests that interrupted a turn. Respond holds parts with a
@@ -89,7 +89,7 @@ type Chunk struct {
 	Artifact    *Artifact   `json:"artifact,omitempty"`
 	CustomPatch []PatchOp   `json:"customPatch,omitempty"`
 	TurnEnd     *TurnEnd    `json:"turnEnd,omitempty"`
-	_           struct{}    `jsonschema:"A part of a turn, which has one of the fields."`
+	_           struct{}    `jsonschema:"A part of a turn. Exactly one field is set."`
 }
 
 // ModelChunk is a piece of a message. Pieces of one message have the same index.
