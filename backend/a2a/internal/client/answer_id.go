@@ -117,11 +117,18 @@ func (a *answerStream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next returns the next event unchanged.
+// next returns the next event or the next comment outside of events. It drops comments within an
+// event, because their size has no limit.
 func (a *answerStream) next() (event []byte, err error) {
 	var data []byte
 	for {
 		line, err := a.lines.ReadBytes('\n')
+		if err == nil && line[0] == ':' {
+			if len(event) == 0 {
+				return line, nil
+			}
+			continue
+		}
 		event = append(event, line...)
 		text := bytes.TrimRight(line, "\r\n")
 		if value, ok := bytes.CutPrefix(text, []byte("data:")); ok {

@@ -65,7 +65,7 @@ func TestEveryEventHasTheIDOfItsRequest(t *testing.T) {
 	}
 }
 
-// A stream's content is passed on unchanged, however it is split.
+// A stream's content is passed on unchanged, however it is split, except for comments within events.
 func TestAStreamOfAnswersIsPassedOnAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -77,6 +77,15 @@ func TestAStreamOfAnswersIsPassedOnAsItIs(t *testing.T) {
 				t.Errorf("%q: %q, %v", text, got, err)
 			}
 		}
+	}
+	within, err := io.ReadAll(newAnswerStream(io.NopCloser(strings.NewReader("data: {\"id\":\n: ping\n: ping\ndata: \"1\"}\n\n")), "1"))
+	if err != nil || string(within) != "data: {\"id\":\ndata: \"1\"}\n\n" {
+		t.Errorf("comments within an event: %q, %v", within, err)
+	}
+	piece := make([]byte, 100)
+	n, err := newAnswerStream(io.NopCloser(strings.NewReader(strings.Repeat(": ping\n", 100))), "1").Read(piece)
+	if err != nil || string(piece[:n]) != ": ping\n" {
+		t.Errorf("comments without an event: %q, %v", piece[:n], err)
 	}
 	broken := io.MultiReader(strings.NewReader("data: {\"id\":\"1\"}\n\ndata: {"), iotest.ErrReader(io.ErrUnexpectedEOF))
 	got, err := io.ReadAll(newAnswerStream(io.NopCloser(broken), "1"))
