@@ -86,7 +86,7 @@ func Generate(s *Surface, operations []Operation) []byte {
 	components := object{"schemas": g.schemas}
 	if s.Failure != nil {
 		components["responses"] = object{errorResponse: object{
-			"description": "The request is refused.", "content": object{g.media: object{"schema": g.schemaOf(s.Failure)}},
+			"description": "The request was rejected.", "content": object{g.media: object{"schema": g.schemaOf(s.Failure)}},
 		}}
 	}
 	document["components"] = components

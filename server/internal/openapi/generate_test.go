@@ -69,7 +69,7 @@ func TestOperationsAreDescribedFromTypes(t *testing.T) {
   {"name":"shop","in":"path","required":true,"description":"The shop.","schema":{"type":"string"}}],
  "requestBody":{"required":true,"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Item"}}}},
  "responses":{"201":{"description":"It is added.","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Item"}}}},"409":{"$ref":"#/components/responses/Error"}}}}},
-"components":{"responses":{"Error":{"description":"The request is refused.","content":{"text/plain":{"schema":{"type":"string"}}}}},
+"components":{"responses":{"Error":{"description":"The request was rejected.","content":{"text/plain":{"schema":{"type":"string"}}}}},
  "schemas":{"Item":{"type":"object","description":"An item.","additionalProperties":true,"required":["id","sizes"],"properties":{
   "id":{"type":"string","maxLength":9},"sizes":{"type":"array","items":{"type":"string","enum":["s","m"]}},"raw":{"type":"array","items":{"type":"object"}},
   "parts":{"type":"array","description":"Its parts.","items":{"$ref":"#/components/schemas/Item"}}}}}}}`)
@@ -103,7 +103,7 @@ func TestOperationsAreDescribedInWords(t *testing.T) {
   "requestBody":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Request"}}}},
   "responses":{"204":{"description":"Nothing."},"400":{"$ref":"#/components/responses/Error"},"201":{"description":"Done.",
     "headers":{"X-Next":{"description":"The next.","schema":{"type":"string"}}},"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Described"}}}}}}}},
-"components":{"responses":{"Error":{"description":"The request is refused.","content":{"text/plain":{"schema":{"type":"string"}}}}},"schemas":{
+"components":{"responses":{"Error":{"description":"The request was rejected.","content":{"text/plain":{"schema":{"type":"string"}}}}},"schemas":{
   "Request":{"type":"object","properties":{"kind":{"type":"string","enum":["","a"]}}},
   "Described":{"type":"object","description":"A record.","additionalProperties":false,"required":["next"],"properties":{
     "name":{"type":["string","null"]},"next":{"oneOf":[{"$ref":"#/components/schemas/Described"},{"type":"null"}]}}}}}}`)
