@@ -302,8 +302,8 @@ func (c *check) unclaimedDefaults(agents []*template, claimed map[string]bool) {
 	}
 }
 
-// usage records what a revision uses. A missing or dangling reference may mean any definition of
-// its kind.
+// usage lists the definitions that the agents of a revision use. A missing or dangling reference
+// counts as a use of every definition of its kind.
 type usage struct {
 	models, providers, plugins, tools, hosts used
 	// sections are the sections that plugins claim.
@@ -318,7 +318,7 @@ type used struct {
 
 func newUsed() used { return used{ids: make(map[string]bool)} }
 
-// usageOf returns what a revision with these agents uses.
+// usageOf returns the definitions that the revision uses with these agents.
 func (c *check) usageOf(agents []*template) *usage {
 	u := &usage{newUsed(), newUsed(), newUsed(), newUsed(), newUsed(), make(map[string]bool)}
 	boxes := make(map[*toolbox]bool)
@@ -352,7 +352,7 @@ func (c *check) usageOf(agents []*template) *usage {
 	return u
 }
 
-// addAgent adds what an agent uses, except the tools of its toolbox.
+// addAgent adds the definitions that an agent uses, without the tools of its toolbox.
 func (u *usage) addAgent(t *template) {
 	u.models.ids[t.agent.ModelID] = true
 	u.models.any = u.models.any || t.agent.Local() && t.agent.ModelID == ""

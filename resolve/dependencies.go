@@ -163,8 +163,8 @@ func (c *changes) anyModel() bool {
 	return len(c.ids[onModel])+len(c.ids[onProvider])+len(c.ids[onAgentProvider]) > 0
 }
 
-// looksTheSame reports whether a changed declared agent looks the same to the agents that may call
-// it. One that runs elsewhere, or did, does not.
+// looksTheSame reports whether a changed declared agent looks the same to its callers. An agent that
+// is remote, or was, never does.
 func (c *changes) looksTheSame(id string) bool {
 	now, ok := c.set.Agents.Get(id)
 	before, was := c.old.Agents.Get(id)

@@ -20,7 +20,7 @@ type Map[K comparable, V any] struct {
 type layers[K comparable, V any] struct {
 	// shared are entries that other maps may have too, so they never change.
 	shared map[K]V
-	// own are the entries that are added or replaced, and gone those of shared that are removed.
+	// own has the added and replaced entries, and gone the removed keys of shared.
 	own  map[K]V
 	gone map[K]bool
 }

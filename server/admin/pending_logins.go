@@ -114,8 +114,8 @@ func (p *pendingLogins) endLogin(login *pendingLogin) {
 	close(login.ended)
 }
 
-// takeLogin removes the login with an ID and returns it; nil if there is none, or if its key lacks
-// the prefix. Only the caller continues it.
+// takeLogin removes and returns the login with an ID. It returns nil if there is no such login or its
+// key lacks the prefix, so that only one caller continues a login.
 func (p *pendingLogins) takeLogin(id, prefix string) *pendingLogin {
 	p.mu.Lock()
 	defer p.mu.Unlock()

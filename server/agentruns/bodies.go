@@ -32,7 +32,7 @@ type (
 		turnBody
 		Metadata map[string]string `json:"metadata,omitempty" maxProperties:"16" propertyNames:"{'pattern':'^[A-Za-z0-9._-]{1,64}$'}" additionalProperties:"{'type':'string','maxLength':256}" jsonschema:"At most 4096 bytes as JSON."`
 	}
-	// turnBody is what a message may change for its run.
+	// turnBody has the fields that a message may set for its run.
 	turnBody struct {
 		ReasoningLevel json.RawMessage       `json:"reasoningLevel,omitempty" oneOf:"[{'type':'string','enum':['off','low','medium','high']},{'type':'integer','minimum':0,'maximum':100}]" jsonschema:"The reasoning effort. off, low, medium and high are 0, 30, 50 and 80."`
 		Tools          []toolRef             `json:"tools,omitempty" jsonschema:"Tools of the run, in addition to those of a declared agent. Names must be unique."`

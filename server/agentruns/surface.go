@@ -146,10 +146,10 @@ func (c *call) listModels() error {
 	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.settings.Service.Revision().Set(), c.settings.DefaultModel).listBody())
 }
 
-// identity is whom a credential stands for.
+// identity is the subject and workspace of a credential.
 type identity struct {
 	Subject   string    `json:"sub"`
-	Email     *string   `json:"email" type:"'null'" jsonschema:"It is not known."`
+	Email     *string   `json:"email" type:"'null'" jsonschema:"Always null."`
 	Workspace workspace `json:"workspace"`
 }
 
