@@ -30,12 +30,12 @@ var description = sync.OnceValue(func() []byte {
 			"{workspace}": "The tenant of the credential.", "agent-runs/{id}": "The runId.", "agent-sessions/{id}": "The sessionId.",
 			"agents/{agent}": "The id of a declared agent.", "{interaction}": "The interactionId, or the id of the call that waits.",
 		},
-		Error: new(failure("The request is rejected.")),
+		Error: new(describeFailure("The request is rejected.")),
 	}, new(Surface).Routes())
 })
 
-// failure describes a rejected request.
-func failure(doc string) openapi.Answer { return openapi.Answer{Doc: doc, Body: errorBody{}} }
+// describeFailure describes a rejected request.
+func describeFailure(doc string) openapi.Answer { return openapi.Answer{Doc: doc, Body: errorBody{}} }
 
 // describeOperations describes the routes by their ID.
 func describeOperations() map[string]openapi.OperationDoc {
@@ -46,20 +46,20 @@ func describeOperations() map[string]openapi.OperationDoc {
 	begun := openapi.Answer{Doc: "The id of the run and the URL of its events.", Body: runRef{}, Examples: openapi.Examples{"begun": {
 		JSON: `{"runId":"run_019aa7c4-53f1-7c3e-9a0b-2f6d5f6f0c11","streamUrl":"/api/v1/workspaces/acme/agent-runs/run_019aa7c4-53f1-7c3e-9a0b-2f6d5f6f0c11/stream"}`,
 	}}}
-	invalid := failure("The request is invalid. The code is `invalid_request`, `invalid_model` or `invalid_plugin`.")
+	invalid := describeFailure("The request is invalid. The code is `invalid_request`, `invalid_model` or `invalid_plugin`.")
 	invalid.Examples = openapi.Examples{"model": {
 		JSON: `{"error":"invalid_model","code":"invalid_model","message":"modelId \"platform:fats\" is not known","hint":"modelId \"platform:fats\" is not known; did you mean \"platform:fast\"?","candidates":["platform:fast","platform:deep"]}`,
 	}}
-	forbidden := failure("The agent does not exist or the credential may not use it (`forbidden`), or the credential lacks the scope (`insufficient_scope`).")
+	forbidden := describeFailure("The agent does not exist or the credential may not use it (`forbidden`), or the credential lacks the scope (`insufficient_scope`).")
 	forbidden.Examples = openapi.Examples{
 		"agent": {JSON: `{"error":"forbidden","code":"forbidden","message":"agent \"clerk\" is not available with this credential","hint":"agent \"clerk\" is not available with this credential"}`},
 		"scope": {JSON: `{"error":"insufficient_scope","code":"insufficient_scope","hint":"the credential lacks the scope runs:write","required":"runs:write"}`},
 	}
-	wrongWorkspace := failure("The workspace in the path is not the credential's.")
+	wrongWorkspace := describeFailure("The workspace in the path is not the credential's.")
 	wrongWorkspace.Examples = openapi.Examples{"workspace": {JSON: `{"error":"Workspace path does not match this credential","code":"not_found","hint":"acme"}`}}
-	notFound := failure("It does not exist, belongs to another caller, or the workspace is not the credential's.")
-	unsupported := failure("The server does not support this operation (`not_supported`).")
-	keyConflict := failure("The Idempotency-Key was used for a request with another body (`key_conflict`).")
+	notFound := describeFailure("It does not exist, belongs to another caller, or the workspace is not the credential's.")
+	unsupported := describeFailure("The server does not support this operation (`not_supported`).")
+	keyConflict := describeFailure("The Idempotency-Key was used for a request with another body (`key_conflict`).")
 
 	const (
 		ok        = http.StatusOK
@@ -115,8 +115,8 @@ func describeOperations() map[string]openapi.OperationDoc {
 			Answers: answers{
 				ok:       {Doc: "The run continues with the result. A run that was cancelled in the meantime drops it.", Body: done{}},
 				bad:      invalid,
-				missing:  failure("The run does not exist or belongs to another caller (`not_found`), or the call is not open because it was answered already or never made (`unknown_tool_use`)."),
-				conflict: failure("The run has ended (`run_terminal`)."),
+				missing:  describeFailure("The run does not exist or belongs to another caller (`not_found`), or the call is not open because it was answered already or never made (`unknown_tool_use`)."),
+				conflict: describeFailure("The run has ended (`run_terminal`)."),
 			},
 		},
 		"answerInteraction": {
@@ -129,8 +129,8 @@ func describeOperations() map[string]openapi.OperationDoc {
 			},
 			Answers: answers{
 				ok: {Doc: "The run continues with the answer.", Body: done{}}, bad: invalid,
-				missing:  failure("The run does not exist or belongs to another caller (`not_found`), or it has no such interaction (`unknown_interaction`)."),
-				conflict: failure("The interaction has a different answer (`answered`), or the run ended without one (`run_terminal`)."),
+				missing:  describeFailure("The run does not exist or belongs to another caller (`not_found`), or it has no such interaction (`unknown_interaction`)."),
+				conflict: describeFailure("The interaction has a different answer (`answered`), or the run ended without one (`run_terminal`)."),
 			},
 		},
 		"cancelRun": {
@@ -162,7 +162,7 @@ func describeOperations() map[string]openapi.OperationDoc {
 				"`tools: []` runs without tools. A successful run adds its messages to the session.",
 			Parameters: []openapi.Parameter{key}, Body: messageBody{},
 			Examples: openapi.Examples{"next": {JSON: `{"prompt":"And order 18?","reasoningLevel":50}`}},
-			Answers:  answers{http.StatusAccepted: begun, bad: invalid, deny: forbidden, missing: notFound, conflict: failure("The session has ended (`session_ended`)."), unmatched: keyConflict},
+			Answers:  answers{http.StatusAccepted: begun, bad: invalid, deny: forbidden, missing: notFound, conflict: describeFailure("The session has ended (`session_ended`)."), unmatched: keyConflict},
 		},
 		"userInfo": {Summary: "Read the identity of the credential", Answers: answers{ok: {Doc: "The subject and the workspace.", Body: identity{}}}},
 		"callAgent": {

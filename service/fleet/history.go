@@ -125,10 +125,11 @@ func (l *lineage) rollBack(ctx context.Context, hash string, c *Change, publish 
 // Validate checks a document without storing anything. Problems are returned as findings. The
 // report compares the document with the running revision; it is nil for a document with errors.
 func (p *Publisher) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
-	return validate(ctx, document, p.Publish)
+	return dryRun(ctx, document, p.Publish)
 }
 
-func validate(ctx context.Context, document []byte, publish publisher) (diag.List, *resolve.DiffReport, error) {
+// dryRun publishes a document without storing it.
+func dryRun(ctx context.Context, document []byte, publish publisher) (diag.List, *resolve.DiffReport, error) {
 	out, err := publish(ctx, &Change{Document: document, DryRun: true})
 	if invalid, ok := errors.AsType[*InvalidError](err); ok {
 		return invalid.Findings, nil, nil

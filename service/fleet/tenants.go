@@ -239,7 +239,7 @@ func (t *Tenant) Diff(ctx context.Context, from, to string) (*resolve.DiffReport
 
 // Validate proves an overlay without storing anything, like Fleet.Validate.
 func (t *Tenant) Validate(ctx context.Context, document []byte) (diag.List, *resolve.DiffReport, error) {
-	return validate(ctx, document, t.Publish)
+	return dryRun(ctx, document, t.Publish)
 }
 
 // Diagnostics returns the known problems of the overlay's changes, over the tenant's base.

@@ -60,7 +60,7 @@ type Example struct{ Summary, JSON string }
 // Generate returns the description of operations.
 func (a *API) Generate(operations []Operation) []byte {
 	// No type is in a package without a name, so that those without a component are described in place.
-	g, paths := &generator{Surface: &Surface{Package: "-", Open: true}, schemas: object{}}, map[string]Object{}
+	g, paths := &generator{Surface: &Surface{Package: "-", Open: true}, schemas: Object{}}, map[string]Object{}
 	g.addComponents(a.Components)
 	for i := range operations {
 		method, path, _ := parsePattern(operations[i].Pattern)
@@ -70,11 +70,11 @@ func (a *API) Generate(operations []Operation) []byte {
 				paths[path]["parameters"] = list
 			}
 		}
-		paths[path][strings.ToLower(method)] = g.operation(operations[i].ID, a.Operations[operations[i].ID])
+		paths[path][strings.ToLower(method)] = g.describeByID(operations[i].ID, a.Operations[operations[i].ID])
 	}
 	components := Object{"schemas": g.schemas}
 	if a.Error != nil {
-		components["responses"] = Object{errorResponse: g.answer(a.Error)}
+		components["responses"] = Object{errorResponse: g.describeAnswer(a.Error)}
 	}
 	text, err := json.Marshal(Object{
 		"openapi": "3.1.0", "info": Object{"title": a.Title, "version": "1", "description": a.Doc}, "paths": paths, "components": components,
@@ -100,11 +100,11 @@ func (a *API) pathParameters(path string) []Object {
 	return list
 }
 
-// operation describes an operation.
-func (g *generator) operation(id string, doc OperationDoc) Object {
+// describeByID describes the operation with an ID.
+func (g *generator) describeByID(id string, doc OperationDoc) Object {
 	responses := Object{}
 	for status, answer := range doc.Answers {
-		responses[strconv.Itoa(status)] = g.answer(&answer)
+		responses[strconv.Itoa(status)] = g.describeAnswer(&answer)
 	}
 	op := Object{"operationId": id, "summary": doc.Summary, "responses": responses}
 	if doc.Doc != "" {
@@ -118,16 +118,16 @@ func (g *generator) operation(id string, doc OperationDoc) Object {
 		op["parameters"] = parameters
 	}
 	if doc.Body != nil {
-		op["requestBody"] = Object{"required": true, "content": g.content("", doc.Body, doc.Examples)}
+		op["requestBody"] = Object{"required": true, "content": g.describeContent("", doc.Body, doc.Examples)}
 	}
 	return op
 }
 
-// answer describes a response.
-func (g *generator) answer(a *Answer) Object {
+// describeAnswer describes a response.
+func (g *generator) describeAnswer(a *Answer) Object {
 	response := Object{"description": a.Doc}
 	if a.Body != nil {
-		response["content"] = g.content(a.Media, a.Body, a.Examples)
+		response["content"] = g.describeContent(a.Media, a.Body, a.Examples)
 	}
 	if a.Headers != nil {
 		response["headers"] = a.Headers
@@ -135,8 +135,8 @@ func (g *generator) answer(a *Answer) Object {
 	return response
 }
 
-// content describes a body.
-func (g *generator) content(media string, body any, examples Examples) Object {
+// describeContent describes a body.
+func (g *generator) describeContent(media string, body any, examples Examples) Object {
 	schema, ok := body.(Object)
 	if !ok {
 		schema = g.schemaOf(reflect.TypeOf(body))

@@ -118,17 +118,14 @@ func writeDocument(server *Server, surfaces []func() (*Description, error)) (wri
 	return written{b.Bytes(), `"` + hex.EncodeToString(sum[:16]) + `"`}, nil
 }
 
-// object is a JSON object.
-type object = map[string]any
-
 // merged is the document as written, merged from the descriptions of all surfaces.
 type merged struct {
 	OpenAPI    string            `json:"openapi"`
 	Info       info              `json:"info"`
-	Servers    []object          `json:"servers,omitempty"`
-	Tags       []object          `json:"tags"`
-	Paths      map[string]object `json:"paths"`
-	Components map[string]object `json:"components"`
+	Servers    []Object          `json:"servers,omitempty"`
+	Tags       []Object          `json:"tags"`
+	Paths      map[string]Object `json:"paths"`
+	Components map[string]Object `json:"components"`
 
 	// open is set when no route needs a credential.
 	open bool
@@ -148,15 +145,15 @@ const about = "Every response has the header X-Request-Id with the ID of the req
 func newMerged(s *Server) *merged {
 	m := &merged{
 		OpenAPI: "3.1.0", Info: info{"Agent runtime", s.Version, about},
-		Paths: map[string]object{}, Components: map[string]object{}, open: s.Open,
+		Paths: map[string]Object{}, Components: map[string]Object{}, open: s.Open,
 	}
 	if s.PublicURL != "" { // otherwise it is where the document was found
-		m.Servers = []object{{"url": strings.TrimRight(s.PublicURL, "/")}}
+		m.Servers = []Object{{"url": strings.TrimRight(s.PublicURL, "/")}}
 	}
 	if !s.Open {
-		m.Components["securitySchemes"] = object{
-			"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key or an access token."},
-			"apiKey": object{"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
+		m.Components["securitySchemes"] = Object{
+			"bearer": Object{"type": "http", "scheme": "bearer", "description": "An API key or an access token."},
+			"apiKey": Object{"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
 		}
 	}
 	return m
@@ -169,14 +166,14 @@ func (m *merged) addDescription(d *Description) error {
 		return err
 	}
 	var own struct {
-		Info       object            `json:"info"`
-		Paths      map[string]object `json:"paths"`
-		Components map[string]object `json:"components"`
+		Info       Object            `json:"info"`
+		Paths      map[string]Object `json:"paths"`
+		Components map[string]Object `json:"components"`
 	}
 	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	m.Tags = append(m.Tags, object{"name": d.doc.Info.Title, "description": d.doc.Info.Description})
+	m.Tags = append(m.Tags, Object{"name": d.doc.Info.Title, "description": d.doc.Info.Description})
 	for kind, list := range own.Components {
 		for name, value := range list {
 			m.addComponent(kind, d.prefix+name, prefixRefs(value, d.prefix))
@@ -186,7 +183,7 @@ func (m *merged) addDescription(d *Description) error {
 		m.Paths[path] = renamedObject(item, d.prefix)
 	}
 	for o, route := range d.routes {
-		op, ok := m.Paths[o.path][strings.ToLower(o.method)].(object)
+		op, ok := m.Paths[o.path][strings.ToLower(o.method)].(Object)
 		if !ok {
 			return fmt.Errorf("%s is required", o) // not reached: the path was read before
 		}
@@ -197,22 +194,22 @@ func (m *merged) addDescription(d *Description) error {
 
 func (m *merged) addComponent(kind, name string, value any) {
 	if m.Components[kind] == nil {
-		m.Components[kind] = object{}
+		m.Components[kind] = Object{}
 	}
 	m.Components[kind][name] = value
 }
 
 // completeOperation adds the router's behavior to an operation.
-func (m *merged) completeOperation(op object, d *Description, route *Route) {
+func (m *merged) completeOperation(op Object, d *Description, route *Route) {
 	op["tags"] = []string{d.doc.Info.Title}
 	if id, ok := op["operationId"].(string); ok && id != "" {
 		op["operationId"] = d.prefix + "_" + id
 	}
 	op["security"] = m.securityFor(route)
 	_, takes := op["requestBody"]
-	responses, ok := op["responses"].(object)
+	responses, ok := op["responses"].(Object)
 	if !ok {
-		responses = object{}
+		responses = Object{}
 		op["responses"] = responses
 	}
 	for _, r := range refusals {
@@ -222,21 +219,21 @@ func (m *merged) completeOperation(op object, d *Description, route *Route) {
 			continue
 		}
 		if status := strconv.Itoa(r.status); responses[status] == nil {
-			responses[status] = object{"$ref": "#/components/responses/" + m.refusalResponse(&r, d)}
+			responses[status] = Object{"$ref": "#/components/responses/" + m.refusalResponse(&r, d)}
 		}
 	}
 }
 
 // securityFor returns the security requirements of a route.
-func (m *merged) securityFor(route *Route) []object {
+func (m *merged) securityFor(route *Route) []Object {
 	if m.open || route.Public {
-		return []object{}
+		return []Object{}
 	}
 	scopes := []string{}
 	if route.Scope != "" {
 		scopes = append(scopes, route.Scope)
 	}
-	return []object{{"bearer": scopes}, {"apiKey": scopes}}
+	return []Object{{"bearer": scopes}, {"apiKey": scopes}}
 }
 
 // refusalKind is an error response of the router.
@@ -273,12 +270,12 @@ func (m *merged) refusalResponse(r *refusalKind, d *Description) string {
 	if m.Components["responses"][name] != nil {
 		return name
 	}
-	response := object{"description": r.description}
-	if shape, ok := m.Components["responses"][prefix+errorResponse].(object); ok {
+	response := Object{"description": r.description}
+	if shape, ok := m.Components["responses"][prefix+errorResponse].(Object); ok {
 		response["content"] = shape["content"]
 	}
 	if r.header != "" {
-		response["headers"] = object{r.header: object{"required": true, "description": r.about, "schema": object{"type": "string"}}}
+		response["headers"] = Object{r.header: Object{"required": true, "description": r.about, "schema": Object{"type": "string"}}}
 	}
 	m.addComponent("responses", name, response)
 	return name
@@ -292,7 +289,7 @@ const ownTitle = "Server"
 // to.
 func prefixRefs(value any, prefix string) any {
 	switch v := value.(type) {
-	case object:
+	case Object:
 		return renamedObject(v, prefix)
 	case []any:
 		for i := range v {
@@ -308,7 +305,7 @@ func prefixRefs(value any, prefix string) any {
 	return value
 }
 
-func renamedObject(o object, prefix string) object {
+func renamedObject(o Object, prefix string) Object {
 	for key := range o {
 		o[key] = prefixRefs(o[key], prefix)
 	}

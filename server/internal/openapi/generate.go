@@ -60,11 +60,11 @@ type Doc struct {
 
 // Generate returns a description of operations, for surfaces without a written one.
 func Generate(s *Surface, operations []Operation) []byte {
-	g := &generator{Surface: s, schemas: object{}, media: "application/json"}
+	g := &generator{Surface: s, schemas: Object{}, media: "application/json"}
 	if s.Failure != nil && s.Failure.Kind() == reflect.String {
 		g.media = "text/plain"
 	}
-	paths := map[string]object{}
+	paths := map[string]Object{}
 	for i := range operations {
 		op := &operations[i]
 		method, path, _ := parsePattern(op.Pattern)
@@ -78,15 +78,15 @@ func Generate(s *Surface, operations []Operation) []byte {
 			}
 		}
 		if paths[path] == nil {
-			paths[path] = object{}
+			paths[path] = Object{}
 		}
 		paths[path][strings.ToLower(method)] = described
 	}
-	document := object{"openapi": "3.1.0", "info": object{"title": s.Title, "version": "1", "description": s.Description}, "paths": paths}
-	components := object{"schemas": g.schemas}
+	document := Object{"openapi": "3.1.0", "info": Object{"title": s.Title, "version": "1", "description": s.Description}, "paths": paths}
+	components := Object{"schemas": g.schemas}
 	if s.Failure != nil {
-		components["responses"] = object{errorResponse: object{
-			"description": "The request was rejected.", "content": object{g.media: object{"schema": g.schemaOf(s.Failure)}},
+		components["responses"] = Object{errorResponse: Object{
+			"description": "The request was rejected.", "content": Object{g.media: Object{"schema": g.schemaOf(s.Failure)}},
 		}}
 	}
 	document["components"] = components
@@ -101,16 +101,16 @@ func Generate(s *Surface, operations []Operation) []byte {
 type generator struct {
 	*Surface
 	// schemas are the components, and media is the media type of errors.
-	schemas object
+	schemas Object
 	media   string
 	// components describe types in other words.
 	components map[reflect.Type]*Component
 }
 
 // describeOperation returns an operation without its request.
-func (g *generator) describeOperation(op *Operation, method string) object {
-	responses := object{}
-	described := object{"responses": responses}
+func (g *generator) describeOperation(op *Operation, method string) Object {
+	responses := Object{}
+	described := Object{"responses": responses}
 	if op.ID != "" {
 		described["operationId"], described["summary"], described["description"] = op.ID, op.Summary, op.Description
 		response := g.describeResponse(op)
@@ -120,34 +120,34 @@ func (g *generator) describeOperation(op *Operation, method string) object {
 			status = http.StatusCreated
 		}
 		if op.Header != "" {
-			response["headers"] = object{op.Header: object{"description": op.HeaderAbout, "schema": object{"type": "string"}}}
+			response["headers"] = Object{op.Header: Object{"description": op.HeaderAbout, "schema": Object{"type": "string"}}}
 		}
 		if op.Result != "" {
 			responses[strconv.Itoa(status)] = response
 		}
 		if op.Empty != "" {
-			responses["204"] = object{"description": op.Empty}
+			responses["204"] = Object{"description": op.Empty}
 		}
 		for _, status := range op.Failures {
-			responses[strconv.Itoa(status)] = object{"$ref": "#/components/responses/" + errorResponse}
+			responses[strconv.Itoa(status)] = Object{"$ref": "#/components/responses/" + errorResponse}
 		}
 		return described
 	}
 	responses["200"] = g.describeResponse(op)
 	if op.Out == nil && method != http.MethodGet { // it chooses how it is answered
 		for status, description := range done {
-			response := object{"description": description}
+			response := Object{"description": description}
 			if status != "204" {
-				response["content"] = object{"application/json": object{"schema": object{}}}
+				response["content"] = Object{"application/json": Object{"schema": Object{}}}
 			}
 			responses[status] = response
 		}
 	}
 	for status, description := range failed {
-		responses[status] = object{"description": description, "content": object{g.media: object{"schema": object{}}}}
+		responses[status] = Object{"description": description, "content": Object{g.media: Object{"schema": Object{}}}}
 	}
 	if op.Idle {
-		responses["204"] = object{"description": "There is nothing to stream."}
+		responses["204"] = Object{"description": "There is nothing to stream."}
 	}
 	return described
 }
@@ -168,26 +168,26 @@ var done = map[string]string{
 }
 
 // describeResponse describes an operation's response.
-func (g *generator) describeResponse(op *Operation) object {
-	events := object{}
+func (g *generator) describeResponse(op *Operation) Object {
+	events := Object{}
 	if op.Event != nil {
 		events = g.schemaOf(op.Event)
 	}
 	if op.Out == nil {
-		return object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": events}}}
+		return Object{"description": "Server-sent events.", "content": Object{"text/event-stream": Object{"schema": events}}}
 	}
-	content := object{"application/json": object{"schema": g.schemaOf(op.Out)}}
+	content := Object{"application/json": Object{"schema": g.schemaOf(op.Out)}}
 	if op.Followed {
-		content["application/x-ndjson"] = object{"schema": object{}}
+		content["application/x-ndjson"] = Object{"schema": Object{}}
 	}
 	if op.Streamed && (op.ID == "" || op.Event != nil) {
-		content["text/event-stream"] = object{"schema": events}
+		content["text/event-stream"] = Object{"schema": events}
 	}
-	return object{"description": "The result.", "content": content}
+	return Object{"description": "The result.", "content": content}
 }
 
 // bodyOf describes the body of a request; nil if it has none.
-func (g *generator) bodyOf(in reflect.Type) object {
+func (g *generator) bodyOf(in reflect.Type) Object {
 	if in == nil {
 		return nil
 	}
@@ -204,7 +204,7 @@ func (g *generator) bodyOf(in reflect.Type) object {
 	if fields == 0 {
 		return nil
 	}
-	body := object{"content": object{"application/json": object{"schema": g.schemaOf(described)}}}
+	body := Object{"content": Object{"application/json": Object{"schema": g.schemaOf(described)}}}
 	if _, required := g.structOf(g.viewOf(described))["required"]; required && g.Package != "" {
 		body["required"] = true
 	}
@@ -213,8 +213,8 @@ func (g *generator) bodyOf(in reflect.Type) object {
 
 // parametersOf describes the wildcards of a path, and the query parameters and headers of an
 // operation.
-func (g *generator) parametersOf(op *Operation, path string) (list []object) {
-	described := map[string]object{}
+func (g *generator) parametersOf(op *Operation, path string) (list []Object) {
+	described := map[string]Object{}
 	for _, f := range parameterFields(op.In) {
 		for _, place := range []string{"query", "header", "path"} {
 			name, ok := f.Tag.Lookup(place)
@@ -222,7 +222,7 @@ func (g *generator) parametersOf(op *Operation, path string) (list []object) {
 				continue
 			}
 			schema := g.fieldOf(&f)
-			p := object{"name": name, "in": place, "description": f.Tag.Get("jsonschema"), "schema": schema}
+			p := Object{"name": name, "in": place, "description": f.Tag.Get("jsonschema"), "schema": schema}
 			delete(schema, "description")
 			if described[name] = p; place != "path" {
 				list = append(list, p)
@@ -236,17 +236,17 @@ func (g *generator) parametersOf(op *Operation, path string) (list []object) {
 		list = append(list, p)
 	}
 	for _, name := range op.Query {
-		list = append(list, object{"name": name, "in": "query", "schema": object{"type": "string"}})
+		list = append(list, Object{"name": name, "in": "query", "schema": Object{"type": "string"}})
 	}
 	return list
 }
 
 // pathParameters describes the wildcards of a path.
-func pathParameters(path string) (list []object) {
+func pathParameters(path string) (list []Object) {
 	for part := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
-			list = append(list, object{
-				"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"},
+			list = append(list, Object{
+				"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": Object{"type": "string"},
 			})
 		}
 	}

@@ -12,7 +12,7 @@ func TestAnyJSONIsDescribedAsAnyValue(t *testing.T) {
 		More map[string]json.RawMessage `json:"more"`
 		All  []json.RawMessage          `json:"all"`
 	}
-	text, err := json.Marshal((&generator{Surface: &Surface{}, schemas: object{}}).schemaOf(reflect.TypeFor[body]()))
+	text, err := json.Marshal((&generator{Surface: &Surface{}, schemas: Object{}}).schemaOf(reflect.TypeFor[body]()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // schemaOf returns the schema of a type. A type without one is described as any value.
-func (g *generator) schemaOf(t reflect.Type) object {
+func (g *generator) schemaOf(t reflect.Type) Object {
 	t = g.viewOf(t)
 	if c := g.components[t]; c != nil {
 		return g.componentOf(c, t)
@@ -18,7 +18,7 @@ func (g *generator) schemaOf(t reflect.Type) object {
 }
 
 // plainSchema returns the schema of a type by its kind.
-func (g *generator) plainSchema(t reflect.Type) object {
+func (g *generator) plainSchema(t reflect.Type) Object {
 	if t.Kind() == reflect.Pointer {
 		s := g.schemaOf(t.Elem())
 		if kind, ok := s["type"].(string); ok && g.Package == "" {
@@ -28,44 +28,44 @@ func (g *generator) plainSchema(t reflect.Type) object {
 	}
 	switch t {
 	case reflect.TypeFor[json.RawMessage]():
-		return object{}
+		return Object{}
 	case reflect.TypeFor[time.Time]():
 		if g.Package == "" {
-			return object{"type": "string"}
+			return Object{"type": "string"}
 		}
-		return object{"type": "string", "format": "date-time"}
+		return Object{"type": "string", "format": "date-time"}
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return object{"type": "boolean"}
+		return Object{"type": "boolean"}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return object{"type": "integer"}
+		return Object{"type": "integer"}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return object{"type": "integer", "minimum": 0}
+		return Object{"type": "integer", "minimum": 0}
 	case reflect.Float32, reflect.Float64:
-		return object{"type": "number"}
+		return Object{"type": "number"}
 	case reflect.String:
-		return object{"type": "string"}
+		return Object{"type": "string"}
 	case reflect.Map:
-		return object{"type": "object", "additionalProperties": nested(g.schemaOf(t.Elem()))}
+		return Object{"type": "object", "additionalProperties": nested(g.schemaOf(t.Elem()))}
 	case reflect.Slice, reflect.Array:
 		if t.Elem().Kind() == reflect.Uint8 && g.Package != "" {
-			return object{"type": "string", "contentEncoding": "base64"}
+			return Object{"type": "string", "contentEncoding": "base64"}
 		}
-		s := object{"type": "array", "items": nested(g.schemaOf(t.Elem()))}
+		s := Object{"type": "array", "items": nested(g.schemaOf(t.Elem()))}
 		if g.Package == "" {
 			s["type"] = []string{"null", "array"}
 		}
 		return s
 	case reflect.Struct:
-		return g.component(t)
+		return g.structRef(t)
 	default:
-		return object{}
+		return Object{}
 	}
 }
 
 // nested returns a schema within another one.
-func nested(s object) any {
+func nested(s Object) any {
 	if len(s) == 0 {
 		return true
 	}
@@ -83,24 +83,24 @@ func (g *generator) viewOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// component returns the schema of a struct: a reference if it is in the surface's package. A
+// structRef returns the schema of a struct: a reference if it is in the surface's package. A
 // component omits the suffix View of its type.
-func (g *generator) component(t reflect.Type) object {
+func (g *generator) structRef(t reflect.Type) Object {
 	if t.Name() == "" || t.PkgPath() != g.Package || strings.Contains(t.Name(), "[") {
 		return g.structOf(t)
 	}
 	name := strings.ToUpper(t.Name()[:1]) + strings.TrimSuffix(t.Name()[1:], "View")
 	if g.schemas[name] == nil {
-		g.schemas[name] = object{} // for a type within itself
+		g.schemas[name] = Object{} // for a type within itself
 		g.schemas[name] = g.structOf(t)
 	}
-	return object{"$ref": "#/components/schemas/" + name}
+	return Ref(name)
 }
 
 // structOf returns the schema of a struct. The tags of its field _ are keywords of the schema.
-func (g *generator) structOf(t reflect.Type) object {
-	properties, required := object{}, []string{}
-	s := object{"type": "object"}
+func (g *generator) structOf(t reflect.Type) Object {
+	properties, required := Object{}, []string{}
+	s := Object{"type": "object"}
 	if !g.Open && (g.Package == "" || t.PkgPath() == g.Package || t.Name() == "") { // others may grow
 		s["additionalProperties"] = false
 	}
@@ -150,17 +150,17 @@ func nameOf(f *reflect.StructField) string {
 }
 
 // fieldOf returns the schema of a field: that of its type, with its description and keywords.
-func (g *generator) fieldOf(f *reflect.StructField) object {
-	var s object
+func (g *generator) fieldOf(f *reflect.StructField) Object {
+	var s Object
 	switch _, query := f.Tag.Lookup("query"); {
 	case f.Tag.Get("ref") != "":
 		s = Ref(f.Tag.Get("ref"))
 	case f.Tag.Get("type") != "" && g.Package != "":
-		s = object{}
+		s = Object{}
 	case f.Tag.Get("items") != "" && g.Package != "":
-		s = object{"type": "array"}
+		s = Object{"type": "array"}
 	case query && f.Type.Kind() == reflect.Map:
-		s = object{"type": "array", "items": object{"type": "string"}}
+		s = Object{"type": "array", "items": Object{"type": "string"}}
 	default:
 		s = g.schemaOf(f.Type)
 	}
@@ -168,7 +168,7 @@ func (g *generator) fieldOf(f *reflect.StructField) object {
 	if ref := s[refKey]; ref != nil && null {
 		s, null = orNull(s), false
 	} else if ref != nil && f.Tag.Get("jsonschema") != "" { // it allows no other keywords
-		s = object{"allOf": []object{s}}
+		s = Object{"allOf": []Object{s}}
 	}
 	g.addKeywords(s, f.Tag)
 	if null {
@@ -178,12 +178,12 @@ func (g *generator) fieldOf(f *reflect.StructField) object {
 }
 
 // orNull returns the schema of a value that may be null.
-func orNull(s object) object {
+func orNull(s Object) Object {
 	if kind, ok := s["type"].(string); ok {
 		s["type"] = []string{kind, "null"}
 		return s
 	}
-	return object{"oneOf": []object{s, {"type": "null"}}}
+	return Object{"oneOf": []Object{s, {"type": "null"}}}
 }
 
 // keywords are the keywords of schemas whose values are tags: JSON with single quotes, or text.
@@ -194,7 +194,7 @@ var keywords = []string{
 
 // addKeywords adds the description and the keywords in the tags of a field. The tags enum, a list
 // with commas, and pattern belong to the items of a list.
-func (g *generator) addKeywords(s object, tag reflect.StructTag) {
+func (g *generator) addKeywords(s Object, tag reflect.StructTag) {
 	if about := tag.Get("jsonschema"); about != "" {
 		s["description"] = about
 	}
@@ -202,7 +202,7 @@ func (g *generator) addKeywords(s object, tag reflect.StructTag) {
 		return
 	}
 	one := s
-	if items, ok := s["items"].(object); ok {
+	if items, ok := s["items"].(Object); ok {
 		one = items
 	}
 	if words := tag.Get("enum"); words != "" {

@@ -7,7 +7,7 @@ import (
 )
 
 // Object is a JSON object in a description, such as a schema.
-type Object = object
+type Object = map[string]any
 
 // Component describes a Go type. Types without a component are described by their fields.
 type Component struct {
@@ -49,20 +49,20 @@ func (g *generator) addComponents(components []Component) {
 }
 
 // componentOf returns the schema of a type with a component.
-func (g *generator) componentOf(c *Component, t reflect.Type) object {
+func (g *generator) componentOf(c *Component, t reflect.Type) Object {
 	if c.Name == "" {
 		return g.describeComponent(c, t)
 	}
 	if g.schemas[c.Name] == nil {
-		g.schemas[c.Name] = object{} // for a type within itself
+		g.schemas[c.Name] = Object{} // for a type within itself
 		g.schemas[c.Name] = g.describeComponent(c, t)
 	}
 	return Ref(c.Name)
 }
 
 // describeComponent returns the schema of a component with a type, which may be nil.
-func (g *generator) describeComponent(c *Component, t reflect.Type) object {
-	schema := object{}
+func (g *generator) describeComponent(c *Component, t reflect.Type) Object {
+	schema := Object{}
 	if c.Schema != nil {
 		merge(schema, c.Schema)
 	} else if t != nil {
@@ -76,10 +76,10 @@ func (g *generator) describeComponent(c *Component, t reflect.Type) object {
 }
 
 // merge copies the keywords of a schema into another, also below keywords that both have.
-func merge(into, from object) {
+func merge(into, from Object) {
 	for key, value := range from {
-		inner, ok := value.(object)
-		if known, both := into[key].(object); ok && both {
+		inner, ok := value.(Object)
+		if known, both := into[key].(Object); ok && both {
 			merge(known, inner)
 			continue
 		}

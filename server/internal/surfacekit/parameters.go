@@ -149,7 +149,7 @@ func (p *problems) read(one *parameter, into reflect.Value, texts []string) {
 		for i := range texts {
 			p.read(one, into.Index(i), texts[i:i+1])
 		}
-		if most := one.tag.Get("maxItems"); most != "" && uint64(len(texts)) > number(most) {
+		if most := one.tag.Get("maxItems"); most != "" && uint64(len(texts)) > parseTag(most) {
 			p.note(one.name, fmt.Sprintf("may be given at most %s times", most))
 		}
 	case reflect.String:
@@ -163,7 +163,7 @@ func (p *problems) read(one *parameter, into reflect.Value, texts []string) {
 		}
 	case reflect.Int:
 		n, least, most := p.readNumber(one, text), one.tag.Get("minimum"), one.tag.Get("maximum")
-		if n < number(least) || n > number(most) {
+		if n < parseTag(least) || n > parseTag(most) {
 			p.note(one.name, fmt.Sprintf("must be from %s to %s", least, most))
 			return
 		}
@@ -190,8 +190,8 @@ func (p *parameter) words() []string {
 	return nil
 }
 
-// number returns the value of a tag.
-func number(tag string) uint64 {
+// parseTag returns the number in the value of a tag.
+func parseTag(tag string) uint64 {
 	n, _ := strconv.ParseUint(tag, 10, 64) // a tag is a number
 	return n
 }
@@ -227,7 +227,7 @@ func QueryOf(from any) url.Values {
 			query.Set(one.name, strconv.FormatInt(int64((v+time.Millisecond-1)/time.Millisecond), 10))
 		case int:
 			if v > 0 {
-				query.Set(one.name, strconv.FormatUint(min(uint64(v), number(one.tag.Get("maximum"))), 10))
+				query.Set(one.name, strconv.FormatUint(min(uint64(v), parseTag(one.tag.Get("maximum"))), 10))
 			}
 		default:
 			for _, value := range one.items() {
