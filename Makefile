@@ -104,7 +104,8 @@ WATCH := CGO_ENABLED=1 GORACE="$(GORACE) atexit_sleep_ms=10" GOFLAGS="$(GOFLAGS)
 
 race: $(GOTESTSUM) ## the tests, with the race detector where goroutines meet
 	$(WATCH) $(COMPILE) go build -race ./...
-	$(WATCH) $(RERUN) "$$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")" -- $(TEST) -p 3 -race -skip '$(PLAIN_PATTERN)'
+	$(WATCH) .ci/race "$$(go list ./... | grep -vxF "$$(go list $(PLAIN_ALL))")" \
+		$(RERUN) {} -- $(TEST) -p 3 -race -skip '$(PLAIN_PATTERN)'
 
 plain: $(GOTESTSUM) ## the tests that the race detector would make slow or meaningless, without it
 	@$(MAKE) --no-print-directory -j 2 plain-all plain-some
