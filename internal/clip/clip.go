@@ -1,4 +1,4 @@
-// Package clip shortens foreign text for messages.
+// Package clip shortens foreign texts for messages, and JSON objects for events.
 package clip
 
 import (

@@ -90,7 +90,6 @@ var siblings = map[string][]string{
 	"server/sessions":              {"server/component", "server/internal/openapi"},
 	"server/a2a":                   {"server/component", "server/internal/openapi"},
 	"service":                      {"service/webhook", "service/workspace"},
-	"internal/jsonfit":             {"internal/clip"},
 	"internal/landing":             {"internal/hostlist"},
 	"internal/netguard":            {"internal/hostlist"},
 	"internal/pattern":             {"internal/panics"},

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/jsonfit"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -78,7 +78,7 @@ func (f *frame) writeTo(b *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
-	body = jsonfit.Object(body, f.payloadRoom())
+	body = clip.Object(body, f.payloadRoom())
 	b.Grow(2*len(body) + 2*len(f.Type) + frameOverhead)
 	b.WriteString("id: ")
 	b.Write(strconv.AppendUint(b.AvailableBuffer(), f.Seq, 10))

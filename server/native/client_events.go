@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/jsonfit"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
 )
@@ -119,9 +119,9 @@ func (f *follower) readStream(ctx context.Context, yield func(event.Record, erro
 // stream.
 func (f *follower) completeEvent(ctx context.Context, record *event.Record) (*event.Record, error) {
 	var said struct {
-		Truncated bool `json:"truncated"` // jsonfit.Marker
+		Truncated bool `json:"truncated"` // clip.Marker
 	}
-	if !bytes.Contains(record.Data, []byte(`"`+jsonfit.Marker+`"`)) || json.Unmarshal(record.Data, &said) != nil || !said.Truncated {
+	if !bytes.Contains(record.Data, []byte(`"`+clip.Marker+`"`)) || json.Unmarshal(record.Data, &said) != nil || !said.Truncated {
 		return record, nil
 	}
 	list, err := f.client.ReadEvents(ctx, f.turnID, record.Seq-1, 1, f.filter...)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/jsonfit"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
@@ -96,7 +96,7 @@ func shortenEvent(r *event.Record, size int) ([]byte, error) {
 		return nil, err
 	}
 	cut := *r
-	cut.Data = jsonfit.Object(whole, size-frameOverhead)
+	cut.Data = clip.Object(whole, size-frameOverhead)
 	return json.Marshal(&cut)
 }
 

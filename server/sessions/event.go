@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/display"
-	"github.com/agentruntime/agentruntime/internal/jsonfit"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/internal/surfacekit"
 	"github.com/agentruntime/agentruntime/service"
@@ -126,7 +126,7 @@ func (v *eventView) writeTo(b *bytes.Buffer) error {
 	data, err := json.Marshal(v)
 	if err == nil && len(data) > size-frameOverhead {
 		cut := *v
-		cut.Data = jsonfit.Object(v.Data, size/2-frameOverhead)
+		cut.Data = clip.Object(v.Data, size/2-frameOverhead)
 		if v.Display != nil {
 			cut.Display = display.For(v.Type, cut.Data)
 		}

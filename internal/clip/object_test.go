@@ -1,4 +1,4 @@
-package jsonfit
+package clip_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 func TestAnObjectIsMadeToFit(t *testing.T) {
@@ -35,19 +37,19 @@ func TestAnObjectIsMadeToFit(t *testing.T) {
 		"a long name":   {"o": map[string]any{strings.Repeat("n", 1<<20): 1}, "id": "call_1"},
 	} {
 		raw := encode(v)
-		fit := Object(raw, size)
+		fit := clip.Object(raw, size)
 		var got map[string]any
-		if err := json.Unmarshal(fit, &got); err != nil || len(fit) > size || got[Marker] != true || got["id"] != "call_1" {
+		if err := json.Unmarshal(fit, &got); err != nil || len(fit) > size || got[clip.Marker] != true || got["id"] != "call_1" {
 			t.Errorf("%s: %d bytes, %v, %.80s", name, len(fit), err, fit)
 		}
-		if again := Object(raw, size); !bytes.Equal(again, fit) {
+		if again := clip.Object(raw, size); !bytes.Equal(again, fit) {
 			t.Errorf("%s: another time it is another", name)
 		}
 		if text, ok := got["text"].(string); ok && (!strings.HasSuffix(text, "…") || strings.ContainsRune(text, '\ufffd') || !strings.HasPrefix(v["text"].(string), strings.TrimSuffix(text, "…"))) {
 			t.Errorf("%s: the text is %.40q", name, text)
 		}
 	}
-	if small := []byte(`{ "a":1 }`); &Object(small, size)[0] != &small[0] {
+	if small := []byte(`{ "a":1 }`); &clip.Object(small, size)[0] != &small[0] {
 		t.Error("what fits is not left alone")
 	}
 }

@@ -1,11 +1,8 @@
-// Package jsonfit shrinks a JSON object so that it fits in one event.
-package jsonfit
+package clip
 
 import (
 	"bytes"
 	"encoding/json"
-
-	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 const (
@@ -85,5 +82,5 @@ func (c cutter) cutString(s string) string {
 	if len(s) <= max(c.text, 64) { // ids and such stay whole
 		return s
 	}
-	return clip.At(max(c.text, 64), s)
+	return At(max(c.text, 64), s)
 }
