@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/sessionstart"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -107,7 +107,7 @@ func (s *Sessions) importSnapshot(n *store.NewSession, e *ExportedState, parent 
 		}
 		list[i].ID = id
 	}
-	manifest, err := messages.EncodeArtifacts(list)
+	manifest, err := work.EncodeArtifacts(list)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Sessions) importSnapshot(n *store.NewSession, e *ExportedState, parent 
 	for i, m := range e.Messages {
 		own[i] = bytes.Clone(m)
 	}
-	if _, err := messages.Decode(own); err != nil {
+	if _, err := work.DecodeMessages(own); err != nil {
 		return nil, &InvalidError{"snapshots", fmt.Sprintf("snapshot %s: %v", e.ID, err)}
 	}
 	return &store.NewSnapshot{Messages: own, Snapshot: store.Snapshot{

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/internal/panics"
-	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
@@ -132,7 +132,7 @@ func (s *Snapshots) stateOf(ctx context.Context, kept *store.Snapshot) (*Session
 		return nil, err
 	}
 	state := &SessionState{Custom: kept.Custom}
-	if state.Messages, err = messages.Decode(conversation); err != nil {
+	if state.Messages, err = work.DecodeMessages(conversation); err != nil {
 		return nil, fmt.Errorf("read snapshot %s: %w", kept.ID, err)
 	}
 	if state.Artifacts, err = artifactsOf(kept); err != nil {

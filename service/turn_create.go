@@ -18,7 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/dispatch"
@@ -122,7 +122,7 @@ func (s *Turns) newTurn(ctx context.Context, scope store.Scope, session *store.S
 	if err := s.checkSnapshot(ctx, scope, session, req.SnapshotID); err != nil {
 		return nil, err
 	}
-	input, err := messages.Encode(slices.Concat(req.Before, req.Input))
+	input, err := work.EncodeMessages(slices.Concat(req.Before, req.Input))
 	if err != nil {
 		return nil, &InvalidError{"input", err.Error()}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/runtime/telemetry"
-	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -46,7 +45,7 @@ func (s *Turns) readOrder(c *store.Claimed, conversation [][]byte) (*work.Order,
 	if err != nil {
 		return nil, err
 	}
-	own, err := messages.Decode(c.Messages)
+	own, err := work.DecodeMessages(c.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +119,7 @@ func restoreSession(req *runtime.Request, kept *store.Snapshot, conversation [][
 	if kept == nil {
 		return nil
 	}
-	if req.History, err = messages.Decode(conversation); err != nil {
+	if req.History, err = work.DecodeMessages(conversation); err != nil {
 		return err
 	}
 	req.Custom = kept.Custom

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/service/internal/work"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -118,7 +118,7 @@ func (s *Turns) TurnInput(ctx context.Context, caller Caller, id string) ([]mode
 	if err != nil {
 		return nil, err
 	}
-	input, err := messages.Decode(own[:min(asked.InputCount, len(own))])
+	input, err := work.DecodeMessages(own[:min(asked.InputCount, len(own))])
 	if err != nil {
 		return nil, fmt.Errorf("read the input of turn %s: %w", id, err)
 	}
@@ -153,7 +153,7 @@ func (s *Turns) TurnMessages(ctx context.Context, caller Caller, id string) ([]m
 	if err != nil {
 		return nil, err
 	}
-	list, err := messages.Decode(own)
+	list, err := work.DecodeMessages(own)
 	if err != nil {
 		return nil, fmt.Errorf("read the messages of turn %s: %w", id, err)
 	}

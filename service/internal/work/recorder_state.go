@@ -10,7 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -129,7 +128,7 @@ func (r *recorder) unsavedMessages(all []model.Message) ([][]byte, error) {
 	if len(all) < r.messages {
 		return nil, fmt.Errorf("turn %s has %d messages, but %d were kept", r.turn.ID, len(all), r.messages)
 	}
-	list, err := messages.Encode(all[r.messages:])
+	list, err := EncodeMessages(all[r.messages:])
 	if err != nil {
 		return nil, fmt.Errorf("keep the messages of turn %s: %w", r.turn.ID, err)
 	}

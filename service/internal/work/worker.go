@@ -14,7 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/runtime/telemetry"
-	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/cenkalti/backoff/v4"
@@ -417,7 +416,7 @@ func (w *worker) newSnapshot(a *runtime.Activation, out *runtime.Result) (*store
 			return nil, fmt.Errorf("keep the state of the session: %w", err)
 		}
 	}
-	kept.Artifacts, err = messages.EncodeArtifacts(a.Artifacts())
+	kept.Artifacts, err = EncodeArtifacts(a.Artifacts())
 	return kept, err
 }
 

@@ -1,5 +1,4 @@
-// Package messages encodes conversations and related records for stores.
-package messages
+package work
 
 import (
 	"encoding/json"
@@ -10,8 +9,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Encode encodes messages for the store.
-func Encode(messages []model.Message) ([][]byte, error) {
+// EncodeMessages encodes messages for the store.
+func EncodeMessages(messages []model.Message) ([][]byte, error) {
 	list := make([][]byte, len(messages))
 	for i := range messages {
 		data, err := json.Marshal(messages[i])
@@ -23,8 +22,8 @@ func Encode(messages []model.Message) ([][]byte, error) {
 	return list, nil
 }
 
-// Decode reads stored messages. The error names the first unreadable one.
-func Decode(list [][]byte) ([]model.Message, error) {
+// DecodeMessages reads stored messages. The error names the first unreadable one.
+func DecodeMessages(list [][]byte) ([]model.Message, error) {
 	messages := make([]model.Message, len(list))
 	for i, data := range list {
 		if err := json.Unmarshal(data, &messages[i]); err != nil {
