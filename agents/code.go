@@ -19,31 +19,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// coded is the backend of agents with code. Agents without code run on the loop.
-type coded struct {
-	loop backend.Backend
-	code map[string]*definition
-}
-
-var _ backend.Backend = (*coded)(nil)
-
-// Profile returns the capabilities of the loop.
-func (b *coded) Profile() backend.Profile { return b.loop.Profile() }
-
-// Execute runs one turn.
-func (b *coded) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
-	d := b.code[job.Agent.ID]
-	if d == nil {
-		return b.loop.Execute(ctx, job, host)
-	}
-	t, err := newTurn(ctx, d, b.loop, job, host)
-	if err != nil {
-		return &backend.Result{}, err
-	}
-	defer t.close()
-	return t.run(context.WithValue(ctx, turnContextKey{}, t.named))
-}
-
 // turn is a turn that code drives.
 //
 //	code ──▶ generate ─┬─ ended ──▶ code ──▶ …  ──▶ result
@@ -165,9 +140,6 @@ func (t *turn) callCode(ctx context.Context) (_ *Result, err error) {
 	}
 	return t.definition.code(ctx, t)
 }
-
-// errNoConnection reports code that spans the turns of a connection without one.
-var errNoConnection = errors.New("the code of the agent needs a connection")
 
 // countTurns returns the number of turns in a conversation: how often a user message follows
 // another role.
@@ -347,99 +319,3 @@ func (e *terminationError) Termination() event.Termination { return e.why }
 
 // errInterrupted is returned by Generate when the turn waits for a person.
 var errInterrupted = errors.New("the turn is interrupted")
-
-// sharedHost is a host that goroutines use one at a time, until the turn's code returns.
-type sharedHost struct {
-	backend.Host
-	mu   sync.Mutex
-	over bool
-	// code is State.Code of the states that the host returns.
-	code json.RawMessage
-}
-
-// use calls do with the host, unless the turn has ended.
-func (h *sharedHost) use(do func(backend.Host)) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.over {
-		return ErrTurnOver
-	}
-	do(h.Host)
-	return nil
-}
-
-func (h *sharedHost) setCode(code json.RawMessage) { h.code = code }
-
-func (h *sharedHost) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.over = true
-}
-
-// Emit appends an event.
-func (h *sharedHost) Emit(data event.Data) { _ = h.use(func(to backend.Host) { to.Emit(data) }) }
-
-// EmitDelegated appends an event of a delegate.
-func (h *sharedHost) EmitDelegated(ev *event.Event) {
-	_ = h.use(func(to backend.Host) { to.EmitDelegated(ev) })
-}
-
-// FlushSession emits the changes of the session.
-func (h *sharedHost) FlushSession() { _ = h.use(backend.Host.FlushSession) }
-
-// forLoop returns the host for the loop, with a journal if there is one.
-func (h *sharedHost) forLoop() backend.Host {
-	journal, ok := h.Host.(backend.Journaler)
-	if !ok {
-		return h
-	}
-	return &journaledHost{h, journal}
-}
-
-// journaledHost is a sharedHost with a journal.
-type journaledHost struct {
-	*sharedHost
-	journal backend.Journaler
-}
-
-// Begin stores the turn before tool calls.
-func (h *journaledHost) Begin(ctx context.Context, state *backend.State) error {
-	state.Code = h.code
-	return h.journal.Begin(ctx, state)
-}
-
-// Keep stores where a running call resumes.
-func (h *journaledHost) Keep(ctx context.Context, entry *backend.JournalEntry) error {
-	return h.journal.Keep(ctx, entry)
-}
-
-// Settle stores the result of a call.
-func (h *journaledHost) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
-	h.journal.Settle(entry, result)
-}
-
-// publicCode is the prefix of termination codes whose detail clients may see; the error's status
-// follows.
-const publicCode = "agents:"
-
-// publicError is an error of code that clients may see.
-type publicError struct {
-	error
-	shown *wire.Error
-}
-
-// Unwrap returns the error.
-func (e *publicError) Unwrap() error { return e.error }
-
-// Termination returns how the turn ends.
-func (e *publicError) Termination() event.Termination {
-	return event.Termination{Type: event.Failed, Code: publicCode + string(e.shown.Status), Detail: e.shown.Message}
-}
-
-// publishError makes an error with text for clients end its turn with that text.
-func publishError(err error) error {
-	if shown, ok := errors.AsType[*wire.Error](err); ok {
-		return &publicError{err, shown}
-	}
-	return err
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -263,4 +264,18 @@ func listFields(t reflect.Type) []bool {
 // isName reports whether a tag's name is certain to be accepted as a field name.
 func isName(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && name != "-"
+}
+
+// decodeCustom decodes a custom state. Numbers in an any keep their spelling, as json.Number.
+func decodeCustom[S any](raw json.RawMessage) (S, error) {
+	var state S
+	if len(raw) == 0 {
+		return state, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&state); err != nil {
+		return state, fmt.Errorf("decode the custom state as %T: %w", state, err)
+	}
+	return state, nil
 }

@@ -217,3 +217,6 @@ func (d *definition) metadata() wire.Metadata {
 	}
 	return m
 }
+
+// errNoConnection reports code that spans the turns of a connection without one.
+var errNoConnection = errors.New("the code of the agent needs a connection")

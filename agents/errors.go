@@ -57,3 +57,29 @@ func shownError(err error) *wire.Error {
 	}
 	return &wire.Error{Status: wire.StatusInternal, Message: wire.StatusInternal.Label()}
 }
+
+// publicCode is the prefix of termination codes whose detail clients may see; the error's status
+// follows.
+const publicCode = "agents:"
+
+// publicError is an error of code that clients may see.
+type publicError struct {
+	error
+	shown *wire.Error
+}
+
+// Unwrap returns the error.
+func (e *publicError) Unwrap() error { return e.error }
+
+// Termination returns how the turn ends.
+func (e *publicError) Termination() event.Termination {
+	return event.Termination{Type: event.Failed, Code: publicCode + string(e.shown.Status), Detail: e.shown.Message}
+}
+
+// publishError makes an error with text for clients end its turn with that text.
+func publishError(err error) error {
+	if shown, ok := errors.AsType[*wire.Error](err); ok {
+		return &publicError{err, shown}
+	}
+	return err
+}

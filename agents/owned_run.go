@@ -315,3 +315,55 @@ func (r *followedRow) Output(ctx context.Context) (*wire.Output, error) {
 	}
 	return output, nil
 }
+
+// holdSession waits for the session, and continues at its end, since another turn may have ended
+// in the meantime. The error is a *wire.Error.
+func (r *ownedRun) holdSession(ctx context.Context) error {
+	if r.release != nil {
+		return nil
+	}
+	c := r.connection
+	release, err := c.agent.set.sessions.acquire(ctx, sessionKey{c.agent.caller.Tenant, c.agent.name, c.memory.id})
+	if err != nil {
+		return err
+	}
+	if err := r.moveToEnd(ctx); err != nil {
+		release()
+		return err
+	}
+	r.release = release
+	return nil
+}
+
+// moveToEnd makes the turn continue at the end of its session, unless it is pinned to a snapshot.
+// It fails for a turn that already ran.
+func (r *ownedRun) moveToEnd(ctx context.Context) error {
+	c := r.connection
+	if c.pinned {
+		return nil
+	}
+	row, err := c.agent.latestGood(ctx, c.memory.id)
+	if err != nil || row == nil || row.SnapshotID == r.parentID {
+		return err
+	}
+	if r.begun {
+		return errOvertaken
+	}
+	*c.memory = memory{id: c.memory.id}
+	if err := c.load(row); err != nil {
+		return err
+	}
+	r.parentID = c.parent
+	if problem := r.prepare(ctx, r.asked); problem != nil {
+		return problem
+	}
+	return nil
+}
+
+// freeSession releases the session for the next turn.
+func (r *ownedRun) freeSession() {
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
+}

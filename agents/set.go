@@ -7,12 +7,9 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/agents/wire"
-	"github.com/agentruntime/agentruntime/backend/local"
-	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/uuid"
 )
 
@@ -85,42 +82,6 @@ func NewSet(s Settings) (*Set, error) {
 		d.set.Store(set)
 	}
 	return set, nil
-}
-
-// noModel is the model and provider name for agents with only code.
-const noModel = "agents.none"
-
-// Install adds agents written in Go to a builder before it builds the runtime. It declares agents
-// with only code; all others must also be declared.
-func Install(b *builder.AgentRuntimeBuilder, list ...Definition) error {
-	code := &coded{loop: local.Backend{}, code: make(map[string]*definition)}
-	bare := false
-	var errs []error
-	for _, a := range list {
-		if a == nil || a.define() == nil {
-			errs = append(errs, errors.New("an agent is nil"))
-			continue
-		}
-		d := a.define()
-		if code.code[d.name] != nil {
-			errs = append(errs, fmt.Errorf("there are two agents %q", d.name))
-		}
-		if d.code != nil {
-			code.code[d.name] = d
-		}
-		if d.bare {
-			bare = true
-			b.WithAgentSpec(spec.Agent{ID: d.name, ModelID: noModel, Description: d.description, AllowedTools: spec.Names{}})
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	if bare {
-		b.WithProvider(noModel, nothing{}).WithModel(spec.Model{ID: noModel, ProviderID: noModel, UpstreamModel: noModel})
-	}
-	b.WithLocalBackend(code)
-	return nil
 }
 
 // Find returns an agent that a caller may use. The error is a *wire.Error.

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,20 +45,6 @@ func updateState[S any](session tools.Session, decoded *decodedState[S], change 
 		}
 		return raw, err
 	})
-}
-
-// decodeCustom decodes a custom state. Numbers in an any keep their spelling, as json.Number.
-func decodeCustom[S any](raw json.RawMessage) (S, error) {
-	var state S
-	if len(raw) == 0 {
-		return state, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&state); err != nil {
-		return state, fmt.Errorf("decode the custom state as %T: %w", state, err)
-	}
-	return state, nil
 }
 
 // encodeCustom encodes a custom state.
