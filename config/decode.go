@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -129,12 +130,12 @@ func (r *record) checkVariant(d *decoder, n *yamltree.Node, v reflect.Value, see
 		return ""
 	}
 	variant := r.variant.fieldValue(v).String()
-	if !contains(r.variant.enum, variant) {
+	if !slices.Contains(r.variant.enum, variant) {
 		return ""
 	}
 	for key := range n.Pairs {
 		f := r.byName[key.Text]
-		if f == nil || len(f.of) == 0 || contains(f.of, variant) || seen[f] != key {
+		if f == nil || len(f.of) == 0 || slices.Contains(f.of, variant) || seen[f] != key {
 			continue
 		}
 		d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, joinAlternatives(f.of)).
@@ -146,7 +147,7 @@ func (r *record) checkVariant(d *decoder, n *yamltree.Node, v reflect.Value, see
 // reportUnknownField reports a key that a record does not have.
 func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *place, variant, also string) {
 	at := p.fieldPlace(key.Text, key)
-	if contains(r.leftOut, key.Text) {
+	if slices.Contains(r.leftOut, key.Text) {
 		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.kinds.Surfaces))
 		d.hideSecrets(value, hiddenName(key.Text))
 		return
@@ -190,10 +191,10 @@ func (r *record) guessField(name string, names []string, p *place) (field, hint 
 		return near, didYouMean(near), true // the same name in another case
 	}
 	foreign := readForeignNames().Fields[recordKind(p, r.typ)]
-	if isNear && contains(names, nearestForeign(foreign, snakeCase(name), names)) {
+	if isNear && slices.Contains(names, nearestForeign(foreign, snakeCase(name), names)) {
 		return near, didYouMean(near), true
 	}
-	if f, ok := findForeign(foreign, name); ok && (f.Field == "" || contains(names, f.Field)) {
+	if f, ok := findForeign(foreign, name); ok && (f.Field == "" || slices.Contains(names, f.Field)) {
 		return f.Field, f.hintText(), true
 	}
 	if isNear {

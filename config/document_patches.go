@@ -63,7 +63,7 @@ func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
 	}
 	var list []DocumentPatch
 	for _, registry := range registries {
-		if isNullJSON(registry.Value) || !contains(patchable, registry.ID) {
+		if isNullJSON(registry.Value) || !slices.Contains(patchable, registry.ID) {
 			continue
 		}
 		patches, err := decodeMembers(registry.Value)

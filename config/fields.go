@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -217,7 +218,7 @@ func (r *record) addStructFields(t reflect.Type, index []int) {
 			}
 			continue
 		}
-		if !contains(omitted[r.typ], name) {
+		if !slices.Contains(omitted[r.typ], name) {
 			r.addField(newField(name, sf, at))
 		}
 	}
@@ -305,7 +306,7 @@ func (f *field) otherSpelling(name string) *spelling {
 func (r *record) fieldNames(variant string) []string {
 	var names []string
 	for _, f := range r.fields {
-		if variant == "" || len(f.of) == 0 || contains(f.of, variant) {
+		if variant == "" || len(f.of) == 0 || slices.Contains(f.of, variant) {
 			names = append(names, f.name)
 			for _, s := range f.other {
 				names = append(names, s.name)
@@ -327,13 +328,4 @@ func splitTag(list, separator string) []string {
 		return nil
 	}
 	return strings.Split(list, separator)
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
 }

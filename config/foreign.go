@@ -72,7 +72,7 @@ func findForeign(table []foreignName, name string) (foreignName, bool) {
 	}
 	name = snakeCase(name)
 	for _, f := range table {
-		if contains(f.Names, name) {
+		if slices.Contains(f.Names, name) {
 			return f, true
 		}
 	}

@@ -170,7 +170,7 @@ func (c *ignore) addCode(name string) {
 	switch {
 	case code == diag.InvalidIgnore:
 		c.addFault(name+" cannot be ignored", "fix or remove the comment")
-	case !contains(names, name):
+	case !slices.Contains(names, name):
 		c.addFault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
 		last := len(c.faults) - 1
 		c.faults[last] = c.faults[last].WithNearest(name, names)

@@ -28,14 +28,14 @@ func (k *Kinds) recordOf(t reflect.Type) *record {
 
 // missingFrom returns the names missing from a list.
 func missingFrom(list, names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return contains(list, name) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(list, name) })
 }
 
 // withDrivers returns the store's description with only these drivers.
 func (r *record) withDrivers(names []string) *record {
 	driver := *r.byName["driver"]
 	driver.enum, driver.leftOut = names, missingFrom(names, driver.enum)
-	if !contains(names, driver.byDefault) {
+	if !slices.Contains(names, driver.byDefault) {
 		driver.byDefault = ""
 	}
 	other := &record{typ: r.typ, byName: map[string]*field{}}
@@ -52,7 +52,7 @@ func (r *record) withDrivers(names []string) *record {
 func (r *record) withoutFields(names []string) *record {
 	other := &record{typ: r.typ, byName: map[string]*field{}, leftOut: names}
 	for _, f := range r.fields {
-		if !contains(names, f.name) {
+		if !slices.Contains(names, f.name) {
 			other.addField(f)
 		}
 	}
@@ -62,7 +62,7 @@ func (r *record) withoutFields(names []string) *record {
 // checkDriver reports a store with a missing or unknown driver, if the program was built without
 // the intended driver.
 func (k *Kinds) checkDriver(s *settings.Store) diag.List {
-	if k.Stores == nil || contains(k.Stores, s.Kind()) {
+	if k.Stores == nil || slices.Contains(k.Stores, s.Kind()) {
 		return nil
 	}
 	return diag.List{diag.New(diag.InvalidValue, "driver", "driver is %q, but this program was built without it", clip.Text(s.Kind())).WithHint("%s", listLinked(k.Stores))}
@@ -78,7 +78,7 @@ func (k *Kinds) switchOffSurfaces(s *settings.Server) {
 		settings.SurfaceA2A: &s.A2A.Enabled, settings.SurfaceAgentRuns: &s.AgentRuns.Enabled, settings.SurfaceNative: &s.Native.Enabled,
 		settings.SurfaceOpenAI: &s.OpenAI, settings.SurfaceAGUI: &s.AGUI, settings.SurfaceAISDK: &s.AISDK, settings.SurfaceMCP: &s.MCP, settings.SurfaceConsole: &s.Console,
 	} {
-		if !contains(k.Surfaces, name) {
+		if !slices.Contains(k.Surfaces, name) {
 			*enabled = new(bool)
 		}
 	}

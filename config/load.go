@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -319,7 +320,7 @@ func (d *decoder) unknownTop(key, value *yamltree.Node) {
 	switch {
 	case strings.HasPrefix(key.Text, "//"):
 		found.setHint("write comments with #")
-	case isNear && contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.Text), names)):
+	case isNear && slices.Contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.Text), names)):
 		found.setHint(didYouMean(near))
 	case known:
 		near = f.Field

@@ -2,6 +2,7 @@ package config
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -86,7 +87,7 @@ func (f *File) addSpelling(name, other string) {
 	if f.spellings == nil {
 		f.spellings = map[string][]string{}
 	}
-	if !contains(f.spellings[name], other) {
+	if !slices.Contains(f.spellings[name], other) {
 		f.spellings[name] = append(f.spellings[name], other)
 	}
 }

@@ -116,7 +116,7 @@ func (m *merger) mergeFields(key, value *yamltree.Node, byKey func(field string)
 
 // isMergedByKey reports whether a field of a record is merged key by key.
 func isMergedByKey(field string) bool {
-	return contains([]string{"sections", "retention", "limits", "rate", "a2a"}, field)
+	return slices.Contains([]string{"sections", "retention", "limits", "rate", "a2a"}, field)
 }
 
 // isAnyField is true for all fields.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
@@ -163,7 +164,7 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []kind) (int, bool) 
 			}
 		}
 		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), joinAlternatives(types))
-		if f, ok := findForeign(readForeignNames().Types[p.parent.key], text); ok && !contains(types, f.Field) && f.Field != "" {
+		if f, ok := findForeign(readForeignNames().Types[p.parent.key], text); ok && !slices.Contains(types, f.Field) && f.Field != "" {
 			found.setHint("")
 		} else if ok {
 			found.setHint(f.hintText())
@@ -179,7 +180,7 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []kind) (int, bool) 
 // the type.
 func (l *loader) reportMissingType(n *yamltree.Node, p *place, types []string) {
 	for key := range n.Pairs {
-		if contains(typeNames, key.Text) {
+		if slices.Contains(typeNames, key.Text) {
 			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + joinAlternatives(types))
 			return
 		}

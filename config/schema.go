@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -240,7 +241,7 @@ func (w *schemaWriter) variantsSchema(name string, r *record) object {
 	for _, variant := range r.variant.enum {
 		var fields []*field
 		for _, f := range r.fields {
-			if f != r.variant && (len(f.of) == 0 || contains(f.of, variant)) {
+			if f != r.variant && (len(f.of) == 0 || slices.Contains(f.of, variant)) {
 				fields = append(fields, f)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
@@ -23,7 +24,7 @@ func (w *schemaWriter) patchesSchema(kinds Kinds) object {
 	}
 	var properties object
 	for _, r := range registries {
-		if !contains(patchable, r.name) {
+		if !slices.Contains(patchable, r.name) {
 			continue
 		}
 		pattern := spec.IDPattern

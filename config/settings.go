@@ -251,7 +251,7 @@ func (f *File) checkAgent(path, id string) diag.List {
 			return nil
 		}
 	}
-	if contains(ids, id) || remote && source == spec.LocalSource && contains(ids, name) {
+	if slices.Contains(ids, id) || remote && source == spec.LocalSource && slices.Contains(ids, name) {
 		return nil
 	}
 	return diag.List{diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id)).WithNearest(id, ids)}
@@ -285,7 +285,7 @@ func (f *File) checkModel(path, id string) diag.List {
 	for i := range f.Pools {
 		ids = append(ids, f.Pools[i].ID)
 	}
-	if contains(ids, id) {
+	if slices.Contains(ids, id) {
 		return nil
 	}
 	return diag.List{diag.New(diag.ModelNotFound, path, "model %q is not defined", clip.Text(id)).WithNearest(id, ids)}

@@ -156,10 +156,10 @@ func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
 			}
 		case key.Text == workflowsKey && value.Kind == yamltree.Mapping:
 			d.checkWorkflows(o, value, p)
-		case value.Kind == yamltree.Null && contains(overlaySections, key.Text):
-		case contains(topNames(), key.Text) && !contains(overlaySections, key.Text):
+		case value.Kind == yamltree.Null && slices.Contains(overlaySections, key.Text):
+		case slices.Contains(topNames(), key.Text) && !slices.Contains(overlaySections, key.Text):
 			d.refuse(p, key, "have %s", clip.Text(key.Text)).setHint("allowed are patches, agents, tools and workflows")
-		case contains(topNames(), key.Text):
+		case slices.Contains(topNames(), key.Text):
 			d.wrongTop(key, value, "a mapping")
 		default:
 			d.unknownTop(key, value)
@@ -187,9 +187,9 @@ func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, 
 			}
 		case key.Text == workflowsKey && value.Kind == yamltree.Mapping:
 			d.checkWorkflowPatches(o, key, value, at)
-		case contains(patchable, key.Text) && value.Kind != yamltree.Null:
+		case slices.Contains(patchable, key.Text) && value.Kind != yamltree.Null:
 			d.refuse(at, key, "patch %s", key.Text).setHint("allowed are patches of agents, tools and workflows")
-		case !contains(patchable, key.Text):
+		case !slices.Contains(patchable, key.Text):
 			d.unknownPatches(key, value, at)
 		}
 	}
@@ -267,8 +267,8 @@ func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *place) {
 		if key.Text == allowPrivateKey {
 			d.checkAllowPrivate(value, p.fieldPlace(key.Text, key))
 		}
-		program := typ.Text == "mcp" && contains(programFields, key.Text) && d.base.Rights.MayBring("command")
-		if allowed, bounded := ownToolFields[typ.Text]; bounded && !program && !contains(allowed, key.Text) {
+		program := typ.Text == "mcp" && slices.Contains(programFields, key.Text) && d.base.Rights.MayBring("command")
+		if allowed, bounded := ownToolFields[typ.Text]; bounded && !program && !slices.Contains(allowed, key.Text) {
 			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a tool", clip.Text(key.Text)).setHint("")
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -49,7 +50,7 @@ func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *ya
 
 // addWorkflow records a workflow that the overlay adds, changes, or both.
 func (o *TenantOverlay) addWorkflow(id string) {
-	if !contains(o.Workflows, id) {
+	if !slices.Contains(o.Workflows, id) {
 		o.Workflows = append(o.Workflows, id)
 	}
 }
@@ -57,7 +58,7 @@ func (o *TenantOverlay) addWorkflow(id string) {
 // checkWorkflow checks the fields of a workflow. An overlay may not choose the owner of its runs.
 func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *place) {
 	for key := range w.Pairs {
-		if contains([]string{"tenant", "subject", allowWideningKey}, key.Text) {
+		if slices.Contains([]string{"tenant", "subject", allowWideningKey}, key.Text) {
 			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).setHint("the runs of its workflows belong to the tenant itself")
 		}
 	}

@@ -144,7 +144,7 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 		return "", false, false
 	}
 	for i, name := range x.unset {
-		if contains(x.unset[:i], name) {
+		if slices.Contains(x.unset[:i], name) {
 			continue
 		}
 		found := diag.New(diag.UnsetVariable, p.path(), "the variable %s is not set", name).
@@ -218,10 +218,10 @@ func (d *decoder) checkDirectory(n *yamltree.Node, name string, p *place) {
 // checkText checks a text against the enum and the pattern of its field.
 func (d *decoder) checkText(f *field, n *yamltree.Node, text string, p *place) bool {
 	switch {
-	case contains(f.leftOut, text):
+	case slices.Contains(f.leftOut, text):
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.label(), quoteValue(f, n)).setHint(listLinked(f.enum))
 		return false
-	case len(f.enum) > 0 && !contains(f.enum, text):
+	case len(f.enum) > 0 && !slices.Contains(f.enum, text):
 		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.label(), quoteValue(f, n), joinAlternatives(f.enum))
 		if near, ok := nearest.Of(text, f.enum); ok {
 			found.setHint(didYouMean(near))
