@@ -329,3 +329,49 @@ func splitTag(list, separator string) []string {
 	}
 	return strings.Split(list, separator)
 }
+
+// elementField returns the description of the elements of a list or mapping.
+func (f *field) elementField() *field {
+	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.query && !f.path && !f.tenant {
+		return plain
+	}
+	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, query: f.query, path: f.path, dir: f.dir, read: f.read, tenant: f.tenant}
+}
+
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// plain describes elements without limits.
+var plain = &field{}
+
+// wordStart matches word boundaries in a type name: an upper-case letter after a lower-case one,
+// and the last of several upper-case letters before a lower-case one.
+var wordStart = regexp.MustCompile(`([a-z])([A-Z])|([A-Z0-9])([A-Z][a-z])`)
+
+// recordName returns the display name of a type: server_tls for ServerTLS.
+func recordName(t reflect.Type) string {
+	name := strings.ReplaceAll(t.Name(), "OAuth", "Oauth") // one word despite its capitals
+	return strings.ToLower(wordStart.ReplaceAllString(name, "${1}${3}_${2}${4}"))
+}
+
+// joinAlternatives joins names as in "a, b or c".
+func joinAlternatives(names []string) string {
+	switch len(names) {
+	case 0:
+		return "none"
+	case 1:
+		return names[0]
+	default:
+		return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	}
+}
+
+// withoutFields returns the description with fewer fields.
+func (r *record) withoutFields(names []string) *record {
+	other := &record{typ: r.typ, byName: map[string]*field{}, leftOut: names}
+	for _, f := range r.fields {
+		if !slices.Contains(names, f.name) {
+			other.addField(f)
+		}
+	}
+	return other
+}

@@ -48,17 +48,6 @@ func (r *record) withDrivers(names []string) *record {
 	return other
 }
 
-// withoutFields returns the description with fewer fields.
-func (r *record) withoutFields(names []string) *record {
-	other := &record{typ: r.typ, byName: map[string]*field{}, leftOut: names}
-	for _, f := range r.fields {
-		if !slices.Contains(names, f.name) {
-			other.addField(f)
-		}
-	}
-	return other
-}
-
 // checkDriver reports a store with a missing or unknown driver, if the program was built without
 // the intended driver.
 func (k *Kinds) checkDriver(s *settings.Store) diag.List {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -55,17 +54,5 @@ func (p *place) label() string {
 		return p.parent.label() + "[" + strconv.Itoa(p.index) + "]"
 	default:
 		return clip.Text(p.key)
-	}
-}
-
-// joinAlternatives joins names as in "a, b or c".
-func joinAlternatives(names []string) string {
-	switch len(names) {
-	case 0:
-		return "none"
-	case 1:
-		return names[0]
-	default:
-		return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 	}
 }

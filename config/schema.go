@@ -3,10 +3,8 @@ package config
 import (
 	"encoding/json"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -223,16 +221,6 @@ func (w *schemaWriter) definitionName(t reflect.Type) string {
 		name = own + strconv.Itoa(i)
 	}
 	return name
-}
-
-// wordStart matches word boundaries in a type name: an upper-case letter after a lower-case one,
-// and the last of several upper-case letters before a lower-case one.
-var wordStart = regexp.MustCompile(`([a-z])([A-Z])|([A-Z0-9])([A-Z][a-z])`)
-
-// recordName returns the display name of a type: server_tls for ServerTLS.
-func recordName(t reflect.Type) string {
-	name := strings.ReplaceAll(t.Name(), "OAuth", "Oauth") // one word despite its capitals
-	return strings.ToLower(wordStart.ReplaceAllString(name, "${1}${3}_${2}${4}"))
 }
 
 // variantsSchema returns the schema of a record whose type field determines its other fields.

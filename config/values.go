@@ -303,19 +303,6 @@ func (d *decoder) inRange(f *field, n *yamltree.Node, v float64, p *place) bool 
 	return false
 }
 
-func formatNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// plain describes elements without limits.
-var plain = &field{}
-
-// elementField returns the description of the elements of a list or mapping.
-func (f *field) elementField() *field {
-	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.query && !f.path && !f.tenant {
-		return plain
-	}
-	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, query: f.query, path: f.path, dir: f.dir, read: f.read, tenant: f.tenant}
-}
-
 func (d *decoder) decodeList(f *field, n *yamltree.Node, v reflect.Value, p *place) {
 	if n.Kind != yamltree.Sequence {
 		found := d.reportMismatch(f, n, p, "a list")
