@@ -92,7 +92,7 @@ func (d *decoder) decodeFields(r *record, n *yamltree.Node, v reflect.Value, p *
 			d.decodeField(f, key, value, v, p)
 		}
 	}
-	variant := r.checkVariant(d, n, v, seen, p)
+	variant := d.checkVariant(r, n, v, seen, p)
 	for _, pair := range unknown {
 		d.reportUnknownField(r, pair[0], pair[1], p, variant, also)
 	}
@@ -125,7 +125,7 @@ func (d *decoder) decodeField(f *field, key, value *yamltree.Node, v reflect.Val
 
 // checkVariant reports the fields of other variants of the record, and returns its
 // variant.
-func (r *record) checkVariant(d *decoder, n *yamltree.Node, v reflect.Value, seen map[*field]*yamltree.Node, p *place) string {
+func (d *decoder) checkVariant(r *record, n *yamltree.Node, v reflect.Value, seen map[*field]*yamltree.Node, p *place) string {
 	if r.variant == nil {
 		return ""
 	}
@@ -161,7 +161,7 @@ func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *pl
 	if also != "" {
 		names = append(names, also)
 	}
-	near, hint, ok := r.guessField(key.Text, names, p)
+	near, hint, ok := guessField(r, key.Text, names, p)
 	if near == "" {
 		if !ok {
 			hint = listAllowed(names)
@@ -185,7 +185,7 @@ func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *pl
 // guessField returns the field that an unknown name probably means, and the hint; ok is false if
 // there is no guess. A field's name in another system precedes a similar field, unless it is
 // misspelled further.
-func (r *record) guessField(name string, names []string, p *place) (field, hint string, ok bool) {
+func guessField(r *record, name string, names []string, p *place) (field, hint string, ok bool) {
 	near, isNear := nearest.Of(name, names)
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		return near, didYouMean(near), true // the same name in another case

@@ -18,34 +18,12 @@ func (k *Kinds) recordOf(t reflect.Type) *record {
 	r := recordOf(t)
 	switch {
 	case t == reflect.TypeFor[settings.Store]() && k.Stores != nil:
-		return r.withDrivers(k.Stores)
+		return r.withChoices("driver", k.Stores)
 	case t == reflect.TypeFor[settings.Server]() && k.Surfaces != nil:
-		return r.withoutFields(missingFrom(k.Surfaces, surfaces))
+		return r.withoutFields(surfaces, k.Surfaces)
 	default:
 		return r
 	}
-}
-
-// missingFrom returns the names missing from a list.
-func missingFrom(list, names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(list, name) })
-}
-
-// withDrivers returns the store's description with only these drivers.
-func (r *record) withDrivers(names []string) *record {
-	driver := *r.byName["driver"]
-	driver.enum, driver.leftOut = names, missingFrom(names, driver.enum)
-	if !slices.Contains(names, driver.byDefault) {
-		driver.byDefault = ""
-	}
-	other := &record{typ: r.typ, byName: map[string]*field{}}
-	for _, f := range r.fields {
-		if f.name == driver.name {
-			f = &driver
-		}
-		other.addField(f)
-	}
-	return other
 }
 
 // checkDriver reports a store with a missing or unknown driver, if the program was built without

@@ -19,11 +19,6 @@ var (
 	tenantScopes = []spec.Scope{spec.TenantScope}
 )
 
-// promptFile is the other way to write a prompt.
-type promptFile struct {
-	File string `json:"file" required:"true" path:"read" doc:"A text file, relative to the file that names it."`
-}
-
 func (d *decoder) decodePrompt(f *field, n *yamltree.Node, v reflect.Value, p *place) {
 	if n.Kind != yamltree.Mapping {
 		if n.Kind == yamltree.Sequence {
@@ -55,11 +50,6 @@ func (d *decoder) decodePrompt(f *field, n *yamltree.Node, v reflect.Value, p *p
 	prompt := promptText(text, p.key == "system_prompt")
 	d.file.noted.of(value).prompt = &prompt
 	v.SetString(text)
-}
-
-// effortBudget is the other way to write a reasoning effort.
-type effortBudget struct {
-	Budget int `json:"budget" required:"true" min:"1" doc:"Maximum number of thinking tokens."`
 }
 
 func (d *decoder) decodeEffort(f *field, n *yamltree.Node, v reflect.Value, p *place) {

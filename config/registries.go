@@ -303,7 +303,10 @@ type agent struct {
 	spec.Agent
 }
 
-var agentType = reflect.TypeFor[agent]()
+var (
+	agentType    = reflect.TypeFor[agent]()
+	defaultsType = reflect.TypeFor[spec.Defaults]()
+)
 
 // decodeAgents decodes the defaults and the agents. An inherited value is checked with the agent,
 // but reported only at the defaults.

@@ -18,7 +18,7 @@ func Starter(kinds Kinds) []byte {
 	if r := kindRecord(provider); r != nil {
 		for _, f := range r.fields {
 			if f.required || f.secret && shapeOf(f.typ) == textShape {
-				fmt.Fprintf(&b, "    %s: %s\n", f.name, f.starterValue(provider.typ))
+				fmt.Fprintf(&b, "    %s: %s\n", f.name, starterValue(f, provider.typ))
 			}
 		}
 	}
@@ -38,7 +38,7 @@ agents:
 }
 
 // starterValue returns a starting value for the field in the settings of a kind.
-func (f *field) starterValue(kind string) string {
+func starterValue(f *field, kind string) string {
 	t := f.typ
 	if shapeOf(t) == pointerShape {
 		t = t.Elem()
