@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -69,15 +70,15 @@ func (d *decoder) countErrors() int {
 }
 
 // decodeFields decodes a mapping into a struct. also is another key, already decoded by the caller.
-func (d *decoder) decodeFields(r *record, n *yamltree.Node, v reflect.Value, p *place, also string) {
+func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value, p *place, also string) {
 	if n.Kind != yamltree.Mapping {
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.Describe(false))
 		return
 	}
-	seen := make(map[*field]*yamltree.Node, len(n.Children)/2)
+	seen := make(map[*record.Field]*yamltree.Node, len(n.Children)/2)
 	var unknown [][2]*yamltree.Node
 	for key, value := range n.Pairs {
-		f := r.byName[key.Text]
+		f := r.ByName[key.Text]
 		switch {
 		case f == nil && key.Text == also:
 		case f == nil && isExtension(key.Text):
@@ -101,53 +102,53 @@ func (d *decoder) decodeFields(r *record, n *yamltree.Node, v reflect.Value, p *
 }
 
 // decodeField decodes the value of a field.
-func (d *decoder) decodeField(f *field, key, value *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeField(f *record.Field, key, value *yamltree.Node, v reflect.Value, p *place) {
 	at := p.fieldPlace(key.Text, key)
-	target := f.fieldValue(v)
-	s := shapeOf(f.typ)
-	if value.Kind == yamltree.Null && s != namesShape {
+	target := f.ValueIn(v)
+	s := record.ShapeOf(f.Type)
+	if value.Kind == yamltree.Null && s != record.NamesShape {
 		// An empty value equals a missing field, except for a list that distinguishes them.
-		if f.required {
+		if f.Required {
 			d.addDiagnostic(diag.MissingField, at, value, "%s has no value", clip.Text(key.Text))
 		}
 		return
 	}
-	if other := f.otherSpelling(key.Text); other != nil {
-		d.file.addSpelling(f.name, other.name)
+	if other := f.OtherSpelling(key.Text); other != nil {
+		d.file.addSpelling(f.Name, other.Name)
 		d.decodeUnits(*other, value, target, at)
 		return
 	}
 	d.decodeValue(f, value, target, at)
-	if f.required && s == textShape && value.Kind == yamltree.String && value.Text == "" {
+	if f.Required && s == record.TextShape && value.Kind == yamltree.String && value.Text == "" {
 		d.addDiagnostic(diag.MissingField, at, value, "%s is empty", clip.Text(key.Text))
 	}
 }
 
 // checkVariant reports the fields of other variants of the record, and returns its
 // variant.
-func (d *decoder) checkVariant(r *record, n *yamltree.Node, v reflect.Value, seen map[*field]*yamltree.Node, p *place) string {
-	if r.variant == nil {
+func (d *decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value, seen map[*record.Field]*yamltree.Node, p *place) string {
+	if r.Variant == nil {
 		return ""
 	}
-	variant := r.variant.fieldValue(v).String()
-	if !slices.Contains(r.variant.enum, variant) {
+	variant := r.Variant.ValueIn(v).String()
+	if !slices.Contains(r.Variant.Enum, variant) {
 		return ""
 	}
 	for key := range n.Pairs {
-		f := r.byName[key.Text]
-		if f == nil || len(f.of) == 0 || slices.Contains(f.of, variant) || seen[f] != key {
+		f := r.ByName[key.Text]
+		if f == nil || len(f.Of) == 0 || slices.Contains(f.Of, variant) || seen[f] != key {
 			continue
 		}
-		d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, joinAlternatives(f.of)).
-			setHint(listAllowed(r.fieldNames(variant)))
+		d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, record.Alternatives(f.Of)).
+			setHint(listAllowed(r.Names(variant)))
 	}
 	return variant
 }
 
 // reportUnknownField reports a key that a record does not have.
-func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *place, variant, also string) {
+func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, p *place, variant, also string) {
 	at := p.fieldPlace(key.Text, key)
-	if slices.Contains(r.leftOut, key.Text) {
+	if slices.Contains(r.LeftOut, key.Text) {
 		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.kinds.Surfaces))
 		d.hideSecrets(value, hiddenName(key.Text))
 		return
@@ -157,7 +158,7 @@ func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *pl
 		d.hideSecrets(value, hiddenName(key.Text))
 		return
 	}
-	names := r.fieldNames(variant)
+	names := r.Names(variant)
 	if also != "" {
 		names = append(names, also)
 	}
@@ -172,11 +173,11 @@ func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *pl
 		return
 	}
 	found.setHint(hint)
-	if f := r.byName[near]; f != nil {
-		d.addMeantField(p.fieldPlace(f.name, nil))
+	if f := r.ByName[near]; f != nil {
+		d.addMeantField(p.fieldPlace(f.Name, nil))
 		// A number for a numeric field, such as max_token: 100, is a misspelled limit.
-		limit := value.Kind == yamltree.Int && (f.typ.Kind() == reflect.Int || f.typ == reflect.TypeFor[*int]())
-		d.hideSecrets(value, f.secret || hiddenName(key.Text) && !limit)
+		limit := value.Kind == yamltree.Int && (f.Type.Kind() == reflect.Int || f.Type == reflect.TypeFor[*int]())
+		d.hideSecrets(value, f.Secret || hiddenName(key.Text) && !limit)
 		return
 	}
 	d.addMeantField(p.fieldPlace(near, nil))
@@ -185,12 +186,12 @@ func (d *decoder) reportUnknownField(r *record, key, value *yamltree.Node, p *pl
 // guessField returns the field that an unknown name probably means, and the hint; ok is false if
 // there is no guess. A field's name in another system precedes a similar field, unless it is
 // misspelled further.
-func guessField(r *record, name string, names []string, p *place) (field, hint string, ok bool) {
+func guessField(r *record.Type, name string, names []string, p *place) (field, hint string, ok bool) {
 	near, isNear := nearest.Of(name, names)
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		return near, didYouMean(near), true // the same name in another case
 	}
-	foreign := readForeignNames().Fields[recordKind(p, r.typ)]
+	foreign := readForeignNames().Fields[recordKind(p, r.Go)]
 	if isNear && slices.Contains(names, nearestForeign(foreign, snakeCase(name), names)) {
 		return near, didYouMean(near), true
 	}
@@ -211,22 +212,22 @@ func (d *decoder) addMeantField(p *place) {
 }
 
 // checkRequired reports the required fields that are missing.
-func (d *decoder) checkRequired(r *record, n *yamltree.Node, seen map[*field]*yamltree.Node, p *place) {
-	for _, f := range r.required {
+func (d *decoder) checkRequired(r *record.Type, n *yamltree.Node, seen map[*record.Field]*yamltree.Node, p *place) {
+	for _, f := range r.Required {
 		if seen[f] != nil {
 			continue
 		}
-		d.reportMissingField(f.name, n, p, f.doc)
+		d.reportMissingField(f.Name, n, p, f.Doc)
 	}
 }
 
 // checkDepending reports missing texts that another field's value requires.
-func (d *decoder) checkDepending(r *record, n *yamltree.Node, v reflect.Value, p *place) {
-	for _, f := range r.depending {
-		holds := r.byName[f.when.field].fieldValue(v).String() == f.when.value
-		_, written := n.FindField(f.name)
-		if holds != f.when.negated && (written == nil || written.Kind == yamltree.Null || written.Kind == yamltree.String && written.Text == "") {
-			d.reportMissingField(f.name, n, p, f.doc)
+func (d *decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Value, p *place) {
+	for _, f := range r.Depending {
+		holds := r.ByName[f.When.Field].ValueIn(v).String() == f.When.Value
+		_, written := n.FindField(f.Name)
+		if holds != f.When.Negated && (written == nil || written.Kind == yamltree.Null || written.Kind == yamltree.String && written.Text == "") {
+			d.reportMissingField(f.Name, n, p, f.Doc)
 		}
 	}
 }
@@ -254,7 +255,7 @@ func listAllowed(names []string) string {
 	case len(names) > few:
 		return ""
 	}
-	return "allowed are " + joinAlternatives(names)
+	return "allowed are " + record.Alternatives(names)
 }
 
 func didYouMean(name string) string { return "did you mean \"" + name + "\"?" }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
@@ -62,7 +63,7 @@ func recordKind(p *place, t reflect.Type) string {
 			return "agent_provider"
 		}
 	}
-	return recordName(t)
+	return record.NameOf(t)
 }
 
 // findForeign finds a name of another system. It ignores case and tolerates small misspellings.

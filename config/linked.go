@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -14,13 +15,13 @@ import (
 var surfaces = []string{settings.SurfaceA2A, settings.SurfaceAgentRuns, settings.SurfaceNative, settings.SurfaceOpenAI, settings.SurfaceAGUI, settings.SurfaceAISDK, settings.SurfaceMCP, settings.SurfaceConsole}
 
 // recordOf describes a struct type without the parts that this program lacks.
-func (k *Kinds) recordOf(t reflect.Type) *record {
-	r := recordOf(t)
+func (k *Kinds) recordOf(t reflect.Type) *record.Type {
+	r := record.Of(t)
 	switch {
 	case t == reflect.TypeFor[settings.Store]() && k.Stores != nil:
-		return r.withChoices("driver", k.Stores)
+		return r.WithChoices("driver", k.Stores)
 	case t == reflect.TypeFor[settings.Server]() && k.Surfaces != nil:
-		return r.withoutFields(surfaces, k.Surfaces)
+		return r.WithoutFields(surfaces, k.Surfaces)
 	default:
 		return r
 	}

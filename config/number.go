@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
@@ -115,15 +116,15 @@ func (n number) asInt() (v int64, whole bool) {
 
 // storeIn stores the number, if it fits without loss.
 func (n number) storeIn(v reflect.Value) bool {
-	switch shapeOf(v.Type()) {
-	case floatShape:
+	switch record.ShapeOf(v.Type()) {
+	case record.FloatShape:
 		f := n.asFloat()
 		if v.OverflowFloat(f) {
 			return false
 		}
 		v.SetFloat(f)
 		return true
-	case intShape:
+	case record.IntShape:
 		i, err := strconv.ParseInt(n.json, 10, 64)
 		if err != nil {
 			var whole bool

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -250,6 +251,6 @@ func (x *fieldIndex) dropRemoved() {
 // isNamesField reports whether null is a valid value of an agent's field, meaning an empty list of
 // names.
 func isNamesField(name string) bool {
-	f := recordOf(agentType).byName[name]
-	return f != nil && shapeOf(f.typ) == namesShape
+	f := record.Of(agentType).ByName[name]
+	return f != nil && record.ShapeOf(f.Type) == record.NamesShape
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -82,13 +83,13 @@ const (
 )
 
 // sensitivityOf returns the sensitivity of a field. Mapping entries have no name.
-func sensitivityOf(f *field, p *place) sensitivity {
+func sensitivityOf(f *record.Field, p *place) sensitivity {
 	switch {
-	case f.query && f.name == "":
+	case f.Query && f.Name == "":
 		return parameter
-	case f.secret && (f.name != "" || p != nil && credentialName(p.key)):
+	case f.Secret && (f.Name != "" || p != nil && credentialName(p.key)):
 		return credential
-	case f.secret:
+	case f.Secret:
 		return listed
 	default:
 		return ordinary

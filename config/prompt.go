@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -19,7 +20,7 @@ var (
 	tenantScopes = []spec.Scope{spec.TenantScope}
 )
 
-func (d *decoder) decodePrompt(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	if n.Kind != yamltree.Mapping {
 		if n.Kind == yamltree.Sequence {
 			d.reportMismatch(f, n, p, "a text or {file: path}")
@@ -32,9 +33,9 @@ func (d *decoder) decodePrompt(f *field, n *yamltree.Node, v reflect.Value, p *p
 		d.expander.scopes = nil
 		return
 	}
-	var from promptFile
+	var from record.PromptFile
 	before := len(d.found)
-	d.decodeFields(recordOf(reflect.TypeFor[promptFile]()), n, reflect.ValueOf(&from).Elem(), p, "")
+	d.decodeFields(record.Of(reflect.TypeFor[record.PromptFile]()), n, reflect.ValueOf(&from).Elem(), p, "")
 	if from.File == "" || len(d.found) > before {
 		return
 	}
@@ -52,10 +53,10 @@ func (d *decoder) decodePrompt(f *field, n *yamltree.Node, v reflect.Value, p *p
 	v.SetString(text)
 }
 
-func (d *decoder) decodeEffort(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	switch n.Kind {
 	case yamltree.String:
-		level := field{enum: spec.EffortLevels()}
+		level := record.Field{Enum: spec.EffortLevels()}
 		d.expander.scopes = tenantScopes
 		text, known, ok := d.readText(f, n, p)
 		d.expander.scopes = nil
@@ -68,8 +69,8 @@ func (d *decoder) decodeEffort(f *field, n *yamltree.Node, v reflect.Value, p *p
 			v.Set(reflect.ValueOf(spec.Effort{Level: text}))
 		}
 	case yamltree.Mapping:
-		var budget effortBudget
-		d.decodeFields(recordOf(reflect.TypeFor[effortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
+		var budget record.EffortBudget
+		d.decodeFields(record.Of(reflect.TypeFor[record.EffortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
 		v.Set(reflect.ValueOf(spec.Effort{Budget: budget.Budget}))
 	case yamltree.Int, yamltree.Float:
 		number, err := parseNumber(n.Text)

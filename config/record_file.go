@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -13,7 +14,7 @@ import (
 // ParseRecord reads a YAML document that is not a configuration, such as a file of eval cases, into
 // a record described by struct tags. If T has a Validate method, its findings are among the
 // diagnostics. The file locates later diagnostics (Complete) and holds the source for reports.
-func ParseRecord[T any](source Source, opts Options) (record T, f *File, found diag.List) {
+func ParseRecord[T any](source Source, opts Options) (value T, f *File, found diag.List) {
 	d := newDecoder(opts, newBudget(), nil)
 	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, dir: filepath.Dir(source.Name)}
 	f = d.file
@@ -25,15 +26,15 @@ func ParseRecord[T any](source Source, opts Options) (record T, f *File, found d
 			d.found = append(d.found, doc.FaultAt(0, 0, "the file is empty"))
 		}
 		f.root = &yamltree.Node{Kind: yamltree.Mapping}
-		return record, f, d.found
+		return value, f, d.found
 	}
 	f.root = doc.Root
-	v := reflect.ValueOf(&record)
-	d.decodeFields(recordOf(v.Type().Elem()), f.root, v.Elem(), nil, "")
+	v := reflect.ValueOf(&value)
+	d.decodeFields(record.Of(v.Type().Elem()), f.root, v.Elem(), nil, "")
 	if validator, ok := v.Interface().(Validator); ok {
 		d.addValidationFindings(0, nil, f.root, validator.Validate())
 	}
-	return record, f, append(d.found, doc.omittedFindings()...)
+	return value, f, append(d.found, doc.omittedFindings()...)
 }
 
 // RecordSchema returns the JSON Schema (draft 2020-12) of documents that ParseRecord

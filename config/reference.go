@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
@@ -41,23 +42,23 @@ func Reference(kinds Kinds) string {
 		case "agent_providers":
 			w.writeKinds("agent_provider", kindsOf(kinds.AgentProviders))
 		case "models":
-			w.writeTable(recordOf(reflect.TypeFor[spec.Model]()))
+			w.writeTable(record.Of(reflect.TypeFor[spec.Model]()))
 		case "model_pools":
-			w.writeTable(recordOf(reflect.TypeFor[spec.Pool]()))
+			w.writeTable(record.Of(reflect.TypeFor[spec.Pool]()))
 		case "agents":
-			w.writeTable(recordOf(agentType))
+			w.writeTable(record.Of(agentType))
 		case "schedules":
-			w.writeTable(recordOf(reflect.TypeFor[settings.Schedule]()))
+			w.writeTable(record.Of(reflect.TypeFor[settings.Schedule]()))
 		case "workflows":
-			w.writeTable(recordOf(reflect.TypeFor[workflow.Workflow]()))
+			w.writeTable(record.Of(reflect.TypeFor[workflow.Workflow]()))
 			w.writeLine("\nA workflow with `match`, or below `workflows.eventTriggers`, is an event trigger [in the spelling of Gestalt](../protocols/gestalt.md):")
-			w.writeTable(recordOf(reflect.TypeFor[workflow.GestaltTrigger]()))
+			w.writeTable(record.Of(reflect.TypeFor[workflow.GestaltTrigger]()))
 			w.writeLine("\nA workflow with `cron`, or below `workflows.schedules`, is a schedule in that spelling:")
-			w.writeTable(recordOf(reflect.TypeFor[workflow.GestaltSchedule]()))
+			w.writeTable(record.Of(reflect.TypeFor[workflow.GestaltSchedule]()))
 		}
 	}
 	w.writeHeading(2, "remote_agents")
-	w.writeTable(recordOf(reflect.TypeFor[spec.RemoteSource]()))
+	w.writeTable(record.Of(reflect.TypeFor[spec.RemoteSource]()))
 	w.writeHeading(2, "defaults")
 	w.writeLine("Every field of an agent but `endpoint`.")
 	w.writeHeading(2, patchesKey)
@@ -105,94 +106,94 @@ func (w *referenceWriter) writeKinds(noun string, kinds []kind) {
 }
 
 // writeTable writes the fields of a record.
-func (w *referenceWriter) writeTable(r *record) {
-	if len(r.fields) == 0 {
+func (w *referenceWriter) writeTable(r *record.Type) {
+	if len(r.Fields) == 0 {
 		return
 	}
 	w.writeLine("\n| Field | Type | Default | Meaning |")
 	w.writeLine("|---|---|---|---|")
-	for _, f := range r.fields {
-		name := "`" + f.name + "`"
-		for _, s := range f.other {
-			name += ", `" + s.name + "`"
+	for _, f := range r.Fields {
+		name := "`" + f.Name + "`"
+		for _, s := range f.Spellings {
+			name += ", `" + s.Name + "`"
 		}
 		byDefault := "–"
 		switch {
-		case f.required:
+		case f.Required:
 			byDefault = "**required**"
-		case f.when != nil && f.when.negated:
-			byDefault = "**required** unless `" + f.when.field + "` is `" + f.when.value + "`"
-		case f.when != nil:
-			byDefault = "– (**required** if `" + f.when.field + "` is `" + f.when.value + "`)"
-		case f.byDefault != "":
-			byDefault = "`" + f.byDefault + "`"
+		case f.When != nil && f.When.Negated:
+			byDefault = "**required** unless `" + f.When.Field + "` is `" + f.When.Value + "`"
+		case f.When != nil:
+			byDefault = "– (**required** if `" + f.When.Field + "` is `" + f.When.Value + "`)"
+		case f.Default != "":
+			byDefault = "`" + f.Default + "`"
 		}
-		w.writeLine("| %s | %s | %s | %s |", name, escapeCell(w.describeType(f, f.typ)), escapeCell(byDefault), escapeCell(w.describeMeaning(f)))
+		w.writeLine("| %s | %s | %s | %s |", name, escapeCell(w.describeType(f, f.Type)), escapeCell(byDefault), escapeCell(w.describeMeaning(f)))
 	}
 }
 
 func escapeCell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
 // describeMeaning returns a field's description, extended with what its tags say.
-func (w *referenceWriter) describeMeaning(f *field) string {
-	text := f.doc
-	if len(f.of) > 0 {
-		text += " Only with type " + joinAlternatives(quoteCode(f.of)) + "."
+func (w *referenceWriter) describeMeaning(f *record.Field) string {
+	text := f.Doc
+	if len(f.Of) > 0 {
+		text += " Only with type " + record.Alternatives(quoteCode(f.Of)) + "."
 	}
-	if f.path {
+	if f.Path {
 		text += " Relative to the directory of the file."
 	}
-	if f.secret {
+	if f.Secret {
 		text += " A secret: never shown."
 	}
-	for _, s := range f.other {
-		text += " `" + s.name + "` is a number of " + s.unitName() + "."
+	for _, s := range f.Spellings {
+		text += " `" + s.Name + "` is a number of " + s.UnitName() + "."
 	}
 	return text
 }
 
 // describeType names the type of a value.
-func (w *referenceWriter) describeType(f *field, t reflect.Type) string {
-	switch shapeOf(t) {
-	case textShape:
+func (w *referenceWriter) describeType(f *record.Field, t reflect.Type) string {
+	switch record.ShapeOf(t) {
+	case record.TextShape:
 		switch {
-		case len(f.enum) > 0:
-			return joinAlternatives(quoteCode(f.enum))
-		case f.pattern != nil:
-			return "text matching `" + f.pattern.String() + "`"
+		case len(f.Enum) > 0:
+			return record.Alternatives(quoteCode(f.Enum))
+		case f.Pattern != nil:
+			return "text matching `" + f.Pattern.String() + "`"
 		}
 		return "text"
-	case boolShape:
+	case record.BoolShape:
 		return "`true` or `false`"
-	case intShape, uintShape:
+	case record.IntShape, record.UintShape:
 		return "whole number" + rangeOf(f)
-	case floatShape:
+	case record.FloatShape:
 		return "number" + rangeOf(f)
-	case durationShape:
+	case record.DurationShape:
 		return "time span"
-	case promptShape:
+	case record.PromptShape:
 		return "text, or `{file: path}`"
-	case namesShape:
+	case record.NamesShape:
 		return "list of text"
-	case effortShape:
-		return joinAlternatives(quoteCode(spec.EffortLevels())) + ", a number from 0 to 100, or `{budget: tokens}`"
-	case textualShape:
+	case record.EffortShape:
+		return record.Alternatives(quoteCode(spec.EffortLevels())) + ", a number from 0 to 100, or `{budget: tokens}`"
+	case record.TextualShape:
 		return "text"
-	case pointerShape:
+	case record.PointerShape:
 		return w.describeType(f, t.Elem())
-	case listShape:
-		return "list of " + w.describeType(f.elementField(), t.Elem())
-	case mapShape:
-		return "mapping of " + w.describeType(f.elementField(), t.Elem())
-	case recordShape:
-		if recordName(t) == "" {
+	case record.ListShape:
+		return "list of " + w.describeType(f.Element(), t.Elem())
+	case record.MapShape:
+		return "mapping of " + w.describeType(f.Element(), t.Elem())
+	case record.RecordShape:
+		if record.NameOf(t) == "" {
 			return "`{}`"
 		}
 		if !w.seen[t] {
 			w.seen[t] = true
 			w.todo = append(w.todo, t)
 		}
-		return "[" + recordName(t) + "](#" + recordName(t) + ")"
+		return "[" + record.NameOf(t) + "](#" + record.NameOf(t) + ")"
 	default:
 		return "any"
 	}
@@ -206,14 +207,14 @@ func quoteCode(names []string) []string {
 	return list
 }
 
-func rangeOf(f *field) string {
+func rangeOf(f *record.Field) string {
 	switch {
-	case f.min != nil && f.max != nil:
-		return " from " + formatNumber(*f.min) + " to " + formatNumber(*f.max)
-	case f.min != nil:
-		return ", " + formatNumber(*f.min) + " or more"
-	case f.max != nil:
-		return ", " + formatNumber(*f.max) + " or less"
+	case f.Min != nil && f.Max != nil:
+		return " from " + record.FormatNumber(*f.Min) + " to " + record.FormatNumber(*f.Max)
+	case f.Min != nil:
+		return ", " + record.FormatNumber(*f.Min) + " or more"
+	case f.Max != nil:
+		return ", " + record.FormatNumber(*f.Max) + " or less"
 	default:
 		return ""
 	}
@@ -237,7 +238,7 @@ func (w *referenceWriter) writeRecords() {
 	for len(w.todo) > 0 {
 		t := w.todo[0]
 		w.todo = w.todo[1:]
-		w.writeHeading(2, recordName(t))
+		w.writeHeading(2, record.NameOf(t))
 		w.writeTable(w.kinds.recordOf(t))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -156,14 +157,14 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []kind) (int, bool) 
 		return 0, false
 	}
 	at := p.fieldPlace("type", key)
-	text, known, ok := l.readText(plain, value, at)
+	text, known, ok := l.readText(record.Plain, value, at)
 	if ok && known {
 		for i, k := range kinds {
 			if k.typ == text {
 				return i, true
 			}
 		}
-		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), joinAlternatives(types))
+		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), record.Alternatives(types))
 		if f, ok := findForeign(readForeignNames().Types[p.parent.key], text); ok && !slices.Contains(types, f.Field) && f.Field != "" {
 			found.setHint("")
 		} else if ok {
@@ -181,7 +182,7 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []kind) (int, bool) 
 func (l *loader) reportMissingType(n *yamltree.Node, p *place, types []string) {
 	for key := range n.Pairs {
 		if slices.Contains(typeNames, key.Text) {
-			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + joinAlternatives(types))
+			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + record.Alternatives(types))
 			return
 		}
 		if len(key.Text) > len("types") {
@@ -192,7 +193,7 @@ func (l *loader) reportMissingType(n *yamltree.Node, p *place, types []string) {
 			return
 		}
 	}
-	hint := "allowed are " + joinAlternatives(types)
+	hint := "allowed are " + record.Alternatives(types)
 	_, args := n.FindField("args")
 	if p.parent.key == "tools" && args != nil {
 		hint = "for an MCP server write type: mcp, and command: [program, argument] instead of command and args"
@@ -206,14 +207,14 @@ var typeNames = []string{"kind", "provider", "vendor", "driver", "class", "trans
 // decodeComponent decodes the fields of an entry into its kind's record.
 func (l *loader) decodeComponent(id string, n *yamltree.Node, p *place, config any) {
 	v := reflect.ValueOf(config)
-	if v.Kind() != reflect.Pointer || v.IsNil() || shapeOf(v.Type().Elem()) != recordShape {
+	if v.Kind() != reflect.Pointer || v.IsNil() || record.ShapeOf(v.Type().Elem()) != record.RecordShape {
 		l.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.label(), config)
 		return
 	}
 	start := len(l.found)
-	r := recordOf(v.Type().Elem())
-	if r.id != nil {
-		v.Elem().FieldByIndex(r.id).SetString(id)
+	r := record.Of(v.Type().Elem())
+	if r.ID != nil {
+		v.Elem().FieldByIndex(r.ID).SetString(id)
 	}
 	l.decodeFields(r, n, v.Elem(), p, "type")
 	if validator, ok := config.(Validator); ok {
@@ -227,8 +228,8 @@ func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *place) (rec
 	start = len(d.found)
 	v := reflect.ValueOf(&record).Elem()
 	r := d.kinds.recordOf(v.Type())
-	if r.id != nil {
-		v.FieldByIndex(r.id).SetString(id)
+	if r.ID != nil {
+		v.FieldByIndex(r.ID).SetString(id)
 	}
 	d.decodeFields(r, n, v, p, "")
 	return record, start

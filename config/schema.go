@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
@@ -129,7 +130,7 @@ func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 			continue
 		}
 		def := name + "." + k.typ
-		w.addDefinition(def, withDir(w.fieldsSchema(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.fields)))
+		w.addDefinition(def, withDir(w.fieldsSchema(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.Fields)))
 		types = append(types, k.typ)
 		variants = append(variants, ifFieldIs("type", k.typ, def))
 	}
@@ -160,12 +161,12 @@ func withDir(schema object) object {
 }
 
 // kindRecord returns the record of a kind's settings, or nil if they are not a record.
-func kindRecord(k kind) *record {
+func kindRecord(k kind) *record.Type {
 	t := reflect.TypeOf(k.newConfig())
-	if t == nil || t.Kind() != reflect.Pointer || shapeOf(t.Elem()) != recordShape {
+	if t == nil || t.Kind() != reflect.Pointer || record.ShapeOf(t.Elem()) != record.RecordShape {
 		return nil
 	}
-	return recordOf(t.Elem())
+	return record.Of(t.Elem())
 }
 
 // ifFieldIs returns a condition: if the field has the value, the definition applies.
@@ -201,10 +202,10 @@ func (w *schemaWriter) recordRef(t reflect.Type) object {
 		w.names[form] = name
 		w.addDefinition(name, nil) // reserves its place before its fields'
 		r := w.kinds.recordOf(t)
-		if r.variant != nil && !w.patch {
+		if r.Variant != nil && !w.patch {
 			w.addDefinition(name, w.variantsSchema(name, r))
 		} else {
-			w.addDefinition(name, w.fieldsSchema(r, "", nil, r.fields))
+			w.addDefinition(name, w.fieldsSchema(r, "", nil, r.Fields))
 		}
 	}
 	return refTo(name)
@@ -212,7 +213,7 @@ func (w *schemaWriter) recordRef(t reflect.Type) object {
 
 // definitionName returns the name of a record's definition: its type's name, made unique.
 func (w *schemaWriter) definitionName(t reflect.Type) string {
-	own := recordName(t)
+	own := record.NameOf(t)
 	if w.patch {
 		own = patchName(own)
 	}
@@ -224,46 +225,46 @@ func (w *schemaWriter) definitionName(t reflect.Type) string {
 }
 
 // variantsSchema returns the schema of a record whose type field determines its other fields.
-func (w *schemaWriter) variantsSchema(name string, r *record) object {
+func (w *schemaWriter) variantsSchema(name string, r *record.Type) object {
 	var conditions []any
-	for _, variant := range r.variant.enum {
-		var fields []*field
-		for _, f := range r.fields {
-			if f != r.variant && (len(f.of) == 0 || slices.Contains(f.of, variant)) {
+	for _, variant := range r.Variant.Enum {
+		var fields []*record.Field
+		for _, f := range r.Fields {
+			if f != r.Variant && (len(f.Of) == 0 || slices.Contains(f.Of, variant)) {
 				fields = append(fields, f)
 			}
 		}
 		def := name + "." + variant
-		w.addDefinition(def, w.fieldsSchema(r, "", object{{r.variant.name, object{{"const", variant}}}}, fields))
-		conditions = append(conditions, ifFieldIs(r.variant.name, variant, def))
+		w.addDefinition(def, w.fieldsSchema(r, "", object{{r.Variant.Name, object{{"const", variant}}}}, fields))
+		conditions = append(conditions, ifFieldIs(r.Variant.Name, variant, def))
 	}
 	return object{
 		{"type", "object"},
-		{"properties", object{{r.variant.name, w.propertySchema(r, r.variant)}}},
-		{"required", []string{r.variant.name}},
+		{"properties", object{{r.Variant.Name, w.propertySchema(r, r.Variant)}}},
+		{"required", []string{r.Variant.Name}},
 		{"allOf", conditions},
 	}
 }
 
 // dependingSchemas returns the conditions under which texts are required.
-func dependingSchemas(fields []*field) []any {
+func dependingSchemas(fields []*record.Field) []any {
 	var conditions []any
 	for _, f := range fields {
-		if f.when == nil {
+		if f.When == nil {
 			continue
 		}
 		then := "then"
-		if f.when.negated {
+		if f.When.Negated {
 			then = "else"
 		}
 		conditions = append(conditions, object{
 			{"if", object{
-				{"properties", object{{f.when.field, object{{"const", f.when.value}}}}},
-				{"required", []string{f.when.field}},
+				{"properties", object{{f.When.Field, object{{"const", f.When.Value}}}}},
+				{"required", []string{f.When.Field}},
 			}},
 			{then, object{
-				{"properties", object{{f.name, nonEmptySchema(f)}}},
-				{"required", []string{f.name}},
+				{"properties", object{{f.Name, nonEmptySchema(f)}}},
+				{"required", []string{f.Name}},
 			}},
 		})
 	}
@@ -271,8 +272,8 @@ func dependingSchemas(fields []*field) []any {
 }
 
 // nonEmptySchema returns the schema of a required field.
-func nonEmptySchema(f *field) object {
-	if f.typ.Kind() == reflect.String {
+func nonEmptySchema(f *record.Field) object {
+	if f.Type.Kind() == reflect.String {
 		return object{{"type", "string"}, {"minLength", 1}}
 	}
 	return object{{"not", object{{"type", "null"}}}}
@@ -280,31 +281,31 @@ func nonEmptySchema(f *field) object {
 
 // fieldsSchema returns the schema of a record restricted to the given fields, plus the given
 // properties.
-func (w *schemaWriter) fieldsSchema(r *record, summary string, properties object, fields []*field) object {
+func (w *schemaWriter) fieldsSchema(r *record.Type, summary string, properties object, fields []*record.Field) object {
 	var required []string
 	var clashes []any
 	for _, m := range properties {
 		required = append(required, m.name)
 	}
 	for _, f := range fields {
-		if properties.has(f.name) {
+		if properties.has(f.Name) {
 			continue
 		}
-		properties = properties.with(f.name, w.propertySchema(r, f))
-		spelled := []string{f.name}
-		for _, s := range f.other {
-			properties = properties.with(s.name, orNull(object{
-				{"description", "The same as " + f.name + ", as a number of " + s.unitName() + "."},
+		properties = properties.with(f.Name, w.propertySchema(r, f))
+		spelled := []string{f.Name}
+		for _, s := range f.Spellings {
+			properties = properties.with(s.Name, orNull(object{
+				{"description", "The same as " + f.Name + ", as a number of " + s.UnitName() + "."},
 				{"type", "number"},
 				{"minimum", 0},
 			}))
 			for _, other := range spelled {
-				clashes = append(clashes, object{{"not", object{{"required", []string{other, s.name}}}}})
+				clashes = append(clashes, object{{"not", object{{"required", []string{other, s.Name}}}}})
 			}
-			spelled = append(spelled, s.name)
+			spelled = append(spelled, s.Name)
 		}
-		if f.required && !w.patch {
-			required = append(required, f.name)
+		if f.Required && !w.patch {
+			required = append(required, f.Name)
 		}
 	}
 	if !w.patch {

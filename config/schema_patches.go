@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
@@ -60,7 +61,7 @@ func (w *schemaWriter) agentSchema() object {
 	whole := w.recordRef(agentType)
 	p := *w
 	p.patch = true
-	fields := p.patchOf(recordOf(agentType))
+	fields := p.patchOf(record.Of(agentType))
 	w.defs = p.defs
 	const name = "agent.extending"
 	w.addDefinition(name, object{
@@ -81,7 +82,7 @@ func (w *schemaWriter) agentSchema() object {
 
 // entryPatch returns the schema of a patch of an entry.
 func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object) object {
-	var r *record
+	var r *record.Type
 	name := ""
 	switch registry {
 	case "providers":
@@ -93,24 +94,24 @@ func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object)
 	case "agent_providers":
 		return w.kindsPatch("agent_provider", kindsOf(kinds.AgentProviders), mayWiden)
 	case "models":
-		name, r = "model", recordOf(reflect.TypeFor[spec.Model]())
+		name, r = "model", record.Of(reflect.TypeFor[spec.Model]())
 	case "model_pools":
-		name, r = "pool", recordOf(reflect.TypeFor[spec.Pool]())
+		name, r = "pool", record.Of(reflect.TypeFor[spec.Pool]())
 	case workflowsKey:
-		properties := w.patchOf(recordOf(reflect.TypeFor[workflow.Workflow]()))
+		properties := w.patchOf(record.Of(reflect.TypeFor[workflow.Workflow]()))
 		for _, t := range []reflect.Type{reflect.TypeFor[workflow.GestaltTrigger](), reflect.TypeFor[workflow.GestaltSchedule]()} {
-			properties = append(properties, w.patchOf(recordOf(t))...)
+			properties = append(properties, w.patchOf(record.Of(t))...)
 		}
 		return w.addPatch("workflow", properties, nil, mayWiden)
 	default:
-		name, r = "agent", recordOf(agentType)
+		name, r = "agent", record.Of(agentType)
 	}
 	return w.addPatch(name, w.patchOf(r), nil, mayWiden)
 }
 
 // patchOf returns the properties of a patch of a record.
-func (w *schemaWriter) patchOf(r *record) object {
-	for _, m := range w.fieldsSchema(r, "", nil, r.fields) {
+func (w *schemaWriter) patchOf(r *record.Type) object {
+	for _, m := range w.fieldsSchema(r, "", nil, r.Fields) {
 		if properties, ok := m.value.(object); ok && m.name == "properties" {
 			return properties
 		}
@@ -185,7 +186,7 @@ func (w *schemaWriter) addPatch(name string, fields, kind, mayWiden object) obje
 
 // wholeSchema returns the schema of a value that a patch replaces as a whole, such as a list
 // element.
-func (w *schemaWriter) wholeSchema(f *field, t reflect.Type) object {
+func (w *schemaWriter) wholeSchema(f *record.Field, t reflect.Type) object {
 	defer func(patch bool) { w.patch = patch }(w.patch)
 	w.patch = false
 	return w.valueSchema(f, t)

@@ -4,30 +4,31 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	jsonschema "github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
 // propertySchema returns the schema of a field.
-func (w *schemaWriter) propertySchema(r *record, f *field) object {
-	schema := object{}.withText("description", f.doc)
-	if f.secret {
+func (w *schemaWriter) propertySchema(r *record.Type, f *record.Field) object {
+	schema := object{}.withText("description", f.Doc)
+	if f.Secret {
 		schema = schema.with("writeOnly", true)
 	}
-	if f.byDefault != "" {
+	if f.Default != "" {
 		schema = schema.with("default", typedDefault(f))
 	}
 	var value object
-	if f.name == "sections" && (r.typ == defaultsType || r.typ == agentType) {
+	if f.Name == "sections" && (r.Go == defaultsType || r.Go == agentType) {
 		value = w.sectionsOf()
 	} else {
-		value = w.valueSchema(f, f.typ)
+		value = w.valueSchema(f, f.Type)
 	}
-	if f.required && !w.patch {
-		switch shapeOf(f.typ) {
-		case textShape:
+	if f.Required && !w.patch {
+		switch record.ShapeOf(f.Type) {
+		case record.TextShape:
 			value = value.with("minLength", 1)
-		case rawShape, anyShape, customShape:
+		case record.RawShape, record.AnyShape, record.CustomShape:
 			value = object{{"not", object{{"type", "null"}}}}
 		}
 		return append(schema, value...)
@@ -36,73 +37,73 @@ func (w *schemaWriter) propertySchema(r *record, f *field) object {
 }
 
 // typedDefault returns the default of a field in the field's type.
-func typedDefault(f *field) any {
-	t := f.typ
+func typedDefault(f *record.Field) any {
+	t := f.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch shapeOf(t) {
-	case boolShape, intShape, uintShape, floatShape:
-		if json.Valid([]byte(f.byDefault)) {
-			return json.RawMessage(f.byDefault)
+	switch record.ShapeOf(t) {
+	case record.BoolShape, record.IntShape, record.UintShape, record.FloatShape:
+		if json.Valid([]byte(f.Default)) {
+			return json.RawMessage(f.Default)
 		}
 	}
-	return f.byDefault
+	return f.Default
 }
 
 // valueSchema returns the schema of values of a type.
-func (w *schemaWriter) valueSchema(f *field, t reflect.Type) object {
-	switch shapeOf(t) {
-	case textShape:
+func (w *schemaWriter) valueSchema(f *record.Field, t reflect.Type) object {
+	switch record.ShapeOf(t) {
+	case record.TextShape:
 		return textSchema(f)
-	case boolShape:
+	case record.BoolShape:
 		return object{{"type", "boolean"}}
-	case intShape, uintShape:
+	case record.IntShape, record.UintShape:
 		return integerSchema(f, t)
-	case floatShape:
+	case record.FloatShape:
 		return withLimits(object{{"type", "number"}}, "minimum", "maximum", f)
-	case durationShape:
+	case record.DurationShape:
 		return object{{"type", "string"}, {"pattern", jsonschema.DurationPattern + "|" + reference}}
-	case promptShape:
-		return object{{"anyOf", []any{object{{"type", "string"}}, w.recordRef(reflect.TypeFor[promptFile]())}}}
-	case namesShape:
-		return object{{"type", []string{"array", "null"}}, {"items", textSchema(f.elementField())}}
-	case effortShape:
-		return object{{"anyOf", []any{choiceSchema(spec.EffortLevels()), object{{"type", "integer"}, {"minimum", 0}, {"maximum", 100}}, w.recordRef(reflect.TypeFor[effortBudget]())}}}
-	case textualShape:
+	case record.PromptShape:
+		return object{{"anyOf", []any{object{{"type", "string"}}, w.recordRef(reflect.TypeFor[record.PromptFile]())}}}
+	case record.NamesShape:
+		return object{{"type", []string{"array", "null"}}, {"items", textSchema(f.Element())}}
+	case record.EffortShape:
+		return object{{"anyOf", []any{choiceSchema(spec.EffortLevels()), object{{"type", "integer"}, {"minimum", 0}, {"maximum", 100}}, w.recordRef(reflect.TypeFor[record.EffortBudget]())}}}
+	case record.TextualShape:
 		return object{{"type", "string"}}
-	case pointerShape:
+	case record.PointerShape:
 		return w.valueSchema(f, t.Elem())
-	case listShape:
+	case record.ListShape:
 		list := withLimits(object{{"type", "array"}}, "minItems", "maxItems", f)
-		return list.with("items", w.wholeSchema(f.elementField(), t.Elem()))
-	case mapShape:
-		element := w.valueSchema(f.elementField(), t.Elem())
+		return list.with("items", w.wholeSchema(f.Element(), t.Elem()))
+	case record.MapShape:
+		element := w.valueSchema(f.Element(), t.Elem())
 		if w.patch {
 			element = orNull(element)
 		}
 		schema := object{{"type", "object"}, {"additionalProperties", element}}
-		if f.keys != "" {
-			schema = schema.with("propertyNames", object{{"pattern", f.keys}})
+		if f.Keys != "" {
+			schema = schema.with("propertyNames", object{{"pattern", f.Keys}})
 		}
 		return schema
-	case recordShape:
+	case record.RecordShape:
 		return w.recordRef(t)
-	case unsupportedShape:
+	case record.UnsupportedShape:
 		return object{{"not", object{}}}
 	default:
 		return object{}
 	}
 }
 
-func textSchema(f *field) object {
+func textSchema(f *record.Field) object {
 	switch {
-	case len(f.enum) > 0:
-		return choiceSchema(f.enum)
-	case len(f.leftOut) > 0:
+	case len(f.Enum) > 0:
+		return choiceSchema(f.Enum)
+	case len(f.LeftOut) > 0:
 		return object{{"not", object{}}}
-	case f.pattern != nil:
-		return object{{"type", "string"}, {"pattern", "(?:" + f.pattern.String() + ")|" + reference}}
+	case f.Pattern != nil:
+		return object{{"type", "string"}, {"pattern", "(?:" + f.Pattern.String() + ")|" + reference}}
 	default:
 		return object{{"type", "string"}}
 	}
@@ -118,9 +119,9 @@ func choiceSchema(values []string) object {
 
 // integerSchema returns the schema of a whole number, with the limits of small
 // types.
-func integerSchema(f *field, t reflect.Type) object {
+func integerSchema(f *record.Field, t reflect.Type) object {
 	schema := withLimits(object{{"type", "integer"}}, "minimum", "maximum", f)
-	unsigned := shapeOf(t) == uintShape
+	unsigned := record.ShapeOf(t) == record.UintShape
 	bits := t.Bits()
 	if !schema.has("minimum") {
 		switch {
@@ -139,12 +140,12 @@ func integerSchema(f *field, t reflect.Type) object {
 	return schema
 }
 
-func withLimits(schema object, least, most string, f *field) object {
-	if f.min != nil {
-		schema = schema.with(least, json.RawMessage(formatNumber(*f.min)))
+func withLimits(schema object, least, most string, f *record.Field) object {
+	if f.Min != nil {
+		schema = schema.with(least, json.RawMessage(record.FormatNumber(*f.Min)))
 	}
-	if f.max != nil {
-		schema = schema.with(most, json.RawMessage(formatNumber(*f.max)))
+	if f.Max != nil {
+		schema = schema.with(most, json.RawMessage(record.FormatNumber(*f.Max)))
 	}
 	return schema
 }

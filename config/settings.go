@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -165,7 +166,7 @@ func (l *loader) noteNoRetry() {
 // hasVendor reports whether a provider sends requests to a vendor.
 func hasVendor(provider Entry[model.ProviderKind]) bool {
 	t := reflect.TypeOf(provider.Config)
-	return t != nil && t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct && recordOf(t.Elem()).byName["base_url"] != nil
+	return t != nil && t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct && record.Of(t.Elem()).ByName["base_url"] != nil
 }
 
 // knownScopes returns the scopes required by the server's routes.

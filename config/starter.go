@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/config/internal/record"
 )
 
 // Starter returns a small configuration with one agent on a model of the first provider kind,
@@ -16,9 +18,9 @@ func Starter(kinds Kinds) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version: %d\n\nproviders:\n  main:\n    type: %s\n", Version, provider.typ)
 	if r := kindRecord(provider); r != nil {
-		for _, f := range r.fields {
-			if f.required || f.secret && shapeOf(f.typ) == textShape {
-				fmt.Fprintf(&b, "    %s: %s\n", f.name, starterValue(f, provider.typ))
+		for _, f := range r.Fields {
+			if f.Required || f.Secret && record.ShapeOf(f.Type) == record.TextShape {
+				fmt.Fprintf(&b, "    %s: %s\n", f.Name, starterValue(f, provider.typ))
 			}
 		}
 	}
@@ -38,27 +40,27 @@ agents:
 }
 
 // starterValue returns a starting value for the field in the settings of a kind.
-func starterValue(f *field, kind string) string {
-	t := f.typ
-	if shapeOf(t) == pointerShape {
+func starterValue(f *record.Field, kind string) string {
+	t := f.Type
+	if record.ShapeOf(t) == record.PointerShape {
 		t = t.Elem()
 	}
-	switch shapeOf(t) {
-	case textShape:
-		if len(f.enum) > 0 {
-			return f.enum[0]
+	switch record.ShapeOf(t) {
+	case record.TextShape:
+		if len(f.Enum) > 0 {
+			return f.Enum[0]
 		}
-		return "${" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(kind+"_"+f.name)) + "}"
-	case boolShape:
+		return "${" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(kind+"_"+f.Name)) + "}"
+	case record.BoolShape:
 		return "false"
-	case intShape, uintShape, floatShape:
-		if f.min != nil {
-			return formatNumber(*f.min)
+	case record.IntShape, record.UintShape, record.FloatShape:
+		if f.Min != nil {
+			return record.FormatNumber(*f.Min)
 		}
 		return "0"
-	case durationShape:
+	case record.DurationShape:
 		return "1s"
-	case listShape, namesShape:
+	case record.ListShape, record.NamesShape:
 		return "[]"
 	default:
 		return "{}"

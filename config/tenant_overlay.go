@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/access"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -224,7 +225,7 @@ func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *place) {
 			d.refuse(at, value, "read files").setHint("write the prompt itself")
 		case key.Text == "sections":
 			d.checkSections(value, at)
-		case recordOf(agentType).byName[key.Text] != nil && !access.OverlaysMaySet(key.Text):
+		case record.Of(agentType).ByName[key.Text] != nil && !access.OverlaysMaySet(key.Text):
 			d.refuse(at, key, "set %s", key.Text).setHint("an agent of the configuration that has it can be extended")
 		}
 	}

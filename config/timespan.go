@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -17,7 +18,7 @@ import (
 
 var durationGrammar = regexp.MustCompile(schema.DurationPattern)
 
-func (d *decoder) decodeDuration(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	if n.Kind == yamltree.Int || n.Kind == yamltree.Float {
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.label(), n.Describe(false)).
 			setHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.Text), clip.Text(n.Text)))
@@ -29,7 +30,7 @@ func (d *decoder) decodeDuration(f *field, n *yamltree.Node, v reflect.Value, p 
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || !durationGrammar.MatchString(text) {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), n.Describe(f.secret)).
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), n.Describe(f.Secret)).
 			setHint(timespanHint(text))
 		return
 	}
@@ -67,14 +68,14 @@ func timespanHint(text string) string {
 }
 
 // decodeUnits decodes a time span given as a number of some unit.
-func (d *decoder) decodeUnits(s spelling, n *yamltree.Node, v reflect.Value, p *place) {
-	want := "a number of " + s.unitName()
+func (d *decoder) decodeUnits(s record.Spelling, n *yamltree.Node, v reflect.Value, p *place) {
+	want := "a number of " + s.UnitName()
 	if n.Kind != yamltree.Int && n.Kind != yamltree.Float {
-		d.notNumber(&field{}, n, p, want)
+		d.notNumber(&record.Field{}, n, p, want)
 		return
 	}
 	number, err := parseNumber(n.Text)
-	switch span := number.asFloat() * float64(s.unit); {
+	switch span := number.asFloat() * float64(s.Unit); {
 	case err != nil:
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 	case span < 0:

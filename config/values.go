@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -22,11 +23,11 @@ import (
 )
 
 // decodeValue decodes a value of any shape.
-func (d *decoder) decodeValue(f *field, n *yamltree.Node, v reflect.Value, p *place) {
-	switch shapeOf(v.Type()) {
-	case textShape:
+func (d *decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+	switch record.ShapeOf(v.Type()) {
+	case record.TextShape:
 		d.decodeText(f, n, v, p)
-	case boolShape:
+	case record.BoolShape:
 		if n.Kind != yamltree.Bool {
 			found := d.reportMismatch(f, n, p, "true or false")
 			if meant := truthOf(n); meant != "" {
@@ -35,34 +36,34 @@ func (d *decoder) decodeValue(f *field, n *yamltree.Node, v reflect.Value, p *pl
 			return
 		}
 		v.SetBool(strings.EqualFold(n.Text, "true"))
-	case intShape, uintShape, floatShape:
+	case record.IntShape, record.UintShape, record.FloatShape:
 		d.decodeNumber(f, n, v, p)
-	case durationShape:
+	case record.DurationShape:
 		d.decodeDuration(f, n, v, p)
-	case promptShape:
+	case record.PromptShape:
 		d.decodePrompt(f, n, v, p)
-	case namesShape:
+	case record.NamesShape:
 		if n.Kind == yamltree.Null {
 			v.Set(reflect.ValueOf(spec.Names{}))
 			return
 		}
 		d.decodeList(f, n, v, p)
-	case effortShape:
+	case record.EffortShape:
 		d.decodeEffort(f, n, v, p)
-	case pointerShape:
+	case record.PointerShape:
 		target, before := reflect.New(v.Type().Elem()), len(d.found)
 		d.decodeValue(f, n, target.Elem(), p)
 		// A pointer that stays nil means the default; for a record, keep the part that was
 		// readable.
-		if !d.found[before:].HasErrors() || shapeOf(v.Type().Elem()) == recordShape {
+		if !d.found[before:].HasErrors() || record.ShapeOf(v.Type().Elem()) == record.RecordShape {
 			v.Set(target)
 		}
-	case listShape:
+	case record.ListShape:
 		d.decodeList(f, n, v, p)
-	case mapShape:
+	case record.MapShape:
 		d.decodeMapping(f, n, v, p)
-	case recordShape:
-		d.decodeFields(recordOf(v.Type()), n, v, p, "")
+	case record.RecordShape:
+		d.decodeFields(record.Of(v.Type()), n, v, p, "")
 	default:
 		d.decodeCustom(f, n, v, p)
 	}
@@ -81,9 +82,9 @@ func truthOf(n *yamltree.Node) string {
 }
 
 // reportMismatch reports a value of the wrong type.
-func (d *decoder) reportMismatch(f *field, n *yamltree.Node, p *place, want string) reported {
-	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, n.Describe(f.secret))
-	if f.secret {
+func (d *decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *place, want string) reported {
+	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, n.Describe(f.Secret))
+	if f.Secret {
 		d.hideSecrets(n, true)
 	}
 	return found
@@ -91,13 +92,13 @@ func (d *decoder) reportMismatch(f *field, n *yamltree.Node, p *place, want stri
 
 // readText returns the expanded text of a value. ok is false if the value is not a text or cannot
 // be expanded. known is false if a variable is unset, so that the text cannot be checked.
-func (d *decoder) readText(f *field, n *yamltree.Node, p *place) (text string, known, ok bool) {
+func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *place) (text string, known, ok bool) {
 	switch n.Kind {
 	case yamltree.String:
 	case yamltree.Bool, yamltree.Int, yamltree.Float:
 		found := d.reportMismatch(f, n, p, "a text")
 		switch {
-		case f.secret:
+		case f.Secret:
 			found.setHint("write it in quotes")
 		case n.Kind == yamltree.Int && p != nil && strings.HasSuffix(p.key, "listen"):
 			found.setHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.Text) + "\"")
@@ -110,10 +111,10 @@ func (d *decoder) readText(f *field, n *yamltree.Node, p *place) (text string, k
 		return "", false, false
 	}
 	text, known, ok = d.expandText(sensitivityOf(f, p), n, p)
-	if f.query && ok && !isReference(n.Text) {
+	if f.Query && ok && !isReference(n.Text) {
 		d.addSecret(n)
 	}
-	if f.secret && ok {
+	if f.Secret && ok {
 		d.file.redactor.addValue(hiddenValue{text, secretShown})
 		d.addSecret(n)
 	}
@@ -178,8 +179,8 @@ func isQuoted(text string) bool {
 	return end > 0 && text[0] == text[end] && (text[0] == '"' || text[0] == '\'')
 }
 
-func (d *decoder) decodeText(f *field, n *yamltree.Node, v reflect.Value, p *place) {
-	if f.tenant {
+func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+	if f.Tenant {
 		d.expander.scopes = tenantScopes
 		defer func() { d.expander.scopes = nil }()
 	}
@@ -190,14 +191,14 @@ func (d *decoder) decodeText(f *field, n *yamltree.Node, v reflect.Value, p *pla
 	if known && !d.checkText(f, n, text, p) {
 		return
 	}
-	if f.path {
+	if f.Path {
 		d.file.noted.of(n).isPath = true
 		text = relativeTo(d.file.dirOf(n), text)
 	}
-	if f.dir && known && strings.TrimSpace(text) != "" {
+	if f.Dir && known && strings.TrimSpace(text) != "" {
 		d.checkDirectory(n, text, p)
 	}
-	if f.read {
+	if f.Read {
 		d.file.addReferredFile(text)
 	}
 	v.SetString(text)
@@ -216,35 +217,35 @@ func (d *decoder) checkDirectory(n *yamltree.Node, name string, p *place) {
 }
 
 // checkText checks a text against the enum and the pattern of its field.
-func (d *decoder) checkText(f *field, n *yamltree.Node, text string, p *place) bool {
+func (d *decoder) checkText(f *record.Field, n *yamltree.Node, text string, p *place) bool {
 	switch {
-	case slices.Contains(f.leftOut, text):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.label(), quoteValue(f, n)).setHint(listLinked(f.enum))
+	case slices.Contains(f.LeftOut, text):
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.label(), quoteValue(f, n)).setHint(listLinked(f.Enum))
 		return false
-	case len(f.enum) > 0 && !slices.Contains(f.enum, text):
-		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.label(), quoteValue(f, n), joinAlternatives(f.enum))
-		if near, ok := nearest.Of(text, f.enum); ok {
+	case len(f.Enum) > 0 && !slices.Contains(f.Enum, text):
+		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.label(), quoteValue(f, n), record.Alternatives(f.Enum))
+		if near, ok := nearest.Of(text, f.Enum); ok {
 			found.setHint(didYouMean(near))
 		}
 		return false
-	case f.pattern != nil && !f.pattern.MatchString(text):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.label(), quoteValue(f, n), f.pattern)
+	case f.Pattern != nil && !f.Pattern.MatchString(text):
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.label(), quoteValue(f, n), f.Pattern)
 		return false
 	}
 	return true
 }
 
 // quoteValue returns a text as written in the file.
-func quoteValue(f *field, n *yamltree.Node) string {
-	if f.secret {
+func quoteValue(f *record.Field, n *yamltree.Node) string {
+	if f.Secret {
 		return "that text"
 	}
 	return strconv.Quote(clip.Text(n.Text))
 }
 
-func (d *decoder) decodeNumber(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	want := "a whole number"
-	if shapeOf(v.Type()) == floatShape {
+	if record.ShapeOf(v.Type()) == record.FloatShape {
 		want = "a number"
 	}
 	if n.Kind != yamltree.Int && n.Kind != yamltree.Float {
@@ -269,7 +270,7 @@ func (d *decoder) decodeNumber(f *field, n *yamltree.Node, v reflect.Value, p *p
 }
 
 // notNumber reports a value that is not a number.
-func (d *decoder) notNumber(f *field, n *yamltree.Node, p *place, want string) {
+func (d *decoder) notNumber(f *record.Field, n *yamltree.Node, p *place, want string) {
 	found := d.reportMismatch(f, n, p, want)
 	if n.Kind != yamltree.String {
 		return
@@ -279,7 +280,7 @@ func (d *decoder) notNumber(f *field, n *yamltree.Node, p *place, want string) {
 	} else if strings.Contains(n.Text, "${") {
 		found.setHint("variables give texts, never numbers")
 	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.Text, "")); bare != n.Text {
-		if _, err := parseNumber(bare); err == nil && !f.secret {
+		if _, err := parseNumber(bare); err == nil && !f.Secret {
 			found.setHint("write " + bare)
 		}
 	}
@@ -289,24 +290,24 @@ func (d *decoder) notNumber(f *field, n *yamltree.Node, p *place, want string) {
 var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
 
 // inRange checks a number against the limits of its field.
-func (d *decoder) inRange(f *field, n *yamltree.Node, v float64, p *place) bool {
+func (d *decoder) inRange(f *record.Field, n *yamltree.Node, v float64, p *place) bool {
 	switch {
-	case f.min != nil && f.max != nil && (v < *f.min || v > *f.max):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.Text), formatNumber(*f.min), formatNumber(*f.max))
-	case f.min != nil && v < *f.min:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.Text), formatNumber(*f.min))
-	case f.max != nil && v > *f.max:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.Text), formatNumber(*f.max))
+	case f.Min != nil && f.Max != nil && (v < *f.Min || v > *f.Max):
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.Text), record.FormatNumber(*f.Min), record.FormatNumber(*f.Max))
+	case f.Min != nil && v < *f.Min:
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.Text), record.FormatNumber(*f.Min))
+	case f.Max != nil && v > *f.Max:
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.Text), record.FormatNumber(*f.Max))
 	default:
 		return true
 	}
 	return false
 }
 
-func (d *decoder) decodeList(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	if n.Kind != yamltree.Sequence {
 		found := d.reportMismatch(f, n, p, "a list")
-		if n.Kind == yamltree.String && v.Type().Elem().Kind() == reflect.String && !f.secret {
+		if n.Kind == yamltree.String && v.Type().Elem().Kind() == reflect.String && !f.Secret {
 			found.setHint("write [" + elementsOf(n.Text, p) + "]")
 		}
 		if n.Kind == yamltree.Mapping && v.Type().Elem().Kind() == reflect.Struct {
@@ -315,12 +316,12 @@ func (d *decoder) decodeList(f *field, n *yamltree.Node, v reflect.Value, p *pla
 		return
 	}
 	length := float64(len(n.Children))
-	if f.min != nil && length < *f.min || f.max != nil && length > *f.max {
+	if f.Min != nil && length < *f.Min || f.Max != nil && length > *f.Max {
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.label(), countNoun(len(n.Children), "element"), describeBounds(f))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Children), len(n.Children))
-	of := f.elementField()
+	of := f.Element()
 	for i, child := range n.Children {
 		d.decodeValue(of, child, list.Index(i), p.elementPlace(i))
 	}
@@ -349,24 +350,24 @@ func elementsOf(text string, p *place) string {
 var plainWord = regexp.MustCompile(`^[A-Za-z./_-][A-Za-z0-9./_=+-]*$`)
 
 // describeBounds returns the allowed length of a list, for messages.
-func describeBounds(f *field) string {
+func describeBounds(f *record.Field) string {
 	switch {
-	case f.max == nil:
-		return "it must have " + formatNumber(*f.min) + " or more"
-	case f.min == nil:
-		return "it can have at most " + formatNumber(*f.max)
+	case f.Max == nil:
+		return "it must have " + record.FormatNumber(*f.Min) + " or more"
+	case f.Min == nil:
+		return "it can have at most " + record.FormatNumber(*f.Max)
 	default:
-		return "it must have " + formatNumber(*f.min) + " to " + formatNumber(*f.max)
+		return "it must have " + record.FormatNumber(*f.Min) + " to " + record.FormatNumber(*f.Max)
 	}
 }
 
-func (d *decoder) decodeMapping(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeMapping(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	if n.Kind != yamltree.Mapping {
 		d.reportMismatch(f, n, p, "a mapping")
 		return
 	}
 	m := reflect.MakeMapWithSize(v.Type(), len(n.Children)/2)
-	of := f.elementField()
+	of := f.Element()
 	for key, value := range n.Pairs {
 		element := reflect.New(v.Type().Elem()).Elem()
 		d.decodeValue(of, value, element, p.fieldPlace(key.Text, key))
@@ -376,21 +377,21 @@ func (d *decoder) decodeMapping(f *field, n *yamltree.Node, v reflect.Value, p *
 }
 
 // decodeCustom decodes into types that read JSON or text themselves.
-func (d *decoder) decodeCustom(f *field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	var err error
-	switch shapeOf(v.Type()) {
-	case rawShape:
+	switch record.ShapeOf(v.Type()) {
+	case record.RawShape:
 		if raw, ok := d.encodeJSON(n, p); ok {
 			v.SetBytes(raw)
 		}
 		return
-	case anyShape, customShape:
+	case record.AnyShape, record.CustomShape:
 		raw, ok := d.encodeJSON(n, p)
 		if !ok {
 			return
 		}
 		err = json.Unmarshal(raw, v.Addr().Interface())
-	case textualShape:
+	case record.TextualShape:
 		text, known, ok := d.readText(f, n, p)
 		if !ok || !known {
 			return
@@ -403,7 +404,7 @@ func (d *decoder) decodeCustom(f *field, n *yamltree.Node, v reflect.Value, p *p
 		return
 	}
 	switch {
-	case err != nil && f.secret:
+	case err != nil && f.Secret:
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s does not have the form it must have", p.label())
 	case err != nil:
 		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)

@@ -25,12 +25,12 @@ var engines = []string{"runtime", "service", "backend", "server", "store/dispatc
 // largeStructs are the structs that are not records and are allowed to exceed a limit, with the
 // reason.
 var largeStructs = map[string]string{
-	"config.field":                "the flags of a field's tags",
-	"model.PoolPolicy":            "the settings of a pool",
-	"model/anthropic.concessions": "what a model refuses, each by itself",
-	"model/openai.concessions":    "what a model refuses, each by itself",
-	"runtime.Request":             "what a caller fills in",
-	"server.Route":                "what a surface declares",
+	"config/internal/record.Field": "the flags of a field's tags",
+	"model.PoolPolicy":             "the settings of a pool",
+	"model/anthropic.concessions":  "what a model refuses, each by itself",
+	"model/openai.concessions":     "what a model refuses, each by itself",
+	"runtime.Request":              "what a caller fills in",
+	"server.Route":                 "what a surface declares",
 }
 
 // size is the size of a struct.

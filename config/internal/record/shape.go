@@ -1,4 +1,6 @@
-package config
+// Package record describes the records of configuration files: their fields, read from the struct
+// tags that package config documents. Decoding, the JSON Schema and the reference page use it.
+package record
 
 import (
 	"encoding"
@@ -9,28 +11,29 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// shape is the form of a Go type's values in a file.
-type shape uint8
+// Shape is the form of a Go type's values in a file.
+type Shape uint8
 
+// The shapes. Values of UnsupportedShape cannot be set in a file.
 const (
-	unsupportedShape shape = iota
-	textShape
-	boolShape
-	intShape
-	uintShape
-	floatShape
-	durationShape
-	promptShape
-	namesShape
-	effortShape
-	rawShape     // any value, kept as JSON
-	anyShape     // any value, decoded from its JSON
-	textualShape // a text that the type parses itself
-	customShape  // any value, which the type parses itself from JSON
-	pointerShape
-	listShape
-	mapShape
-	recordShape
+	UnsupportedShape Shape = iota
+	TextShape
+	BoolShape
+	IntShape
+	UintShape
+	FloatShape
+	DurationShape
+	PromptShape
+	NamesShape
+	EffortShape
+	RawShape     // any value, kept as JSON
+	AnyShape     // any value, decoded from its JSON
+	TextualShape // a text that the type parses itself
+	CustomShape  // any value, which the type parses itself from JSON
+	PointerShape
+	ListShape
+	MapShape
+	RecordShape
 )
 
 var (
@@ -44,66 +47,66 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// shapeOf returns the shape of a type.
-func shapeOf(t reflect.Type) shape {
+// ShapeOf returns the shape of a type.
+func ShapeOf(t reflect.Type) Shape {
 	switch t {
 	case promptType:
-		return promptShape
+		return PromptShape
 	case namesType:
-		return namesShape
+		return NamesShape
 	case effortType:
-		return effortShape
+		return EffortShape
 	case durationType, reflect.TypeFor[time.Duration]():
-		return durationShape
+		return DurationShape
 	case rawType:
-		return rawShape
+		return RawShape
 	}
 	if t.Kind() == reflect.Pointer {
-		return pointerShape
+		return PointerShape
 	}
 	switch p := reflect.PointerTo(t); {
 	case p.Implements(jsonUnmarshaler):
-		return customShape
+		return CustomShape
 	case p.Implements(textUnmarshaler):
-		return textualShape
+		return TextualShape
 	}
 	return plainShape(t)
 }
 
-func plainShape(t reflect.Type) shape {
+func plainShape(t reflect.Type) Shape {
 	switch t.Kind() {
 	case reflect.String:
-		return textShape
+		return TextShape
 	case reflect.Bool:
-		return boolShape
+		return BoolShape
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return intShape
+		return IntShape
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return uintShape
+		return UintShape
 	case reflect.Float32, reflect.Float64:
-		return floatShape
+		return FloatShape
 	case reflect.Slice:
-		return listShape
+		return ListShape
 	case reflect.Map:
 		if t.Key().Kind() == reflect.String {
-			return mapShape
+			return MapShape
 		}
 	case reflect.Struct:
-		return recordShape
+		return RecordShape
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
-			return anyShape
+			return AnyShape
 		}
 	}
-	return unsupportedShape
+	return UnsupportedShape
 }
 
-// promptFile is the other way to write a prompt.
-type promptFile struct {
+// PromptFile is the other form of a prompt: the name of a file.
+type PromptFile struct {
 	File string `json:"file" required:"true" path:"read" doc:"A text file, relative to the file that names it."`
 }
 
-// effortBudget is the other way to write a reasoning effort.
-type effortBudget struct {
+// EffortBudget is the other form of a reasoning effort: a number of tokens.
+type EffortBudget struct {
 	Budget int `json:"budget" required:"true" min:"1" doc:"Maximum number of thinking tokens."`
 }
