@@ -80,18 +80,6 @@ func promptText(content string, isTemplate bool) string {
 // escapeText returns a text that expands to the given one.
 func escapeText(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
-// copyDeclared returns a copy of the merged tree that is unaffected by extending agents.
-func (m *merger) copyDeclared() *yamltree.Node {
-	root := *m.root
-	root.Children = slices.Clone(root.Children)
-	for i := 1; i < len(root.Children); i += 2 {
-		value := *root.Children[i]
-		value.Children = slices.Clone(value.Children)
-		root.Children[i] = &value
-	}
-	return &root
-}
-
 // PlainSecretError reports fields that may hold secrets, such as env, headers and keys, whose
 // values are not references. They are not stored.
 type PlainSecretError struct {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -221,4 +222,11 @@ func (e *extender) inherited(base, own *yamltree.Node) *yamltree.Node {
 func hasValue(n *yamltree.Node, name string) bool {
 	_, value := n.FindField(name)
 	return value != nil && (value.Kind != yamltree.Null || isNamesField(name))
+}
+
+// isNamesField reports whether null is a valid value of an agent's field, meaning an empty list of
+// names.
+func isNamesField(name string) bool {
+	f := record.Of(agentType).ByName[name]
+	return f != nil && record.ShapeOf(f.Type) == record.NamesShape
 }

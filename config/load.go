@@ -229,7 +229,7 @@ func describeVersion(n *yamltree.Node) string {
 
 // mergeDocuments merges all files and returns the root.
 func (l *loader) mergeDocuments() *yamltree.Node {
-	m := merger{root: &yamltree.Node{Kind: yamltree.Mapping}, position: map[*yamltree.Node]map[string]int{}}
+	m := newTree()
 	for _, doc := range l.file.documents {
 		for key, value := range doc.Root.Pairs {
 			switch name := key.Text; {
@@ -262,9 +262,9 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 			}
 		}
 	}
-	l.applyPatches(&m)
+	l.applyPatches(m)
 	l.file.declared = m.copyDeclared()
-	l.extendAgents(&m)
+	l.extendAgents(m)
 	return m.root
 }
 
@@ -330,3 +330,11 @@ func (d *decoder) unknownTop(key, value *yamltree.Node) {
 	d.file.Partial = d.file.Partial || near != ""
 	d.hideSecrets(value, false)
 }
+
+// isMergedByKey reports whether a field of a record is merged key by key.
+func isMergedByKey(field string) bool {
+	return slices.Contains([]string{"sections", "retention", "limits", "rate", "a2a"}, field)
+}
+
+// isAnyField is true for all fields.
+func isAnyField(string) bool { return true }

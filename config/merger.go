@@ -14,6 +14,10 @@ type merger struct {
 	position map[*yamltree.Node]map[string]int
 }
 
+func newTree() *merger {
+	return &merger{root: &yamltree.Node{Kind: yamltree.Mapping}, position: map[*yamltree.Node]map[string]int{}}
+}
+
 // positions returns the positions of the keys in a merge target.
 func (m *merger) positions(into *yamltree.Node) map[string]int {
 	at, ok := m.position[into]
@@ -114,10 +118,30 @@ func (m *merger) mergeFields(key, value *yamltree.Node, byKey func(field string)
 	}
 }
 
-// isMergedByKey reports whether a field of a record is merged key by key.
-func isMergedByKey(field string) bool {
-	return slices.Contains([]string{"sections", "retention", "limits", "rate", "a2a"}, field)
+// withoutField returns a mapping without a field.
+func withoutField(n *yamltree.Node, name string) *yamltree.Node {
+	if key, _ := n.FindField(name); key == nil {
+		return n
+	}
+	c := *n
+	c.Children = slices.Clone(n.Children)
+	for i := 0; i < len(c.Children); i += 2 {
+		if c.Children[i].Text == name {
+			c.Children = slices.Delete(c.Children, i, i+2)
+			break
+		}
+	}
+	return &c
 }
 
-// isAnyField is true for all fields.
-func isAnyField(string) bool { return true }
+// copyDeclared returns a copy of the merged tree that is unaffected by extending agents.
+func (m *merger) copyDeclared() *yamltree.Node {
+	root := *m.root
+	root.Children = slices.Clone(root.Children)
+	for i := 1; i < len(root.Children); i += 2 {
+		value := *root.Children[i]
+		value.Children = slices.Clone(value.Children)
+		root.Children[i] = &value
+	}
+	return &root
+}

@@ -3,7 +3,6 @@ package config
 import (
 	"slices"
 
-	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -246,11 +245,4 @@ func (x *fieldIndex) dropRemoved() {
 	if x.removed {
 		x.mapping.Children = slices.DeleteFunc(x.mapping.Children, func(n *yamltree.Node) bool { return n == nil })
 	}
-}
-
-// isNamesField reports whether null is a valid value of an agent's field, meaning an empty list of
-// names.
-func isNamesField(name string) bool {
-	f := record.Of(agentType).ByName[name]
-	return f != nil && record.ShapeOf(f.Type) == record.NamesShape
 }

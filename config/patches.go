@@ -102,22 +102,6 @@ func (d *decoder) unknownPatches(key, value *yamltree.Node, p *place) {
 	d.hideSecrets(value, hiddenName(key.Text))
 }
 
-// withoutField returns a mapping without a field.
-func withoutField(n *yamltree.Node, name string) *yamltree.Node {
-	if key, _ := n.FindField(name); key == nil {
-		return n
-	}
-	c := *n
-	c.Children = slices.Clone(n.Children)
-	for i := 0; i < len(c.Children); i += 2 {
-		if c.Children[i].Text == name {
-			c.Children = slices.Delete(c.Children, i, i+2)
-			break
-		}
-	}
-	return &c
-}
-
 // applyPatches merges the patches into the entries of the merged files.
 func (l *loader) applyPatches(m *merger) {
 	for i := range l.patches {
