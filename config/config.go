@@ -36,6 +36,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -170,10 +171,10 @@ type File struct {
 	// meant are the paths of fields that seem to be present under a misspelled name, so that they
 	// are not reported missing too.
 	meant map[string]bool
-	// overlays records the effect of patches and extends, patched are the applied patches, and
+	// origins records the effect of patches and extends, patched are the applied patches, and
 	// unextended the agents with an invalid extends.
-	overlays overlays
-	patched  []patch
+	origins overlay.Origins
+	patched []patch
 	// options are the options of loading, and included the files used as values.
 	options    Options
 	included   map[string]included

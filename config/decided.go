@@ -6,31 +6,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // decidedBy returns the origin of the value at a path, if it is not the entry itself.
-func (f *File) decidedBy(path []diag.Segment) origin {
-	if len(f.overlays.written) == 0 || f.root == nil {
-		return origin{}
+func (f *File) decidedBy(path []diag.Segment) overlay.Origin {
+	if len(f.origins.Written) == 0 || f.root == nil {
+		return overlay.Origin{}
 	}
-	var by origin
+	var by overlay.Origin
 	inherited := "" // the agent a whole collection comes from
 	at := f.root
 	for i, segment := range path {
-		if _, merged := f.overlays.written[at]; merged && !segment.IsIndex {
+		if _, merged := f.origins.Written[at]; merged && !segment.IsIndex {
 			by = f.originOf(at, segment.Key)
-			by.from = cmp.Or(by.from, inherited)
+			by.From = cmp.Or(by.From, inherited)
 		}
 		next, ok := f.followSegment(at, segment)
 		if !ok {
 			break
 		}
 		at = next.value
-		if by.from != "" && i > 1 && f.hasAt(path[0], by.from, path[2:i+1], at) {
-			inherited = by.from
+		if by.From != "" && i > 1 && f.hasAt(path[0], by.From, path[2:i+1], at) {
+			inherited = by.From
 		}
 	}
 	return by
@@ -50,25 +51,25 @@ func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, valu
 }
 
 // originOf returns the origin of a field of a merged collection.
-func (f *File) originOf(in *yamltree.Node, name string) origin {
-	if c, ok := f.overlays.cleared[in][name]; ok {
-		return c.origin
+func (f *File) originOf(in *yamltree.Node, name string) overlay.Origin {
+	if c, ok := f.origins.Cleared[in][name]; ok {
+		return c.Origin
 	}
-	if o, ok := f.overlays.origins[in][name]; ok {
+	if o, ok := f.origins.Fields[in][name]; ok {
 		return o
 	}
 	for _, other := range f.spellings[name] {
-		if o, ok := f.overlays.origins[in][other]; ok {
+		if o, ok := f.origins.Fields[in][other]; ok {
 			return o
 		}
 	}
-	return origin{}
+	return overlay.Origin{}
 }
 
 // relateOverlay relates a diagnostic about an inherited or patched value to the place that
 // decided it, or to the value that was patched.
 func (f *File) relateOverlay(d *diag.Diagnostic) {
-	if len(f.overlays.written) == 0 || d.Path == "" {
+	if len(f.origins.Written) == 0 || d.Path == "" {
 		return
 	}
 	path, ok := diag.ParsePath(d.Path)
@@ -77,13 +78,13 @@ func (f *File) relateOverlay(d *diag.Diagnostic) {
 	}
 	by := f.decidedBy(path)
 	registry, id := path[0].Key, path[1].Key
-	if by.from != "" {
+	if by.From != "" {
 		if key, value := f.findEntry(registry, id).FindField(extendsKey); key != nil {
 			f.addRelated(d, clip.Text(id)+" extends "+clip.Text(value.Text)+" here", extendsPath(id), value)
 		}
-		id = by.from
+		id = by.From
 	}
-	if by.patched {
+	if by.Patched {
 		if key, _ := f.findChild(f.findRegistry(registry), id); key != nil {
 			f.addRelated(d, "the patched "+registryNamed(registry).noun+" is here", diag.Key(registry, id), key)
 		}
@@ -151,7 +152,7 @@ func (f *File) decisions(agentID string, place func(key *yamltree.Node, path str
 		return nil
 	}
 	entry := f.findEntry(agentsKey, agentID)
-	if _, merged := f.overlays.written[entry]; !merged {
+	if _, merged := f.origins.Written[entry]; !merged {
 		return nil
 	}
 	c := &decisions{file: f, agent: agentID, place: place}
@@ -173,7 +174,7 @@ func (c *decisions) addFields(parent string, in *yamltree.Node) {
 	f := c.file
 	for key, value := range in.Pairs {
 		field := diag.Key(parent, key.Text)
-		_, merged := f.overlays.written[value]
+		_, merged := f.origins.Written[value]
 		switch {
 		case field == extendsKey, isExtension(key.Text):
 		case merged, field == "sections" && value.Kind == yamltree.Mapping:
@@ -183,18 +184,18 @@ func (c *decisions) addFields(parent string, in *yamltree.Node) {
 			c.addField(key, field, f.decidedBy(path), false)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.overlays.cleared[in])) {
-		cleared := f.overlays.cleared[in][name]
-		c.addField(cleared.key, diag.Key(parent, name), cleared.origin, true)
+	for _, name := range slices.Sorted(maps.Keys(f.origins.Cleared[in])) {
+		cleared := f.origins.Cleared[in][name]
+		c.addField(cleared.Key, diag.Key(parent, name), cleared.Origin, true)
 	}
 }
 
-func (c *decisions) addField(key *yamltree.Node, field string, by origin, isCleared bool) {
-	path := diag.Join(diag.Key(agentsKey, cmp.Or(by.from, c.agent)), field)
-	if by.patched {
+func (c *decisions) addField(key *yamltree.Node, field string, by overlay.Origin, isCleared bool) {
+	path := diag.Join(diag.Key(agentsKey, cmp.Or(by.From, c.agent)), field)
+	if by.Patched {
 		path = diag.Join(patchesKey, path)
 	}
-	c.list = append(c.list, Decision{Field: field, Place: c.place(key, path), From: by.from, Patched: by.patched, Cleared: isCleared})
+	c.list = append(c.list, Decision{Field: field, Place: c.place(key, path), From: by.From, Patched: by.Patched, Cleared: isCleared})
 }
 
 // DecidedPath returns the path that decided the value at a path, which may be in a patch.
@@ -204,10 +205,10 @@ func (f *File) DecidedPath(path string) string {
 		return path
 	}
 	by := f.decidedBy(segments)
-	if !by.patched {
+	if !by.Patched {
 		return path
 	}
 	registry, id := segments[0].Key, segments[1].Key
 	rest := strings.TrimPrefix(path[len(diag.Key(registry, id)):], ".")
-	return diag.Join(patchesKey, diag.Join(diag.Key(registry, cmp.Or(by.from, id)), rest))
+	return diag.Join(patchesKey, diag.Join(diag.Key(registry, cmp.Or(by.From, id)), rest))
 }

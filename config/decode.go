@@ -40,12 +40,12 @@ func (d *decoder) addFinding(found diag.Diagnostic, n *yamltree.Node) reported {
 	doc := d.file.documents[n.Document]
 	if !doc.countFinding(found.Severity) {
 		if doc.omitted == nil {
-			found.Span = doc.SpanOfNode(d.file.overlays.asWritten(n))
+			found.Span = doc.SpanOfNode(d.file.origins.AsWritten(n))
 			doc.omitted = &found
 		}
 		return reported{}
 	}
-	found.Span = doc.SpanOfNode(d.file.overlays.asWritten(n))
+	found.Span = doc.SpanOfNode(d.file.origins.AsWritten(n))
 	d.found = append(d.found, found)
 	return reported{&d.found[len(d.found)-1]}
 }
@@ -238,8 +238,8 @@ func (d *decoder) reportMissingField(name string, n *yamltree.Node, p *place, hi
 	if d.file.meant[at.path()] {
 		return
 	}
-	if c, ok := d.file.overlays.cleared[n][name]; ok {
-		n = c.key
+	if c, ok := d.file.origins.Cleared[n][name]; ok {
+		n = c.Key
 	} else if p != nil && p.node != nil {
 		n = p.node
 	}

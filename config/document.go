@@ -299,7 +299,7 @@ func (w *documentWriter) clearedFields(n *yamltree.Node) (names []string) {
 	if w.extending == nil {
 		return nil
 	}
-	for name := range w.file.overlays.cleared[n] {
+	for name := range w.file.origins.Cleared[n] {
 		if n != w.extending || !isNamesField(name) || !strings.HasPrefix(name, "allowed_") {
 			names = append(names, name)
 		}

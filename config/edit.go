@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
@@ -350,7 +351,7 @@ func (e *editor) canonicalDocument(x *File) (*layout, bool) {
 func (e *editor) newFile(x *File, canonical *layout) *File {
 	old := e.file
 	f := &File{
-		overlays: newOverlays(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
+		origins: overlay.NewOrigins(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
 		documents: []*sourceFile{{Document: yamltree.Document{Name: old.documents[0].Name, Data: canonical.text}, dir: old.documents[0].dir}},
 		included:  x.included, looked: maps.Clone(old.looked), referred: old.referred,
 		redactor: redactor{values: slices.Clone(old.redactor.values)},

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -30,13 +31,13 @@ type extension struct {
 
 // extendAgents adds the fields of extended agents. It runs after the patches, so agents also
 // inherit patched values.
-func (l *loader) extendAgents(m *merger) {
-	_, agents := m.root.FindField("agents")
+func (l *loader) extendAgents(m *overlay.Tree) {
+	_, agents := m.Root.FindField("agents")
 	extensions := findExtensions(agents)
 	if len(extensions) == 0 {
 		return
 	}
-	agents = m.ownCollection(m.root, "agents")
+	agents = m.OwnCollection(m.Root, "agents")
 	entries := make(map[string]*yamltree.Node, len(agents.Children)/2)
 	for key, value := range agents.Pairs {
 		entries[key.Text] = value
@@ -64,7 +65,7 @@ func (l *loader) extendAgents(m *merger) {
 			l.reportOverlaid((*place)(nil).fieldPlace("agents", nil).fieldPlace(x.id, nil).fieldPlace(extendsKey, x.key), x.value)
 			return
 		}
-		m.replaceValue(agents, x.id, e.entries[x.id])
+		m.ReplaceValue(agents, x.id, e.entries[x.id])
 	}
 }
 
@@ -185,10 +186,10 @@ func (e *extender) extendAgent(x *extension) {
 	if below := e.extensions[x.base]; below != nil {
 		e.extendAgent(below)
 	}
-	m := e.newOverlayMerger(origin{})
-	m.base = x.base
+	m := e.newOverlayMerger(overlay.Origin{})
+	m.Base = x.base
 	own := e.entries[x.id]
-	e.entries[x.id] = m.mergeInto(e.inherited(e.entries[x.base], own), own, isNamesField)
+	e.entries[x.id] = m.MergeInto(e.inherited(e.entries[x.base], own), own, isNamesField)
 }
 
 // inherited returns the base's fields that an agent inherits: all except those equivalent to one of
@@ -205,16 +206,16 @@ func (e *extender) inherited(base, own *yamltree.Node) *yamltree.Node {
 	}
 	below := base
 	for _, name := range left {
-		below = withoutField(below, name)
+		below = overlay.WithoutField(below, name)
 	}
 	if key, sections := below.FindField("sections"); key != nil && hasValue(own, "context_policy") {
-		without := withoutField(sections, spec.CompactionSection)
-		e.file.overlays.share(without, sections)
-		below = withoutField(below, "sections")
+		without := overlay.WithoutField(sections, spec.CompactionSection)
+		e.file.origins.Share(without, sections)
+		below = overlay.WithoutField(below, "sections")
 		below = &yamltree.Node{Kind: below.Kind, Style: below.Style, Document: below.Document, Line: below.Line, Column: below.Column,
 			Children: append(slices.Clone(below.Children), key, without)}
 	}
-	e.file.overlays.share(below, base)
+	e.file.origins.Share(below, base)
 	return below
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -83,7 +84,7 @@ type budget struct {
 	expanded, unread, overlaid int
 }
 
-func newBudget() budget { return budget{yamltree.MaxExpanded, maxIncludedTotal, maxOverlaid} }
+func newBudget() budget { return budget{yamltree.MaxExpanded, maxIncludedTotal, overlay.MaxFields} }
 
 // parse is Parse with a remaining budget and files that were already read.
 func parse(sources []Source, opts Options, left budget, known map[string]included) (*File, diag.List) {
@@ -107,7 +108,7 @@ func newLoader(opts Options, left budget, known map[string]included) *loader {
 
 func newDecoder(opts Options, left budget, known map[string]included) decoder {
 	return decoder{
-		file: &File{overlays: newOverlays(), options: opts}, strict: opts.RequireVariables, kinds: opts.Kinds,
+		file: &File{origins: overlay.NewOrigins(), options: opts}, strict: opts.RequireVariables, kinds: opts.Kinds,
 		expander: expander{lookup: opts.lookupFunc(), left: left.expanded, unread: left.unread, files: maps.Clone(known)},
 	}
 }
@@ -229,7 +230,7 @@ func describeVersion(n *yamltree.Node) string {
 
 // mergeDocuments merges all files and returns the root.
 func (l *loader) mergeDocuments() *yamltree.Node {
-	m := newTree()
+	m := overlay.NewTree()
 	for _, doc := range l.file.documents {
 		for key, value := range doc.Root.Pairs {
 			switch name := key.Text; {
@@ -238,15 +239,15 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 					if name == workflowsKey {
 						value = l.ungroupWorkflows(value)
 					}
-					m.mergeRegistry(m.root, key, value)
+					m.MergeRegistry(m.Root, key, value)
 				}
 			case name == "defaults" || settingNamed(name) != nil:
 				if l.isMapping(key, value) {
-					m.mergeFields(key, value, isMergedByKey)
+					m.MergeFields(key, value, isMergedByKey)
 				}
 			case name == "remote_agents":
 				if value.Kind == yamltree.Sequence {
-					m.appendList(key, value)
+					m.AppendList(key, value)
 				} else if value.Kind != yamltree.Null {
 					l.wrongTop(key, value, "a list")
 				}
@@ -255,7 +256,7 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 			case name == patchesKey:
 				if l.isMapping(key, value) {
 					l.readPatches(key, value)
-					m.mergeFields(key, value, isAnyField) // so that their paths can be located
+					m.MergeFields(key, value, isAnyField) // so that their paths can be located
 				}
 			case name != "version":
 				l.unknownTop(key, value)
@@ -263,9 +264,9 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 		}
 	}
 	l.applyPatches(m)
-	l.file.declared = m.copyDeclared()
+	l.file.declared = m.CopyDeclared()
 	l.extendAgents(m)
-	return m.root
+	return m.Root
 }
 
 // isMapping reports whether a top-level value is a mapping, and adds a diagnostic

@@ -75,8 +75,8 @@ func (f *File) followSegment(from *yamltree.Node, segment diag.Segment) (found, 
 			return found{key: key, value: value}, true
 		}
 	}
-	if c, ok := f.overlays.cleared[from][segment.Key]; ok {
-		return found{key: c.key, value: c.value}, true // the missing value was removed here
+	if c, ok := f.origins.Cleared[from][segment.Key]; ok {
+		return found{key: c.Key, value: c.Value}, true // the missing value was removed here
 	}
 	return found{}, false
 }
@@ -138,7 +138,7 @@ func (f *File) locateSpan(code diag.Code, path string) (diag.Span, bool) {
 	if !ok || int(n.Document) >= len(f.documents) {
 		return diag.Span{}, false
 	}
-	return f.documents[n.Document].SpanOfNode(f.overlays.asWritten(n)), true
+	return f.documents[n.Document].SpanOfNode(f.origins.AsWritten(n)), true
 }
 
 // Place returns the location of the value at a path as file:line:column, or "" if the files lack

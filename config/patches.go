@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -74,7 +75,7 @@ func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *p
 			continue
 		}
 		mayWiden := l.readAllowWidening(value, at) || all
-		l.patches = append(l.patches, patch{registry, key.Text, key, withoutField(value, allowWideningKey), at, mayWiden})
+		l.patches = append(l.patches, patch{registry, key.Text, key, overlay.WithoutField(value, allowWideningKey), at, mayWiden})
 	}
 }
 
@@ -103,16 +104,16 @@ func (d *decoder) unknownPatches(key, value *yamltree.Node, p *place) {
 }
 
 // applyPatches merges the patches into the entries of the merged files.
-func (l *loader) applyPatches(m *merger) {
+func (l *loader) applyPatches(m *overlay.Tree) {
 	for i := range l.patches {
 		p := &l.patches[i]
 		if l.leavesOut != nil && l.leavesOut(p) {
 			continue
 		}
-		registry := m.ownCollection(m.root, p.registry)
+		registry := m.OwnCollection(m.Root, p.registry)
 		var target *yamltree.Node
 		if registry != nil {
-			target = m.findEntry(registry, p.id)
+			target = m.FindEntry(registry, p.id)
 		}
 		if target == nil {
 			l.reportUnmatched(p, registry)
@@ -121,18 +122,18 @@ func (l *loader) applyPatches(m *merger) {
 		l.file.patched = append(l.file.patched, *p)
 		if p.value.Kind == yamltree.Null {
 			l.hideSecrets(target, false)
-			m.removeEntry(registry, p.id)
-			l.file.overlays.setCleared(registry, p.id, clearing{p.key, p.value, origin{patched: true}})
+			m.RemoveEntry(registry, p.id)
+			l.file.origins.SetCleared(registry, p.id, overlay.Clearing{Key: p.key, Value: p.value, Origin: overlay.Origin{Patched: true}})
 			continue
 		}
-		o := l.newOverlayMerger(origin{patched: true})
-		o.replaced = func(key, value *yamltree.Node) { l.hideSecrets(value, hiddenName(key.Text)) }
-		merged := o.mergeInto(target, p.value, nil)
+		o := l.newOverlayMerger(overlay.Origin{Patched: true})
+		o.Replaced = func(key, value *yamltree.Node) { l.hideSecrets(value, hiddenName(key.Text)) }
+		merged := o.MergeInto(target, p.value, nil)
 		if l.overlaid < 0 {
 			l.reportOverlaid(p.place, p.key)
 			return
 		}
-		m.replaceValue(registry, p.id, merged)
+		m.ReplaceValue(registry, p.id, merged)
 	}
 }
 
@@ -153,12 +154,12 @@ func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
 	l.addFinding(found, p.key)
 }
 
-func (l *loader) newOverlayMerger(by origin) *overlayMerger {
-	return &overlayMerger{overlays: &l.file.overlays, by: by, left: &l.overlaid}
+func (l *loader) newOverlayMerger(by overlay.Origin) *overlay.Merger {
+	return &overlay.Merger{Origins: &l.file.origins, By: by, Left: &l.overlaid}
 }
 
 // reportOverlaid reports that merged entries exceed the limit.
 func (l *loader) reportOverlaid(p *place, n *yamltree.Node) {
 	l.file.Partial = true
-	l.addDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", maxOverlaid)
+	l.addDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", overlay.MaxFields)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/access"
@@ -45,7 +46,7 @@ func (o *TenantOverlay) HasWorkflows() bool {
 // that the configuration allows. It does not report findings of resolving: whether agents may use
 // more than the configuration permits.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
-	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}, base: base}
+	d := &overlayChecker{decoder: decoder{file: &File{origins: overlay.NewOrigins()}}, base: base}
 	o := &TenantOverlay{Removed: map[string][]string{}}
 	if found := base.checkOutline(source.Data); found != nil {
 		return o, found
@@ -92,7 +93,7 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 // EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it against
 // its own configuration; references in texts stay. The diagnostics concern the file alone.
 func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
-	d := &overlayChecker{decoder: decoder{file: &File{overlays: newOverlays()}}}
+	d := &overlayChecker{decoder: decoder{file: &File{origins: overlay.NewOrigins()}}}
 	root := d.readOverlay(source)
 	if root == nil || d.found.HasErrors() {
 		return nil, d.found

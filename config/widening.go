@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -75,11 +76,11 @@ func (f *File) BeforePatches() *File {
 	if len(f.GuardedPatches()) == 0 {
 		return nil
 	}
-	before := &File{overlays: newOverlays(), Partial: f.Partial}
+	before := &File{origins: overlay.NewOrigins(), Partial: f.Partial}
 	for _, doc := range f.documents {
 		before.documents = append(before.documents, &sourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, dir: doc.dir})
 	}
-	l := &loader{overlaid: maxOverlaid, leavesOut: func(p *patch) bool { return !p.mayWiden }}
+	l := &loader{overlaid: overlay.MaxFields, leavesOut: func(p *patch) bool { return !p.mayWiden }}
 	l.file, l.expander = before, expander{lookup: f.options.lookupFunc(), left: yamltree.MaxExpanded, unread: maxIncludedTotal, files: f.included}
 	before.root = l.mergeDocuments()
 	l.decodeComponents(f.options.Kinds)
