@@ -9,12 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // runCalls judges the calls of an answer as a batch and works on those that are not settled.
@@ -38,7 +36,7 @@ func (t *turn) refuseExcluded() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
 		case c.phase.hasResult():
-		case !t.plan.Offers(c.Name) && !t.isOfBackend(c.Name):
+		case !t.inference.plan.Offers(c.Name) && !t.isOfBackend(c.Name):
 			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", clip.Text(c.Name))), event.CallFailed)
 		}
 	}
@@ -182,12 +180,6 @@ func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 	return t.gateCall(ctx, c)
 }
 
-// isOfBackend reports whether a tool belongs to the backend itself.
-func (t *turn) isOfBackend(name string) bool {
-	entry := t.env.Tools.Get(name)
-	return entry != nil && entry.Source.Kind == toolset.SourceBackend
-}
-
 // gateCall runs the gates for a call.
 func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 	t.showToHooks(c)
@@ -216,18 +208,6 @@ func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
 		}
 	}
 	return stepResult{}, nil
-}
-
-func (t *turn) unknownTool(name string) string {
-	text := fmt.Sprintf("there is no tool %q", clip.Text(name))
-	names := make([]string, 0, len(t.env.Offered))
-	for i := range t.env.Offered {
-		names = append(names, t.env.Offered[i].Name)
-	}
-	if near, ok := nearest.Of(name, names); ok {
-		text += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return text
 }
 
 // blockedTermination returns the termination of a turn that a gate ended.

@@ -83,7 +83,7 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Execu
 	}
 	t.stats.Handoffs++
 	t.syncHookView()
-	t.replacePrompt()
+	t.replacePrompt(string(agent.SystemPrompt))
 	t.span.Handoff(agent.ID)
 	t.host.Emit(&event.Handoff{From: from, To: agent.ID, Count: t.stats.Handoffs})
 	return t.enterAgent(ctx)
@@ -107,13 +107,4 @@ func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.Exec
 
 func handOffFailed(err error) stepResult {
 	return endTurn(event.Termination{Type: event.Blocked, Code: CodeHandoff, Detail: "the handoff failed: " + err.Error()})
-}
-
-// replacePrompt puts the new agent's prompt at the start of the conversation. The transcript is
-// copied because states refer to the old one.
-func (t *turn) replacePrompt() {
-	conversation, added := t.transcript[t.prompt:], len(t.transcript)-t.first
-	t.beginTranscript(len(conversation) + room)
-	t.transcript = append(t.transcript, conversation...)
-	t.first = len(t.transcript) - added
 }

@@ -70,8 +70,10 @@ func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 		job: job, host: host, meter: job.Meter, form: job.Local.Output,
 		speaker: speaker{agent: job.Agent, env: job.Local, engine: execution.NewEngine(job.Local.Env, job.Ceiling)},
 	}
-	t.takeIn, t.answer.Taken, t.answer.MaxCalls = t.takeEvent, t.wasCalled, cmp.Or(t.env.Calling.Max, maxCalls)
-	t.beginTranscript(len(job.History) + len(job.Input) + room)
+	t.inference.turn, t.inference.takeIn = t, t.inference.takeEvent
+	t.inference.answer.Taken, t.inference.answer.MaxCalls = t.wasCalled, cmp.Or(t.env.Calling.Max, maxCalls)
+	t.ids.prefix = event.ShownID(job.TurnID)
+	t.beginTranscript(string(job.Agent.SystemPrompt), len(job.History)+len(job.Input)+room)
 	t.transcript = append(t.transcript, job.History...)
 	t.transcript = append(t.transcript, job.Input...)
 	t.first = len(t.transcript)

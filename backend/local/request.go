@@ -8,35 +8,35 @@ import (
 )
 
 // buildRequest builds the next request from the conversation and the plugins' plan.
-func (t *turn) buildRequest() (*model.Request, error) {
-	t.plan = t.engine.TakeRequest()
+func (f *inference) buildRequest() (*model.Request, error) {
+	f.plan = f.engine.TakeRequest()
 	req := &model.Request{
-		Model: t.env.Upstream, Messages: t.transcript, Tools: t.env.Offered,
-		SessionID: t.job.SessionID, TurnID: t.job.TurnID, Cache: t.wantsCaching(),
-		Edits: t.agent.Request, Params: t.agentParams().Merge(t.job.Params),
+		Model: f.env.Upstream, Messages: f.transcript, Tools: f.env.Offered,
+		SessionID: f.job.SessionID, TurnID: f.job.TurnID, Cache: f.wantsCaching(),
+		Edits: f.agent.Request, Params: f.agentParams().Merge(f.job.Params),
 	}
-	if t.form != nil {
-		req.Output = t.form.Spec
+	if f.form != nil {
+		req.Output = f.form.Spec
 	}
-	if t.env.Calling.First != nil && t.stats.Steps == 1 {
-		req.ToolChoice = *t.env.Calling.First
+	if f.env.Calling.First != nil && f.stats.Steps == 1 {
+		req.ToolChoice = *f.env.Calling.First
 	}
-	if t.withoutTools {
+	if f.withoutTools {
 		req.ToolChoice = model.ToolChoice{Mode: model.ToolsNone}
 	}
-	if t.plan != nil {
-		t.applyPlan(req, t.plan)
+	if f.plan != nil {
+		f.applyPlan(req, f.plan)
 	}
-	if limit := t.env.ModelOutput; limit > 0 {
+	if limit := f.env.ModelOutput; limit > 0 {
 		req.MaxOutputTokens = min(req.MaxOutputTokens, limit)
 	}
-	if len(t.notes) > 0 {
-		req.Messages = append(slices.Clip(req.Messages), t.notes...)
-		t.notes = nil
+	if len(f.notes) > 0 {
+		req.Messages = append(slices.Clip(req.Messages), f.notes...)
+		f.notes = nil
 	}
-	t.watch.beginPhase(plugins.BeforeInference)
-	messages, err := t.engine.Transform(req.Messages, req.Tools)
-	t.watch.endPhase()
+	f.watch.beginPhase(plugins.BeforeInference)
+	messages, err := f.engine.Transform(req.Messages, req.Tools)
+	f.watch.endPhase()
 	if err != nil {
 		return nil, err
 	}
@@ -44,27 +44,14 @@ func (t *turn) buildRequest() (*model.Request, error) {
 	return req, nil
 }
 
-// agentParams returns the agent's parameters.
-func (t *turn) agentParams() model.Params {
-	p := model.OptionParams(&t.agent.ModelOptions)
-	p.ReasoningEffort, p.MaxOutputTokens = t.agent.ReasoningEffort, t.env.MaxOutput
-	return p
-}
-
-// wantsCaching reports whether to request caching of the request's start.
-func (t *turn) wantsCaching() bool {
-	p := t.agent.ContextPolicy
-	return p == nil || p.EnablePromptCache == nil || *p.EnablePromptCache
-}
-
 // applyPlan applies the plugins' plan to a request. The conversation does not change.
-func (t *turn) applyPlan(req *model.Request, plan *plugins.RequestPlan) {
-	if plan.Model != "" && !t.env.Pool {
+func (f *inference) applyPlan(req *model.Request, plan *plugins.RequestPlan) {
+	if plan.Model != "" && !f.env.Pool {
 		req.Model = plan.Model
 	}
 	req.Params = req.Merge(plan.Params)
 	if plan.WithoutTools {
-		t.withoutTools, req.ToolChoice = true, model.ToolChoice{Mode: model.ToolsNone}
+		f.withoutTools, req.ToolChoice = true, model.ToolChoice{Mode: model.ToolsNone}
 	}
 	if plan.Restrict || len(plan.Exclude) > 0 {
 		offered := make([]model.Tool, 0, len(req.Tools))
@@ -76,7 +63,7 @@ func (t *turn) applyPlan(req *model.Request, plan *plugins.RequestPlan) {
 		req.Tools = offered
 	}
 	if len(plan.Context) > 0 {
-		req.Messages = withContext(req.Messages, t.prompt, plan)
+		req.Messages = withContext(req.Messages, f.prompt, plan)
 	}
 }
 

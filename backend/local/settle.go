@@ -20,25 +20,13 @@ func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcom
 		c.result.Content = append([]model.Part{model.Text("[A person changed the arguments of this call to " + string(c.Arguments) + "]\n")}, result.Content...)
 	}
 	done := &event.ToolCallDone{
-		ID: c.ID, Name: c.Name, MessageID: t.resultsID(), Outcome: outcome,
+		ID: c.ID, Name: c.Name, MessageID: t.ids.resultsID(t.stats.Steps), Outcome: outcome,
 		Result: eventResult(result.Content, result.IsError), Artifact: artifact,
 	}
 	if !c.begun.IsZero() {
 		done.DurationMS = time.Since(c.begun).Milliseconds()
 	}
 	t.host.Emit(done)
-}
-
-// showToHooks shows a call, and the answer it resumes with, to the hooks.
-func (t *turn) showToHooks(c *call) {
-	p := &t.engine.Context
-	p.Call, p.InteractionAnswer, p.Interaction = c.ToolCall, nil, nil
-	if len(c.answers) > 0 {
-		p.InteractionAnswer = &c.answers[0]
-		if request := c.interactionByID(p.InteractionAnswer.Target); request != nil {
-			p.Interaction = &request.Request
-		}
-	}
 }
 
 // eventResult returns a result in the form for events.
@@ -70,7 +58,7 @@ func (t *turn) keepResults() {
 		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
 	}
 	t.countFailures()
-	t.transcript = append(t.transcript, model.Message{ID: t.resultsID(), Role: model.RoleTool, Parts: parts})
+	t.transcript = append(t.transcript, model.Message{ID: t.ids.resultsID(t.stats.Steps), Role: model.RoleTool, Parts: parts})
 	t.calls = nil
 	t.keepSaid()
 }
@@ -78,7 +66,7 @@ func (t *turn) keepResults() {
 // keepSaid adds the user's messages that came with answers to the conversation.
 func (t *turn) keepSaid() {
 	for i := range t.said {
-		t.said[i].ID = t.messageID("u") + "." + strconv.Itoa(i+1)
+		t.said[i].ID = t.ids.messageID("u") + "." + strconv.Itoa(i+1)
 	}
 	t.transcript = append(t.transcript, t.said...)
 	t.said = nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -85,15 +84,6 @@ func journalOf(s *backend.State) []backend.JournalEntry {
 		journal[i].After = nil // the state has it
 	}
 	return journal
-}
-
-// lastAnswer returns the latest answer of the turn, which must have one.
-func (t *turn) lastAnswer() *model.Message {
-	i := len(t.transcript) - 1
-	for t.transcript[i].Role != model.RoleAssistant {
-		i--
-	}
-	return &t.transcript[i]
 }
 
 // callState returns a call of an unfinished step.

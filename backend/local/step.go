@@ -17,7 +17,7 @@ func (t *turn) runStep(ctx context.Context) (r stepResult, err error) {
 	if !begun {
 		t.inStep = true
 		t.stats.Steps++
-		t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: t.answerID()})
+		t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: t.ids.answerID(t.stats.Steps)})
 	}
 	ctx, span := t.span.StartStep(ctx, t.stats.Steps, t.agent.ID)
 	r, err = t.completeStep(ctx, begun)
@@ -57,11 +57,11 @@ func (t *turn) runInference(ctx context.Context) (stepResult, error) {
 	if err := t.runPhase(ctx, plugins.BeforeInference); err != nil {
 		return stepResult{}, err
 	}
-	answer, err := t.inferAnswer(ctx)
+	answer, err := t.inference.requestAnswer(ctx)
 	if err != nil {
 		return stepResult{}, err
 	}
-	answer.ID = t.answerID()
+	answer.ID = t.ids.answerID(t.stats.Steps)
 	return t.settleAnswer(ctx, answer)
 }
 
@@ -70,7 +70,7 @@ func (t *turn) runInference(ctx context.Context) (stepResult, error) {
 func (t *turn) settleAnswer(ctx context.Context, said model.Message) (stepResult, error) {
 	t.transcript = append(t.transcript, said)
 	answer := &t.transcript[len(t.transcript)-1]
-	t.reason = t.answer.Reason
+	t.reason = t.inference.answer.Reason
 	if text := answer.Text(); text != "" {
 		t.response = text
 	}
@@ -88,7 +88,7 @@ func (t *turn) settleAnswer(ctx context.Context, said model.Message) (stepResult
 		return t.concludeTurn(ctx)
 	case len(t.calls) > 0:
 		return t.runCalls(ctx)
-	case t.answer.Reason == model.FinishContentFilter:
+	case t.inference.answer.Reason == model.FinishContentFilter:
 		return stepResult{}, &model.Error{Class: model.ContentFiltered, Message: "the provider withheld the answer"}
 	default:
 		return t.concludeTurn(ctx)

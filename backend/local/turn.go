@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
@@ -12,7 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/runtime/telemetry"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // turn is one turn on the loop. It belongs to the goroutine that runs Execute.
@@ -25,7 +23,7 @@ type turn struct {
 	speaker
 	stats plugins.Stats
 	conversation
-	inference
+	inference inference
 	// calls are the calls of the step's answer until their results are kept.
 	calls []call
 	// inStep is set during a step.
@@ -40,41 +38,6 @@ type turn struct {
 
 	// kept is also stored in a State.
 	kept
-}
-
-// speaker is the agent that has the conversation.
-type speaker struct {
-	// agent has the conversation, and env is its environment.
-	agent  *spec.Agent
-	env    *backend.ExecutionEnv
-	engine *execution.Engine
-}
-
-// conversation holds the messages so far.
-type conversation struct {
-	// transcript is the system prompt, if any, the conversation, and the turn's messages, which
-	// start at first. Requests are slices of it.
-	transcript []model.Message
-	prompt     int
-	first      int
-	// ids are the ids of the current step's messages.
-	ids messageIDs
-}
-
-// inference is the model call of a step.
-type inference struct {
-	// answer is reused for every model call; takeIn is take, created once. over is closed when the
-	// call's context ends.
-	answer  model.Answer
-	takeIn  func(model.Event, error) bool
-	failure error
-	over    <-chan struct{}
-	// deltas are the text deltas allocated last; those within its length are in use.
-	deltas []event.TextDelta
-	// call observes the model call; it may be nil.
-	call *telemetry.ModelSpan
-	// plan is the plugins' plan for the step's request; nil if absent.
-	plan *plugins.RequestPlan
 }
 
 // ending is how a turn ends.
@@ -102,27 +65,8 @@ type kept struct {
 	said []model.Message
 }
 
-// room is the capacity of a turn's transcript beyond the conversation: enough for most turns, to
-// avoid another copy.
-const room = 5
-
 // lifecycle is an engine method that runs one of the first or last phases.
 type lifecycle func(ctx context.Context) error
-
-// messageIDs are the ids of the messages that a step adds.
-type messageIDs struct {
-	step            int
-	answer, results string
-}
-
-// beginTranscript creates a transcript with the agent's prompt and space for a number of messages.
-func (t *turn) beginTranscript(messages int) {
-	t.transcript, t.prompt = make([]model.Message, 0, 1+messages), 0
-	if t.agent.SystemPrompt != "" {
-		t.transcript = append(t.transcript, model.System(string(t.agent.SystemPrompt)))
-		t.prompt = 1
-	}
-}
 
 // syncHookView updates the engine's view for its hooks.
 func (t *turn) syncHookView() {
@@ -228,40 +172,4 @@ func (t *turn) splitUsage() {
 	if len(t.agents) == 0 {
 		t.agents = event.AgentUsages{backend.UsageOf(t.agent.ID, &t.stats)}
 	}
-}
-
-// deactivatePlugins runs the hooks of Deactivate.
-func (t *turn) deactivatePlugins(ctx context.Context) error {
-	t.engine.Deactivate(ctx)
-	return nil
-}
-
-// answerID returns the id of the answer of the current step.
-func (t *turn) answerID() string {
-	t.beginIDs()
-	if t.ids.answer == "" {
-		t.ids.answer = t.messageID("m")
-	}
-	return t.ids.answer
-}
-
-// resultsID returns the id of the message with the results of the current step.
-func (t *turn) resultsID() string {
-	t.beginIDs()
-	if t.ids.results == "" {
-		t.ids.results = t.messageID("t")
-	}
-	return t.ids.results
-}
-
-// beginIDs clears the ids of an earlier step.
-func (t *turn) beginIDs() {
-	if t.ids.step != t.stats.Steps {
-		t.ids = messageIDs{step: t.stats.Steps}
-	}
-}
-
-// messageID returns the id of the message that a step adds.
-func (t *turn) messageID(kind string) string {
-	return event.ShownID(t.job.TurnID) + "/" + kind + strconv.Itoa(t.stats.Steps)
 }
