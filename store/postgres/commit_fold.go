@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -250,4 +251,16 @@ func (g *group) queueAdmission(p *pipeline, changed []*turnChange, found *[]stri
 		}
 	}
 	g.store.queueAdmission(p, sortedDistinct(tenants), sessions, g.now, found)
+}
+
+// sortedChanges returns the changed turns, sorted by id.
+func (g *group) sortedChanges() []*turnChange {
+	var list []*turnChange
+	for _, t := range g.turns {
+		if t.changed {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *turnChange) int { return cmp.Compare(a.ID, b.ID) })
+	return list
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,8 +13,6 @@ import (
 )
 
 const (
-	// patience is how long a group keeps trying to reach the database.
-	patience = 10 * time.Second
 	// firstPause and longestPause bound the pause between two tries.
 	firstPause   = 20 * time.Millisecond
 	longestPause = 500 * time.Millisecond
@@ -246,16 +243,4 @@ func (g *group) lockTurns(ctx context.Context, tx joinedTx) error {
 		}
 	}
 	return nil
-}
-
-// sortedChanges returns the changed turns, sorted by id.
-func (g *group) sortedChanges() []*turnChange {
-	var list []*turnChange
-	for _, t := range g.turns {
-		if t.changed {
-			list = append(list, t)
-		}
-	}
-	slices.SortFunc(list, func(a, b *turnChange) int { return cmp.Compare(a.ID, b.ID) })
-	return list
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxGathered is how many items one transaction stores, and maxGatherings how many such
@@ -25,6 +26,9 @@ type gatherer[T any] struct {
 	// writing is the number of running transactions.
 	writing int
 }
+
+// patience is how long a group keeps trying to reach the database.
+const patience = 10 * time.Second
 
 // gathered is an item whose caller waits.
 type gathered[T any] struct {
