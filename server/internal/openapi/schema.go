@@ -8,6 +8,16 @@ import (
 	"time"
 )
 
+// generator generates a description.
+type generator struct {
+	*Surface
+	// schemas are the components, and media is the media type of errors.
+	schemas Object
+	media   string
+	// components describe types in other words.
+	components map[reflect.Type]*Component
+}
+
 // schemaOf returns the schema of a type. A type without one is described as any value.
 func (g *generator) schemaOf(t reflect.Type) Object {
 	t = g.viewOf(t)
