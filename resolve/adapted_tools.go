@@ -15,13 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// adaptedTool is a tool that a model's vendor receives in another form.
-type adaptedTool struct {
-	// path is the location where the tool is defined.
-	path, id, vendor string
-	change           model.ToolChange
-}
-
 // toolForm identifies a tool in one dialect's encoding.
 type toolForm struct {
 	entry   *toolset.Entry

@@ -108,22 +108,6 @@ func (r *resolver) warnUnmeasuredCost() {
 	}
 }
 
-// checkCostLimit rejects a turn's cost limit that cannot be measured: the caller relies on it.
-func (t *template) checkCostLimit(x *index, v *variant) error {
-	asked, own := v.agent.Budgets, t.agent.Budgets
-	if asked == nil || asked.MaxCost == nil {
-		return nil
-	}
-	if own != nil && own.MaxCost != nil && *own.MaxCost == *asked.MaxCost && own.Currency == asked.Currency {
-		return nil // the agent's own: publishing warned about it
-	}
-	reasons := x.unmeasuredCosts(nil, v.agent, asked.Currency)
-	if len(reasons) == 0 {
-		return nil
-	}
-	return &UnmeasuredCostError{Agent: t.agent.ID, Reasons: reasons}
-}
-
 // UnmeasuredCostError reports that a turn's cost limit cannot be measured.
 type UnmeasuredCostError struct {
 	// Agent is the agent to run.

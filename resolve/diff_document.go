@@ -90,23 +90,3 @@ func addEntries(entries map[string]json.RawMessage, path string, value json.RawM
 		addEntries(entries, diag.Key(path, name), one, depth-1)
 	}
 }
-
-// AddEntries adds the differing document entries to a report, except the entries of agents that
-// are already listed.
-func (r *DiffReport) AddEntries(before, after []byte) error {
-	changes, err := CompareDocuments(before, after)
-	if err != nil {
-		return err
-	}
-	shown := make(map[string]bool)
-	for i := range r.Agents {
-		shown[diag.Key("agents", r.Agents[i].Agent)] = true
-	}
-	for _, c := range changes {
-		if !shown[strings.TrimPrefix(c.Path, "patches.")] {
-			r.Entries = append(r.Entries, c)
-		}
-	}
-	r.Same = len(r.Agents)+len(r.Entries) == 0
-	return nil
-}

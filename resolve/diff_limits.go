@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/access"
-	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -26,19 +25,6 @@ func markLimits(changes []Change, before, after *spec.Agent) []Change {
 		}
 	}
 	return changes
-}
-
-// addGuards records what a plugin may limit without a gate. Gate decisions are compared per tool.
-func (v *view) addGuards(p *execution.Loaded) {
-	if v.env == nil || v.env.Gates(p.ID) {
-		return
-	}
-	v.guards["plugin "+p.ID] = true
-	for _, s := range p.Plugin.Descriptor().Sections {
-		if s.Guards {
-			v.guards["section "+s.Key] = true
-		}
-	}
 }
 
 // markGuards marks the changes that remove a potential limit of the agent or, for sections, change

@@ -1,5 +1,11 @@
 package resolve
 
+import (
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
 // DiffReport describes the effect of a change on the agents. "runtime diff --format json" prints
 // it.
 type DiffReport struct {
@@ -22,4 +28,24 @@ func NewDiffReport(diffs []AgentDiff) *DiffReport {
 		r.Lost = r.Lost || len(diffs[i].Lost()) > 0
 	}
 	return r
+}
+
+// AddEntries adds the differing document entries to a report, except the entries of agents that
+// are already listed.
+func (r *DiffReport) AddEntries(before, after []byte) error {
+	changes, err := CompareDocuments(before, after)
+	if err != nil {
+		return err
+	}
+	shown := make(map[string]bool)
+	for i := range r.Agents {
+		shown[diag.Key("agents", r.Agents[i].Agent)] = true
+	}
+	for _, c := range changes {
+		if !shown[strings.TrimPrefix(c.Path, "patches.")] {
+			r.Entries = append(r.Entries, c)
+		}
+	}
+	r.Same = len(r.Agents)+len(r.Entries) == 0
+	return nil
 }

@@ -3,9 +3,11 @@ package resolve
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
@@ -238,3 +240,35 @@ var _ = []diag.Diagnoser{
 
 // toDiagnostics returns all errors as diagnostics.
 func toDiagnostics(errs []error) diag.List { return diag.FromError(errors.Join(errs...)) }
+
+// dropRepeated drops repetitions: one cause may affect many agents.
+func dropRepeated(errs []error) []error {
+	type key struct {
+		code          diag.Code
+		path, message string
+	}
+	seen := make(map[key]bool, len(errs))
+	return slices.DeleteFunc(errs, func(err error) bool {
+		d, ok := err.(diag.Diagnoser) //nolint:errorlint // the errors of a check are not wrapped
+		if !ok {
+			return false
+		}
+		found := d.Diagnostic()
+		k := key{found.Code, found.Path, found.Message}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+		return false
+	})
+}
+
+// callGuarded calls a method of a component. It turns a panic into an error that names the
+// method.
+func callGuarded(what string, call func()) (err error) {
+	defer panics.Handle(func(p *panics.Error) {
+		err = fmt.Errorf("panic in %s: %v", what, p.Value)
+	})
+	call()
+	return nil
+}

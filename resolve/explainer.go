@@ -2,7 +2,11 @@ package resolve
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/registry"
 )
 
@@ -66,4 +70,23 @@ func (x *explainer) definitionOf(id string) string {
 		x.definitions[id] = definition
 	}
 	return definition
+}
+
+// toolDefinition identifies the behavior of a global tool to the extent that its declaration shows
+// it: settings, parameters and effect.
+func toolDefinition(set *registry.Set, id string) string {
+	tool, ok := set.Tools.Get(id)
+	if !ok {
+		return ""
+	}
+	d := tool.Descriptor()
+	return shortHash(fmt.Sprintf("%s\x1f%s\x1f%s\x1f%s\x1f%v",
+		set.Definitions[set.Tools.Path(id)], rawjson.CompactText(d.Parameters), d.Effect, d.Limit(), d.Serial))
+}
+
+// shortHash identifies a text without showing it.
+func shortHash(text string) string {
+	const shown = 12
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:shown]
 }

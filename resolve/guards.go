@@ -13,6 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// permissionKey is the section of permission rules, whichever plugin claims it.
+const permissionKey = spec.PermissionSection
+
 // sectionReader is the plugin that would read an unread section.
 type sectionReader struct {
 	// guards reports whether the section was written to limit the agent.

@@ -1,16 +1,11 @@
 package resolve
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/nearest"
-	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/internal/persist"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
@@ -65,24 +60,6 @@ type kept struct {
 	breakers   *sync.Map // model id → *model.Breaker
 }
 
-// claim is a section that a plugin claims, with its compiled schema. The schema is nil if it does
-// not compile.
-type claim struct {
-	plugin string
-	plugins.Section
-	schema *schema.Schema
-}
-
-// decodeSection lets the plugin decode a section that satisfies the schema. raw is nil when the
-// agent does not have the section. The error is a panic of the plugin.
-func (c *claim) decodeSection(raw json.RawMessage) (v any, found diag.List, err error) {
-	if c.Decode == nil {
-		return raw, nil, nil
-	}
-	err = callGuarded("the decoder of section "+strconv.Quote(c.Key), func() { v, found = c.Decode(raw) })
-	return v, found, err
-}
-
 // slot holds the template of one agent, created at its first resolve.
 type slot struct {
 	once     sync.Once
@@ -97,6 +74,15 @@ type indexKey struct{}
 // indexOf returns the revision's index, computing it at the first call.
 func indexOf(rev *registry.Revision) *index {
 	return rev.Derive(indexKey{}, func() any { return newIndex(rev) }).(*index) //nolint:forcetypeassert // only this function stores it
+}
+
+// provenAgents returns all agents of a revision, if a dry run found no errors.
+func provenAgents(rev *registry.Revision) *templates {
+	known, _ := rev.Derived(indexKey{})
+	if x, ok := known.(*index); ok {
+		return x.proven.Load()
+	}
+	return nil
 }
 
 func newIndex(rev *registry.Revision) *index {
@@ -221,11 +207,6 @@ var pipelineClaims = sync.OnceValue(func() []claim {
 	return claims
 })
 
-// isPipelineKey reports whether the resolver itself reads a section.
-func isPipelineKey(key string) bool {
-	return key == RetryKey || key == compactionKey || key == KnowledgeCutoffKey
-}
-
 // compileClaims compiles the sections of a plugin.
 func (x *index) compileClaims(id string, plugin plugins.Plugin) []claim {
 	path := x.set.Plugins.Path(id)
@@ -251,35 +232,6 @@ func (x *index) compileSection(plugin, path string, section plugins.Section) cla
 	}
 	c.schema = compiled
 	return c
-}
-
-// callGuarded calls a method of a component. It turns a panic into an error that names the
-// method.
-func callGuarded(what string, call func()) (err error) {
-	defer panics.Handle(func(p *panics.Error) {
-		err = fmt.Errorf("panic in %s: %v", what, p.Value)
-	})
-	call()
-	return nil
-}
-
-// templateOf returns the resolved template of an agent, or nil if the agent does not exist.
-func (x *index) templateOf(id string) *template {
-	if y := x.proven.Load(); y != nil {
-		if t, ok := y.Get(id); ok {
-			return t
-		}
-	}
-	found, ok := x.templates.Load(id)
-	if !ok {
-		if _, ok := x.set.Agent(id); !ok {
-			return nil
-		}
-		found, _ = x.templates.LoadOrStore(id, new(slot))
-	}
-	s := found.(*slot) //nolint:forcetypeassert // only slots are stored
-	s.once.Do(func() { s.template = x.resolveAgent(id, nil) })
-	return s.template
 }
 
 // poolKey distinguishes the pools of a revision: agents with different limits for silent streams
@@ -309,27 +261,4 @@ func (x *index) breakerOf(modelID string) *model.Breaker {
 	}
 	b, _ := x.kept.breakers.LoadOrStore(modelID, model.NewBreaker(modelID))
 	return b.(*model.Breaker) //nolint:forcetypeassert // as above
-}
-
-// suggestion identifies a search for the nearest id.
-type suggestion struct{ kind, id string }
-
-// maxSuggestions bounds the cached results of nearest. The names may come from outside, so
-// without a bound the cache could grow forever.
-const maxSuggestions = 4096
-
-// nearestID returns the registry id that is most similar to a missing one. A file may repeat one
-// mistake thousands of times, so answers are cached.
-func (x *index) nearestID(kind, id string, candidates func() []string) string {
-	key := suggestion{kind, id}
-	if found, ok := x.suggested.Load(key); ok {
-		return found.(string) //nolint:forcetypeassert // only strings are stored
-	}
-	found, _ := nearest.Of(id, candidates())
-	if x.suggestions.Load() < maxSuggestions {
-		if _, known := x.suggested.LoadOrStore(key, found); !known {
-			x.suggestions.Add(1)
-		}
-	}
-	return found
 }

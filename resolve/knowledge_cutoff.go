@@ -1,9 +1,7 @@
 package resolve
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -43,29 +41,4 @@ func decodeCutoffContext(raw json.RawMessage) (cutoffContext, diag.List) {
 func knowledgeCutoffSection() plugins.Section {
 	return plugins.NewSection(KnowledgeCutoffKey, "Whether the model is told its knowledge cutoff and the date.",
 		json.RawMessage(knowledgeCutoffSchema), decodeCutoffContext)
-}
-
-// knowledgeCutoff returns the cutoff to give the model: the declared one, or the catalog's if the
-// agent has the section. It is empty for none.
-func (t *template) knowledgeCutoff() string {
-	if !t.cutoff.Enabled {
-		return ""
-	}
-	if _, asked := t.agent.Sections[KnowledgeCutoffKey]; asked {
-		return cmp.Or(t.capabilities.KnowledgeCutoff, t.capabilities.ListedCutoff)
-	}
-	return t.capabilities.KnowledgeCutoff
-}
-
-// warnKnowledgeCutoff warns about a section that requests an unknown cutoff.
-func (r *resolver) warnKnowledgeCutoff() {
-	_, asked := r.agent.Sections[KnowledgeCutoffKey]
-	if !asked || !r.cutoff.Enabled || r.executor == nil || r.knowledgeCutoff() != "" {
-		return
-	}
-	why := fmt.Sprintf("model %q declares none", r.agent.ModelID)
-	if r.pool != nil {
-		why = fmt.Sprintf("the members of pool %q do not all declare the same one", r.pool.ID)
-	}
-	r.warnIneffective(diag.Key("sections", KnowledgeCutoffKey), "the model is told no knowledge cutoff: %s", why)
 }

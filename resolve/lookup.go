@@ -2,16 +2,12 @@ package resolve
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -48,19 +44,6 @@ func (r *resolver) lookupModel() {
 	r.clampPolicy()
 }
 
-// served is an executor for a model, or for the members of a pool.
-type served struct {
-	// model or pool is the named entry.
-	model *spec.Model
-	pool  *spec.Pool
-	// upstream is the vendor's name of the model, or the pool's id.
-	upstream string
-	// executor is nil if the model cannot be called.
-	executor model.Executor
-	// capabilities describe the model, or the pool's members combined.
-	capabilities capabilities
-}
-
 func (r *resolver) whereAgent() string {
 	if r.agent.Registry != "" {
 		return "discovered from " + r.agent.Registry
@@ -69,91 +52,6 @@ func (r *resolver) whereAgent() string {
 		return "with the defaults merged under it"
 	}
 	return ""
-}
-
-// lookupEndpoint creates the backend of an endpoint-backed agent.
-func (r *resolver) lookupEndpoint() {
-	factory, errs := r.index.checkEndpoint(r.agent, r.agent.ID, r.pathOf("endpoint"))
-	if errs != nil {
-		r.errs = append(r.errs, errs...)
-		return
-	}
-	kind := r.agent.Endpoint.Kind()
-	remote, err := newBackend(factory, r.agent.Endpoint)
-	if err != nil {
-		r.addError(&InvalidEndpointError{
-			Agent: r.agent.ID, Backend: kind,
-			Found: diag.New(diag.InvalidEndpoint, r.pathOf("endpoint"), "%v", err),
-		})
-		return
-	}
-	r.remote = remote
-	r.trace.addChoice("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
-}
-
-// lookupProvider creates the backend of an agent at a hosted provider.
-func (r *resolver) lookupProvider() {
-	provider, errs := r.index.checkHosted(r.agent, r.agent.ID, r.pathOf("endpoint"))
-	r.dependOn(onAgentProvider, r.agent.Endpoint.Target)
-	if r.errs = append(r.errs, errs...); errs != nil {
-		return
-	}
-	var made backend.Backend
-	var err error
-	if panicked := callGuarded("Host", func() { made, err = provider.Host(r.agent.Endpoint) }); panicked != nil {
-		err = panicked
-	}
-	if err == nil && made == nil {
-		err = errors.New("it made no backend")
-	}
-	if err != nil {
-		r.addError(&InvalidEndpointError{
-			Agent: r.agent.ID, Backend: spec.HostedBackend,
-			Found: diag.New(diag.InvalidEndpoint, r.pathOf("endpoint"), "agent provider %q: %v", r.agent.Endpoint.Target, err),
-		})
-		return
-	}
-	r.remote = made
-	r.trace.addChoice("hosted", "by agent provider", r.agent.Endpoint.Target, "the agent's answers come from there, its tools run here")
-}
-
-// checkHosted validates the endpoint of an agent at a hosted provider, and finds the provider.
-// Errors name wanting, the agent that needs the endpoint.
-func (x *index) checkHosted(agent *spec.Agent, wanting, path string) (backend.AgentProvider, []error) {
-	id := agent.Endpoint.Target
-	found := agent.Endpoint.Validate()
-	provider, known := x.set.AgentProviders.Get(id)
-	if known {
-		err := callGuarded("Validate", func() { found = append(found, provider.Validate(agent.Endpoint)...) })
-		if err != nil {
-			found = append(found, diag.New(diag.InvalidEndpoint, "", "agent provider %q: %v", id, err))
-		}
-	}
-	var errs []error
-	for _, d := range found {
-		d.Path = diag.Join(path, d.Path)
-		errs = append(errs, &InvalidEndpointError{Agent: wanting, Backend: spec.HostedBackend, Found: d})
-	}
-	if !known && id != "" {
-		errs = append(errs, &AgentProviderNotFoundError{Reference{
-			ID: id, Agent: wanting, Path: diag.Join(path, "target"), Nearest: x.nearestID("agent provider", id, x.set.AgentProviders.IDs),
-		}})
-	}
-	return provider, errs
-}
-
-// newBackend calls a factory to create an endpoint's backend.
-func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.Backend, err error) {
-	if panicked := callGuarded("New", func() { made, err = factory.New(endpoint) }); panicked != nil {
-		err = panicked
-	}
-	if err == nil && made == nil {
-		err = errors.New("it made no backend")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("backend %q: %w", endpoint.Kind(), err)
-	}
-	return made, nil
 }
 
 // decodePipeline reads the sections that the resolver itself needs.
@@ -371,15 +269,6 @@ func (r *resolver) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 	return &model.Retrying{Executor: shared, Policy: r.calling.retry}, known
 }
 
-// failBelow reports the errors of a record that the agent uses. Check reports them for
-// the record itself; in an unchecked revision nothing else does.
-func (r *resolver) failBelow(path string, list diag.List) {
-	for _, d := range list {
-		d.Path = diag.Join(path, d.Path)
-		r.addError(d.ForAgent(r.agent.ID))
-	}
-}
-
 func poolPolicy(pool *spec.Pool) model.PoolPolicy {
 	policy := model.PoolPolicy{Home: model.HomeDeterministic, OnCircuitOpen: true, OnQuota: true, OnPermanent: true}
 	if r := pool.Routing; r != nil {
@@ -398,85 +287,4 @@ func poolPolicy(pool *spec.Pool) model.PoolPolicy {
 		}
 	}
 	return policy
-}
-
-func (x *index) modelNotFound(id, agent, path string) error {
-	meant, hint := x.modelHint(id)
-	if hint == "" {
-		meant = x.nearestID("model", id, func() []string {
-			return append(append([]string(nil), x.set.Models.IDs()...), x.set.Pools.IDs()...)
-		})
-	}
-	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
-}
-
-func (x *index) memberNotFound(pool *spec.Pool, i int, agent string) error {
-	id := pool.Members[i].ModelID
-	path := diag.Index(diag.Join(x.set.Pools.Path(pool.ID), "members"), i) + ".model_id"
-	meant, hint := x.modelHint(id)
-	if hint == "" {
-		meant = x.nearestID("member", id, x.set.Models.IDs)
-	}
-	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
-}
-
-func (x *index) providerNotFound(m *spec.Model, agent string) error {
-	path := diag.Join(x.set.Models.Path(m.ID), "provider_id")
-	meant, hint := x.providerHint(m.ProviderID)
-	if hint == "" {
-		meant = x.nearestID("provider", m.ProviderID, x.set.Providers.IDs)
-	}
-	return &ProviderNotFoundError{Reference{ID: m.ProviderID, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
-}
-
-func (x *index) agentNotFound(id, agent, path string) error {
-	return &AgentNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearestID("agent", id, x.set.AgentIDs)}}
-}
-
-// unknownAgent is agentNotFound for an id from outside the revision: looking up many ids must not
-// make the revision grow.
-func (x *index) unknownAgent(id string) error {
-	near, _ := nearest.Of(id, x.set.AgentIDs())
-	return &AgentNotFoundError{Reference{ID: id, Nearest: near}}
-}
-
-// checkEndpoint validates the endpoint of an endpoint-backed agent, finds its factory and also lets
-// the factory validate it. Errors name wanting, the agent that needs the endpoint.
-func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.Factory, []error) {
-	if agent.Hosted() {
-		_, errs := x.checkHosted(agent, wanting, path)
-		return nil, errs
-	}
-	kind := agent.Endpoint.Kind()
-	found := agent.Endpoint.Validate()
-	factory, known := x.set.Backends.Get(kind)
-	if known {
-		err := callGuarded("Validate", func() { found = append(found, factory.Validate(agent.Endpoint)...) })
-		if err != nil {
-			found = append(found, diag.New(diag.InvalidEndpoint, "", "backend %q: %v", kind, err))
-		}
-	}
-	var errs []error
-	for _, d := range found {
-		d.Path = diag.Join(path, d.Path)
-		errs = append(errs, &InvalidEndpointError{Agent: wanting, Backend: kind, Found: d})
-	}
-	if !known {
-		if agent.Endpoint.Backend != "" {
-			path = diag.Join(path, "backend")
-		}
-		errs = append(errs, &UnsupportedBackendError{Agent: wanting, Backend: kind, Path: path, Known: x.set.Backends.IDs()})
-	}
-	return factory, errs
-}
-
-// agentPath returns the path of an agent in a configuration.
-func agentPath(set *registry.Set, agent *spec.Agent) string {
-	if agent.Registry == "" {
-		return set.Agents.Path(agent.ID)
-	}
-	if src, ok := set.Sources.Get(agent.Registry); ok {
-		return src.Path()
-	}
-	return ""
 }

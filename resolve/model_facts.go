@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -66,6 +67,44 @@ func (x *index) completeModel(m *spec.Model, found *catalog.Model) *spec.Model {
 		own.Pricing = found.Pricing
 	}
 	return &own
+}
+
+func (x *index) capabilitiesOf(models ...*spec.Model) capabilities {
+	var c capabilities
+	for i, m := range models {
+		c.DeclaredOutput = minLimit(c.DeclaredOutput, m.MaxOutputTokens)
+		listed, found := m.KnowledgeCutoff, x.listedModel(m)
+		if found != nil {
+			listed = cmp.Or(listed, found.KnowledgeCutoff)
+		}
+		if i == 0 {
+			c.KnowledgeCutoff, c.ListedCutoff = m.KnowledgeCutoff, listed
+		}
+		if m.KnowledgeCutoff != c.KnowledgeCutoff {
+			c.KnowledgeCutoff = ""
+		}
+		if listed != c.ListedCutoff {
+			c.ListedCutoff = ""
+		}
+		m = x.completeModel(m, found)
+		c.ContextWindow = minLimit(c.ContextWindow, m.ContextWindow)
+		c.MaxOutput = minLimit(c.MaxOutput, m.MaxOutputTokens)
+		if m.Pricing != nil {
+			if c.Pricing == nil {
+				c.Pricing = make(map[string]*spec.Pricing)
+			}
+			c.Pricing[m.ID] = m.Pricing
+		}
+	}
+	return c
+}
+
+// minLimit returns the smaller of two limits. A limit of 0 means none, and declared may be nil.
+func minLimit(limit int, declared *int) int {
+	if declared == nil || limit > 0 && limit <= *declared {
+		return limit
+	}
+	return *declared
 }
 
 // ModelFacts returns the known properties of the models of a revision.

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -23,17 +24,6 @@ func (m *merger) warnNoEffect(ids []string, catalog *toolset.Filter) {
 	m.warnRetry()
 	m.warnStopConditions(ids, catalog)
 	m.warnFilteredBudgets(ids, catalog)
-}
-
-// warnIneffective warns about a part of the agent, except parts from the defaults.
-func (r *resolver) warnIneffective(rel, format string, args ...any) {
-	r.warnIneffectiveHint("", rel, format, args...)
-}
-
-func (r *resolver) warnIneffectiveHint(hint, rel, format string, args ...any) {
-	if path := r.pathOf(rel); r.origin == nil || path == diag.Join(r.base, rel) {
-		r.addWarning(diag.New(diag.NoEffect, path, format, args...).WithHint("%s", hint))
-	}
 }
 
 // filteredHint explains how an agent gets a tool that its catalog filters out.
@@ -75,6 +65,19 @@ func (m *merger) warnUndescribed() {
 		}
 		m.warnings = append(m.warnings, agent.CheckDescription(set.Agents.Path(agent.ID))...)
 	}
+}
+
+// warnKnowledgeCutoff warns about a section that requests an unknown cutoff.
+func (r *resolver) warnKnowledgeCutoff() {
+	_, asked := r.agent.Sections[KnowledgeCutoffKey]
+	if !asked || !r.cutoff.Enabled || r.executor == nil || r.knowledgeCutoff() != "" {
+		return
+	}
+	why := fmt.Sprintf("model %q declares none", r.agent.ModelID)
+	if r.pool != nil {
+		why = fmt.Sprintf("the members of pool %q do not all declare the same one", r.pool.ID)
+	}
+	r.warnIneffective(diag.Key("sections", KnowledgeCutoffKey), "the model is told no knowledge cutoff: %s", why)
 }
 
 // warnContextPolicy warns about limits that the model's own limits undercut. It looks at the

@@ -122,6 +122,22 @@ func (t *template) overriddenVariant(x *index, o *Overrides) (variant, error) {
 	return v, nil
 }
 
+// checkCostLimit rejects a turn's cost limit that cannot be measured: the caller relies on it.
+func (t *template) checkCostLimit(x *index, v *variant) error {
+	asked, own := v.agent.Budgets, t.agent.Budgets
+	if asked == nil || asked.MaxCost == nil {
+		return nil
+	}
+	if own != nil && own.MaxCost != nil && *own.MaxCost == *asked.MaxCost && own.Currency == asked.Currency {
+		return nil // the agent's own: publishing warned about it
+	}
+	reasons := x.unmeasuredCosts(nil, v.agent, asked.Currency)
+	if len(reasons) == 0 {
+		return nil
+	}
+	return &UnmeasuredCostError{Agent: t.agent.ID, Reasons: reasons}
+}
+
 // compileOutput compiles the agent's output format.
 func (r *resolver) compileOutput() {
 	output := r.agent.OutputSchema

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,18 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []ex
 		add(window.ID, t.newWindow(agent), t.policyText(agent))
 	}
 	return list
+}
+
+// knowledgeCutoff returns the cutoff to give the model: the declared one, or the catalog's if the
+// agent has the section. It is empty for none.
+func (t *template) knowledgeCutoff() string {
+	if !t.cutoff.Enabled {
+		return ""
+	}
+	if _, asked := t.agent.Sections[KnowledgeCutoffKey]; asked {
+		return cmp.Or(t.capabilities.KnowledgeCutoff, t.capabilities.ListedCutoff)
+	}
+	return t.capabilities.KnowledgeCutoff
 }
 
 // validateSections validates every section that a loaded plugin claims, decodes it for that plugin,

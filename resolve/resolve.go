@@ -70,6 +70,24 @@ func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts O
 	return t.newPlan(ctx, x, opts)
 }
 
+// ResolveEphemeral returns the plan of an ephemeral agent in a revision, which it does not
+// change. It returns the same errors as Resolve, except *AgentNotFoundError.
+func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral, opts Options) (*Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("resolve agent %s: %w", e.Agent.ID, err)
+	}
+	if !e.Agent.UsesTools() {
+		return nil, &RemoteNotLocalError{Agent: e.Agent.ID, Path: "endpoint"}
+	}
+	agent := e.Agent
+	if id := opts.Overrides.ModelID; id != "" {
+		agent = agent.Clone()
+		agent.UseModel(id)
+	}
+	x, t := indexOf(rev), &template{brought: e.Tools, passing: true, call: e.Call}
+	return x.runStages(t, agent, nil).newPlan(ctx, x, opts)
+}
+
 // newPlan instantiates the template for one turn in a revision.
 func (t *template) newPlan(ctx context.Context, x *index, opts Options) (*Plan, error) {
 	if opts.LocalOnly && !t.agent.Local() {

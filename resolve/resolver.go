@@ -1,10 +1,7 @@
 package resolve
 
 import (
-	"fmt"
-
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // resolver runs the stages for an agent in a revision and fills its template. Later revisions may
@@ -15,56 +12,30 @@ type resolver struct {
 	trace *Trace
 }
 
-// resolveAgent runs the stages for an existing agent. Later stages run even if an earlier one
-// failed, so that all errors are found, but consequences of an earlier error are not reported.
-func (x *index) resolveAgent(id string, trace *Trace) *template {
-	declared, _ := x.set.Agent(id)
-	return x.runStages(&template{base: agentPath(x.set, declared)}, declared, trace)
-}
-
-// runStages runs the stages for an agent, in a template that records its origin.
-func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *template {
-	r := &resolver{template: t, index: x, trace: trace}
-	t.agent, t.origin = x.set.Defaults.Apply(declared)
-	if t.call != nil {
-		t.agent = onlyGuards(t.agent)
-	}
-	r.validateAgent()
-	r.checkTenantVariables(x.set)
-	r.lookupModel()
-	if !t.agent.Local() {
-		r.reportIgnored()
-	}
-	if t.agent.UsesTools() {
-		t.prices, t.outputLimit = r.modelPrices(), r.maxOutput(t.agent)
-		t.provider, t.providers = r.servedBy(), r.poolProviders()
-		r.compileOutput()
-		r.compileVariables()
-		r.loadPlugins()
-		r.collectTools()
-	}
-	t.errs = dropRepeated(t.errs)
-	return t
-}
-
-// validateAgent checks the agent's record in isolation.
-func (r *resolver) validateAgent() {
-	for _, d := range r.agent.Validate() {
-		if d.Code == diag.InvalidEndpoint {
-			continue // the first stage reports it, with the backend's own findings
-		}
-		if d.Code == diag.MissingField {
-			d.Message = fmt.Sprintf("agent %q has no %s", r.agent.ID, d.Path)
-		}
-		d.Path = r.pathOf(d.Path)
-		r.addError(d.ForAgent(r.agent.ID))
-	}
-}
-
 // failAll reports diagnostics with paths below the agent.
 func (r *resolver) failAll(list diag.List) {
 	for _, d := range list {
 		d.Path = r.pathOf(d.Path)
 		r.addError(d.ForAgent(r.agent.ID))
+	}
+}
+
+// failBelow reports the errors of a record that the agent uses. Check reports them for
+// the record itself; in an unchecked revision nothing else does.
+func (r *resolver) failBelow(path string, list diag.List) {
+	for _, d := range list {
+		d.Path = diag.Join(path, d.Path)
+		r.addError(d.ForAgent(r.agent.ID))
+	}
+}
+
+// warnIneffective warns about a part of the agent, except parts from the defaults.
+func (r *resolver) warnIneffective(rel, format string, args ...any) {
+	r.warnIneffectiveHint("", rel, format, args...)
+}
+
+func (r *resolver) warnIneffectiveHint(hint, rel, format string, args ...any) {
+	if path := r.pathOf(rel); r.origin == nil || path == diag.Join(r.base, rel) {
+		r.addWarning(diag.New(diag.NoEffect, path, format, args...).WithHint("%s", hint))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // RetryKey is the section that configures how model calls are retried.
@@ -43,16 +42,6 @@ type retrySettings struct {
 	StreamIdle        *string `json:"stream_idle_timeout"`
 	StreamIdleSeconds *int64  `json:"stream_idle_timeout_secs"`
 	FirstToken        *string `json:"first_token_timeout"`
-}
-
-// Sections returns the sections that the resolver itself reads. They are claimed for every local
-// agent.
-func Sections() []plugins.Section {
-	return []plugins.Section{
-		plugins.NewSection(RetryKey, "How model calls are repeated.", json.RawMessage(retrySchema), decodeRetry),
-		compactionSection(),
-		knowledgeCutoffSection(),
-	}
 }
 
 // calling configures model calls: their retries, which need the section, and how long a stream may

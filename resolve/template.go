@@ -1,12 +1,16 @@
 package resolve
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // template is the part of a resolved agent that depends only on the revision: everything except
@@ -89,6 +93,23 @@ type gaps struct {
 	wanted     []string
 }
 
+// toolbox is a group of tools. Their set is created when the first agent that has them runs.
+type toolbox struct {
+	entries []*toolset.Entry
+	set     func() *toolset.Set
+}
+
+func newToolbox(entries []*toolset.Entry) *toolbox {
+	return &toolbox{entries: entries, set: sync.OnceValue(func() *toolset.Set { return toolset.NewSet(entries) })}
+}
+
+// adaptedTool is a tool that a model's vendor receives in another form.
+type adaptedTool struct {
+	// path is the location where the tool is defined.
+	path, id, vendor string
+	change           model.ToolChange
+}
+
 // pathOf returns where a part of the agent is defined: the agent's own record,
 // or the defaults.
 func (t *template) pathOf(rel string) string { return t.origin.Path(t.base, rel) }
@@ -112,4 +133,29 @@ func (t *template) joinedError() error {
 		return nil
 	}
 	return &Error{Agent: t.agent.ID, Errs: t.errs}
+}
+
+// dependOn records that an entry was looked up. A temporary agent is not carried over, so it needs
+// no record.
+func (t *template) dependOn(kind dependencyKind, id string) {
+	if t.passing {
+		return
+	}
+	if t.named == nil {
+		t.named = make([]dependency, 0, 4)
+	}
+	const few = 16 // beyond this, a duplicate costs less than the search
+	if d := (dependency{kind, id}); len(t.named) > few || !slices.Contains(t.named, d) {
+		t.named = append(t.named, d)
+	}
+}
+
+// dependOnAgent records that another agent was looked up, and found unless it is nil.
+func (t *template) dependOnAgent(kind dependencyKind, id string, found *spec.Agent) {
+	t.dependOn(kind, id)
+	if found == nil || found.Registry != "" {
+		t.anySource = true
+	} else if found.ID != id {
+		t.dependOn(kind, found.ID)
+	}
 }

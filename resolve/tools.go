@@ -14,20 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// ToolChoice is the decision on one tool.
-type ToolChoice struct {
-	ID     string           `json:"id"`
-	Source toolset.Source   `json:"source"`
-	Rule   toolset.Decision `json:"catalog"`
-	// Verdict is the verdict of the plugins' gates on the tool.
-	Verdict plugins.Verdict `json:"gate"`
-}
-
-// Offered reports whether the tool is offered to the model.
-func (c *ToolChoice) Offered() bool {
-	return c.Rule.Visible && c.Verdict.Access != plugins.AccessDeny
-}
-
 // collectTools is the third stage. It merges the global tools, the delegates and the tools of
 // plugins, finds conflicts, and filters the result by the agent's catalog.
 func (r *resolver) collectTools() {
@@ -41,17 +27,6 @@ func (r *resolver) collectTools() {
 	m.checkGates()
 	m.checkDialects()
 	m.warnAll(catalog)
-}
-
-// merger collects the tools of one agent.
-type merger struct {
-	*resolver
-	// all are the tools of all sources, by id: the global tools, then the agent's own.
-	all []*toolset.Entry
-	own map[string]*toolset.Entry
-	// lost are the ids of tools omitted because of a reported error, so that references to them are
-	// not reported again.
-	lost []string
 }
 
 // mergeTools merges the tools of all sources. Of two tools with one id the first stays, and the
@@ -78,6 +53,24 @@ func (r *resolver) mergeTools() *merger {
 		}
 	}
 	return m
+}
+
+// addBrought adds the turn's own tools. They hide global tools with the same id; two of them with
+// one id are an error.
+func (m *merger) addBrought() {
+	source := toolset.Source{Kind: toolset.SourceTurn}
+	for i, b := range m.brought {
+		path := diag.Index("tools", i)
+		if first, taken := m.own[b.ID]; taken {
+			m.addError(&ToolIDConflictError{Agent: m.agent.ID, ToolID: b.ID, First: first.Source, Second: source, Path: path})
+			continue
+		}
+		if hidden, ok := m.index.global[b.ID]; ok {
+			m.all = slices.DeleteFunc(slices.Clone(m.all), func(e *toolset.Entry) bool { return e == hidden })
+		}
+		entry, found := toolset.Compile(b.ID, b.Tool, source)
+		m.addTool(b.ID, entry, found, path)
+	}
 }
 
 // addDelegate adds the tool that calls another agent.
@@ -134,39 +127,6 @@ func (m *merger) addPluginTool(p execution.PluginTool) {
 	if m.claimID(p.ID, source, path) {
 		entry, found := toolset.Compile(p.ID, p.Tool, source)
 		m.addTool(p.ID, entry, found, path)
-	}
-}
-
-// claimID reports whether an id is free; if it is taken, that is an error.
-func (m *merger) claimID(id string, source toolset.Source, path string) bool {
-	first, taken := m.own[id]
-	m.dependOn(onTool, id)
-	if !taken {
-		first, taken = m.index.global[id]
-	}
-	if taken {
-		m.addError(&ToolIDConflictError{Agent: m.agent.ID, ToolID: id, First: first.Source, Second: source, Path: path})
-	}
-	return !taken
-}
-
-// addTool adds a compiled tool, or reports why it could not be compiled.
-func (m *merger) addTool(id string, entry *toolset.Entry, found diag.List, path string) {
-	for _, d := range found {
-		d.Path = path
-		m.addError(d.ForAgent(m.agent.ID))
-	}
-	if entry == nil {
-		m.lost = append(m.lost, id)
-		return
-	}
-	if m.own == nil {
-		m.own = make(map[string]*toolset.Entry)
-	}
-	m.own[id] = entry
-	m.all = append(m.all, entry)
-	if m.trace.isOn() {
-		m.trace.addChoice("merged", "tool", id, entry.Source.String())
 	}
 }
 

@@ -13,12 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/plugins/execution"
-	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
-
-// permissionKey is the section of permission rules, whichever plugin claims it.
-const permissionKey = spec.PermissionSection
 
 // warnAll adds the warnings, except those that only follow from a reported error.
 func (m *merger) warnAll(catalog *toolset.Filter) {
@@ -41,31 +37,11 @@ func (m *merger) warnAll(catalog *toolset.Filter) {
 	}
 }
 
-// isHidden reports whether the catalog filters a tool out, unless that follows from a reported
-// mistake in the catalog itself.
-func (m *merger) isHidden(catalog *toolset.Filter, id string) bool {
-	return !catalog.Decide(id).Visible && !m.unreadable && !slices.Contains(m.wanted, id)
-}
-
 // wantsNoTools reports whether the agent's catalog explicitly allows no tools, as
 // allowed_tools: [] does.
 func (m *merger) wantsNoTools() bool {
 	a := m.agent
 	return (a.AllowedTools != nil || a.AllowedToolPatterns != nil) && len(a.AllowedTools)+len(a.AllowedToolPatterns) == 0
-}
-
-// toolIDs returns the ids of all tools, including those with errors, sorted.
-func (m *merger) toolIDs() []string {
-	own := m.all[len(m.index.tools):]
-	if len(own)+len(m.lost) == 0 {
-		return m.index.toolIDs
-	}
-	ids := slices.Concat(m.index.toolIDs, m.lost)
-	for _, entry := range own {
-		ids = append(ids, entry.ID)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // warnUnmatched warns about catalog entries that match no tool. It reports whether one of them was

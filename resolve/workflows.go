@@ -76,23 +76,6 @@ func (c *check) checkStarts(w *workflow.Workflow, path string, taken map[string]
 	}
 }
 
-// addWorkflows counts the agents and tools of workflows as used.
-func (u *usage) addWorkflows(set *registry.Set) {
-	for _, w := range set.Workflows.All() {
-		steps := w.AllSteps()
-		for i := range steps {
-			if turn := steps[i].Agent; turn != nil && turn.ModelID != "" {
-				near, _ := nearest.Of(turn.ModelID, set.Models.IDs())
-				u.models.ids[turn.ModelID], u.models.ids[near] = true, true
-			}
-			if call := steps[i].Tool; call != nil {
-				near, _ := nearest.Of(call.Name, set.Tools.IDs())
-				u.tools.ids[call.Name], u.tools.ids[near] = true, true
-			}
-		}
-	}
-}
-
 // workflowCheck checks the calls of a workflow.
 type workflowCheck struct {
 	*index

@@ -9,16 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// toolbox is a group of tools. Their set is created when the first agent that has them runs.
-type toolbox struct {
-	entries []*toolset.Entry
-	set     func() *toolset.Set
-}
-
-func newToolbox(entries []*toolset.Entry) *toolbox {
-	return &toolbox{entries: entries, set: sync.OnceValue(func() *toolset.Set { return toolset.NewSet(entries) })}
-}
-
 // toolboxes holds the toolboxes of a revision, so that agents with the same tools share one. The
 // next revision starts with a copy.
 type toolboxes struct {
