@@ -71,7 +71,7 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // run runs a command line and returns its exit code. It escapes all output. A wrong command line or
 // an unreadable file returns exitUsage.
 func (p *program) run(ctx context.Context, args []string) int {
-	out, errs := &escapingWriter{out: p.out}, &escapingWriter{out: p.err}
+	out, errs := newEscapingWriter(p.out), newEscapingWriter(p.err)
 	code := p.with(streams{in: p.in, out: out, err: errs}).execute(ctx, args)
 	if err := errors.Join(out.flush(), errs.flush()); err != nil && code == exitOK {
 		return exitFailed

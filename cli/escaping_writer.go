@@ -25,6 +25,18 @@ type escapingWriter struct {
 	held []byte
 }
 
+// newEscapingWriter returns a writer that writes the escaped text to out.
+func newEscapingWriter(out io.Writer) *escapingWriter { return &escapingWriter{out: out} }
+
+// terminalWriter is a writer in front of a command's output.
+type terminalWriter interface {
+	io.Writer
+	// WriteUnescaped writes text whose control sequences take effect.
+	WriteUnescaped(text string) error
+	// File returns the file that the output goes to, if any.
+	File() (*os.File, bool)
+}
+
 // Write escapes p. It is safe for concurrent use.
 func (w *escapingWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
@@ -47,6 +59,19 @@ func (w *escapingWriter) flush() error {
 	defer w.mu.Unlock()
 	return w.flushLocked()
 }
+
+// WriteUnescaped writes the held bytes, and then text without escapes.
+func (w *escapingWriter) WriteUnescaped(text string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.flushLocked(); err != nil {
+		return err
+	}
+	return w.writeRaw([]byte(text))
+}
+
+// File returns the file that the output goes to, if any.
+func (w *escapingWriter) File() (*os.File, bool) { return fileOf(w.out) }
 
 func (w *escapingWriter) flushLocked() error {
 	text, _ := appendEscaped(nil, w.held, true)
@@ -139,34 +164,20 @@ func oneLine(text string) string {
 // writeUnescaped writes the program's own control sequences, or text whose foreign parts are
 // already escaped.
 func writeUnescaped(w io.Writer, text string) error {
-	switch w := w.(type) {
-	case *screen:
-		w.clear()
-		return writeUnescaped(w.out, text)
-	case *escapingWriter:
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if err := w.flushLocked(); err != nil {
-			return err
-		}
-		return w.writeRaw([]byte(text))
-	default:
-		_, err := io.WriteString(w, text)
-		return err
+	if w, ok := w.(terminalWriter); ok {
+		return w.WriteUnescaped(text)
 	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // fileOf returns the file that a command's output goes to, if any.
 func fileOf(w io.Writer) (*os.File, bool) {
-	switch w := w.(type) {
-	case *screen:
-		return fileOf(w.out)
-	case *escapingWriter:
-		return fileOf(w.out)
-	default:
-		f, ok := w.(*os.File)
-		return f, ok
+	if w, ok := w.(terminalWriter); ok {
+		return w.File()
 	}
+	f, ok := w.(*os.File)
+	return f, ok
 }
 
 // controllable reports whether w is a terminal that supports control sequences.

@@ -38,7 +38,7 @@ var escapeCorpus = map[string]struct{ text, shown string }{
 // escapedWrites returns the output after writing parts.
 func escapedWrites(t interface{ Fatal(...any) }, parts ...string) string {
 	var out bytes.Buffer
-	w := &escapingWriter{out: &out}
+	w := newEscapingWriter(&out)
 	for _, part := range parts {
 		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatal("written:", n, err)

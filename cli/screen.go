@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -65,6 +66,15 @@ func (s *screen) Write(p []byte) (int, error) {
 	}
 	return s.out.Write(p)
 }
+
+// WriteUnescaped erases the drawn line and writes text without escapes.
+func (s *screen) WriteUnescaped(text string) error {
+	s.clear()
+	return writeUnescaped(s.out, text)
+}
+
+// File returns the file that the output goes to, if any.
+func (s *screen) File() (*os.File, bool) { return fileOf(s.out) }
 
 // setPrompted records that a question was written or that its line has ended. While set, the next
 // text begins a new line.
