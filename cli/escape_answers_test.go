@@ -16,16 +16,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/agentruntime/agentruntime/internal/display"
+	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 )
-
-// forgedLine is the start of a line that attackers try to add to the output.
-const forgedLine = "FORGED"
-
-// attackText is attack followed by the start of a line.
-var attackText = func() (text string) {
-	_ = json.Unmarshal([]byte(`"`+attack+`\n`+forgedLine+`"`), &text)
-	return text
-}()
 
 // describedAnswers answers requests according to a server's description, with an attack in every
 // text.
@@ -50,8 +42,8 @@ func newDescribedAnswers(t *testing.T) *describedAnswers {
 func (d *describedAnswers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 		w.Header().Set("Content-Type", "text/event-stream")
-		text, _ := json.Marshal(attackText) //nolint:errchkjson // a text
-		for i, data := range []string{`"event_type":"run_start","agent_id":` + string(text), `"event_type":"text_delta","delta":"` + attack + `"`, `"event_type":"run_finish","status":"failed","termination":{"type":"error","detail":` + string(text) + `},"error":{"message":` + string(text) + `}`} {
+		text, _ := json.Marshal(escapetest.Text) //nolint:errchkjson // a text
+		for i, data := range []string{`"event_type":"run_start","agent_id":` + string(text), `"event_type":"text_delta","delta":"` + escapetest.Attack + `"`, `"event_type":"run_finish","status":"failed","termination":{"type":"error","detail":` + string(text) + `},"error":{"message":` + string(text) + `}`} {
 			fmt.Fprintf(w, "id: %d\ndata: {\"seq\":%d,\"time\":\"2026-01-01T00:00:00Z\",\"turn_id\":\"t\",%s}\n\n", i+1, i+1, data)
 		}
 		return
@@ -130,7 +122,7 @@ func (d *describedAnswers) valueOf(schema any, depth int) any {
 	case kind == "string" && s["format"] == "date-time":
 		return "2026-01-01T00:00:00Z"
 	case kind == "string":
-		return "x" + attackText
+		return "x" + escapetest.Text
 	case kind == "integer" || kind == "number":
 		return 7
 	case kind == "boolean":
@@ -156,7 +148,7 @@ func (d *describedAnswers) valueOf(schema any, depth int) any {
 		}
 	}
 	if more, ok := s["additionalProperties"].(map[string]any); ok {
-		out["k"+attackText] = d.valueOf(more, depth+1)
+		out["k"+escapetest.Text] = d.valueOf(more, depth+1)
 	}
 	return out
 }
@@ -185,16 +177,16 @@ func TestNoAnswerOfAServerControlsTheTerminal(t *testing.T) {
 			ended := ctx.Err()
 			cancel()
 			shown := out.String() + errs.String()
-			if !isInert(shown) {
+			if !escapetest.IsInert(shown) {
 				t.Errorf("%s controls the terminal: %q", line, shown)
 			}
-			if strings.Contains("\n"+shown, "\n"+forgedLine) {
+			if strings.Contains("\n"+shown, "\n"+escapetest.ForgedLine) {
 				t.Errorf("%s lets others forge a line: %s", line, shown)
 			}
 			if ended != nil {
 				t.Errorf("%s does not end: %s", line, shown)
 			}
-			if !strings.Contains(shown, attackMark) && !slices.Contains(silentAnswers, line) {
+			if !strings.Contains(shown, escapetest.Mark) && !slices.Contains(silentAnswers, line) {
 				t.Errorf("%s does not show the attack: exit code %d, %q", line, code, shown)
 			}
 		}
@@ -221,15 +213,15 @@ func TestNothingOnTheChatScreenControlsTheTerminal(t *testing.T) {
 	front := &screenFront{redact: func(text string) string { return text }}
 	for _, kind := range []display.Kind{blockPrompt, blockMessage, display.KindText, display.KindReasoning, display.KindTool, display.KindError, "other"} {
 		for _, unfolded := range []bool{false, true} {
-			m := &chatModel{front: front, title: attackText, chatPane: chatPane{width: 60, height: 30, follow: true, unfolded: unfolded}}
-			m.Update(tea.PasteMsg{Content: attackText})
-			text := "# " + attackText + "\n\n`" + attackText + "`\n\n[" + attackText + "](https://x.example/" + attackText + ")\n\n| a |\n|---|\n| " + attackText + " |\n"
-			m.add(&chatBlock{kind: kind, delegate: attackText, text: text, input: attackText, call: &display.Display{Action: attackText, Label: attackText, Ref: attackText}})
+			m := &chatModel{front: front, title: escapetest.Text, chatPane: chatPane{width: 60, height: 30, follow: true, unfolded: unfolded}}
+			m.Update(tea.PasteMsg{Content: escapetest.Text})
+			text := "# " + escapetest.Text + "\n\n`" + escapetest.Text + "`\n\n[" + escapetest.Text + "](https://x.example/" + escapetest.Text + ")\n\n| a |\n|---|\n| " + escapetest.Text + " |\n"
+			m.add(&chatBlock{kind: kind, delegate: escapetest.Text, text: text, input: escapetest.Text, call: &display.Display{Action: escapetest.Text, Label: escapetest.Text, Ref: escapetest.Text}})
 			shown := m.View().Content
-			if !isInert(screenStyle.ReplaceAllString(shown, "")) {
+			if !escapetest.IsInert(screenStyle.ReplaceAllString(shown, "")) {
 				t.Errorf("a block of kind %s controls the terminal: %q", kind, shown)
 			}
-			if !strings.Contains(shown, attackMark) || strings.Count(shown, "\n") >= m.height {
+			if !strings.Contains(shown, escapetest.Mark) || strings.Count(shown, "\n") >= m.height {
 				t.Errorf("a block of kind %s is shown as %q", kind, shown)
 			}
 		}

@@ -14,31 +14,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-)
-
-const (
-	// attack is text that controls terminals, escaped for YAML and JSON, and attackMark its part
-	// that is always shown.
-	attack     = `\u001b[2J\u001b]52;c;eA==\u0007\u009b8m\u202e\r\b`
-	attackMark = "[2J"
 )
 
 const attackConfig = `version: 1
 store: {driver: sqlite, dsn: ./runtime.db}
 providers: {d: {type: scripted, script: ./replies.yaml}}
-models: {m: {provider_id: d, upstream_model: "x` + attack + `"}}
+models: {m: {provider_id: d, upstream_model: "x` + escapetest.Attack + `"}}
 tools:
-  look: {type: command, description: "Looks.` + attack + `", command: [printf, 'a\033[2J\302\2338m\rb']}
+  look: {type: command, description: "Looks.` + escapetest.Attack + `", command: [printf, 'a\033[2J\302\2338m\rb']}
 agents:
-  a: {model_id: m, description: "Helps.` + attack + `", system_prompt: "Help.` + attack + `"}
+  a: {model_id: m, description: "Helps.` + escapetest.Attack + `", system_prompt: "Help.` + escapetest.Attack + `"}
 `
 
 const attackReplies = `replies:
   - match: Go
-    tool_calls: [{id: call_1, name: look, arguments: {"x": "` + attack + `"}}]
-  - {match: Fail, error: {class: invalid_request, message: "no` + attack + `"}}
-fallback: {text: "before` + attack + `after"}
+    tool_calls: [{id: call_1, name: look, arguments: {"x": "` + escapetest.Attack + `"}}]
+  - {match: Fail, error: {class: invalid_request, message: "no` + escapetest.Attack + `"}}
+fallback: {text: "before` + escapetest.Attack + `after"}
 `
 
 // attackedCommands has, for each command, command lines that attack the terminal: SERVER is a
@@ -103,9 +97,9 @@ var attackedCommands = map[string][]string{
 func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 	t.Chdir(filesIn(t, map[string]string{
 		"config.yaml": attackConfig, "replies.yaml": attackReplies,
-		"cases.yaml":     "version: 1\ncases: {c: {agent: a, tools: {look: {real: true}}, turns: [{prompt: Go, expect: {text: {equals: \"x" + attack + "\"}}}]}}\n",
-		"bad-cases.yaml": "version: 1\ncases: {c: {agent: a, turns: [{prompt: Go}], \"x" + attack + "\": 1}}\n",
-		"bad.yaml":       "version: 1\nproviders: {d: {type: scripted}}\nmodels: {m: {provider_id: d, upstream_model: x}}\nagents: {b: {model_id: \"gpt" + attack + "\"}}\nstore: {driver: sqlite, dsn: ./bad.db, \"x" + attack + "\": 1}\n",
+		"cases.yaml":     "version: 1\ncases: {c: {agent: a, tools: {look: {real: true}}, turns: [{prompt: Go, expect: {text: {equals: \"x" + escapetest.Attack + "\"}}}]}}\n",
+		"bad-cases.yaml": "version: 1\ncases: {c: {agent: a, turns: [{prompt: Go}], \"x" + escapetest.Attack + "\": 1}}\n",
+		"bad.yaml":       "version: 1\nproviders: {d: {type: scripted}}\nmodels: {m: {provider_id: d, upstream_model: x}}\nagents: {b: {model_id: \"gpt" + escapetest.Attack + "\"}}\nstore: {driver: sqlite, dsn: ./bad.db, \"x" + escapetest.Attack + "\": 1}\n",
 	}))
 	t.Setenv("GESTALT_PLUGIN_SOCKET", "unix://"+t.TempDir()+"/socket")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +107,7 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 		if !strings.Contains(r.URL.Path, ".well-known") {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_, _ = io.WriteString(w, `{"name": "peer`+attack+`\n`+forgedLine+`", "error": {"code": "bad_request", "message": "no`+attack+`\n`+forgedLine+`"}}`)
+		_, _ = io.WriteString(w, `{"name": "peer`+escapetest.Attack+`\n`+escapetest.ForgedLine+`", "error": {"code": "bad_request", "message": "no`+escapetest.Attack+`\n`+escapetest.ForgedLine+`"}}`)
 	}))
 	t.Cleanup(server.Close)
 	writeLive(t, server.URL)
@@ -148,13 +142,13 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 		}
 		for _, line := range lines {
 			shown := execute(words.Replace(line))
-			if !isInert(shown) {
+			if !escapetest.IsInert(shown) {
 				t.Errorf("%s controls the terminal: %q", line, shown)
 			}
-			if strings.Contains("\n"+shown, "\n"+forgedLine) {
+			if strings.Contains("\n"+shown, "\n"+escapetest.ForgedLine) {
 				t.Errorf("%s lets others forge a line: %s", line, shown)
 			}
-			if !strings.Contains(shown, attackMark) && !slices.Contains(silentLines, line) {
+			if !strings.Contains(shown, escapetest.Mark) && !slices.Contains(silentLines, line) {
 				t.Errorf("%s does not show the attack: %q", line, shown)
 			}
 		}
@@ -174,9 +168,9 @@ var silentLines = []string{"sessions config.yaml --format json --agent a", "expl
 // terminal.
 func writeLive(t *testing.T, peer string) {
 	t.Helper()
-	tools := mcp.NewServer(&mcp.Implementation{Name: "tools" + attackText, Version: attackText}, &mcp.ServerOptions{Instructions: attackText})
-	mcp.AddTool(tools, &mcp.Tool{Name: "look", Title: attackText, Description: "Looks." + attackText}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return nil, nil, errors.New(attackText)
+	tools := mcp.NewServer(&mcp.Implementation{Name: "tools" + escapetest.Text, Version: escapetest.Text}, &mcp.ServerOptions{Instructions: escapetest.Text})
+	mcp.AddTool(tools, &mcp.Tool{Name: "look", Title: escapetest.Text, Description: "Looks." + escapetest.Text}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, errors.New(escapetest.Text)
 	})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return tools }, nil))
 	t.Cleanup(server.Close)

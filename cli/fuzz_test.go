@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 )
 
 // FuzzValidate validates and explains arbitrary files: nothing panics, the JSON is valid, both
@@ -66,16 +67,16 @@ func FuzzValidate(f *testing.F) {
 // FuzzMarkdown renders arbitrary Markdown for the chat screen: nothing panics, no text or entity
 // controls the terminal, and no line is wider than the screen.
 func FuzzMarkdown(f *testing.F) {
-	for _, attack := range escapeCorpus {
+	for _, attack := range escapetest.Corpus {
 		for _, around := range []string{"%", "# %", "- %\n  1. %", "> `%`", "~~~%\n%\n~~~", "[%](https://x.example/% '%')", "![%](%)", "| % |\n|---|\n| % |", "<b title='%'>%</b>", "**%** *%* <%>", "[%]\n\n[%]: % '%'"} {
-			f.Add(strings.ReplaceAll(around, "%", attack.text), 20)
+			f.Add(strings.ReplaceAll(around, "%", attack.Text), 20)
 		}
 	}
 	f.Add("&#27;[2J &#x9b;8m &#13;a &ZeroWidthSpace; \\\x1b `&#27;`\n\n    &#27;]0;t&#7;", 7)
 	f.Fuzz(func(t *testing.T, source string, width int) {
 		width = max(1, width%200)
 		for _, line := range renderMarkdown(source, width) {
-			if shown := screenStyle.ReplaceAllString(line, ""); !isInert(shown) || strings.Contains(shown, "\n") {
+			if shown := screenStyle.ReplaceAllString(line, ""); !escapetest.IsInert(shown) || strings.Contains(shown, "\n") {
 				t.Errorf("%q is shown as %q", source, line)
 			}
 			if cells := ansi.StringWidth(line); cells > width && width > 40 {

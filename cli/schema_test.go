@@ -107,26 +107,26 @@ func TestComponents(t *testing.T) {
 func TestColored(t *testing.T) {
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")
-	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	device, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)
 	}
-	defer terminal.Close()
+	defer device.Close()
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if !colored(terminal) || colored(file) || colored(&bytes.Buffer{}) {
-		t.Errorf("terminal %t, file %t, buffer %t", colored(terminal), colored(file), colored(&bytes.Buffer{}))
+	if !colored(device) || colored(file) || colored(&bytes.Buffer{}) {
+		t.Errorf("terminal %t, file %t, buffer %t", colored(device), colored(file), colored(&bytes.Buffer{}))
 	}
 	t.Setenv("TERM", "dumb")
-	if colored(terminal) {
+	if colored(device) {
 		t.Error("colour on a dumb terminal")
 	}
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "1")
-	if colored(terminal) {
+	if colored(device) {
 		t.Error("colour in spite of NO_COLOR")
 	}
 }
