@@ -15,7 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
-	"golang.org/x/term"
 )
 
 // The values of --approve.
@@ -26,12 +25,6 @@ const (
 	// approveAuto asks if standard input is a terminal; otherwise the turn ends waiting.
 	approveAuto = "auto"
 )
-
-// terminal reports whether in is a terminal.
-func terminal(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
 
 // answerer answers the interactions of a turn, either by asking on standard input or always the
 // same way.

@@ -86,15 +86,6 @@ func indented(value json.RawMessage) []string {
 	return all
 }
 
-// cleanLines is oneLine for multi-line text; it keeps the lines.
-func cleanLines(text string) string {
-	all := strings.Split(text, "\n")
-	for i := range all {
-		all[i] = oneLine(all[i])
-	}
-	return strings.Join(all, "\n")
-}
-
 // acting is implemented by the settings of tools that can describe a call.
 type acting interface {
 	// Action describes the call in one line, such as "runs wc -w". It contains no secrets except

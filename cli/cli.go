@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
@@ -22,25 +20,6 @@ const (
 	exitUsage    = 2
 	exitCanceled = 130
 )
-
-// defaultName is the default name of the command.
-const defaultName = "runtime"
-
-// streams are a command's input and output, and its name in messages.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-	// name is empty for the default.
-	name string
-}
-
-// command returns the name of the command.
-func (s *streams) command() string { return cmp.Or(s.name, defaultName) }
-
-// printErrorf writes an error line that starts with the command's name.
-func (s *streams) printErrorf(format string, args ...any) {
-	fmt.Fprintf(s.err, s.command()+": "+format+"\n", args...)
-}
 
 // program holds what every command uses: its streams and the available components.
 type program struct {
@@ -220,17 +199,4 @@ func formatFlag(cmd *cobra.Command, formats ...string) *choice {
 	}
 	cmd.Flags().Var(c, "format", usage)
 	return c
-}
-
-// colored reports whether w is a terminal that supports color.
-func colored(w io.Writer) bool {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	f, ok := fileOf(w)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -252,10 +252,3 @@ func changeText(c *resolve.Change) string {
 	}
 	return text
 }
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}

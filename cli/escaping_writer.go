@@ -2,16 +2,9 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
-
-	"golang.org/x/term"
 )
 
 // escapingWriter writes text from models, tools, peers and files. It replaces every character that
@@ -85,115 +78,4 @@ func (w *escapingWriter) writeRaw(text []byte) error {
 	}
 	_, err := w.out.Write(text)
 	return err
-}
-
-// appendEscaped appends text to dst with the escapes of escapingWriter. Unless text is
-// complete, it returns the bytes at the end that more text may change.
-func appendEscaped(dst, text []byte, complete bool) (escaped, rest []byte) {
-	for len(text) > 0 {
-		plain := bytes.IndexFunc(text, needsCare)
-		if plain < 0 {
-			return append(dst, text...), nil
-		}
-		dst, text = append(dst, text[:plain]...), text[plain:]
-		r, size := utf8.DecodeRune(text)
-		switch {
-		case !complete && (r == '\r' && len(text) == 1 || !utf8.FullRune(text)):
-			return dst, text
-		case r == '\r' && bytes.HasPrefix(text, []byte("\r\n")):
-			dst = append(dst, '\r')
-		case r == utf8.RuneError:
-			dst = utf8.AppendRune(dst, r)
-		default:
-			for _, unit := range utf16.AppendRune(nil, r) {
-				dst = fmt.Appendf(dst, `\u%04x`, unit)
-			}
-		}
-		text = text[size:]
-	}
-	return dst, nil
-}
-
-// needsCare reports whether a character may need escaping: control and format characters, line
-// separators and invalid UTF-8. Joiners, which emoji and some scripts need, and visible format
-// characters are safe.
-func needsCare(r rune) bool {
-	switch {
-	case r < utf8.RuneSelf:
-		return r < ' ' && r != '\n' && r != '\t' || r == 0x7f
-	case r == utf8.RuneError:
-		return true
-	case r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Prepended_Concatenation_Mark, r):
-		return false
-	default:
-		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
-	}
-}
-
-// escapeText escapes a text as escapingWriter does.
-func escapeText(text string) string {
-	if strings.IndexFunc(text, needsCare) < 0 {
-		return text
-	}
-	escaped, _ := appendEscaped(nil, []byte(text), true)
-	return string(escaped)
-}
-
-// indentRest indents the lines of an error after the first, so that foreign text cannot forge one.
-func indentRest(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := 1; i < len(lines); i++ {
-		if !strings.HasPrefix(lines[i], "  ") {
-			lines[i] = "  " + lines[i]
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// oneLine escapes a text, and replaces line ends and tabs with spaces, so that it cannot
-// forge a line.
-func oneLine(text string) string {
-	return escapeText(strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		return r
-	}, text))
-}
-
-// writeUnescaped writes the program's own control sequences, or text whose foreign parts are
-// already escaped.
-func writeUnescaped(w io.Writer, text string) error {
-	if w, ok := w.(terminalWriter); ok {
-		return w.WriteUnescaped(text)
-	}
-	_, err := io.WriteString(w, text)
-	return err
-}
-
-// fileOf returns the file that a command's output goes to, if any.
-func fileOf(w io.Writer) (*os.File, bool) {
-	if w, ok := w.(terminalWriter); ok {
-		return w.File()
-	}
-	f, ok := w.(*os.File)
-	return f, ok
-}
-
-// controllable reports whether w is a terminal that supports control sequences.
-func controllable(w io.Writer) bool {
-	f, ok := fileOf(w)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
-// resetSequence ends colors, hidden text and other character sets.
-const resetSequence = "\x1b[0m\x1b(B\x0f"
-
-// prompt asks for input. On a terminal it first resets attributes that another program, such as a
-// tool, may have set.
-func (s *streams) prompt(text string) {
-	if controllable(s.err) {
-		_ = writeUnescaped(s.err, resetSequence) // then writing the text fails too
-	}
-	fmt.Fprint(s.err, text)
 }

@@ -141,20 +141,6 @@ func (a *toolAnswer) rows(b *strings.Builder) {
 	writeRow(b, "gate", a.Gate, a.GatePath, a.GatePlace)
 }
 
-// writeRow writes a named value and its place, unless the value is empty.
-func writeRow(b *strings.Builder, name, value, path, place string) {
-	if value == "" {
-		return
-	}
-	fmt.Fprintf(b, "  %-8s %s\n", name, value)
-	switch {
-	case place != "":
-		fmt.Fprintf(b, "           at %s (%s)\n", place, path)
-	case path != "":
-		fmt.Fprintf(b, "           at %s\n", path)
-	}
-}
-
 // however describes in words what prevents the agent from using the tool.
 func (a *toolAnswer) however() string {
 	switch a.Access {

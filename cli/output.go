@@ -49,12 +49,6 @@ func (o *output) json(record any, err error) error {
 	return writeRedacted(o.out, record, o.redact)
 }
 
-// printf writes text.
-func (s *streams) printf(format string, args ...any) error {
-	_, err := fmt.Fprintf(s.out, format, args...)
-	return err
-}
-
 // listing is a list of records with its table.
 type listing[T any] struct {
 	// record is the list for --format json.
@@ -118,12 +112,4 @@ func age(now, then time.Time) string {
 	default:
 		return fmt.Sprintf("%dd", d/day)
 	}
-}
-
-// orDash returns a text, or a dash if it is empty.
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
