@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -29,7 +30,7 @@ const (
 // answerer answers the interactions of a turn, either by asking on standard input or always the
 // same way.
 type answerer struct {
-	streams
+	terminal.Streams
 	approve string
 	redact  func(string) string
 	input   *lineReader
@@ -48,15 +49,15 @@ type explainCall func(ctx context.Context, asked *consent, q *interaction.Reques
 
 // newAnswerer returns the answerer for a value of --approve; nil if nothing answers. Asking needs
 // standard input, so it is an error if the prompt was read from it.
-func newAnswerer(s streams, approve string, promptRead bool, redact func(string) string) (*answerer, error) {
+func newAnswerer(s terminal.Streams, approve string, promptRead bool, redact func(string) string) (*answerer, error) {
 	switch {
 	case approve == approveAsk && promptRead:
 		return nil, errors.New("--approve ask reads the answers from standard input: give the prompt as the last argument")
-	case approve == approveAuto && (promptRead || !terminal(s.in)):
+	case approve == approveAuto && (promptRead || !terminal.IsTerminal(s.In)):
 		return nil, nil //nolint:nilnil // nobody answers
 	}
 	return &answerer{
-		streams: s, approve: approve, redact: redact, input: &lineReader{in: s.in}, asked: make(chan struct{}, 1),
+		Streams: s, approve: approve, redact: redact, input: &lineReader{in: s.In}, asked: make(chan struct{}, 1),
 		session: "which ends with this command",
 	}, nil
 }
@@ -106,7 +107,7 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			a.printErrorf("%s", a.redact(err.Error()))
+			a.PrintErrorf("%s", a.redact(err.Error()))
 			if !more || a.input.ended || a.approve == approveYes || a.approve == approveNo {
 				turn.Cancel(err) // asking again would not help
 				return
@@ -132,7 +133,7 @@ func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error)
 // answer returns the answer to a question; ok is false if the turn ended first.
 func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interaction.Request) (r interaction.Answer, ok bool) {
 	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
-	a.prompt("? " + oneLine(a.redact(question(q))) + "\n")
+	a.Prompt("? " + terminal.OneLine(a.redact(question(q))) + "\n")
 	switch {
 	case a.approve == approveYes || a.approve == approveNo:
 		return a.answerAlike(q, asked), true
@@ -145,7 +146,7 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interact
 // askForm asks until it has an answer in the right form. ok is false if the turn ended first.
 func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interaction.Request, form answerForm) (r interaction.Answer, ok bool) {
 	for {
-		a.prompt(form.ask(a.redact))
+		a.Prompt(form.ask(a.redact))
 		line, ok := a.line(ctx, over, form.secret)
 		switch {
 		case !ok:
@@ -155,7 +156,7 @@ func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interac
 		case form.preset != nil && strings.TrimSpace(line) == "":
 			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: form.preset}, true
 		case form.lacks(line):
-			fmt.Fprintln(a.err, "  an answer is required")
+			fmt.Fprintln(a.Err, "  an answer is required")
 		default:
 			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: readLine(ctx, q, line)}, true
 		}
@@ -166,10 +167,10 @@ func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interac
 // permission question.
 func (a *answerer) answerAlike(q *interaction.Request, asked *consent) interaction.Answer {
 	if a.approve == approveYes && asked != nil {
-		fmt.Fprintln(a.err, "  yes")
+		fmt.Fprintln(a.Err, "  yes")
 		return asked.answer(q, true, scopeOnce)
 	}
-	fmt.Fprintln(a.err, "  no")
+	fmt.Fprintln(a.Err, "  no")
 	if asked != nil && q.Action != permissionAction { // to cancel would end the peer's task
 		return asked.answer(q, false, scopeOnce)
 	}
@@ -184,14 +185,14 @@ func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *inte
 		choices = "  [y] once, [s] for the session, [?] explains, anything else refuses: "
 	}
 	for {
-		a.prompt(choices)
+		a.Prompt(choices)
 		line, ok := a.line(ctx, over, false)
 		if !ok {
 			return r, false
 		}
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "?":
-			fmt.Fprint(a.err, a.explain(ctx, q, asked))
+			fmt.Fprint(a.Err, a.explain(ctx, q, asked))
 		case "y", "yes":
 			return asked.answer(q, true, scopeOnce), true
 		case "s", scopeSession:
@@ -315,29 +316,29 @@ func readLine(ctx context.Context, q *interaction.Request, line string) json.Raw
 // line reads a typed line without echo if it is secret. At end of input it returns "", which
 // rejects.
 func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) (string, bool) {
-	if f, ok := a.in.(*os.File); ok && secret && a.input.hide == nil && terminal(f) {
-		restore := hideTyping(f)
-		defer fmt.Fprintln(a.err) // the terminal did not echo it
+	if f, ok := a.In.(*os.File); ok && secret && a.input.hide == nil && terminal.IsTerminal(f) {
+		restore := terminal.HideTyping(f)
+		defer fmt.Fprintln(a.Err) // the terminal did not echo it
 		defer restore()
 	}
 	if a.input.hide != nil {
 		a.input.hide(secret)
 	}
-	echoed := terminal(a.in) && !secret && a.input.hide == nil
+	echoed := terminal.IsTerminal(a.In) && !secret && a.input.hide == nil
 	a.screen.setPrompted(echoed)
 	line, ok := a.input.next(ctx, over)
 	switch {
 	case ok && !a.input.ended:
 		a.screen.setPrompted(false) // the person pressed Enter
 	case echoed && a.screen == nil:
-		fmt.Fprintln(a.err)
+		fmt.Fprintln(a.Err)
 	}
-	if !terminal(a.in) { // a terminal would echo the input
-		shown := oneLine(line)
+	if !terminal.IsTerminal(a.In) { // a terminal would echo the input
+		shown := terminal.OneLine(line)
 		if secret {
 			shown = hiddenText
 		}
-		fmt.Fprintln(a.err, shown)
+		fmt.Fprintln(a.Err, shown)
 	}
 	return line, ok
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/registry"
@@ -41,25 +42,25 @@ func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *c
 		known = a.context(ctx, asked, q)
 	}
 	if known == nil {
-		writeRow(&b, "asks", rule, "", "")
-		writeRow(&b, "", "its location is known to the operator of the agent", "", "")
+		terminal.WriteRow(&b, "asks", rule, "", "")
+		terminal.WriteRow(&b, "", "its location is known to the operator of the agent", "", "")
 	} else {
-		writeRow(&b, "asks", rule, known.gate.GatePath, known.gate.GatePlace)
+		terminal.WriteRow(&b, "asks", rule, known.gate.GatePath, known.gate.GatePlace)
 		for _, condition := range known.conditions {
-			writeRow(&b, "because", condition, "", "")
+			terminal.WriteRow(&b, "because", condition, "", "")
 		}
 		tool := cmp.Or(known.description, known.gate.Source)
-		writeRow(&b, "tool", strings.TrimSpace(q.Tool+" "+inParentheses(tool)), known.gate.SourcePath, known.gate.SourcePlace)
-		writeRow(&b, "does", known.action, "", "")
+		terminal.WriteRow(&b, "tool", strings.TrimSpace(q.Tool+" "+inParentheses(tool)), known.gate.SourcePath, known.gate.SourcePlace)
+		terminal.WriteRow(&b, "does", known.action, "", "")
 	}
-	writeRow(&b, "with", strings.Join(indented(q.Arguments), "\n           "), "", "")
-	writeRow(&b, "y", "makes this call; the next one is asked about again", "", "")
+	terminal.WriteRow(&b, "with", strings.Join(indented(q.Arguments), "\n           "), "", "")
+	terminal.WriteRow(&b, "y", "makes this call; the next one is asked about again", "", "")
 	if asked.forSession() {
-		writeRow(&b, "s", "makes this call, and remembers that for later ones of "+q.Tool+" that the same rule asks about,", "", "")
-		writeRow(&b, "", "for the rest of the session, "+a.session, "", "")
+		terminal.WriteRow(&b, "s", "makes this call, and remembers that for later ones of "+q.Tool+" that the same rule asks about,", "", "")
+		terminal.WriteRow(&b, "", "for the rest of the session, "+a.session, "", "")
 	}
-	writeRow(&b, "else", "rejects the call; the model is told, continues and may ask again", "", "")
-	return cleanLines(a.redact(b.String()))
+	terminal.WriteRow(&b, "else", "rejects the call; the model is told, continues and may ask again", "", "")
+	return terminal.EscapeLines(a.redact(b.String()))
 }
 
 // inParentheses returns a text in parentheses, unless it is empty.
@@ -81,7 +82,7 @@ func indented(value json.RawMessage) []string {
 	}
 	all := strings.Split(b.String(), "\n")
 	if left := len(all) - maxShown; left > 0 {
-		all = append(all[:maxShown], "… and "+count(left, "more line", "more lines"))
+		all = append(all[:maxShown], "… and "+terminal.Count(left, "more line", "more lines"))
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event/interaction"
 )
 
@@ -64,7 +65,7 @@ func (f *answerForm) ask(redact func(string) string) string {
 	case f.secret:
 		return "  your answer, which is not shown: "
 	case f.preset != nil:
-		return "  your answer, as JSON or text, or Enter for " + oneLine(redact(string(f.preset))) + ": "
+		return "  your answer, as JSON or text, or Enter for " + terminal.OneLine(redact(string(f.preset))) + ": "
 	default:
 		return "  your answer, as JSON or text: "
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +30,7 @@ func TestWhoAnswers(t *testing.T) {
 		{approve: approveYes, promptRead: true, answers: true},
 		{approve: approveNo, answers: true},
 	} {
-		a, err := newAnswerer(streams{in: strings.NewReader("")}, tt.approve, tt.promptRead, plain)
+		a, err := newAnswerer(terminal.Streams{In: strings.NewReader("")}, tt.approve, tt.promptRead, plain)
 		if (a != nil) != tt.answers || (err != nil) != tt.fail {
 			t.Errorf("%+v: %v, %v", tt, a, err)
 		}
@@ -90,7 +91,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var shown bytes.Buffer
-			a, err := newAnswerer(streams{in: strings.NewReader(tt.typed), err: &shown}, tt.approve, false,
+			a, err := newAnswerer(terminal.Streams{In: strings.NewReader(tt.typed), Err: &shown}, tt.approve, false,
 				func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") })
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +114,7 @@ func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	t.Cleanup(func() { _ = typed.Close() })
 	over := make(chan struct{})
 	close(over)
-	a, err := newAnswerer(streams{in: in, err: &bytes.Buffer{}}, approveAsk, false, plain)
+	a, err := newAnswerer(terminal.Streams{In: in, Err: &bytes.Buffer{}}, approveAsk, false, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestTheOutcomeIsRedacted(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	o := &show{
-		streams: streams{out: &out}, format: "json",
+		Streams: terminal.Streams{Out: &out}, format: "json",
 		redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
 	}
 	r := result(event.Outcome{

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server"
@@ -102,7 +103,7 @@ the files are invalid or cannot be read.`,
 			}
 			switch {
 			case len(files) != 1:
-				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", count(len(files), "argument is", "arguments are"))
+				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", terminal.Count(len(files), "argument is", "arguments are"))
 			case c.exceptBroken:
 				return usagef(cmd, "--except-broken and --tenant exclude each other")
 			}
@@ -145,13 +146,13 @@ type findingsPrinter func(diag.List) error
 func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		p.printErrorf("%v", err)
+		p.PrintErrorf("%v", err)
 		return nil, nil, exit{exitUsage}
 	}
 	document, found := config.EncodeTenantOverlay(config.Source{Name: file, Data: data})
-	report := &diag.Report{Diagnostics: found, Source: func(string) []byte { return data }, Color: colored(p.err)}
+	report := &diag.Report{Diagnostics: found, Source: func(string) []byte { return data }, Color: terminal.Colored(p.Err)}
 	if len(found) > 0 {
-		if err := renderReport(report, p.err, diag.FormatText); err != nil {
+		if err := renderReport(report, p.Err, diag.FormatText); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -163,7 +164,7 @@ func (p *program) overlayOf(file string) ([]byte, findingsPrinter, error) {
 		for i := range found {
 			b.WriteString(findingLine(&found[i]))
 		}
-		_, err := io.WriteString(p.err, b.String())
+		_, err := io.WriteString(p.Err, b.String())
 		return err
 	}, nil
 }
@@ -225,7 +226,7 @@ func (p *program) refuseWidening(ctx context.Context, files []string) error {
 	}
 	_, list, err := l.check(ctx)
 	if err == nil && list.HasErrors() {
-		if err = l.refuse(list, p.err); err == nil {
+		if err = l.refuse(list, p.Err); err == nil {
 			err = exit{exitUsage}
 		}
 	}
@@ -242,7 +243,7 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 	if l.file.Complete(l.found, nil).HasErrors() {
 		_, list, err := l.check(ctx) // also finds resolution errors
 		if err == nil {
-			err = l.refuse(list, p.err)
+			err = l.refuse(list, p.Err)
 		}
 		if err == nil {
 			err = exit{exitUsage}
@@ -251,7 +252,7 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 	}
 	document, err := l.file.Document()
 	if err != nil {
-		p.printErrorf("%v", err)
+		p.PrintErrorf("%v", err)
 		return nil, nil, exit{exitUsage}
 	}
 	return document, func(found diag.List) error {
@@ -259,7 +260,7 @@ func (p *program) documentOf(ctx context.Context, files []string) ([]byte, findi
 		for i := range found {
 			found[i].Span, found[i].Related = diag.Span{}, nil // places in the document
 		}
-		return l.refuse(l.file.Complete(nil, found), p.err)
+		return l.refuse(l.file.Complete(nil, found), p.Err)
 	}, nil
 }
 
@@ -277,7 +278,7 @@ func (p *program) showProvenOverlays() func(done, total int) {
 	return func(done, total int) {
 		if now := time.Now(); done == total || now.Sub(shown) >= interval {
 			shown = now
-			fmt.Fprintf(p.err, "overlays of tenants proved: %d of %d\n", done, total)
+			fmt.Fprintf(p.Err, "overlays of tenants proved: %d of %d\n", done, total)
 		}
 	}
 }
@@ -292,7 +293,7 @@ func (o *output) showPublished(out *admin.Published) error {
 		text += diffReport{out.Diff}.text()
 	}
 	if proof := out.Tenants; proof != nil {
-		text += fmt.Sprintf("%s proved, %d broken\n", count(proof.Checked, "overlay of a tenant", "overlays of tenants"), len(proof.Broken))
+		text += fmt.Sprintf("%s proved, %d broken\n", terminal.Count(proof.Checked, "overlay of a tenant", "overlays of tenants"), len(proof.Broken))
 		for i := range proof.Broken {
 			text += describeBroken(&proof.Broken[i])
 		}
@@ -304,16 +305,16 @@ func (o *output) showPublished(out *admin.Published) error {
 	case out.DryRun:
 		text += "dry run: nothing is published\n"
 	case out.Unchanged:
-		text += fmt.Sprintf("revision %d (%.12s) is already current\n", out.Number, oneLine(out.Hash))
+		text += fmt.Sprintf("revision %d (%.12s) is already current\n", out.Number, terminal.OneLine(out.Hash))
 	default:
-		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, oneLine(out.Hash))
+		text += fmt.Sprintf("published: revision %d (%.12s)\n", out.Number, terminal.OneLine(out.Hash))
 	}
 	return o.show(out, text)
 }
 
 // describeBroken returns why the overlay of a tenant does not resolve.
 func describeBroken(t *admin.BrokenTenant) string {
-	text := "tenant " + oneLine(t.Tenant) + " breaks:\n"
+	text := "tenant " + terminal.OneLine(t.Tenant) + " breaks:\n"
 	for i := range t.Findings {
 		text += "  " + findingLine(&t.Findings[i])
 	}
@@ -327,11 +328,11 @@ func describeChanged(t *admin.ChangedTenant) string {
 	for i := range t.Diff.Agents {
 		d := &t.Diff.Agents[i]
 		if lost := d.Lost(); len(lost) > 0 {
-			text += oneLine(fmt.Sprintf("  agent %s loses %s", d.Agent, strings.Join(lost, ", "))) + "\n"
+			text += terminal.OneLine(fmt.Sprintf("  agent %s loses %s", d.Agent, strings.Join(lost, ", "))) + "\n"
 		}
 		for j := range d.Changes {
 			if c := &d.Changes[j]; c.Widened {
-				text += oneLine(fmt.Sprintf("  agent %s: %s", d.Agent, changeText(c))) + "\n"
+				text += terminal.OneLine(fmt.Sprintf("  agent %s: %s", d.Agent, changeText(c))) + "\n"
 			}
 		}
 	}
@@ -341,11 +342,11 @@ func describeChanged(t *admin.ChangedTenant) string {
 	if text == "" {
 		return ""
 	}
-	return "tenant " + oneLine(t.Tenant) + ":\n" + text
+	return "tenant " + terminal.OneLine(t.Tenant) + ":\n" + text
 }
 
 func findingLine(d *diag.Diagnostic) string {
-	return oneLine(fmt.Sprintf("%s[%s] %s: %s", d.Severity, d.Code, d.Path, d.Message)) + "\n"
+	return terminal.OneLine(fmt.Sprintf("%s[%s] %s: %s", d.Severity, d.Code, d.Path, d.Message)) + "\n"
 }
 
 // describeDetails returns the details of a server's error, without its message.
@@ -355,7 +356,7 @@ func describeDetails(d *server.Details) string {
 		b.WriteString("\n  " + strings.TrimSuffix(findingLine(&d.Findings[i]), "\n"))
 	}
 	for _, at := range d.UsedBy {
-		b.WriteString("\n  used by " + oneLine(at))
+		b.WriteString("\n  used by " + terminal.OneLine(at))
 	}
 	return b.String()
 }

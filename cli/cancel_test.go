@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
 // slow is a configuration whose agents take a minute.
@@ -123,7 +125,7 @@ func TestCanceled(t *testing.T) {
 		{"run", config, "waits", "hello"},
 	} {
 		var stdout, stderr strings.Builder
-		code := run(ctx, args, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
+		code := run(ctx, args, terminal.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
 		if code != exitCanceled || stdout.String() != "" || stderr.String() != "runtime: canceled\n" {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, stdout.String(), stderr.String())
 		}

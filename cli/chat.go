@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
@@ -111,13 +112,13 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 // onScreen returns the program with the whole terminal as its output, if there is one.
 func (p *program) onScreen(o *chatOptions) *program {
 	if !o.plain {
-		o.screen = newScreenFront(p.streams)
+		o.screen = newScreenFront(p.Streams)
 	}
 	if o.screen == nil {
 		return p
 	}
 	o.screen.mouse = o.mouse
-	return p.with(streams{in: p.in, out: o.screen, err: o.screen})
+	return p.with(terminal.Streams{In: p.In, Out: o.screen, Err: o.screen})
 }
 
 // chatAt chats with a server's agent.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -178,5 +179,5 @@ func indentLines(lines []string, first, rest string) []string {
 
 // cleanText escapes a text for the full screen, with tabs as four cells.
 func cleanText(text string) string {
-	return strings.ReplaceAll(escapeText(strings.ReplaceAll(text, "\t", "    ")), "\r\n", "\n")
+	return strings.ReplaceAll(terminal.EscapeText(strings.ReplaceAll(text, "\t", "    ")), "\r\n", "\n")
 }

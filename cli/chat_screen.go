@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/display"
 )
@@ -37,13 +38,13 @@ type screenFront struct {
 
 // newScreenFront returns a conversation's front on a terminal; nil if the streams are not a
 // terminal.
-func newScreenFront(s streams) *screenFront {
-	in, isFile := s.in.(*os.File)
-	out, _ := fileOf(s.out)
-	if !isFile || !terminal(in) || !controllable(s.out) {
+func newScreenFront(s terminal.Streams) *screenFront {
+	in, isFile := s.In.(*os.File)
+	out, _ := terminal.FileOf(s.Out)
+	if !isFile || !terminal.IsTerminal(in) || !terminal.Controllable(s.Out) {
 		return nil
 	}
-	return &screenFront{in: in, out: out, messages: s.err}
+	return &screenFront{in: in, out: out, messages: s.Err}
 }
 
 // changed is the message that changes are pending.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -61,7 +62,7 @@ func (m *chatModel) View() tea.View {
 	for len(shown) < rows {
 		shown = append(shown, "")
 	}
-	shown = append(shown, styleFaint.Render(ansi.Truncate(oneLine(m.statusLine()), m.width, "…")))
+	shown = append(shown, styleFaint.Render(ansi.Truncate(terminal.OneLine(m.statusLine()), m.width, "…")))
 	typed := m.editorLines()
 	shown = append(shown, typed...)
 	v.SetContent(strings.Join(shown, "\n"))
@@ -112,7 +113,7 @@ func (m *chatModel) render(b *chatBlock) []string {
 	b.width, b.unfolded, b.stale = m.width, m.unfolded, false
 	m.renderKind(b)
 	if b.delegate != "" {
-		name := styleFaint.Render(ansi.Truncate(oneLine("["+b.delegate+"]"), m.width, "…"))
+		name := styleFaint.Render(ansi.Truncate(terminal.OneLine("["+b.delegate+"]"), m.width, "…"))
 		b.lines = append([]string{name}, b.lines...)
 	}
 	return b.lines
@@ -160,9 +161,9 @@ func (m *chatModel) renderCall(b *chatBlock) []string {
 	if b.call.Phase == display.PhaseFailed {
 		style = styleError
 	}
-	head = "● " + oneLine(m.front.redact(head))
+	head = "● " + terminal.OneLine(m.front.redact(head))
 	if !m.unfolded {
-		detail := oneLine(joinParts(joinParts("", b.input), b.text))
+		detail := terminal.OneLine(joinParts(joinParts("", b.input), b.text))
 		return []string{ansi.Truncate(style.Render(head)+" "+styleFaint.Render(strings.TrimSpace(detail)), m.width, "…")}
 	}
 	lines := []string{ansi.Truncate(style.Render(head), m.width, "…")}

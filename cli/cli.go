@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,7 +24,7 @@ const (
 
 // program holds what every command uses: its streams and the available components.
 type program struct {
-	streams
+	terminal.Streams
 	app.Components
 	// release is the version of a released program; it may be empty.
 	release string
@@ -34,10 +35,10 @@ type program struct {
 }
 
 // with returns the program with other streams.
-func (p *program) with(s streams) *program {
+func (p *program) with(s terminal.Streams) *program {
 	other := *p
-	s.name = p.name
-	other.streams = s
+	s.Name = p.Name
+	other.Streams = s
 	return &other
 }
 
@@ -50,9 +51,9 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // run runs a command line and returns its exit code. It escapes all output. A wrong command line or
 // an unreadable file returns exitUsage.
 func (p *program) run(ctx context.Context, args []string) int {
-	out, errs := newEscapingWriter(p.out), newEscapingWriter(p.err)
-	code := p.with(streams{in: p.in, out: out, err: errs}).execute(ctx, args)
-	if err := errors.Join(out.flush(), errs.flush()); err != nil && code == exitOK {
+	out, errs := terminal.NewWriter(p.Out), terminal.NewWriter(p.Err)
+	code := p.with(terminal.Streams{In: p.In, Out: out, Err: errs}).execute(ctx, args)
+	if err := errors.Join(out.Flush(), errs.Flush()); err != nil && code == exitOK {
 		return exitFailed
 	}
 	return code
@@ -62,7 +63,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 func (p *program) execute(ctx context.Context, args []string) int {
 	root := newRoot(p)
 	if err := addOwnCommands(root, p); err != nil {
-		p.printErrorf("%v", err)
+		p.PrintErrorf("%v", err)
 		return exitUsage
 	}
 	root.SetArgs(args)
@@ -74,18 +75,18 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return e.code
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		p.printErrorf("canceled")
+		p.PrintErrorf("canceled")
 		return exitCanceled
 	}
-	p.printErrorf("%v", err)
+	p.PrintErrorf("%v", err)
 	return exitUsage
 }
 
 func newRoot(p *program) *cobra.Command {
 	root := &cobra.Command{
-		Use:   p.command(),
+		Use:   p.Command(),
 		Short: "Validate, explain, compare, run and serve declared agents",
-		Long: p.command() + ` turns declared agents into running ones. One YAML file describes
+		Long: p.Command() + ` turns declared agents into running ones. One YAML file describes
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
 that a store keeps, so that they outlive the process.`,
@@ -102,9 +103,9 @@ that a store keeps, so that they outlive the process.`,
 		}
 		return usagef(cmd, "%w", err)
 	})
-	root.SetIn(p.in)
-	root.SetOut(p.out)
-	root.SetErr(p.err)
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
 	addVersionFlag(root, p)
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newEval(p), newRun(p), newChat(p),
@@ -129,7 +130,7 @@ func arguments(least, most int) cobra.PositionalArgs {
 		if len(args) == 0 {
 			return usagef(cmd, "an argument is required")
 		}
-		return usagef(cmd, "%s given", count(len(args), "argument is", "arguments are"))
+		return usagef(cmd, "%s given", terminal.Count(len(args), "argument is", "arguments are"))
 	}
 }
 

@@ -80,7 +80,7 @@ func newOwnCommand(p *program, c *Command) *cobra.Command {
 		GroupID: ownGroup,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			err := c.Run(ctx, &Invocation{Args: args, In: p.in, Out: p.out, Err: p.err, program: p})
+			err := c.Run(ctx, &Invocation{Args: args, In: p.In, Out: p.Out, Err: p.Err, program: p})
 			return p.fail(ctx, unredacted, err)
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server/native"
@@ -32,7 +33,7 @@ type completer struct{ *program }
 // newCompleter returns the completer of a program, which itself writes nothing.
 func newCompleter(p *program) completer {
 	quiet := *p
-	quiet.out, quiet.err = io.Discard, io.Discard
+	quiet.Out, quiet.Err = io.Discard, io.Discard
 	return completer{&quiet}
 }
 
@@ -175,7 +176,7 @@ func startingWith(list []cobra.Completion, prefix string) []cobra.Completion {
 
 // described returns a value with its description for the shell.
 func described(value, text string, redact func(string) string) cobra.Completion {
-	if text = oneLine(redact(text)); text == "" {
+	if text = terminal.OneLine(redact(text)); text == "" {
 		return value
 	}
 	return cobra.CompletionWithDesc(value, text)

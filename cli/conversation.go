@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -61,7 +62,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	if err != nil {
 		return err
 	}
-	answers, err := newAnswerer(p.streams, approveAsk, false, where.redact)
+	answers, err := newAnswerer(p.Streams, approveAsk, false, where.redact)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	c := &conversation{
 		program: p, where: where, session: s, agent: cmp.Or(agent, s.CurrentAgent()), variables: variables, answers: answers,
 		systems: o.systems, messages: o.messages, tools: o.tools,
-		model: o.model, delegates: *o.delegates, shown: newTranscript(p.out, where.redact), interrupts: make(chan os.Signal, 1), screen: o.screen,
+		model: o.model, delegates: *o.delegates, shown: newTranscript(p.Out, where.redact), interrupts: make(chan os.Signal, 1), screen: o.screen,
 	}
 	if problem := c.checkModel(c.model); problem != "" {
 		return errors.New(problem)
@@ -77,7 +78,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	signal.Reset(os.Interrupt) // which would end the command, not only the turn
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
-	fmt.Fprintf(p.err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", oneLine(s.ID), oneLine(joinNames(" / ", orDash(c.agent), c.currentModel())))
+	fmt.Fprintf(p.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(s.ID), terminal.OneLine(joinNames(" / ", terminal.OrDash(c.agent), c.currentModel())))
 	if c.screen != nil {
 		c.shown = c.screen
 		err = c.screen.run(ctx, c, c.readPrompts)
@@ -88,7 +89,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 		return err
 	}
 	if where.keeps {
-		fmt.Fprintf(p.err, "Resume with: %s chat %s --resume=%s\n", p.command(), where.name, oneLine(s.ID))
+		fmt.Fprintf(p.Err, "Resume with: %s chat %s --resume=%s\n", p.Command(), where.name, terminal.OneLine(s.ID))
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func (c *conversation) readPrompts(ctx context.Context) error {
 func (c *conversation) showPrompts(texts []string) {
 	if c.screen == nil {
 		for _, text := range texts {
-			fmt.Fprintf(c.err, "you> %s\n", oneLine(text))
+			fmt.Fprintf(c.Err, "you> %s\n", terminal.OneLine(text))
 		}
 		return
 	}
@@ -153,21 +154,21 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 	}()
 	ask := "you> "
 	for {
-		if c.screen == nil && terminal(c.in) {
-			fmt.Fprint(c.err, ask)
+		if c.screen == nil && terminal.IsTerminal(c.In) {
+			fmt.Fprint(c.Err, ask)
 		}
 		line, ok := c.answers.input.next(reading, nil)
 		if err := c.answers.input.failed; err != nil {
-			fmt.Fprintf(c.err, "error> %v\n", err)
+			fmt.Fprintf(c.Err, "error> %v\n", err)
 		}
 		if !ok || c.answers.input.ended {
-			if c.screen == nil && terminal(c.in) {
-				fmt.Fprintln(c.err)
+			if c.screen == nil && terminal.IsTerminal(c.In) {
+				fmt.Fprintln(c.Err)
 			}
 			return text, ok && text != ""
 		}
-		if !terminal(c.in) { // a terminal would echo the input
-			fmt.Fprintln(c.err, ask+oneLine(line))
+		if !terminal.IsTerminal(c.In) { // a terminal would echo the input
+			fmt.Fprintln(c.Err, ask+terminal.OneLine(line))
 		}
 		begun, goesOn := strings.CutSuffix(line, `\`)
 		text += begun
@@ -197,18 +198,18 @@ func (c *conversation) runCommand(line string) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
 	case name == "/help" && rest == "":
-		fmt.Fprint(c.err, chatHelp)
+		fmt.Fprint(c.Err, chatHelp)
 		if c.screen != nil {
-			fmt.Fprint(c.err, chatKeys)
+			fmt.Fprint(c.Err, chatKeys)
 		}
 	case name == "/session" && rest == "":
-		fmt.Fprintf(c.err, "system> session %s of agent %s\n", c.session.ID, orDash(c.agent))
+		fmt.Fprintf(c.Err, "system> session %s of agent %s\n", c.session.ID, terminal.OrDash(c.agent))
 	case name == "/model" && rest == "":
-		fmt.Fprintf(c.err, "system> %s\n", c.describeModel())
+		fmt.Fprintf(c.Err, "system> %s\n", c.describeModel())
 	case name == "/model":
 		c.chooseModel(strings.TrimSpace(rest))
 	default:
-		fmt.Fprintf(c.err, "error> unknown command %s; /help lists the commands\n", oneLine(name))
+		fmt.Fprintf(c.Err, "error> unknown command %s; /help lists the commands\n", terminal.OneLine(name))
 	}
 }
 
@@ -223,7 +224,7 @@ func (c *conversation) currentModel() string {
 
 // describeModel describes the current model and the alternatives.
 func (c *conversation) describeModel() string {
-	current := "the default of agent " + orDash(c.agent)
+	current := "the default of agent " + terminal.OrDash(c.agent)
 	if name := c.currentModel(); name != "" {
 		current = name
 	}
@@ -240,11 +241,11 @@ func (c *conversation) describeModel() string {
 // chooseModel sets the model of later turns. A server checks it with the next turn.
 func (c *conversation) chooseModel(name string) {
 	if problem := c.checkModel(name); problem != "" {
-		fmt.Fprintf(c.err, "error> %s\n", problem)
+		fmt.Fprintf(c.Err, "error> %s\n", problem)
 		return
 	}
 	c.model = name
-	fmt.Fprintf(c.err, "system> later turns are answered by %s\n", oneLine(name))
+	fmt.Fprintf(c.Err, "system> later turns are answered by %s\n", terminal.OneLine(name))
 }
 
 // checkModel returns why a model cannot answer, or "" if no reason is known here.
@@ -255,9 +256,9 @@ func (c *conversation) checkModel(name string) string {
 	all, own := c.where.models(c.agent)
 	switch {
 	case own == "":
-		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", orDash(c.agent))
+		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", terminal.OrDash(c.agent))
 	case len(all) > 0 && !slices.Contains(all, name):
-		return fmt.Sprintf("unknown model %s: choose one of %s", oneLine(name), strings.Join(all, ", "))
+		return fmt.Sprintf("unknown model %s: choose one of %s", terminal.OneLine(name), strings.Join(all, ", "))
 	default:
 		return ""
 	}
@@ -303,7 +304,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	turn, err := beginTurn(turning, c.where, &storedRun{
 		id: newTurnID(), agent: c.namedAgent(), takes: true, session: c.session.ID, busy: service.RejectBusy, model: c.model, tools: c.tools,
 		input: c.inputOf(texts), variables: c.variables, delegates: c.delegates,
-	}, &show{streams: c.streams, redact: c.where.redact})
+	}, &show{Streams: c.Streams, redact: c.where.redact})
 	var result *runtime.Result
 	if err == nil {
 		c.systems = nil
@@ -316,7 +317,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && !errors.Is(context.Cause(turning), errInterrupted):
-		fmt.Fprintf(c.err, "error> %s\n", oneLine(c.where.redact(err.Error())))
+		fmt.Fprintf(c.Err, "error> %s\n", terminal.OneLine(c.where.redact(err.Error())))
 	case result != nil && result.Status == event.StatusSucceeded && result.Agent != "":
 		return c.noteAgent(ctx, result.Agent)
 	}
@@ -345,4 +346,4 @@ func (c *conversation) noteAgent(ctx context.Context, agent string) error {
 }
 
 // title is shown above the conversation.
-func (c *conversation) title() string { return orDash(c.agent) + " · " + c.session.ID }
+func (c *conversation) title() string { return terminal.OrDash(c.agent) + " · " + c.session.ID }

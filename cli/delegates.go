@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/spf13/pflag"
@@ -65,7 +66,7 @@ func (v *delegateViews[V]) view(record *event.Record) *delegateView[V] {
 	if v.names[name]++; v.names[name] > 1 {
 		name = fmt.Sprintf("%s#%d", name, v.names[name])
 	}
-	lines := &prefixWriter{out: v.out, prefix: "[" + oneLine(name) + "] "}
+	lines := &prefixWriter{out: v.out, prefix: "[" + terminal.OneLine(name) + "] "}
 	made := &delegateView[V]{name: name, shown: v.open(lines), lines: lines}
 	v.byPath[key] = made
 	return made

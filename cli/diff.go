@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
@@ -55,7 +56,7 @@ cannot be reached, 2 usage, or a configuration is invalid or cannot be read.`,
 			case o.server != "" && cmd.ArgsLenAtDash() > 0:
 				return usagef(cmd, "with --server all files are the new configuration: remove --")
 			case o.tenant != "" && len(args) != 1:
-				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", count(len(args), "argument is", "arguments are"))
+				return usagef(cmd, "the overlay of a tenant is one FILE, but %s given", terminal.Count(len(args), "argument is", "arguments are"))
 			case o.server != "":
 				return arguments(1, unlimited)(cmd, args)
 			case o.keyFile != "":
@@ -161,7 +162,7 @@ func (p *program) resolved(ctx context.Context, files []string, base *registry.R
 	}
 	list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.WidenedAccess }) // diff shows it
 	if list.HasErrors() {
-		if err := l.refuse(list, p.err); err != nil {
+		if err := l.refuse(list, p.Err); err != nil {
 			return nil, nil, err
 		}
 		return nil, nil, exit{exitUsage}
@@ -180,9 +181,9 @@ func (r diffReport) text() string {
 	var widened []string
 	for i := range r.Agents {
 		d := &r.Agents[i]
-		fmt.Fprintf(&b, "%s agent %s\n", signs[d.Kind], oneLine(d.Agent))
+		fmt.Fprintf(&b, "%s agent %s\n", signs[d.Kind], terminal.OneLine(d.Agent))
 		for _, c := range d.Changes {
-			fmt.Fprintf(&b, "    %s\n", oneLine(changeText(&c)))
+			fmt.Fprintf(&b, "    %s\n", terminal.OneLine(changeText(&c)))
 		}
 		if d.Widened() {
 			widened = append(widened, d.Agent)
@@ -190,17 +191,17 @@ func (r diffReport) text() string {
 	}
 	entries := r.shownEntries()
 	for _, c := range entries {
-		fmt.Fprintf(&b, "%s %s\n", signs[c.Kind], oneLine(c.Path))
+		fmt.Fprintf(&b, "%s %s\n", signs[c.Kind], terminal.OneLine(c.Path))
 	}
 	switch {
 	case r.Same:
 		b.WriteString("no agent differs\n")
 	case len(r.Agents) == 0:
-		fmt.Fprintf(&b, "no agent differs; %s\n", count(len(entries), "other entry does", "other entries do"))
+		fmt.Fprintf(&b, "no agent differs; %s\n", terminal.Count(len(entries), "other entry does", "other entries do"))
 	case r.Widened:
-		fmt.Fprintf(&b, "%s; access is widened for %s\n", count(len(r.Agents), "agent differs", "agents differ"), oneLine(strings.Join(widened, ", ")))
+		fmt.Fprintf(&b, "%s; access is widened for %s\n", terminal.Count(len(r.Agents), "agent differs", "agents differ"), terminal.OneLine(strings.Join(widened, ", ")))
 	default:
-		fmt.Fprintf(&b, "%s; access is not widened\n", count(len(r.Agents), "agent differs", "agents differ"))
+		fmt.Fprintf(&b, "%s; access is not widened\n", terminal.Count(len(r.Agents), "agent differs", "agents differ"))
 	}
 	return b.String()
 }

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
 // TestDiffOfLargeFilesCostsLittleMoreThanValidation compares two files of 1,000 agents that differ
@@ -51,7 +53,7 @@ func allocatedBy(t *testing.T, args ...string) uint64 {
 	var before, after runtime.MemStats
 	var errs bytes.Buffer
 	runtime.ReadMemStats(&before)
-	if code := run(context.Background(), args, streams{in: strings.NewReader(""), out: io.Discard, err: &errs}); code != 0 {
+	if code := run(context.Background(), args, terminal.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); code != 0 {
 		t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
 	}
 	runtime.ReadMemStats(&after)

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
@@ -173,17 +174,17 @@ func showExamination(out *output, found *backend.Examination) error {
 	var text strings.Builder
 	text.WriteString(found.Peer)
 	if found.Name != "" {
-		fmt.Fprintf(&text, " (%s)", oneLine(found.Name))
+		fmt.Fprintf(&text, " (%s)", terminal.OneLine(found.Name))
 	}
 	text.WriteString("\n\n")
 	for _, c := range found.Checks {
-		fmt.Fprintf(&text, "%-7s  %s: %s\n", c.Outcome, oneLine(c.Name), oneLine(c.Seen))
+		fmt.Fprintf(&text, "%-7s  %s: %s\n", c.Outcome, terminal.OneLine(c.Name), terminal.OneLine(c.Seen))
 		if c.Want != "" {
-			fmt.Fprintf(&text, "%-7s  right would be: %s\n", "", oneLine(c.Want))
+			fmt.Fprintf(&text, "%-7s  right would be: %s\n", "", terminal.OneLine(c.Want))
 		}
 	}
 	fmt.Fprintf(&text, "\n%s, %s\n",
-		count(found.Count(backend.OutcomeError), "error", "errors"), count(found.Count(backend.OutcomeWarning), "warning", "warnings"))
+		terminal.Count(found.Count(backend.OutcomeError), "error", "errors"), terminal.Count(found.Count(backend.OutcomeWarning), "warning", "warnings"))
 	if err := out.show(found, text.String()); err != nil || found.Count(backend.OutcomeError) == 0 {
 		return err
 	}

@@ -19,7 +19,7 @@ func (l *loaded) discoverLimits(ctx context.Context, p *program) {
 	ctx, cancel := context.WithTimeout(ctx, limitsTimeout)
 	defer cancel()
 	if err := l.builder.DiscoverLimits(ctx); err != nil {
-		p.printErrorf("warning: %s", l.file.Redact(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		p.PrintErrorf("warning: %s", l.file.Redact(strings.ReplaceAll(err.Error(), "\n", "; ")))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
@@ -104,7 +105,7 @@ func listServer(ctx context.Context, server tools.TenantBundle, tenant *tools.Te
 	}
 	members, problems := server.Members()
 	took := time.Since(begun).Round(time.Millisecond)
-	checks := []backend.Check{{Name: "connection", Outcome: backend.OutcomeOK, Seen: fmt.Sprintf("%s after %s", count(len(members), "tool", "tools"), took)}}
+	checks := []backend.Check{{Name: "connection", Outcome: backend.OutcomeOK, Seen: fmt.Sprintf("%s after %s", terminal.Count(len(members), "tool", "tools"), took)}}
 	byEffect := map[tools.Effect][]string{}
 	for _, m := range members {
 		d := m.Tool.Descriptor()

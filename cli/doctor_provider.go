@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
@@ -43,7 +44,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 	exec, ok := set.Providers.Get(o.provider)
 	switch {
 	case len(faults) > 0:
-		if err := l.refuse(faults, p.err); err != nil {
+		if err := l.refuse(faults, p.Err); err != nil {
 			return err
 		}
 		return exit{exitFailed}
@@ -221,7 +222,7 @@ func (t *trial) take(ev *model.Event) {
 }
 
 func (x *providerCheck) add(name string, outcome backend.Outcome, seen, want string) {
-	x.checks = append(x.checks, backend.Check{Name: name, Outcome: outcome, Seen: oneLine(seen), Want: want})
+	x.checks = append(x.checks, backend.Check{Name: name, Outcome: outcome, Seen: terminal.OneLine(seen), Want: want})
 }
 
 // addExchanges records the requests, each with the reason for its rejection and the change that
@@ -240,7 +241,7 @@ func (x *providerCheck) addExchanges(name string, t *trial) {
 
 // checkStream records how the text arrived.
 func (x *providerCheck) checkStream(t *trial) {
-	seen := fmt.Sprintf("%q in %s, the first after %s", t.text, count(t.pieces, "piece", "pieces"), t.first.Round(time.Millisecond))
+	seen := fmt.Sprintf("%q in %s, the first after %s", t.text, terminal.Count(t.pieces, "piece", "pieces"), t.first.Round(time.Millisecond))
 	if t.text == "" {
 		x.add("text answer", backend.OutcomeWarning, "no text", "an answer to a simple question has text; raise max_output_tokens if the model reasons")
 	} else {

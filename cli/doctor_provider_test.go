@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
 // vendorAnswer is how a server answers the nth request, counted from 1.
@@ -194,7 +196,7 @@ func TestDoctorSaysWhatIsWrongWithAProvider(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
-			code := run(t.Context(), []string{"doctor", file, "--provider", "p"}, streams{out: &out, err: &errs})
+			code := run(t.Context(), []string{"doctor", file, "--provider", "p"}, terminal.Streams{Out: &out, Err: &errs})
 			shown := strings.ReplaceAll(out.String(), strings.TrimPrefix(server.URL, "http://"), "SERVER")
 			if code != tt.code {
 				t.Errorf("the exit code is %d: %s", code, errs.String())
@@ -226,13 +228,13 @@ func TestDoctorRejectsProvidersThatAreNotThere(t *testing.T) {
 		"--model m":              "--model needs --provider",
 	} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), append([]string{"doctor", file}, strings.Fields(args)...), streams{out: &out, err: &errs})
+		code := run(t.Context(), append([]string{"doctor", file}, strings.Fields(args)...), terminal.Streams{Out: &out, Err: &errs})
 		if code == exitOK || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: exit code %d, %s", args, code, errs.String())
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"doctor", file, "--provider", "p"}, streams{out: &out, err: &errs}); code != exitOK || !strings.Contains(out.String(), "provider p (model m: x)") {
+	if code := run(t.Context(), []string{"doctor", file, "--provider", "p"}, terminal.Streams{Out: &out, Err: &errs}); code != exitOK || !strings.Contains(out.String(), "provider p (model m: x)") {
 		t.Errorf("exit code %d, %s%s", code, out.String(), errs.String())
 	}
 }

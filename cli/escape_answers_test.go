@@ -15,6 +15,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 )
@@ -173,7 +174,7 @@ func TestNoAnswerOfAServerControlsTheTerminal(t *testing.T) {
 			if path == "sessions import" {
 				in = readAll(t, "export.json")
 			}
-			code := run(ctx, strings.Fields(strings.ReplaceAll(line, "SERVER", server.URL)), streams{in: strings.NewReader(in), out: &out, err: &errs})
+			code := run(ctx, strings.Fields(strings.ReplaceAll(line, "SERVER", server.URL)), terminal.Streams{In: strings.NewReader(in), Out: &out, Err: &errs})
 			ended := ctx.Err()
 			cancel()
 			shown := out.String() + errs.String()

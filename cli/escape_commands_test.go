@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -116,7 +117,7 @@ func TestNoCommandLetsOthersControlTheTerminal(t *testing.T) {
 	execute := func(line string) string {
 		var out, errs bytes.Buffer
 		in := strings.NewReader(`{"x": "y"}`)
-		run(ctx, strings.Fields(line), streams{in: in, out: &out, err: &errs})
+		run(ctx, strings.Fields(line), terminal.Streams{In: in, Out: &out, Err: &errs})
 		return out.String() + errs.String()
 	}
 	execute("run config.yaml a Go --session S")

@@ -171,7 +171,7 @@ func newEvalSchema(p *program) *cobra.Command {
 		Short: "Print the JSON Schema of files of cases",
 		Args:  arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := p.out.Write(evals.Schema())
+			_, err := p.Out.Write(evals.Schema())
 			return err
 		},
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/evals"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service/evalcase"
@@ -99,24 +100,24 @@ func (p *program) addCases(ctx context.Context, from *place, ids []string, o *ev
 		unfit, isUnfit := errors.AsType[*evalcase.Error](err)
 		switch {
 		case err == nil:
-			fmt.Fprintf(p.out, "added case %s to %s\n", oneLine(name), o.to)
+			fmt.Fprintf(p.Out, "added case %s to %s\n", terminal.OneLine(name), o.to)
 			if len(unknown) > 0 {
-				fmt.Fprintf(p.err, "warning: set the values of variables in case %s, which no server shows: %s\n", oneLine(name), oneLine(strings.Join(unknown, ", ")))
+				fmt.Fprintf(p.Err, "warning: set the values of variables in case %s, which no server shows: %s\n", terminal.OneLine(name), terminal.OneLine(strings.Join(unknown, ", ")))
 			}
 		case filtered && errors.Is(err, evals.ErrCaseExists):
-			fmt.Fprintf(p.out, "turn %s is already a case\n", event.ShownID(id))
+			fmt.Fprintf(p.Out, "turn %s is already a case\n", event.ShownID(id))
 		case filtered && isUnfit:
 			omitted++
-			fmt.Fprintf(p.err, "left out turn %s: %s\n", event.ShownID(id), oneLine(from.redact(unfit.Reason)))
+			fmt.Fprintf(p.Err, "left out turn %s: %s\n", event.ShownID(id), terminal.OneLine(from.redact(unfit.Reason)))
 		default:
 			return fmt.Errorf("turn %s: %w", id, err)
 		}
 	}
 	if len(ids) == 0 {
-		fmt.Fprintln(p.out, "no turn matches")
+		fmt.Fprintln(p.Out, "no turn matches")
 	}
 	if omitted > 0 {
-		return fmt.Errorf("%s did not fit into a case", count(omitted, "turn", "turns"))
+		return fmt.Errorf("%s did not fit into a case", terminal.Count(omitted, "turn", "turns"))
 	}
 	return nil
 }

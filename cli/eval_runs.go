@@ -123,8 +123,8 @@ func (p *program) showFindings(suite *evals.Suite, found diag.List) error {
 	if len(found) == 0 {
 		return nil
 	}
-	report := (&loaded{version: p.version(), command: p.command()}).caseReport(found, suite, p)
-	if err := renderReport(report, p.err, "text"); err != nil {
+	report := (&loaded{version: p.version(), command: p.Command()}).caseReport(found, suite, p)
+	if err := renderReport(report, p.Err, "text"); err != nil {
 		return err
 	}
 	if found.HasErrors() {
@@ -143,7 +143,7 @@ func (p *program) buildForEval(ctx context.Context, names []string, suite *evals
 	for id, prefix := range l.builder.UnknownTools() {
 		if suite.StubsAll(prefix) {
 			l.close()
-			return nil, nil, fmt.Errorf("the tools of %q are not known, and its server is not started because all cases stub its tools: run %s validate --online once and keep the catalogue that it writes", id, p.command())
+			return nil, nil, fmt.Errorf("the tools of %q are not known, and its server is not started because all cases stub its tools: run %s validate --online once and keep the catalogue that it writes", id, p.Command())
 		}
 	}
 	l.toolTime = app.DiscoveryTime

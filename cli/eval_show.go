@@ -13,19 +13,20 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/evals"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 )
 
 // evalShow is the progress bar of a run, on a terminal.
 type evalShow struct {
-	streams
+	terminal.Streams
 	progress bool
 	total    int
 	done     int
 }
 
 func newEvalShow(p *program, total int) *evalShow {
-	return &evalShow{streams: p.streams, progress: controllable(p.err), total: total}
+	return &evalShow{Streams: p.Streams, progress: terminal.Controllable(p.Err), total: total}
 }
 
 // barWidth is the width of the progress bar, in characters.
@@ -37,14 +38,14 @@ func (s *evalShow) advance() {
 	s.erase()
 	if s.progress {
 		full := barWidth * s.done / max(s.total, 1)
-		_ = writeUnescaped(s.err, fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), s.done, s.total))
+		_ = terminal.WriteUnescaped(s.Err, fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("█", full), strings.Repeat("░", barWidth-full), s.done, s.total))
 	}
 }
 
 // erase erases the progress bar.
 func (s *evalShow) erase() {
 	if s.progress {
-		_ = writeUnescaped(s.err, "\r\x1b[K") // the next write fails too
+		_ = terminal.WriteUnescaped(s.Err, "\r\x1b[K") // the next write fails too
 	}
 }
 
@@ -74,7 +75,7 @@ func runName(r *evals.Result) string {
 
 // caseReport returns a report of case file diagnostics.
 func (l *loaded) caseReport(list diag.List, suite *evals.Suite, p *program) *diag.Report {
-	return &diag.Report{Diagnostics: nameCommand(list, l.command), Version: l.version, Source: suite.Source, Color: colored(p.err)}
+	return &diag.Report{Diagnostics: nameCommand(list, l.command), Version: l.version, Source: suite.Source, Color: terminal.Colored(p.Err)}
 }
 
 // writeReports writes the report to the standard output and the files of the flags.
@@ -84,17 +85,17 @@ func (p *program) writeReports(suite *evals.Suite, report *evals.Report, files *
 	}
 	switch o.format.value {
 	case "json":
-		e := json.NewEncoder(p.out)
+		e := json.NewEncoder(p.Out)
 		e.SetIndent("", "  ")
 		return e.Encode(report)
 	case "junit":
-		return report.WriteJUnit(p.out)
+		return report.WriteJUnit(p.Out)
 	case "html":
-		return report.WriteHTML(p.out)
+		return report.WriteHTML(p.Out)
 	case "github":
 		return p.annotateCases(suite, report)
 	default:
-		_, err := io.WriteString(p.out, evalText(report))
+		_, err := io.WriteString(p.Out, evalText(report))
 		return err
 	}
 }
@@ -181,8 +182,8 @@ func (p *program) annotateCases(suite *evals.Suite, report *evals.Report) error 
 		d.Span = diag.Span{File: file, Line: line, Column: column, EndLine: line, EndColumn: column + len(r.Case)}
 		list = append(list, d)
 	}
-	out := (&loaded{version: p.version(), command: p.command()}).caseReport(list, suite, p)
-	return renderReport(out, p.out, diag.Format("github"))
+	out := (&loaded{version: p.version(), command: p.Command()}).caseReport(list, suite, p)
+	return renderReport(out, p.Out, diag.Format("github"))
 }
 
 // annotationCodes are the titles of annotations.
@@ -199,12 +200,12 @@ func evalText(report *evals.Report) string {
 	width := 0
 	names := make([]string, len(rows))
 	for i, row := range rows {
-		names[i] = oneLine(runName(&evals.Result{Case: row.Case, Variant: row.Variant}))
+		names[i] = terminal.OneLine(runName(&evals.Result{Case: row.Case, Variant: row.Variant}))
 		width = max(width, len(names[i]))
 	}
 	for i, row := range rows {
 		s := row.Summary
-		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", statusSign(s.Status()), width, names[i], s.Passed, s.Total(), count(s.Usage.Total(), "token", "tokens"))
+		fmt.Fprintf(&b, "%s %-*s  %d/%d  %s", statusSign(s.Status()), width, names[i], s.Passed, s.Total(), terminal.Count(s.Usage.Total(), "token", "tokens"))
 		if !allReplayed(row.Runs) {
 			fmt.Fprintf(&b, "  %s", shortDuration(s.P50))
 		}
@@ -217,7 +218,7 @@ func evalText(report *evals.Report) string {
 		b.WriteByte('\n')
 		for _, r := range row.Runs {
 			for _, f := range r.Failures {
-				fmt.Fprintf(&b, "    %s%s\n", repeatText(r), indentRest(oneLine(f.String())))
+				fmt.Fprintf(&b, "    %s%s\n", repeatText(r), terminal.IndentRest(terminal.OneLine(f.String())))
 			}
 		}
 	}
@@ -227,23 +228,23 @@ func evalText(report *evals.Report) string {
 	}
 	if report.Baseline != nil && b.Len() == changed {
 		compared := len(slices.DeleteFunc(slices.Clone(report.Changes), func(c evals.Change) bool { return c.Case == "" }))
-		fmt.Fprintf(&b, "  no change  %d of %s compared with the baseline\n", compared, count(len(rows), "case is", "cases are"))
+		fmt.Fprintf(&b, "  no change  %d of %s compared with the baseline\n", compared, terminal.Count(len(rows), "case is", "cases are"))
 	}
 	for _, u := range report.Uncompared {
-		fmt.Fprintf(&b, "  not compared  %s: %s\n", oneLine(u.Case), oneLine(u.Reason))
+		fmt.Fprintf(&b, "  not compared  %s: %s\n", terminal.OneLine(u.Case), terminal.OneLine(u.Reason))
 	}
 	for _, id := range report.Removed {
-		fmt.Fprintf(&b, "  removed    %s\n", oneLine(id))
+		fmt.Fprintf(&b, "  removed    %s\n", terminal.OneLine(id))
 	}
 	s := report.Summary
-	fmt.Fprintf(&b, "\n%s passed, %d failed", count(s.Passed, "run", "runs"), s.Failed)
+	fmt.Fprintf(&b, "\n%s passed, %d failed", terminal.Count(s.Passed, "run", "runs"), s.Failed)
 	if s.Errored > 0 {
-		fmt.Fprintf(&b, ", %s", count(s.Errored, "error", "errors"))
+		fmt.Fprintf(&b, ", %s", terminal.Count(s.Errored, "error", "errors"))
 	}
 	if s.Skipped > 0 {
 		fmt.Fprintf(&b, ", %d skipped", s.Skipped)
 	}
-	fmt.Fprintf(&b, " · %s · %s", s.DescribeRate(), count(s.Usage.Total(), "token", "tokens"))
+	fmt.Fprintf(&b, " · %s · %s", s.DescribeRate(), terminal.Count(s.Usage.Total(), "token", "tokens"))
 	if s.Cost != nil {
 		fmt.Fprintf(&b, " · %s", s.Cost)
 	}
@@ -252,7 +253,7 @@ func evalText(report *evals.Report) string {
 	}
 	b.WriteByte('\n')
 	if n := len(report.Regressions()); n > 0 {
-		fmt.Fprintf(&b, "%s\n", count(n, "regression", "regressions"))
+		fmt.Fprintf(&b, "%s\n", terminal.Count(n, "regression", "regressions"))
 	}
 	return b.String()
 }
@@ -273,7 +274,7 @@ func shortDuration(d time.Duration) string { return d.Round(time.Millisecond).St
 
 // changeOfCase describes how a case differs from the baseline; empty if it does not.
 func changeOfCase(c *evals.Change, tolerance float64) string {
-	name := oneLine(runName(&evals.Result{Case: cmp.Or(c.Case, "all cases"), Variant: c.Variant}))
+	name := terminal.OneLine(runName(&evals.Result{Case: cmp.Or(c.Case, "all cases"), Variant: c.Variant}))
 	rates := evals.Percent(c.Before.Rate) + " → " + evals.Percent(c.After.Rate)
 	switch {
 	case c.Regressed(tolerance):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ Exit codes: 0 done, 1 the store or the server cannot be used or the turn does no
 }
 
 func showEvents(ctx context.Context, p *program, from *place, turn string, o *eventsOptions) error {
-	out := &eventLog{show: show{streams: p.streams, format: "events", redact: from.redact}, asJSON: o.format.value == "json"}
+	out := &eventLog{show: show{Streams: p.Streams, format: "events", redact: from.redact}, asJSON: o.format.value == "json"}
 	if o.follow {
 		for record, err := range from.Events(ctx, turn, o.after, eventFilter(*o.delegates)) {
 			if err != nil {
@@ -109,7 +110,7 @@ func (o *eventLog) line(r *event.Record, text string) {
 	if len(r.Path) > 0 {
 		text = o.clip(strings.Join(r.Path, "/")) + ": " + text
 	}
-	_, err := fmt.Fprintf(o.out, "%6d  %s  %-21s  %s\n", r.Seq, r.Time.UTC().Format(milliseconds), oneLine(string(r.Type)), text)
+	_, err := fmt.Fprintf(o.Out, "%6d  %s  %-21s  %s\n", r.Seq, r.Time.UTC().Format(milliseconds), terminal.OneLine(string(r.Type)), text)
 	o.keep(err)
 }
 

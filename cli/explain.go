@@ -115,11 +115,11 @@ func explain(cmd *cobra.Command, p *program, l *loaded, agent string) error {
 	e, own := l.about(cmd.Context(), rev, list, agent)
 	x, out := newExplanation(l, agent, e, own), p.output(cmd, l.file.Redact)
 	if e == nil && out.format != "json" {
-		return failed(l.refuse(own, p.err))
+		return failed(l.refuse(own, p.Err))
 	}
 	err = x.show(out)
 	if errors.As(err, new(exit)) && out.format == "mermaid" {
-		return failed(l.refuse(own, p.err))
+		return failed(l.refuse(own, p.Err))
 	}
 	return err
 }
@@ -144,7 +144,7 @@ func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, 
 	}
 	out := p.output(cmd, l.file.Redact)
 	if own.HasErrors() && out.format != "json" {
-		return failed(l.refuse(own, p.err))
+		return failed(l.refuse(own, p.Err))
 	}
 	if own.HasErrors() {
 		return failed(out.json(&toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
@@ -230,9 +230,9 @@ func (x *explanation) show(out *output) error {
 	case "json":
 		err = out.json(x, nil)
 	case "mermaid":
-		err = x.mermaid(out.out)
+		err = x.mermaid(out.Out)
 	default:
-		err = x.text(out.out)
+		err = x.text(out.Out)
 	}
 	if err != nil || x.Resolves {
 		return err

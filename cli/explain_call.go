@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/spf13/cobra"
@@ -79,17 +80,17 @@ func (a *callAnswer) text() string {
 	fmt.Fprintf(&b, "%s: %s\n", a.Decision, a.sentence())
 	a.rows(&b)
 	for _, condition := range a.Conditions {
-		writeRow(&b, "because", condition, "", "")
+		terminal.WriteRow(&b, "because", condition, "", "")
 	}
 	switch {
 	case a.Decision == resolve.CallUnavailable:
 	case a.Problem == "":
-		writeRow(&b, "schema", "the arguments fit", "", "")
+		terminal.WriteRow(&b, "schema", "the arguments fit", "", "")
 	default:
-		writeRow(&b, "schema", "the call is not executed: "+a.Problem, "", "")
+		terminal.WriteRow(&b, "schema", "the call is not executed: "+a.Problem, "", "")
 	}
 	if len(a.Undecided) > 0 {
-		writeRow(&b, "also", "the gates of "+strings.Join(a.Undecided, ", ")+" decide when the call is made", "", "")
+		terminal.WriteRow(&b, "also", "the gates of "+strings.Join(a.Undecided, ", ")+" decide when the call is made", "", "")
 	}
 	return b.String()
 }

@@ -81,11 +81,11 @@ func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *
 		return err
 	}
 	if declared == nil || own.HasErrors() {
-		return errors.Join(l.refuse(own, p.err), exit{exitFailed})
+		return errors.Join(l.refuse(own, p.Err), exit{exitFailed})
 	}
 	turn, grant, err := l.grantTools(rev, declared.Agent, r)
 	if err != nil {
-		p.printErrorf("%s", l.file.Redact(err.Error()))
+		p.PrintErrorf("%s", l.file.Redact(err.Error()))
 		return exit{exitFailed}
 	}
 	e, err := resolve.ExplainEphemeral(ctx, rev, &resolve.Ephemeral{Agent: turn})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/agenttool"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -130,15 +131,15 @@ func (a *toolAnswer) text() string {
 		fmt.Fprintf(&b, "agent %s does not have tool %s: %s\n", a.Agent, a.Tool, a.because())
 	}
 	a.rows(&b)
-	writeRow(&b, "hint", a.Hint, "", "")
+	terminal.WriteRow(&b, "hint", a.Hint, "", "")
 	return b.String()
 }
 
 // rows writes the reasons for the answer.
 func (a *toolAnswer) rows(b *strings.Builder) {
-	writeRow(b, "source", a.Source, a.SourcePath, a.SourcePlace)
-	writeRow(b, "catalog", a.Rule, a.RulePath, a.RulePlace)
-	writeRow(b, "gate", a.Gate, a.GatePath, a.GatePlace)
+	terminal.WriteRow(b, "source", a.Source, a.SourcePath, a.SourcePlace)
+	terminal.WriteRow(b, "catalog", a.Rule, a.RulePath, a.RulePlace)
+	terminal.WriteRow(b, "gate", a.Gate, a.GatePath, a.GatePlace)
 }
 
 // however describes in words what prevents the agent from using the tool.

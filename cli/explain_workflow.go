@@ -29,7 +29,7 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 	}
 	if found == nil {
 		missing := diag.New(diag.InvalidValue, "", "workflow %q is not defined", id).WithNearest(id, ids)
-		return errors.Join(l.refuse(diag.List{missing}, p.err), exit{exitFailed})
+		return errors.Join(l.refuse(diag.List{missing}, p.Err), exit{exitFailed})
 	}
 	path := diag.Key("workflows", id)
 	own := diag.List{}
@@ -40,12 +40,12 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 	}
 	out := p.output(cmd, l.file.Redact)
 	if out.format == "mermaid" {
-		err = out.printf("%s", drawWorkflow(found, l.file.Redact))
+		err = out.Printf("%s", drawWorkflow(found, l.file.Redact))
 	} else {
 		err = out.show(describeWorkflow(found, own), found.Explain())
 	}
 	if err == nil && own.HasErrors() {
-		return errors.Join(l.refuse(own, p.err), exit{exitFailed})
+		return errors.Join(l.refuse(own, p.Err), exit{exitFailed})
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 )
@@ -32,7 +33,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		call := func(args ...string) (int, string) {
 			var stdout, stderr strings.Builder
-			p := program{streams: streams{in: strings.NewReader(""), out: &stdout, err: &stderr}, Components: broken()}
+			p := program{Streams: terminal.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr}, Components: broken()}
 			code := p.run(t.Context(), args)
 			if code != exitOK && code != exitFailed {
 				t.Fatalf("%v: exit code %d: %s", args, code, stderr.String())

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -41,7 +42,7 @@ func arrangeHelp(root *cobra.Command) {
 		}
 	}
 	examples := map[string]string{}
-	for block := range strings.SplitSeq("\n"+exampleText, "\n# "+defaultName) {
+	for block := range strings.SplitSeq("\n"+exampleText, "\n# "+terminal.DefaultName) {
 		path, text, _ := strings.Cut(block, "\n")
 		examples[path] = strings.TrimSpace(text)
 	}
@@ -51,7 +52,7 @@ func arrangeHelp(root *cobra.Command) {
 // giveExamples adds the examples of a command and its subcommands, for a program of the given name.
 func giveExamples(cmd *cobra.Command, program string, examples map[string]string) {
 	if text := examples[strings.TrimPrefix(cmd.CommandPath(), program)]; text != "" {
-		cmd.Example = "  " + strings.NewReplacer("\n", "\n  ", defaultName, program).Replace(text)
+		cmd.Example = "  " + strings.NewReplacer("\n", "\n  ", terminal.DefaultName, program).Replace(text)
 	}
 	for _, below := range cmd.Commands() {
 		giveExamples(below, program, examples)

@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // run runs a command line with the shipped components and returns its exit code.
-func run(ctx context.Context, args []string, s streams) int {
-	return (&program{streams: s, Components: shipped.Components()}).run(ctx, args)
+func run(ctx context.Context, args []string, s terminal.Streams) int {
+	return (&program{Streams: s, Components: shipped.Components()}).run(ctx, args)
 }
 
 // silentProgram returns the program with its shipped components and without output.
 func silentProgram() *program {
-	return &program{streams: streams{in: strings.NewReader(""), out: io.Discard, err: io.Discard}, Components: shipped.Components()}
+	return &program{Streams: terminal.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}, Components: shipped.Components()}
 }
 
 // shownCommands returns a command and all its subcommands that its help shows.

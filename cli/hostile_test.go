@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/testkit/usage"
 )
@@ -62,7 +63,7 @@ func TestHostile(t *testing.T) {
 			for _, format := range []string{"json", "text"} {
 				var stdout, stderr strings.Builder
 				took, peak := measure(func() {
-					code := run(t.Context(), []string{"validate", "--format", format, file}, streams{out: &stdout, err: &stderr})
+					code := run(t.Context(), []string{"validate", "--format", format, file}, terminal.Streams{Out: &stdout, Err: &stderr})
 					if code != exitFailed || stderr.Len() > 0 {
 						t.Errorf("exit code %d, stderr %q", code, stderr.String())
 					}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server"
 	"go.uber.org/zap"
 )
@@ -53,7 +54,7 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 		}
 	}
 	var said strings.Builder
-	p := &program{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &said}, Components: shipped.Components()}
+	p := &program{Streams: terminal.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &said}, Components: shipped.Components()}
 	l, err := p.load([]string{file}, true, logger)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
@@ -43,15 +44,15 @@ editors to. It overwrites no configuration.`,
 		}
 		text := p.starter()
 		if text == nil {
-			p.printErrorf("this program has no provider kinds, so it cannot run agents")
+			p.PrintErrorf("this program has no provider kinds, so it cannot run agents")
 			return exit{exitFailed}
 		}
-		written, err := writeInit(file, text, p.command()+schemaSuffix, config.Schema(p.ConfigKinds()))
+		written, err := writeInit(file, text, p.Command()+schemaSuffix, config.Schema(p.ConfigKinds()))
 		if err != nil {
 			return err
 		}
 		done := fmt.Sprintf("wrote %s and %s\nnext: %s validate %s\n      %s run %s assistant \"How many words are in this question?\"\n",
-			written[0], written[1], p.command(), file, p.command(), file)
+			written[0], written[1], p.Command(), file, p.Command(), file)
 		return p.output(cmd, unredacted).show(map[string][]string{"files": written}, done)
 	}
 	return cmd
@@ -67,13 +68,13 @@ func (p *program) hasDemo() bool {
 // starter returns a configuration that uses the program's components, or nil if it has no provider.
 func (p *program) starter() []byte {
 	if p.hasDemo() {
-		return bytes.ReplaceAll(initConfig, []byte(defaultName+schemaSuffix), []byte(p.command()+schemaSuffix))
+		return bytes.ReplaceAll(initConfig, []byte(terminal.DefaultName+schemaSuffix), []byte(p.Command()+schemaSuffix))
 	}
 	text := config.Starter(p.ConfigKinds())
 	if text == nil {
 		return nil
 	}
-	return append([]byte("# yaml-language-server: $schema="+p.command()+schemaSuffix+"\n"), text...)
+	return append([]byte("# yaml-language-server: $schema="+p.Command()+schemaSuffix+"\n"), text...)
 }
 
 // writeInit writes the configuration and its schema, and returns their names.

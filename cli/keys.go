@@ -81,7 +81,7 @@ Exit codes: 0 done, 1 the client does not exist, 2 usage or a file cannot be rea
 		if err != nil {
 			return err
 		}
-		return p.printf("%s\n", token)
+		return p.Printf("%s\n", token)
 	}
 	return cmd
 }
@@ -95,7 +95,7 @@ func refreshToken(p *program, files []string, client string, scopes []string, en
 	defer l.close()
 	token, err := p.IssueRefreshToken(&l.file.Server, client, scopes, end)
 	if err != nil {
-		p.printErrorf("%s", l.file.Redact(err.Error()))
+		p.PrintErrorf("%s", l.file.Redact(err.Error()))
 		return "", exit{exitFailed}
 	}
 	return token, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
@@ -69,12 +70,12 @@ func (p *program) loadEdited(files []string, live bool, logger *zap.Logger, edit
 	}
 	w := &warnings{logger: logger.Named("config")}
 	b := p.NewBuilder(logger).WithConfig(file).WithWarnings(w.add)
-	return &loaded{names: names, version: p.version(), command: p.command(), file: file, found: found, builder: b, logger: logger, warnings: w}, nil
+	return &loaded{names: names, version: p.version(), command: p.Command(), file: file, found: found, builder: b, logger: logger, warnings: w}, nil
 }
 
 // open loads the files of a command that runs the runtime, with a log on standard error.
 func (p *program) open(files []string, o *logFlags, newLogger func(*logOutput, bool) *zap.Logger) (*loaded, error) {
-	log := newLogOutput(p.err, &o.format)
+	log := newLogOutput(p.Err, &o.format)
 	logger := newLogger(log, o.verbose)
 	l, err := p.load(files, true, logger)
 	if err != nil {
@@ -126,7 +127,7 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 // still work.
 func (l *loaded) prove(ctx context.Context, p *program) error {
 	app.Learn(ctx, l.builder, l.toolTime, func(e *builder.DiscoveryError) {
-		p.printErrorf("warning: %s", l.file.Redact(e.Diagnostic().Message))
+		p.PrintErrorf("warning: %s", l.file.Redact(e.Diagnostic().Message))
 	})
 	if l.replaces != nil {
 		l.builder.Adopt(l.replaces)
@@ -145,7 +146,7 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 		list = l.file.Complete(list, diag.FromError(unknown))
 	}
 	if list.HasErrors() {
-		return failed(l.refuse(list, p.err))
+		return failed(l.refuse(list, p.Err))
 	}
 	l.proved = list
 	return nil
@@ -177,26 +178,26 @@ func renderReport(r *diag.Report, w io.Writer, format diag.Format) error {
 	if err := r.Render(&text, format); err != nil {
 		return err
 	}
-	return writeUnescaped(w, text.String())
+	return terminal.WriteUnescaped(w, text.String())
 }
 
 // report returns a report of diagnostics about the configuration.
 func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 	return &diag.Report{
 		Diagnostics: nameCommand(list, l.command), Agents: len(l.file.Agents), Version: l.version,
-		Source: l.source, Color: colored(w),
+		Source: l.source, Color: terminal.Colored(w),
 	}
 }
 
 // nameCommand returns diagnostics whose hints use the command's actual name: other packages only
 // know its default name.
 func nameCommand(list diag.List, command string) diag.List {
-	if command == defaultName {
+	if command == terminal.DefaultName {
 		return list
 	}
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Hint = strings.ReplaceAll(list[i].Hint, `"`+defaultName+" ", `"`+command+" ")
+		list[i].Hint = strings.ReplaceAll(list[i].Hint, `"`+terminal.DefaultName+" ", `"`+command+" ")
 	}
 	return list
 }
@@ -262,7 +263,7 @@ func (p *program) loadSection(files []string, section string, live bool) (*loade
 	}
 	if len(wrong) > 0 {
 		l.close()
-		return nil, failed(l.refuse(wrong, p.err))
+		return nil, failed(l.refuse(wrong, p.Err))
 	}
 	return l, nil
 }

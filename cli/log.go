@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -32,7 +33,7 @@ func (o *logFlags) addFlags(cmd *cobra.Command) {
 // and JSON elsewhere.
 func newLogOutput(out io.Writer, format *choice) *logOutput {
 	o := &logOutput{out: out, format: format.value}
-	if f, ok := fileOf(out); o.format == "" && ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := terminal.FileOf(out); o.format == "" && ok && term.IsTerminal(int(f.Fd())) {
 		o.format = logText
 	}
 	if o.format == "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service"
@@ -82,7 +83,7 @@ func (o *loginOptions) withLogins(ctx context.Context, cmd *cobra.Command, p *pr
 		return err
 	}
 	if wrong := loginFaults(list, id); len(wrong) > 0 {
-		return failed(l.refuse(wrong, p.err))
+		return failed(l.refuse(wrong, p.Err))
 	}
 	bundle, err := loginBundle(rev.Set(), id)
 	if err != nil {
@@ -170,25 +171,25 @@ func (p *program) waitForLogin(ctx context.Context, l *loaded, server tools.Logi
 }
 
 func (p *program) showLoginURL(address string) {
-	fmt.Fprintf(p.out, "Open this URL in a browser on this machine:\n\n  %s\n\n", oneLine(address))
+	fmt.Fprintf(p.Out, "Open this URL in a browser on this machine:\n\n  %s\n\n", terminal.OneLine(address))
 }
 
 // showLogin shows a stored login. The error is a failure to list the tools.
 func (p *program) showLogin(done *tools.LoginResult, tenant string, redact func(string) string) error {
-	fmt.Fprintf(p.out, "Logged in at %s for tenant %s.\n", oneLine(done.Issuer), tenant)
+	fmt.Fprintf(p.Out, "Logged in at %s for tenant %s.\n", terminal.OneLine(done.Issuer), tenant)
 	if len(done.Scopes) > 0 {
-		fmt.Fprintf(p.out, "Scopes: %s\n", oneLine(strings.Join(done.Scopes, " ")))
+		fmt.Fprintf(p.Out, "Scopes: %s\n", terminal.OneLine(strings.Join(done.Scopes, " ")))
 	}
 	switch {
 	case done.IsRenewable:
-		fmt.Fprintln(p.out, "The token is renewed before it expires.")
+		fmt.Fprintln(p.Out, "The token is renewed before it expires.")
 	case !done.Expiry.IsZero():
-		fmt.Fprintf(p.out, "The token expires at %s and cannot be renewed.\n", done.Expiry.Format(time.RFC3339))
+		fmt.Fprintf(p.Out, "The token expires at %s and cannot be renewed.\n", done.Expiry.Format(time.RFC3339))
 	}
 	if done.ListError != nil {
 		return fmt.Errorf("the login is stored, but the tools cannot be listed: %w", done.ListError)
 	}
-	_, err := fmt.Fprintf(p.out, "%s in %s\n", count(done.Tools, "tool", "tools"), oneLine(redact(done.Catalog)))
+	_, err := fmt.Fprintf(p.Out, "%s in %s\n", terminal.Count(done.Tools, "tool", "tools"), terminal.OneLine(redact(done.Catalog)))
 	return err
 }
 
@@ -234,13 +235,13 @@ func logOut(ctx context.Context, cmd *cobra.Command, p *program, args []string, 
 func (p *program) showLogout(done *tools.LogoutResult, tenant string, redact func(string) string) (err error) {
 	switch {
 	case done == nil:
-		_, err = fmt.Fprintf(p.out, "Nobody has logged in for tenant %s.\n", tenant)
+		_, err = fmt.Fprintf(p.Out, "Nobody has logged in for tenant %s.\n", tenant)
 	case done.RevokeError != nil:
 		return fmt.Errorf("the login is deleted, but its tokens are not revoked: %w", done.RevokeError)
 	case done.IsRevoked:
-		_, err = fmt.Fprintf(p.out, "Logged out at %s for tenant %s. The tokens are revoked.\n", oneLine(redact(done.Issuer)), tenant)
+		_, err = fmt.Fprintf(p.Out, "Logged out at %s for tenant %s. The tokens are revoked.\n", terminal.OneLine(redact(done.Issuer)), tenant)
 	default:
-		_, err = fmt.Fprintf(p.out, "Logged out at %s for tenant %s. The authorization server revokes no tokens.\n", oneLine(redact(done.Issuer)), tenant)
+		_, err = fmt.Fprintf(p.Out, "Logged out at %s for tenant %s. The authorization server revokes no tokens.\n", terminal.OneLine(redact(done.Issuer)), tenant)
 	}
 	return err
 }

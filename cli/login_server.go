@@ -107,14 +107,14 @@ func (o *loginOptions) adviseServer(p *program, l *loaded, cmd *cobra.Command, i
 	}
 	s := &l.file.Server
 	if !s.Authenticated() {
-		return fmt.Errorf("%w\n  stop that process first; if it is a server with keys, \"%s %s %s --server URL\" works beside it", err, p.command(), cmd.Name(), id)
+		return fmt.Errorf("%w\n  stop that process first; if it is a server with keys, \"%s %s %s --server URL\" works beside it", err, p.Command(), cmd.Name(), id)
 	}
 	scheme := "http"
 	if s.TLS != nil {
 		scheme = "https"
 	}
 	address := cmp.Or(s.PublicURL, scheme+"://"+s.Address())
-	line := fmt.Sprintf("%s %s %s --server %s --tenant %s", p.command(), cmd.Name(), id, address, o.tenant)
+	line := fmt.Sprintf("%s %s %s --server %s --tenant %s", p.Command(), cmd.Name(), id, address, o.tenant)
 	if cmd.Flags().Changed("subject") {
 		line += " --subject " + o.subject
 	}

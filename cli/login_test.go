@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/testkit/oauthtest"
 )
 
@@ -67,7 +68,7 @@ func TestALoginSurvivesItsProcess(t *testing.T) {
 	run := func(code int, want string, args ...string) {
 		t.Helper()
 		out, err := &browser{world: w}, new(bytes.Buffer)
-		p := program{streams: streams{in: strings.NewReader(""), out: out, err: err}, Components: shipped.Components()}
+		p := program{Streams: terminal.Streams{In: strings.NewReader(""), Out: out, Err: err}, Components: shipped.Components()}
 		if got := p.run(t.Context(), args); got != code || !strings.Contains(out.String()+err.String(), want) {
 			t.Errorf("%v ends with %d, want %d with %q:\n%s%s", args, got, code, want, out.String(), err.String())
 		}

@@ -14,6 +14,7 @@ import (
 	_ "time/tzdata" // schedules use time zones, which the system may lack
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/process"
 )
 
@@ -55,7 +56,7 @@ func Main(s Settings) {
 // canceled, or one listed in the command's help.
 func Run(ctx context.Context, s Settings, args []string, in io.Reader, out, err io.Writer) int {
 	p := program{
-		streams: streams{in: in, out: out, err: err, name: s.Name}, Components: s.Components,
+		Streams: terminal.Streams{In: in, Out: out, Err: err, Name: s.Name}, Components: s.Components,
 		release: s.Version, commands: s.Commands,
 	}
 	return p.run(ctx, args)

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/internal/testkit/providertest"
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 func runBroken() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	p := program{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, Components: broken()}
+	p := program{Streams: terminal.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Components: broken()}
 	return p.run(ctx, os.Args[1:])
 }
 

@@ -19,7 +19,7 @@ Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
 		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := writeManual(cmd.Root(), p.version(), args[0]); err != nil {
-				p.printErrorf("%v", err)
+				p.PrintErrorf("%v", err)
 				return exit{exitFailed}
 			}
 			return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/service"
@@ -56,8 +57,8 @@ cannot be used, 2 usage or a file cannot be read, 130 canceled.`,
 
 // serveMCP serves one client until it closes the input.
 func serveMCP(ctx context.Context, p *program, args []string, o *mcpOptions) error {
-	out := p.out
-	p = p.with(streams{in: p.in, out: p.err, err: p.err}) // only messages go to the output
+	out := p.Out
+	p = p.with(terminal.Streams{In: p.In, Out: p.Err, Err: p.Err}) // only messages go to the output
 	names, agents := o.files.split(args, 1)
 	l, err := p.open(names, &o.logFlags, newCommandLogger)
 	if err != nil {
@@ -80,7 +81,7 @@ func serveMCP(ctx context.Context, p *program, args []string, o *mcpOptions) err
 		a := p.newApp(l, seen)
 		err := a.Start(ctx, rt)
 		if err == nil {
-			err = a.ServeLines(ctx, settings.SurfaceMCP, caller, io.NopCloser(p.in), &rawWriter{out})
+			err = a.ServeLines(ctx, settings.SurfaceMCP, caller, io.NopCloser(p.In), &rawWriter{out})
 		}
 		return p.complain(ctx, l, errors.Join(err, a.Shutdown(ctx)))
 	})
@@ -100,7 +101,7 @@ func checkAgents(ids, patterns []string) error {
 type rawWriter struct{ out io.Writer }
 
 func (w *rawWriter) Write(p []byte) (int, error) {
-	if err := writeUnescaped(w.out, string(p)); err != nil {
+	if err := terminal.WriteUnescaped(w.out, string(p)); err != nil {
 		return 0, err
 	}
 	return len(p), nil

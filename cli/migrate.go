@@ -41,13 +41,13 @@ func migrate(ctx context.Context, p *program, files []string, format string) err
 		return p.complain(ctx, l, err)
 	}
 	if format == "json" {
-		return writeJSON(p.out, map[string][]string{"applied": append([]string{}, applied...)})
+		return writeJSON(p.Out, map[string][]string{"applied": append([]string{}, applied...)})
 	}
 	for _, name := range applied {
-		fmt.Fprintf(p.out, "applied %s\n", name)
+		fmt.Fprintf(p.Out, "applied %s\n", name)
 	}
 	if len(applied) == 0 {
-		fmt.Fprintln(p.out, "up to date")
+		fmt.Fprintln(p.Out, "up to date")
 	}
 	return nil
 }

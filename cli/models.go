@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -89,7 +90,7 @@ func listConfigured(cmd *cobra.Command, p *program, files []string, glob string,
 		},
 	}).show(p.output(cmd, l.file.Redact))
 	if err == nil && list.HasErrors() {
-		return failed(l.refuse(list, p.err))
+		return failed(l.refuse(list, p.Err))
 	}
 	return err
 }
@@ -137,7 +138,7 @@ func (l *modelList) show(out *output, vendor string) error {
 			input, output, cached := listedPrices(m.Pricing)
 			return []string{
 				m.Vendor, m.Name, countOrDash(m.ContextWindow), countOrDash(m.MaxOutput), spec.JoinModalities(m.Modalities.Input, ","),
-				input, output, cached, orDash(m.KnowledgeCutoff), orDash(m.Retires),
+				input, output, cached, terminal.OrDash(m.KnowledgeCutoff), terminal.OrDash(m.Retires),
 			}
 		},
 	}).show(out)

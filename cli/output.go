@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -37,7 +38,7 @@ func (o *output) show(record any, text string) error {
 	if o.format == "json" {
 		return o.json(record, nil)
 	}
-	_, err := io.WriteString(o.out, o.redact(text))
+	_, err := io.WriteString(o.Out, o.redact(text))
 	return err
 }
 
@@ -46,7 +47,7 @@ func (o *output) json(record any, err error) error {
 	if err != nil {
 		return err
 	}
-	return writeRedacted(o.out, record, o.redact)
+	return writeRedacted(o.Out, record, o.redact)
 }
 
 // listing is a list of records with its table.
@@ -72,19 +73,19 @@ func (l *listing[T]) show(o *output) error {
 		return o.json(l.record, nil)
 	}
 	if l.next != "" && (len(l.items) > 0 || l.sparse) {
-		fmt.Fprintf(o.err, "! there are more: --after %s\n", l.next)
+		fmt.Fprintf(o.Err, "! there are more: --after %s\n", l.next)
 	}
 	if len(l.items) == 0 && l.none != "" {
-		return o.printf("%s\n", l.none)
+		return o.Printf("%s\n", l.none)
 	}
 	rows := [][]string{l.header}
 	for _, item := range l.items {
 		rows = append(rows, l.row(item))
 	}
-	if err := writeTable(o.out, rows); err != nil {
+	if err := writeTable(o.Out, rows); err != nil {
 		return err
 	}
-	return o.printf("%s", l.foot)
+	return o.Printf("%s", l.foot)
 }
 
 // writeTable writes rows in aligned columns; the first row holds their names.
@@ -92,7 +93,7 @@ func writeTable(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i := range row {
-			row[i] = oneLine(row[i])
+			row[i] = terminal.OneLine(row[i])
 		}
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}

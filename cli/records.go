@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -98,7 +99,7 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 	}
 	e, err := driver.OpenReadOnly(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w\n  nothing is stored yet: \"%[2]s migrate\", \"%[2]s serve\" and \"%[2]s turns create\" make the store", err, p.command())
+		err = fmt.Errorf("%w\n  nothing is stored yet: \"%[2]s migrate\", \"%[2]s serve\" and \"%[2]s turns create\" make the store", err, p.Command())
 	}
 	if err != nil {
 		return p.complain(ctx, l, err)
@@ -167,9 +168,9 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	switch locked, ok := errors.AsType[*store.LockedError](err); {
 	case ok:
-		err = fmt.Errorf("%w\n  \"%[2]s sessions\", \"%[2]s turns\" and \"%[2]s events\" can still read it; to change it, give --server, or end that process first", locked, p.command())
+		err = fmt.Errorf("%w\n  \"%[2]s sessions\", \"%[2]s turns\" and \"%[2]s events\" can still read it; to change it, give --server, or end that process first", locked, p.Command())
 	case errors.Is(err, server.ErrUnauthenticated):
-		err = fmt.Errorf("%w\n  make a key with \"%s keys new\", or write server.allow_unauthenticated: true", err, p.command())
+		err = fmt.Errorf("%w\n  make a key with \"%s keys new\", or write server.allow_unauthenticated: true", err, p.Command())
 	}
 	return p.fail(ctx, l.file.Redact, err)
 }
@@ -182,6 +183,6 @@ func (p *program) fail(ctx context.Context, redact func(string) string, err erro
 	case err == nil, errors.As(err, new(exit)):
 		return err
 	}
-	p.printErrorf("%s", indentRest(redact(err.Error())))
+	p.PrintErrorf("%s", terminal.IndentRest(redact(err.Error())))
 	return exit{exitFailed}
 }

@@ -91,7 +91,7 @@ func (k *keeper) reload(ctx context.Context) {
 	}
 	var shown bytes.Buffer // for the diagnostics in the log
 	p := *k.program
-	p.err = io.MultiWriter(k.program.err, &shown)
+	p.Err = io.MultiWriter(k.program.Err, &shown)
 	number, restart, err := k.replace(ctx, &p)
 	if ctx.Err() != nil {
 		return
@@ -104,14 +104,14 @@ func (k *keeper) reload(ctx context.Context) {
 			said = k.redactions.redact(err.Error())
 			problem = said
 		}
-		k.program.printErrorf("not reloaded; the current configuration stays in use: %s", said)
+		k.program.PrintErrorf("not reloaded; the current configuration stays in use: %s", said)
 		logger.Error("new configuration rejected; the current one stays in use", zap.String("problem", problem))
 		return
 	}
-	k.program.printErrorf("reloaded: revision %d", number)
+	k.program.PrintErrorf("reloaded: revision %d", number)
 	logger.Info("configuration reloaded", zap.Uint64("revision", number))
 	if len(restart) > 0 {
-		k.program.printErrorf("warning: restart required to apply settings: %s", strings.Join(restart, ", "))
+		k.program.PrintErrorf("warning: restart required to apply settings: %s", strings.Join(restart, ", "))
 		logger.Warn("restart required to apply settings", zap.Strings("settings", restart))
 	}
 }
@@ -172,7 +172,7 @@ func (k *keeper) publish(ctx context.Context, l *loaded) (*registry.Revision, er
 	revisions := k.app.Fleet()
 	if revisions.FromStore() {
 		if revisions.ReportIgnored(l.file) {
-			k.program.printErrorf("the agents of the files are ignored: revisions.source is store; publish them with %q", l.command+" apply")
+			k.program.PrintErrorf("the agents of the files are ignored: revisions.source is store; publish them with %q", l.command+" apply")
 		}
 		l.close()
 		return k.runtime.Revision(), nil

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -53,7 +54,7 @@ func (r *serverFlags) check(cmd *cobra.Command, args []string, most int, local [
 		}
 	}
 	if len(args) > most {
-		return true, usagef(cmd, "--server and FILE exclude each other, but %s given", count(len(args), "argument is", "arguments are"))
+		return true, usagef(cmd, "--server and FILE exclude each other, but %s given", terminal.Count(len(args), "argument is", "arguments are"))
 	}
 	return true, arguments(most, most)(cmd, args)
 }
@@ -97,7 +98,7 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 		redact = func(text string) string { return strings.ReplaceAll(text, key, "***") }
 	}
 	client, err := native.NewClient(native.ClientSettings{URL: r.server, Key: key, Broken: func(err error) {
-		fmt.Fprintf(p.err, "! %s; retrying\n", oneLine(redact(err.Error())))
+		fmt.Fprintf(p.Err, "! %s; retrying\n", terminal.OneLine(redact(err.Error())))
 	}})
 	if err != nil {
 		return fmt.Errorf("--server: %w", err)
@@ -107,7 +108,7 @@ func (p *program) reachClient(ctx context.Context, r *serverFlags, do func(*nati
 	if err == nil || errors.As(err, new(exit)) {
 		return err
 	}
-	text := oneLine(err.Error()) // partly worded by a server
+	text := terminal.OneLine(err.Error()) // partly worded by a server
 	if refused, ok := errors.AsType[*native.Error](err); ok && refused.Status == http.StatusUnauthorized {
 		text += fmt.Sprintf("\n  the key comes from %s", cmp.Or(r.keyFile, "the variable "+keyVariable+", or from --api-key-file"))
 	} else if ok {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/admin"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ func newRevisionsList(r *configs) *cobra.Command {
 				if r.Current {
 					number += " *"
 				}
-				return []string{number, fmt.Sprintf("%.12s", r.Hash), r.Author, orDash(out.redact(r.Note)), age(time.Now(), r.CreatedAt)}
+				return []string{number, fmt.Sprintf("%.12s", r.Hash), r.Author, terminal.OrDash(out.redact(r.Note)), age(time.Now(), r.CreatedAt)}
 			},
 		}).show(out)
 	})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -76,7 +77,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.opensChat(args, at.server != "") {
-				if chat := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.session, delegates: o.delegates}); newScreenFront(p.streams) != nil {
+				if chat := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.session, delegates: o.delegates}); newScreenFront(p.Streams) != nil {
 					if at.server != "" {
 						return p.onScreen(chat).chatAt(withCaller(cmd.Context()), &at, args[0], chat)
 					}
@@ -117,8 +118,8 @@ func (o *runOptions) opensChat(args []string, remote bool) bool {
 
 // runAgent runs one turn of the agent that args name.
 func runAgent(ctx context.Context, p *program, args []string, o *runOptions) error {
-	out := newShow(p.streams, o.format.value, o.quiet)
-	p = p.with(out.streams)
+	out := newShow(p.Streams, o.format.value, o.quiet)
+	p = p.with(out.Streams)
 	names, args := o.files.split(args, 1)
 	l, err := p.open(names, &o.logFlags, newCommandLogger)
 	if err != nil {
@@ -140,17 +141,17 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 			return p.complain(ctx, l, errForgets)
 		}
 	}
-	prompt := promptAmong(args[1:], p.in)
+	prompt := promptAmong(args[1:], p.In)
 	if prompt.variables, err = encodeVariables(o.variables); err != nil {
 		return err
 	}
 	prompt.tenant = o.tenant
 	l.builder.ListToolsFor(tools.TenantValues(o.tenant))
-	a, err := newAnswerer(p.streams, o.approve.value, prompt.read, l.file.Redact)
+	a, err := newAnswerer(p.Streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err
 	}
-	if err := prompt.load(ctx, p.in); err != nil {
+	if err := prompt.load(ctx, p.In); err != nil {
 		return err
 	}
 	ctx = withCaller(ctx)
@@ -184,7 +185,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntim
 	result, err := await(ctx, rt, asked, out, a)
 	if result == nil && ctx.Err() == nil {
 		if found := diag.FromError(err); len(found) > 0 {
-			return failed(l.refuse(l.file.Complete(found, nil), p.err))
+			return failed(l.refuse(l.file.Complete(found, nil), p.Err))
 		}
 	}
 	return p.conclude(out, result, err)
@@ -200,13 +201,13 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	case result == nil:
 		return err
 	case result.Status == event.StatusCanceled:
-		p.printErrorf("canceled")
+		p.PrintErrorf("canceled")
 		return exit{exitCanceled}
 	case err != nil || result.Status != event.StatusSucceeded:
-		p.printErrorf("%s", indentRest(out.redact(failure(result, err))))
+		p.PrintErrorf("%s", terminal.IndentRest(out.redact(failure(result, err))))
 		return exit{exitFailed}
 	case result.Termination.CutShort() && result.Response == "":
-		p.printErrorf("the turn was stopped without an answer (%s: %s)", oneLine(result.Termination.Code), oneLine(out.redact(result.Termination.Detail)))
+		p.PrintErrorf("the turn was stopped without an answer (%s: %s)", terminal.OneLine(result.Termination.Code), terminal.OneLine(out.redact(result.Termination.Detail)))
 		return exit{exitFailed}
 	}
 	return nil
@@ -224,7 +225,7 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 			aborting, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 			defer cancel()
 			if wrong := rt.Abandon(aborting, result.State); wrong != nil {
-				fmt.Fprintf(out.err, "! a peer's task may still run: %s\n", oneLine(out.redact(wrong.Error())))
+				fmt.Fprintf(out.Err, "! a peer's task may still run: %s\n", terminal.OneLine(out.redact(wrong.Error())))
 			}
 		}
 		return result, err
@@ -272,7 +273,7 @@ func failure(result *runtime.Result, err error) string {
 	}
 	text := "the turn waits for a person, and this command cannot ask one"
 	for _, request := range result.Interactions {
-		text += "\n  " + oneLine(cmp.Or(request.Message, request.Action))
+		text += "\n  " + terminal.OneLine(cmp.Or(request.Message, request.Action))
 	}
 	return text + "\n  run it on a terminal or with --approve ask, yes or no"
 }

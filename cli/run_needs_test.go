@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
 // needy is a configuration with a variable in each part that an agent may need; the addresses
@@ -86,7 +88,7 @@ func TestARunNeedsTheVariablesOfItsAgentAlone(t *testing.T) {
 	} {
 		t.Run(agent, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := run(t.Context(), []string{"run", file, agent, "hello"}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+			code := run(t.Context(), []string{"run", file, agent, "hello"}, terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 			var got []string
 			for _, m := range missing.FindAllStringSubmatch(errs.String(), -1) {
 				got = append(got, m[1])

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -42,7 +43,7 @@ func promptAmong(args []string, in io.Reader) *prompt {
 	switch {
 	case len(args) > 0 && args[0] != "-":
 		return &prompt{text: args[0]}
-	case len(args) == 0 && terminal(in):
+	case len(args) == 0 && terminal.IsTerminal(in):
 		return &prompt{typed: true}
 	default:
 		return &prompt{read: true}
@@ -73,10 +74,10 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 // ask asks for a typed prompt until there is one. It returns errNoPrompt at the end of the input.
 func (q *prompt) ask(ctx context.Context, a *answerer) error {
 	for q.typed && strings.TrimSpace(q.text) == "" {
-		a.prompt("prompt: ")
+		a.Prompt("prompt: ")
 		line, ok := a.input.next(ctx, nil)
 		if !ok || a.input.ended {
-			fmt.Fprintln(a.err)
+			fmt.Fprintln(a.Err)
 		}
 		switch {
 		case !ok:

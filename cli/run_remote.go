@@ -27,16 +27,16 @@ const (
 
 // runAt runs one turn of an agent of a server.
 func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *runOptions) error {
-	out := newShow(p.streams, o.format.value, o.quiet)
-	p = p.with(out.streams)
+	out := newShow(p.Streams, o.format.value, o.quiet)
+	p = p.with(out.Streams)
 	return p.reach(ctx, at, func(where *place) error {
 		out.redact = where.redact
-		prompt := promptAmong(args[1:], p.in)
-		a, err := newAnswerer(p.streams, o.approve.value, prompt.read, where.redact)
+		prompt := promptAmong(args[1:], p.In)
+		a, err := newAnswerer(p.Streams, o.approve.value, prompt.read, where.redact)
 		if err != nil {
 			return p.misuse(err)
 		}
-		if err := prompt.load(ctx, p.in); err != nil {
+		if err := prompt.load(ctx, p.In); err != nil {
 			return p.misuse(err)
 		}
 		if prompt.variables, err = encodeVariables(o.variables); err != nil {
@@ -96,7 +96,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	}
 	result, err := turn.run(ctx, out, a)
 	if result == nil && ctx.Err() == nil {
-		fmt.Fprintf(p.err, "! the turn continues without this command: %s events %s %s --follow\n", p.command(), where.name, turn.id)
+		fmt.Fprintf(p.Err, "! the turn continues without this command: %s events %s %s --follow\n", p.Command(), where.name, turn.id)
 	}
 	if result != nil && result.Status == event.StatusFailed && err == nil {
 		t := &result.Termination
@@ -104,7 +104,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	}
 	err = p.conclude(out, result, err)
 	if result != nil && result.Status == event.StatusWaiting {
-		fmt.Fprintf(p.err, "! it continues when it is answered: %s turns resolve %s %s INTERACTION\n", p.command(), where.name, turn.id)
+		fmt.Fprintf(p.Err, "! it continues when it is answered: %s turns resolve %s %s INTERACTION\n", p.Command(), where.name, turn.id)
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func (p *program) misuse(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	p.printErrorf("%v", err)
+	p.PrintErrorf("%v", err)
 	return exit{exitUsage}
 }
 

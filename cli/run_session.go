@@ -62,7 +62,7 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	}
 	turns.Close()
 	if busy, ok := errors.AsType[*store.BusyError](err); ok {
-		err = fmt.Errorf("%w\n  a server processes it, now or when it is started; \"%s turns cancel %s %s\" ends it", busy, p.command(), strings.Join(l.names, " "), busy.TurnID)
+		err = fmt.Errorf("%w\n  a server processes it, now or when it is started; \"%s turns cancel %s %s\" ends it", busy, p.Command(), strings.Join(l.names, " "), busy.TurnID)
 	}
 	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 }

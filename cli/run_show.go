@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -15,7 +16,7 @@ import (
 // show writes a turn's progress in one of the formats. Text from the model is shown as it is;
 // hidden values are redacted in everything else.
 type show struct {
-	streams
+	terminal.Streams
 	format string
 	redact func(string) string
 	// quiet shows only answers, questions and warnings.
@@ -61,14 +62,14 @@ func (o *show) delegate(ev event.Event) {
 
 // newShow returns a show that writes to a command's streams; set redact before using it. Other
 // output to standard error must use its stream.
-func newShow(s streams, format string, quiet bool) *show {
-	o := &show{streams: s, format: format, quiet: quiet}
+func newShow(s terminal.Streams, format string, quiet bool) *show {
+	o := &show{Streams: s, format: format, quiet: quiet}
 	if format == "text" && !quiet {
-		o.screen = newScreen(s.err)
-		o.err = o.screen
+		o.screen = newScreen(s.Err)
+		o.Err = o.screen
 	}
-	o.delegates = delegateViews[*show]{out: o.err, open: func(out io.Writer) *show {
-		return &show{streams: streams{out: out, err: out}, format: format, redact: o.redact}
+	o.delegates = delegateViews[*show]{out: o.Err, open: func(out io.Writer) *show {
+		return &show{Streams: terminal.Streams{Out: out, Err: out}, format: format, redact: o.redact}
 	}}
 	return o
 }
@@ -145,9 +146,9 @@ func (o *show) note(data event.Data) string {
 		return trimNote(d)
 	case *event.ContextCompacted:
 		if d.Outcome == event.CompactionDone {
-			return fmt.Sprintf("%s summarised: %d tokens became %d", count(d.Messages, "message is", "messages are"), d.Before, d.After)
+			return fmt.Sprintf("%s summarised: %d tokens became %d", terminal.Count(d.Messages, "message is", "messages are"), d.Before, d.After)
 		}
-		return fmt.Sprintf("%s not summarised (%s): %s", count(d.Messages, "message is", "messages are"), d.Outcome, o.clip(d.Reason))
+		return fmt.Sprintf("%s not summarised (%s): %s", terminal.Count(d.Messages, "message is", "messages are"), d.Outcome, o.clip(d.Reason))
 	default:
 		return ""
 	}
@@ -172,10 +173,10 @@ func retryNote(d *event.ModelRetry) string {
 func trimNote(d *event.ContextTrimmed) string {
 	var parts []string
 	if d.Dropped > 0 {
-		parts = append(parts, count(d.Dropped, "message", "messages")+" left out")
+		parts = append(parts, terminal.Count(d.Dropped, "message", "messages")+" left out")
 	}
 	if d.Previews > 0 {
-		parts = append(parts, count(d.Previews, "result", "results")+" shortened")
+		parts = append(parts, terminal.Count(d.Previews, "result", "results")+" shortened")
 	}
 	return fmt.Sprintf("the request was cut from %d to %d tokens of %d: %s", d.Before, d.After, d.Limit, strings.Join(parts, ", "))
 }
@@ -197,13 +198,13 @@ func (o *show) work(format string, args ...any) {
 
 // progress writes a line to standard error.
 func (o *show) progress(format string, args ...any) {
-	fmt.Fprintln(o.err, oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(o.Err, terminal.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // aside writes a line to standard error without breaking the line of an unfinished answer.
 func (o *show) aside(format string, args ...any) {
 	if o.line && !o.broken {
-		fmt.Fprintln(o.err)
+		fmt.Fprintln(o.Err)
 		o.broken = true
 	}
 	o.progress(format, args...)
@@ -218,7 +219,7 @@ func (o *show) endLine() {
 
 func (o *show) write(text string) {
 	o.screen.clear() // possibly on the same terminal
-	_, err := io.WriteString(o.out, text)
+	_, err := io.WriteString(o.Out, text)
 	o.keep(err)
 }
 
@@ -257,7 +258,7 @@ func (o *show) close(result *runtime.Result) error {
 	switch {
 	case result == nil:
 	case o.format == "json":
-		o.keep(writeJSON(o.out, o.outcome(result)))
+		o.keep(writeJSON(o.Out, o.outcome(result)))
 	case o.format == "text" && result.FinishReason == model.FinishMaxTokens:
 		o.progress("! the answer is incomplete: the output limit cut it off")
 	case o.format == "text" && result.FinishReason == model.FinishContentFilter:
@@ -276,9 +277,9 @@ func (o *show) close(result *runtime.Result) error {
 
 // summary summarizes a turn in a line: its steps and, if known, its tokens and cost.
 func summary(r *runtime.Result) string {
-	text := "= " + count(r.Steps, "step", "steps")
+	text := "= " + terminal.Count(r.Steps, "step", "steps")
 	if n := r.Usage.Total(); n > 0 {
-		text += fmt.Sprintf(", %s (%d in, %d out)", count(n, "token", "tokens"), r.Usage.Input, r.Usage.Output)
+		text += fmt.Sprintf(", %s (%d in, %d out)", terminal.Count(n, "token", "tokens"), r.Usage.Input, r.Usage.Output)
 	}
 	if r.Cost != nil {
 		text += ", " + r.Cost.String()
@@ -304,7 +305,7 @@ func (o *show) outcome(r *runtime.Result) outcome {
 // clip redacts text and shortens it to one line for progress.
 func (o *show) clip(text string) string {
 	const limit = 120
-	text = strings.Join(strings.Fields(oneLine(o.redact(text))), " ")
+	text = strings.Join(strings.Fields(terminal.OneLine(o.redact(text))), " ")
 	if runes := []rune(text); len(runes) > limit {
 		text = string(runes[:limit]) + "…"
 	}

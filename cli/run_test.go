@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 )
@@ -26,7 +27,7 @@ func runHello(t *testing.T) (code int, out, err string) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), []string{"run", file, "helper", "hello"}, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
+	code = run(t.Context(), []string{"run", file, "helper", "hello"}, terminal.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -102,7 +103,7 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		o := &show{
-			streams: streams{out: &out, err: &errs}, format: "text",
+			Streams: terminal.Streams{Out: &out, Err: &errs}, format: "text",
 			redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
 		}
 		o.Emit(event.Event{Data: data})
@@ -129,7 +130,7 @@ func TestNotesDoNotBreakAnAnswer(t *testing.T) {
 		{[]event.Data{text, &event.StepEnd{}, retry}, "One, \n", "! the answer broke off (timeout): it continues where it stopped (after 0s)\n"},
 	} {
 		var out, errs bytes.Buffer
-		o := &show{streams: streams{out: &out, err: &errs}, format: "text", redact: plain}
+		o := &show{Streams: terminal.Streams{Out: &out, Err: &errs}, format: "text", redact: plain}
 		for _, data := range tt.events {
 			o.Emit(event.Event{Data: data})
 		}

@@ -13,7 +13,7 @@ func newSchema(p *program) *cobra.Command {
 kinds of components in this program.`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := p.out.Write(config.Schema(p.ConfigKinds()))
+			_, err := p.Out.Write(config.Schema(p.ConfigKinds()))
 			return err
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/zap"
 	"go.yaml.in/yaml/v4"
@@ -19,7 +20,7 @@ import (
 // and some invalid ones.
 func TestSchema(t *testing.T) {
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"schema"}, streams{out: &out, err: os.Stderr}); code != exitOK {
+	if code := run(t.Context(), []string{"schema"}, terminal.Streams{Out: &out, Err: os.Stderr}); code != exitOK {
 		t.Fatalf("exit code %d", code)
 	}
 	document, err := jsonschema.UnmarshalJSON(&out)
@@ -73,7 +74,7 @@ func TestSchema(t *testing.T) {
 // beside it.
 func TestInitSchemaLine(t *testing.T) {
 	first, _, _ := strings.Cut(string(initConfig), "\n")
-	if first != "# yaml-language-server: $schema="+defaultName+schemaSuffix {
+	if first != "# yaml-language-server: $schema="+terminal.DefaultName+schemaSuffix {
 		t.Errorf("the first line is %q", first)
 	}
 }
@@ -117,16 +118,16 @@ func TestColored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if !colored(device) || colored(file) || colored(&bytes.Buffer{}) {
-		t.Errorf("terminal %t, file %t, buffer %t", colored(device), colored(file), colored(&bytes.Buffer{}))
+	if !terminal.Colored(device) || terminal.Colored(file) || terminal.Colored(&bytes.Buffer{}) {
+		t.Errorf("terminal %t, file %t, buffer %t", terminal.Colored(device), terminal.Colored(file), terminal.Colored(&bytes.Buffer{}))
 	}
 	t.Setenv("TERM", "dumb")
-	if colored(device) {
+	if terminal.Colored(device) {
 		t.Error("colour on a dumb terminal")
 	}
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "1")
-	if colored(device) {
+	if terminal.Colored(device) {
 		t.Error("colour in spite of NO_COLOR")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"golang.org/x/term"
 )
@@ -45,7 +46,7 @@ type runningCall struct {
 // newScreen returns a screen for a standard error.
 func newScreen(out io.Writer) *screen {
 	s := &screen{out: out, width: func() int { return 0 }, asked: map[string]runningCall{}}
-	if f, ok := fileOf(out); ok && controllable(out) {
+	if f, ok := terminal.FileOf(out); ok && terminal.Controllable(out) {
 		s.live = true
 		s.width = func() int {
 			width, _, _ := term.GetSize(int(f.Fd())) // 0 if unknown
@@ -70,11 +71,11 @@ func (s *screen) Write(p []byte) (int, error) {
 // WriteUnescaped erases the drawn line and writes text without escapes.
 func (s *screen) WriteUnescaped(text string) error {
 	s.clear()
-	return writeUnescaped(s.out, text)
+	return terminal.WriteUnescaped(s.out, text)
 }
 
 // File returns the file that the output goes to, if any.
-func (s *screen) File() (*os.File, bool) { return fileOf(s.out) }
+func (s *screen) File() (*os.File, bool) { return terminal.FileOf(s.out) }
 
 // setPrompted records that a question was written or that its line has ended. While set, the next
 // text begins a new line.
@@ -198,7 +199,7 @@ func (s *screen) draw(c *runningCall, more int) {
 	if elapsed < silence {
 		return
 	}
-	line := "… " + oneLine(c.name) + " is running"
+	line := "… " + terminal.OneLine(c.name) + " is running"
 	if !s.live {
 		if !c.told {
 			fmt.Fprintln(s.out, line)
@@ -208,7 +209,7 @@ func (s *screen) draw(c *runningCall, more int) {
 	}
 	line += fmt.Sprintf(" (%s)", elapsed)
 	if more > 0 {
-		line += fmt.Sprintf(", with %s to come", count(more, "more result", "more results"))
+		line += fmt.Sprintf(", with %s to come", terminal.Count(more, "more result", "more results"))
 	}
 	if runes, width := []rune(line), s.width(); width > 1 && len(runes) >= width {
 		line = string(runes[:width-1]) // a longer one would not be erased as a whole
@@ -221,7 +222,7 @@ func (s *screen) draw(c *runningCall, more int) {
 // erase erases the drawn line.
 func (s *screen) erase() {
 	if s.drawn {
-		_ = writeUnescaped(s.out, "\r\x1b[K") // the next write fails too
+		_ = terminal.WriteUnescaped(s.out, "\r\x1b[K") // the next write fails too
 		s.drawn = false
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
@@ -110,7 +111,7 @@ func TestToolsThatRunForLongAreShown(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var written lockedBuffer
-				o := newShow(streams{out: &written, err: &written}, "text", false)
+				o := newShow(terminal.Streams{Out: &written, Err: &written}, "text", false)
 				o.redact, o.screen.live = plain, tt.live
 				tt.scene.play(t, o, &written)
 				_ = o.close(nil)
@@ -124,7 +125,7 @@ func TestTheLineFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var written lockedBuffer
-		o := newShow(streams{out: &written, err: &written}, "text", false)
+		o := newShow(terminal.Streams{Out: &written, Err: &written}, "text", false)
 		o.redact, o.screen.live, o.screen.width = plain, true, func() int { return 10 }
 		scene{callA, made, beginA, second, "… fetch i", ended, erased}.play(t, o, &written)
 	})
@@ -135,7 +136,7 @@ func TestQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var written lockedBuffer
-		o := newShow(streams{out: &written, err: &written}, "text", true)
+		o := newShow(terminal.Streams{Out: &written, Err: &written}, "text", true)
 		o.redact = plain
 		scene{
 			callA, made, 5 * second, &event.ToolCallStreamDelta{Name: "fetch", Delta: "x"}, doneA, &event.Handoff{From: "a", To: "b"}, "",
@@ -167,7 +168,7 @@ func TestTheSummary(t *testing.T) {
 	} {
 		for _, format := range []string{"text", "json", "events"} {
 			var out, errs bytes.Buffer
-			o := newShow(streams{out: &out, err: &errs}, format, false)
+			o := newShow(terminal.Streams{Out: &out, Err: &errs}, format, false)
 			o.redact = plain
 			if err := o.close(result(r)); err != nil {
 				t.Error(err)

@@ -8,13 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 )
 
 // typed runs a command of the program and returns its output.
 func typed(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, failed bytes.Buffer
-	if code := run(context.WithoutCancel(t.Context()), args, streams{in: strings.NewReader(""), out: &out, err: &failed}); code != exitOK {
+	if code := run(context.WithoutCancel(t.Context()), args, terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &failed}); code != exitOK {
 		t.Fatalf("%v: exit code %d: %s", args, code, failed.String())
 	}
 	return out.String() + failed.String()

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -125,12 +126,12 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 		zap.Int("agents", len(l.file.Agents)), zap.String("store", where), zap.String("worker", k.app.Service().Worker()),
 		zap.String("version", p.version()),
 	}
-	ready := fmt.Sprintf("%s, store %s, worker %s", count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), k.app.Service().Worker())
+	ready := fmt.Sprintf("%s, store %s, worker %s", terminal.Count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), k.app.Service().Worker())
 	if s := k.app.Server(); s != nil {
 		ready += ", listening on " + s.LocalURL()
 		about = append(about, zap.String("address", s.LocalURL()))
 	}
-	p.printErrorf("ready: %s", ready)
+	p.PrintErrorf("ready: %s", ready)
 	if k.jsonLog { // the message above is not JSON
 		k.logger.Named("serve").Info("ready", about...)
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -45,7 +46,7 @@ func TestFollowingATurnEndsWhenItIsCanceled(t *testing.T) {
 	}
 	call := func(ctx context.Context, args ...string) (int, string, string) {
 		var stdout, stderr strings.Builder
-		code := run(ctx, args, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
+		code := run(ctx, args, terminal.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
 		return code, stdout.String(), stderr.String()
 	}
 	code, turn, stderr := call(t.Context(), "turns", "create", file, "a", "hello")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
@@ -74,7 +75,7 @@ func listSessions(cmd *cobra.Command, p *program, from *place, o *sessionsOption
 		record: page, items: page.Sessions, next: page.Next, none: "no sessions",
 		header: []string{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"},
 		row: func(s native.Session) []string {
-			return []string{s.ID, string(s.State), orDash(s.CurrentAgent()), orDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())}
+			return []string{s.ID, string(s.State), terminal.OrDash(s.CurrentAgent()), terminal.OrDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())}
 		},
 	}).show(p.output(cmd, from.redact))
 }
@@ -104,7 +105,7 @@ their tools, are left out.`,
 				if err != nil {
 					return err
 				}
-				return writeJSON(p.out, export)
+				return writeJSON(p.Out, export)
 			})
 		},
 	}
@@ -140,7 +141,7 @@ owner of the key.`,
 
 func importSession(ctx context.Context, p *program, at *target, o *importOptions) error {
 	var export service.SessionExport
-	in := json.NewDecoder(io.LimitReader(p.in, maxImport))
+	in := json.NewDecoder(io.LimitReader(p.In, maxImport))
 	if err := in.Decode(&export); err != nil {
 		return fmt.Errorf("read the session from standard input: %w", err)
 	}
@@ -150,6 +151,6 @@ func importSession(ctx context.Context, p *program, at *target, o *importOptions
 		if err != nil {
 			return err
 		}
-		return p.printf("%s\n", oneLine(made.ID))
+		return p.Printf("%s\n", terminal.OneLine(made.ID))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/model/catalog"
 )
 
@@ -17,7 +18,7 @@ import (
 func runInto(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
-	code = run(t.Context(), args, streams{out: &stdout, err: &stderr})
+	code = run(t.Context(), args, terminal.Streams{Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 

@@ -78,12 +78,12 @@ func observe(ctx context.Context, logger *zap.Logger, redact func(string) string
 func (p *program) whileObserved(ctx context.Context, l *loaded, off string, scrape bool, do func(*observed) error) error {
 	seen, err := observe(ctx, l.logger, l.log.redact, scrape, p.version())
 	if err != nil {
-		p.printErrorf("%s: %v", off, err)
+		p.PrintErrorf("%s: %v", off, err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	err = do(seen)
 	if lost := seen.shutdown(ctx); lost != nil {
-		p.printErrorf("%s", l.log.redact(lost.Error()))
+		p.PrintErrorf("%s", l.log.redact(lost.Error()))
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server/admin"
 	"github.com/agentruntime/agentruntime/service"
@@ -112,16 +113,16 @@ func (o *output) checkTenants(ctx context.Context, c *admin.Client, names []stri
 		}
 		text := ""
 		for i := range found {
-			text += "tenant " + oneLine(name) + ": " + findingLine(&found[i])
+			text += "tenant " + terminal.OneLine(name) + ": " + findingLine(&found[i])
 		}
 		if diag.List(found).HasErrors() {
 			broken++
 		}
-		if _, err := io.WriteString(o.out, o.redact(text)); err != nil {
+		if _, err := io.WriteString(o.Out, o.redact(text)); err != nil {
 			return err
 		}
 	}
-	if err := o.printf("%s checked, %d broken\n", count(len(names), "overlay of a tenant", "overlays of tenants"), broken); err != nil {
+	if err := o.Printf("%s checked, %d broken\n", terminal.Count(len(names), "overlay of a tenant", "overlays of tenants"), broken); err != nil {
 		return err
 	}
 	if broken > 0 {
@@ -180,7 +181,7 @@ func variableRow(v *service.TenantVariable, redact func(string) string) []string
 	if v.SetAt != nil {
 		since = age(time.Now(), *v.SetAt)
 	}
-	return []string{v.Name, string(v.State), orDash(value), orDash(v.SetBy), orDash(since)}
+	return []string{v.Name, string(v.State), terminal.OrDash(value), terminal.OrDash(v.SetBy), terminal.OrDash(since)}
 }
 
 // clipLine returns the first line of a text, if it is short.
@@ -207,7 +208,7 @@ func newVariablesSet(r *configs) *cobra.Command {
 		if set.Secret {
 			kind = "secret"
 		}
-		return out.printf("set: %s %s of tenant %s\n", kind, oneLine(set.Name), args[0])
+		return out.Printf("set: %s %s of tenant %s\n", kind, terminal.OneLine(set.Name), args[0])
 	})
 	cmd.Long = `set reads the value from standard input, without the newline at its end. On a terminal
 it asks for the value and does not show the input. The value is never an argument,
@@ -228,7 +229,7 @@ func newVariablesDelete(r *configs) *cobra.Command {
 			if err := c.DeleteTenantVariable(ctx, args[0], name); err != nil {
 				return err
 			}
-			if err := out.printf("deleted: %s of tenant %s\n", name, args[0]); err != nil {
+			if err := out.Printf("deleted: %s of tenant %s\n", name, args[0]); err != nil {
 				return err
 			}
 		}
@@ -241,16 +242,16 @@ const maxTyped = 64 << 10
 
 // readValue reads a variable's value, without echo on a terminal.
 func (p *program) readValue(name string) (string, error) {
-	if f, ok := p.in.(*os.File); ok && terminal(p.in) {
-		p.prompt("value of " + name + ": ")
+	if f, ok := p.In.(*os.File); ok && terminal.IsTerminal(p.In) {
+		p.Prompt("value of " + name + ": ")
 		typed, err := term.ReadPassword(int(f.Fd()))
-		_, _ = fmt.Fprintln(p.err) // the typed newline was not echoed
+		_, _ = fmt.Fprintln(p.Err) // the typed newline was not echoed
 		if err != nil {
 			return "", fmt.Errorf("read the value: %w", err)
 		}
 		return string(typed), nil
 	}
-	data, err := io.ReadAll(io.LimitReader(p.in, maxTyped))
+	data, err := io.ReadAll(io.LimitReader(p.In, maxTyped))
 	if err != nil {
 		return "", fmt.Errorf("read the value: %w", err)
 	}

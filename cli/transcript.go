@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -71,7 +72,7 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 	if err != nil {
 		return err
 	}
-	out := newTranscript(p.out, from.redact)
+	out := newTranscript(p.Out, from.redact)
 	whole := transcribedTurn{Turn: turn, Events: []transcribedEvent{}}
 	readers := map[string]*display.Reader{}
 	for after := uint64(0); ; {
@@ -104,7 +105,7 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 		}
 	}
 	if format == "json" {
-		return writeRedacted(p.out, whole, from.redact)
+		return writeRedacted(p.Out, whole, from.redact)
 	}
 	return out.close()
 }
@@ -331,7 +332,7 @@ func joinParts(head, tail string) string { return strings.TrimRight(head+" "+tai
 // writeLine writes a separate line.
 func (t *transcript) writeLine(prefix, format string, args ...any) {
 	t.endLine()
-	t.write(prefix + "> " + oneLine(t.redact(fmt.Sprintf(format, args...))) + "\n")
+	t.write(prefix + "> " + terminal.OneLine(t.redact(fmt.Sprintf(format, args...))) + "\n")
 }
 
 // endLine ends an open line of text.

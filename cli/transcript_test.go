@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/display"
 )
@@ -72,7 +73,7 @@ func TestTheLinesOfATranscript(t *testing.T) {
 		"a private event":             {[]shownEvent{{typ: "vendor.thing", data: `{}`, private: true}}, ""},
 		"a private event, shown":      {[]shownEvent{{typ: "vendor.thing", data: `{}`, display: `{"kind":"text","phase":"completed","text":"secret"}`, private: true}}, ""},
 		"a private event of a turn":   {[]shownEvent{{typ: "assistant.completed", data: `{"text":"secret"}`, private: true}}, ""},
-		"lines of somebody else":      {[]shownEvent{{typ: "turn.canceled", data: `{"reason":"a\nerror> b\u001b[2J"}`}}, "turn> canceled (" + oneLine("a\nerror> b\x1b[2J") + ")\n"},
+		"lines of somebody else":      {[]shownEvent{{typ: "turn.canceled", data: `{"reason":"a\nerror> b\u001b[2J"}`}}, "turn> canceled (" + terminal.OneLine("a\nerror> b\x1b[2J") + ")\n"},
 		"a hidden value in a call":    {[]shownEvent{{typ: "tool.started", data: `{"tool_name":"x","arguments":{"key":"hunter2"}}`}}, "tool> Running x {\"key\":\"[redacted]\"}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) err
 	var waits strings.Builder
 	for i := range page.Turns {
 		for _, q := range page.Turns[i].WaitsFor {
-			fmt.Fprintf(&waits, "turn %s waits for %s: %s\n", oneLine(page.Turns[i].ID), oneLine(q.ID), oneLine(from.redact(q.Message)))
+			fmt.Fprintf(&waits, "turn %s waits for %s: %s\n", terminal.OneLine(page.Turns[i].ID), terminal.OneLine(q.ID), terminal.OneLine(from.redact(q.Message)))
 		}
 	}
 	return (&listing[native.Turn]{

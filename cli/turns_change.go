@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -67,7 +68,7 @@ cannot be read, 130 canceled; the turn continues then.`,
 func createTurn(ctx context.Context, p *program, at *target, agent, prompt string, o *createOptions) error {
 	by := change{caller: service.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
 		if o.wait && !p.StoreDriver(l.file).Shared {
-			return nil, fmt.Errorf("--wait needs a server, and the store %s cannot be shared with one: start a server and use --server, or use \"%s run\"", l.file.Store.Driver, p.command())
+			return nil, fmt.Errorf("--wait needs a server, and the store %s cannot be shared with one: start a server and use --server, or use \"%s run\"", l.file.Store.Driver, p.Command())
 		}
 		return l.build(ctx, p)
 	}}
@@ -83,11 +84,11 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 		case err != nil:
 			return err
 		case o.wait:
-			fmt.Fprintf(p.err, "! turn %s of session %s\n", made.ID, session.ID)
+			fmt.Fprintf(p.Err, "! turn %s of session %s\n", made.ID, session.ID)
 			return p.awaitTurn(ctx, into, made.ID)
 		}
-		fmt.Fprintf(p.err, "! stored in session %s\n", oneLine(session.ID))
-		return p.printf("%s\n", oneLine(made.ID))
+		fmt.Fprintf(p.Err, "! stored in session %s\n", terminal.OneLine(session.ID))
+		return p.Printf("%s\n", terminal.OneLine(made.ID))
 	})
 }
 
@@ -119,7 +120,7 @@ func namedAgent(session *native.Session, agent string) string {
 
 // awaitTurn shows a turn run by another process until it has ended.
 func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
-	out := newShow(p.streams, "text", false)
+	out := newShow(p.Streams, "text", false)
 	out.redact = at.redact
 	defer out.screen.close()
 	for record, err := range at.Events(ctx, id, 0) {
@@ -130,7 +131,7 @@ func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
 			out.Emit(ev)
 		}
 		if record.Type == event.TypeInteractionRequest {
-			fmt.Fprintf(out.err, "! it waits for a person; answer with: %s turns resolve %s %s INTERACTION\n", p.command(), at.name, id)
+			fmt.Fprintf(out.Err, "! it waits for a person; answer with: %s turns resolve %s %s INTERACTION\n", p.Command(), at.name, id)
 		}
 	}
 	out.endLine()
@@ -167,7 +168,7 @@ change. No server may use the same SQLite file.`,
 				if err != nil {
 					return err
 				}
-				return p.printf("%s\n", t.Status)
+				return p.Printf("%s\n", t.Status)
 			})
 		},
 	}
@@ -186,7 +187,7 @@ func newTurnsResolve(p *program, at *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resolve (FILE… | --server URL) TURN [INTERACTION]",
 		Short: "Answer an interaction of a turn",
-		Long: `resolve answers an interaction, and the turn continues. "` + p.command() + ` turns" shows the IDs of
+		Long: `resolve answers an interaction, and the turn continues. "` + p.Command() + ` turns" shows the IDs of
 interactions. INTERACTION is optional if only one is pending. No server may use the same
 SQLite file.`,
 	}
@@ -260,7 +261,7 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 		if err != nil {
 			return err
 		}
-		return p.printf("%s\n", resolved.State)
+		return p.Printf("%s\n", resolved.State)
 	})
 }
 

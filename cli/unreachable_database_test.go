@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
@@ -41,7 +42,7 @@ func serveDatabase(t *testing.T, dsn string) *lateServer {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &lateServer{url: "http://" + address, said: new(sharedOutput), stop: stop, code: make(chan int, 1)}
 	go func() {
-		s.code <- run(ctx, []string{"serve", file, "--listen", address}, streams{in: strings.NewReader(""), out: io.Discard, err: s.said})
+		s.code <- run(ctx, []string{"serve", file, "--listen", address}, terminal.Streams{In: strings.NewReader(""), Out: io.Discard, Err: s.said})
 	}()
 	t.Cleanup(stop)
 	return s

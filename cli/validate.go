@@ -71,7 +71,7 @@ func (p *program) withDocument(ctx context.Context, files []string) (*program, e
 	if !slices.Contains(files, "-") {
 		return p, nil
 	}
-	data, err := readInput(ctx, p.in, maxDocument)
+	data, err := readInput(ctx, p.In, maxDocument)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (p *program) withDocument(ctx context.Context, files []string) (*program, e
 }
 
 func validate(ctx context.Context, p *program, files []string, o *validateOptions) error {
-	logger, log := zap.NewNop(), newLogOutput(p.err, &choice{value: logText})
+	logger, log := zap.NewNop(), newLogOutput(p.Err, &choice{value: logText})
 	if o.online { // shows output of failing programs
 		logger = newCommandLogger(log, false)
 		defer logger.Sync() //nolint:errcheck // a terminal cannot be synced
@@ -107,7 +107,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 	if err != nil {
 		return err
 	}
-	report := l.report(list, p.out)
+	report := l.report(list, p.Out)
 	report.Suppressed = l.suppressed
 	if o.agent != "" {
 		e, own := l.about(ctx, rev, list, o.agent)
@@ -123,7 +123,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		}
 	}
 	report.Strict = o.strict
-	if err := renderReport(report, p.out, diag.Format(o.format.value)); err != nil {
+	if err := renderReport(report, p.Out, diag.Format(o.format.value)); err != nil {
 		return err
 	}
 	if !report.Valid() {
@@ -145,7 +145,7 @@ func (p *program) overlayReport(ctx context.Context, l *loaded, rev *registry.Re
 		return nil, p.misuse(err)
 	}
 	defer func() { err = errors.Join(err, overlay.Close()) }()
-	report = l.report(found, p.out)
+	report = l.report(found, p.Out)
 	report.Agents = len(overlay.Agents)
 	return report, nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"golang.org/x/tools/txtar"
 )
 
@@ -120,7 +121,7 @@ func TestInputsOfVendorsHaveTheRightResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out, errs bytes.Buffer
-			code := run(t.Context(), []string{"run", config, "a", "Count the zebras."}, streams{in: strings.NewReader(""), out: &out, err: &errs})
+			code := run(t.Context(), []string{"run", config, "a", "Count the zebras."}, terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 			exit, want, _ := strings.Cut(strings.TrimSpace(parts["want"]), ": ")
 			if fmt.Sprintf("exit %d", code) != exit || !strings.Contains(out.String()+errs.String(), want) {
 				t.Errorf("exit %d, want %s with %q: %s%s", code, exit, want, out.String(), errs.String())

@@ -26,7 +26,7 @@ func newVersion(p *program) *cobra.Command {
 	formatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		b := p.describeBuild()
-		return p.output(cmd, unredacted).show(b, b.text(p.command()))
+		return p.output(cmd, unredacted).show(b, b.text(p.Command()))
 	}
 	return cmd
 }
@@ -39,7 +39,7 @@ func addVersionFlag(root *cobra.Command, p *program) {
 	showHelp := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd == root && *wanted {
-			fmt.Fprint(p.out, p.describeBuild().text(p.command()))
+			fmt.Fprint(p.Out, p.describeBuild().text(p.Command()))
 			return
 		}
 		showHelp(cmd, args)

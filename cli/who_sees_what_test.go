@@ -17,6 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"google.golang.org/protobuf/encoding/prototext"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
@@ -231,7 +232,7 @@ func runLine(t *testing.T, line string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	run(ctx, strings.Fields(line), streams{in: strings.NewReader(""), out: &out, err: &out})
+	run(ctx, strings.Fields(line), terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
 	return out.String()
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/workflows"
 	"github.com/agentruntime/agentruntime/service/workflow"
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ const maxTarget = 1 << 20
 
 // readJSON reads a file with JSON, or standard input for "-".
 func (p *program) readJSON(flag, path string) (json.RawMessage, error) {
-	in := p.in
+	in := p.In
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
@@ -90,9 +91,9 @@ func newPublish(f *flows) *cobra.Command {
 			record: done, items: []workflow.Event{done.Event},
 			header: []string{"ID", "TYPE", "SOURCE", "SUBJECT", "TIME"},
 			row: func(ev workflow.Event) []string {
-				return []string{ev.ID, out.redact(ev.Type), orDash(out.redact(ev.Source)), orDash(out.redact(ev.Subject)), ev.Time.Format(time.RFC3339)}
+				return []string{ev.ID, out.redact(ev.Type), terminal.OrDash(out.redact(ev.Source)), terminal.OrDash(out.redact(ev.Subject)), ev.Time.Format(time.RFC3339)}
 			},
-			foot: count(done.Runs, "run began", "runs began") + "\n",
+			foot: terminal.Count(done.Runs, "run began", "runs began") + "\n",
 		}).show(out)
 	})
 	cmd.Long = `publish publishes an event. It prints the event as the server stored it and how many runs

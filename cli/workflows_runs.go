@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/server/workflows"
 	"github.com/agentruntime/agentruntime/service/workflow"
@@ -88,7 +89,7 @@ func (o *output) showRun(ctx context.Context, c *workflows.Client, r *workflows.
 			text.addLine("waits for %s: %s", open[i].ID, open[i].Message)
 		}
 	}
-	return o.printf("%s", text)
+	return o.Printf("%s", text)
 }
 
 // runText is a run as text, for a person.
@@ -99,7 +100,7 @@ type runText struct {
 
 // addLine adds a line whose values may contain any text.
 func (t *runText) addLine(format string, args ...any) {
-	t.WriteString(strings.TrimRight(oneLine(t.redact(fmt.Sprintf(format, args...))), " ") + "\n")
+	t.WriteString(strings.TrimRight(terminal.OneLine(t.redact(fmt.Sprintf(format, args...))), " ") + "\n")
 }
 
 // addRow adds a name and a value unless the value is empty.
@@ -200,7 +201,7 @@ func (c costs) add(one *event.Cost) {
 func usageText(u *event.Usage, cost costs) string {
 	var parts []string
 	if n := u.Input + u.Output; n > 0 {
-		parts = append(parts, fmt.Sprintf("%s (%d in, %d out)", count(n, "token", "tokens"), u.Input, u.Output))
+		parts = append(parts, fmt.Sprintf("%s (%d in, %d out)", terminal.Count(n, "token", "tokens"), u.Input, u.Output))
 	}
 	for _, currency := range slices.Sorted(maps.Keys(cost)) {
 		parts = append(parts, (&event.Cost{Amount: cost[currency], Currency: currency}).String())
@@ -215,7 +216,7 @@ func newRunsCancel(f *flows) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.printf("Workflow run %s will be canceled.\n", oneLine(r.ID))
+		return out.Printf("Workflow run %s will be canceled.\n", terminal.OneLine(r.ID))
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "reason to show with the run")
 	return cmd
@@ -226,7 +227,7 @@ func newRunsAnswer(f *flows) *cobra.Command {
 	cmd := f.newCommand("answer RUN INTERACTION", "Answer an interaction of a run", arguments(2, 2), func(ctx context.Context, out *output, c *workflows.Client, args []string) error {
 		return out.answerRun(ctx, c, args[0], args[1], &o)
 	})
-	cmd.Long = `answer answers an interaction, whose ID "` + f.command() + ` workflows runs show" shows. The run continues.`
+	cmd.Long = `answer answers an interaction, whose ID "` + f.Command() + ` workflows runs show" shows. The run continues.`
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return o.check(cmd) }
 	o.resolveFlags(cmd)
 	return cmd
@@ -250,7 +251,7 @@ func (o *output) answerRun(ctx context.Context, c *workflows.Client, id, target 
 		if err != nil {
 			return err
 		}
-		return o.printf("answered; the run is %s\n", r.Status)
+		return o.Printf("answered; the run is %s\n", r.Status)
 	}
 	return fmt.Errorf("run %s does not wait for %s", id, target)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/workflows"
 	"github.com/spf13/cobra"
 )
@@ -51,7 +52,7 @@ func (w *startWords) show(out *output, starts []*workflows.Start, record any) er
 	l.row = func(s *workflows.Start) []string {
 		row := []string{s.ID, s.WorkflowID, targetText(&s.Target)}
 		if m := s.Match; m != nil {
-			row = append(row, out.redact(m.Type), orDash(out.redact(m.Source)), orDash(out.redact(m.Subject)), yesNo(s.Paused))
+			row = append(row, out.redact(m.Type), terminal.OrDash(out.redact(m.Source)), terminal.OrDash(out.redact(m.Subject)), yesNo(s.Paused))
 		} else {
 			row = append(row, s.Cron, cmp.Or(s.TimeZone, "UTC"), yesNo(s.Paused), timeText(s.NextRunAt))
 		}
@@ -94,7 +95,7 @@ func createdText(s *workflows.Start) string {
 // targetText returns a target's action in a word.
 func targetText(t *workflows.Target) string {
 	if len(t.Steps) != 1 {
-		return count(len(t.Steps), "step", "steps")
+		return terminal.Count(len(t.Steps), "step", "steps")
 	}
 	return doesText(&t.Steps[0])
 }
@@ -122,7 +123,7 @@ func newStartsDelete(f *flows, w startWords) *cobra.Command {
 		if err := c.DeleteStart(ctx, w.kind, args[0]); err != nil {
 			return err
 		}
-		return out.printf("Workflow %s %s deleted.\n", w.noun, oneLine(args[0]))
+		return out.Printf("Workflow %s %s deleted.\n", w.noun, terminal.OneLine(args[0]))
 	})
 }
 

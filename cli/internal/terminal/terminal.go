@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"io"
@@ -7,24 +7,24 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal reports whether in is a terminal.
-func terminal(in io.Reader) bool {
+// IsTerminal reports whether in is a terminal.
+func IsTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// controllable reports whether w is a terminal that supports control sequences.
-func controllable(w io.Writer) bool {
-	f, ok := fileOf(w)
+// Controllable reports whether w is a terminal that supports control sequences.
+func Controllable(w io.Writer) bool {
+	f, ok := FileOf(w)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// colored reports whether w is a terminal that supports color.
-func colored(w io.Writer) bool {
+// Colored reports whether w is a terminal that supports color.
+func Colored(w io.Writer) bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
 	}
-	f, ok := fileOf(w)
+	f, ok := FileOf(w)
 	if !ok {
 		return false
 	}
@@ -32,8 +32,8 @@ func colored(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// fileOf returns the file that a command's output goes to, if any.
-func fileOf(w io.Writer) (*os.File, bool) {
+// FileOf returns the file that a command's output goes to, if any.
+func FileOf(w io.Writer) (*os.File, bool) {
 	if w, ok := w.(terminalWriter); ok {
 		return w.File()
 	}
@@ -41,9 +41,9 @@ func fileOf(w io.Writer) (*os.File, bool) {
 	return f, ok
 }
 
-// writeUnescaped writes the program's own control sequences, or text whose foreign parts are
+// WriteUnescaped writes the program's own control sequences, or text whose foreign parts are
 // already escaped.
-func writeUnescaped(w io.Writer, text string) error {
+func WriteUnescaped(w io.Writer, text string) error {
 	if w, ok := w.(terminalWriter); ok {
 		return w.WriteUnescaped(text)
 	}

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package cli
+package terminal
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hideTyping turns off a terminal's echo until it is restored. It does nothing for other files.
-func hideTyping(f *os.File) (restore func()) {
+// HideTyping turns off a terminal's echo until it is restored. It does nothing for other files.
+func HideTyping(f *os.File) (restore func()) {
 	fd := int(f.Fd())
 	before, err := unix.IoctlGetTermios(fd, readTermios)
 	if err != nil {

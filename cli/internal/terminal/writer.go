@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"bytes"
@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// escapingWriter writes text from models, tools, peers and files. It replaces every character that
+// Writer writes text from models, tools, peers and files. It replaces every character that
 // could control a terminal, hide text or reorder it with its JSON escape, even if a sequence is
 // split over writes. JSON keeps its value.
-type escapingWriter struct {
+type Writer struct {
 	out io.Writer
 
 	mu sync.Mutex
@@ -18,8 +18,8 @@ type escapingWriter struct {
 	held []byte
 }
 
-// newEscapingWriter returns a writer that writes the escaped text to out.
-func newEscapingWriter(out io.Writer) *escapingWriter { return &escapingWriter{out: out} }
+// NewWriter returns a writer that writes the escaped text to out.
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
 // terminalWriter is a writer in front of a command's output.
 type terminalWriter interface {
@@ -31,7 +31,7 @@ type terminalWriter interface {
 }
 
 // Write escapes p. It is safe for concurrent use.
-func (w *escapingWriter) Write(p []byte) (int, error) {
+func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	written := len(p)
@@ -46,15 +46,15 @@ func (w *escapingWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// flush writes the held bytes. An incomplete character becomes U+FFFD.
-func (w *escapingWriter) flush() error {
+// Flush writes the held bytes. An incomplete character becomes U+FFFD.
+func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.flushLocked()
 }
 
 // WriteUnescaped writes the held bytes, and then text without escapes.
-func (w *escapingWriter) WriteUnescaped(text string) error {
+func (w *Writer) WriteUnescaped(text string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.flushLocked(); err != nil {
@@ -64,15 +64,15 @@ func (w *escapingWriter) WriteUnescaped(text string) error {
 }
 
 // File returns the file that the output goes to, if any.
-func (w *escapingWriter) File() (*os.File, bool) { return fileOf(w.out) }
+func (w *Writer) File() (*os.File, bool) { return FileOf(w.out) }
 
-func (w *escapingWriter) flushLocked() error {
+func (w *Writer) flushLocked() error {
 	text, _ := appendEscaped(nil, w.held, true)
 	w.held = nil
 	return w.writeRaw(text)
 }
 
-func (w *escapingWriter) writeRaw(text []byte) error {
+func (w *Writer) writeRaw(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}

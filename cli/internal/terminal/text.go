@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendEscaped appends text to dst with the escapes of escapingWriter. Unless text is
+// appendEscaped appends text to dst with the escapes of Writer. Unless text is
 // complete, it returns the bytes at the end that more text may change.
 func appendEscaped(dst, text []byte, complete bool) (escaped, rest []byte) {
 	for len(text) > 0 {
@@ -52,8 +52,8 @@ func needsCare(r rune) bool {
 	}
 }
 
-// escapeText escapes a text as escapingWriter does.
-func escapeText(text string) string {
+// EscapeText escapes a text as Writer does.
+func EscapeText(text string) string {
 	if strings.IndexFunc(text, needsCare) < 0 {
 		return text
 	}
@@ -61,10 +61,10 @@ func escapeText(text string) string {
 	return string(escaped)
 }
 
-// oneLine escapes a text, and replaces line ends and tabs with spaces, so that it cannot
+// OneLine escapes a text, and replaces line ends and tabs with spaces, so that it cannot
 // forge a line.
-func oneLine(text string) string {
-	return escapeText(strings.Map(func(r rune) rune {
+func OneLine(text string) string {
+	return EscapeText(strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
 		}
@@ -72,17 +72,17 @@ func oneLine(text string) string {
 	}, text))
 }
 
-// cleanLines is oneLine for multi-line text; it keeps the lines.
-func cleanLines(text string) string {
+// EscapeLines is OneLine for multi-line text; it keeps the lines.
+func EscapeLines(text string) string {
 	all := strings.Split(text, "\n")
 	for i := range all {
-		all[i] = oneLine(all[i])
+		all[i] = OneLine(all[i])
 	}
 	return strings.Join(all, "\n")
 }
 
-// indentRest indents the lines of an error after the first, so that foreign text cannot forge one.
-func indentRest(text string) string {
+// IndentRest indents the lines of an error after the first, so that foreign text cannot forge one.
+func IndentRest(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := 1; i < len(lines); i++ {
 		if !strings.HasPrefix(lines[i], "  ") {
@@ -92,23 +92,24 @@ func indentRest(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-func count(n int, one, many string) string {
+// Count returns a number and its noun.
+func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// orDash returns a text, or a dash if it is empty.
-func orDash(text string) string {
+// OrDash returns a text, or a dash if it is empty.
+func OrDash(text string) string {
 	if text == "" {
 		return "-"
 	}
 	return text
 }
 
-// writeRow writes a named value and its place, unless the value is empty.
-func writeRow(b *strings.Builder, name, value, path, place string) {
+// WriteRow writes a named value and its place, unless the value is empty.
+func WriteRow(b *strings.Builder, name, value, path, place string) {
 	if value == "" {
 		return
 	}

@@ -1,4 +1,4 @@
-package cli
+package terminal
 
 import (
 	"bytes"
@@ -13,13 +13,13 @@ import (
 // escapedWrites returns the output after writing parts.
 func escapedWrites(t interface{ Fatal(...any) }, parts ...string) string {
 	var out bytes.Buffer
-	w := newEscapingWriter(&out)
+	w := NewWriter(&out)
 	for _, part := range parts {
 		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatal("written:", n, err)
 		}
 	}
-	if err := w.flush(); err != nil {
+	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -41,7 +41,7 @@ func TestTextThatControlsATerminalIsEscaped(t *testing.T) {
 			if got := escapedWrites(t, strings.Split(tt.Text, "")...); got != tt.Shown {
 				t.Errorf("split everywhere: got %q, want %q", got, tt.Shown)
 			}
-			if got := escapeText(tt.Text); got != tt.Shown {
+			if got := EscapeText(tt.Text); got != tt.Shown {
 				t.Errorf("as a text: got %q, want %q", got, tt.Shown)
 			}
 		})
@@ -58,13 +58,13 @@ func TestPropertyEscapingDoesNotDependOnHowTextIsSplit(t *testing.T) {
 		parts := rapid.SliceOf(piece).Draw(t, "parts")
 		whole := strings.Join(parts, "")
 		got := escapedWrites(t, parts...)
-		if want := escapeText(whole); got != want {
+		if want := EscapeText(whole); got != want {
 			t.Fatalf("%q: got %q in parts and %q as a whole", whole, got, want)
 		}
 		if !escapetest.IsInert(got) {
 			t.Fatalf("%q: %q controls a terminal", whole, got)
 		}
-		if again := escapeText(got); again != got {
+		if again := EscapeText(got); again != got {
 			t.Fatalf("%q: escaping twice gives %q", got, again)
 		}
 	})
@@ -91,7 +91,7 @@ func TestPropertyEscapedJSONHasTheSameValue(t *testing.T) {
 
 func TestOneLineKeepsForeignTextInItsLine(t *testing.T) {
 	t.Parallel()
-	if got, want := oneLine("a\nb\r\nc\td\u2028e\u0085f\x1b[2J"), `a b  c d e f\u001b[2J`; got != want {
+	if got, want := OneLine("a\nb\r\nc\td\u2028e\u0085f\x1b[2J"), `a b  c d e f\u001b[2J`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
