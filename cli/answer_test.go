@@ -9,7 +9,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/google/go-cmp/cmp"
 )
@@ -120,61 +119,6 @@ func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	}
 	if got, ok := a.answer(t.Context(), over, &interaction.Request{ID: "t", Action: permissionAction}); ok {
 		t.Errorf("the answer is %+v", got)
-	}
-}
-
-// A turn's outcome passed to programs hides the configured secrets, except for the model's answer.
-func TestTheOutcomeIsRedacted(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	o := &show{
-		Streams: terminal.Streams{Out: &out}, format: "json",
-		redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
-	}
-	r := result(event.Outcome{
-		Agent: "a", Response: "the s3cret of the model", FinishReason: "stop",
-		Termination: event.Termination{Type: event.Failed, Detail: "s3cret"}, Cost: &event.Cost{Amount: 0.25, Currency: "EUR"},
-	})
-	r.TurnID, r.Status = "id", event.StatusWaiting
-	r.Interactions = []*interaction.Request{{ID: "t", Message: "the s3cret", Arguments: []byte(`{"key":"s3cret"}`)}}
-	err := o.close(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{
-  "turn_id": "id",
-  "agent": "a",
-  "status": "waiting",
-  "termination": {
-    "type": "error",
-    "detail": "***"
-  },
-  "response": "the s3cret of the model",
-  "steps": 0,
-  "usage": {
-    "input_tokens": 0,
-    "output_tokens": 0
-  },
-  "cost": {
-    "amount": 0.25,
-    "currency": "EUR"
-  },
-  "finish_reason": "stop",
-  "tickets": [
-    {
-      "id": "t",
-      "call_id": "",
-      "tool": "",
-      "arguments": {
-        "key": "***"
-      },
-      "message": "the ***"
-    }
-  ]
-}
-`
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("the outcome (-want +got):\n%s", diff)
 	}
 }
 

@@ -264,11 +264,6 @@ func (c *conversation) checkModel(name string) string {
 	}
 }
 
-// joinNames joins the nonempty names.
-func joinNames(separator string, names ...string) string {
-	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), separator)
-}
-
 // inputOf returns the input of a turn.
 func (c *conversation) inputOf(texts []string) []model.Message {
 	input := make([]model.Message, 0, len(c.systems)+len(texts))
@@ -347,3 +342,8 @@ func (c *conversation) noteAgent(ctx context.Context, agent string) error {
 
 // title is shown above the conversation.
 func (c *conversation) title() string { return terminal.OrDash(c.agent) + " · " + c.session.ID }
+
+// joinNames joins the nonempty names.
+func joinNames(separator string, names ...string) string {
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), separator)
+}

@@ -9,22 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/service"
-	"github.com/spf13/pflag"
 )
-
-// delegatesFlag adds the flag --delegates.
-func delegatesFlag(flags *pflag.FlagSet) *bool {
-	return flags.Bool("delegates", false, "also show the events of delegates")
-}
-
-// eventFilter returns the filter that selects the events to show.
-func eventFilter(delegates bool) service.EventFilter {
-	if delegates {
-		return service.WithDelegates
-	}
-	return service.OwnEvents
-}
 
 // delegateViews holds a view for each delegate of a turn. A view's lines begin with the names of
 // the agents that led to it, such as "[clerk/intern] ". Delegates with the same name are numbered

@@ -186,3 +186,11 @@ func (p *program) fail(ctx context.Context, redact func(string) string, err erro
 	p.PrintErrorf("%s", terminal.IndentRest(redact(err.Error())))
 	return exit{exitFailed}
 }
+
+// eventFilter returns the filter that selects the events to show.
+func eventFilter(delegates bool) service.EventFilter {
+	if delegates {
+		return service.WithDelegates
+	}
+	return service.OwnEvents
+}
