@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 )
@@ -23,7 +24,7 @@ func (o *eventLog) record(r *event.Record) {
 	case err != nil && o.asJSON:
 		data, err := json.Marshal(r)
 		o.keep(err)
-		o.write(string(redactJSON(data, o.redact)) + "\n")
+		o.write(string(redaction.JSON(data, o.redact)) + "\n")
 	case err != nil:
 		o.line(r, o.clip(string(r.Data)))
 	case o.asJSON:

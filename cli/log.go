@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -100,7 +101,7 @@ func (o *logOutput) Write(line []byte) (int, error) {
 	switch {
 	case o.redact == nil:
 	case o.format == logJSON:
-		text = redactLogLine(line, o.redact)
+		text = redaction.LogLine(line, o.redact)
 	default:
 		text = []byte(o.redact(string(line)))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -41,7 +42,7 @@ func migrate(ctx context.Context, p *program, files []string, format string) err
 		return p.complain(ctx, l, err)
 	}
 	if format == "json" {
-		return writeJSON(p.Out, map[string][]string{"applied": append([]string{}, applied...)})
+		return redaction.WriteJSON(p.Out, map[string][]string{"applied": append([]string{}, applied...)})
 	}
 	for _, name := range applied {
 		fmt.Fprintf(p.Out, "applied %s\n", name)

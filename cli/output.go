@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -47,7 +48,7 @@ func (o *output) json(record any, err error) error {
 	if err != nil {
 		return err
 	}
-	return writeRedacted(o.Out, record, o.redact)
+	return redaction.Write(o.Out, record, o.redact)
 }
 
 // listing is a list of records with its table.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/registry"
@@ -37,7 +38,7 @@ type keeper struct {
 	started *config.File
 	// app processes the turns.
 	app        *app.App
-	redactions *redactions
+	redactions *redaction.Set
 	// warnings are the warnings of the current configuration.
 	warnings *warnings
 	// hangups requests a reload; watch, if not nil, detects changed files.
@@ -101,7 +102,7 @@ func (k *keeper) reload(ctx context.Context) {
 		said := "it is shown above"
 		problem := clip.At(maxProblem, strings.TrimSpace(shown.String()))
 		if !errors.As(err, new(exit)) {
-			said = k.redactions.redact(err.Error())
+			said = k.redactions.Redact(err.Error())
 			problem = said
 		}
 		k.program.PrintErrorf("not reloaded; the current configuration stays in use: %s", said)
@@ -137,11 +138,11 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	defer l.replaces.Release()
 	defer func() {
 		if err != nil {
-			k.redactions.drop(l.file)
+			k.redactions.Drop(l.file)
 			l.close()
 		}
 	}()
-	k.redactions.add(l.file)
+	k.redactions.Add(l.file)
 	l.file.Server.Listen = cmp.Or(k.listen, l.file.Server.Listen)
 	if err := l.prove(ctx, p); err != nil {
 		return 0, nil, err

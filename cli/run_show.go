@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -90,7 +91,7 @@ func (o *show) event(ev event.Event) {
 		return
 	}
 	if redact != nil {
-		data = redactJSON(data, redact)
+		data = redaction.JSON(data, redact)
 	}
 	o.write(string(data) + "\n")
 }
@@ -258,7 +259,7 @@ func (o *show) close(result *runtime.Result) error {
 	switch {
 	case result == nil:
 	case o.format == "json":
-		o.keep(writeJSON(o.Out, o.outcome(result)))
+		o.keep(redaction.WriteJSON(o.Out, o.outcome(result)))
 	case o.format == "text" && result.FinishReason == model.FinishMaxTokens:
 		o.progress("! the answer is incomplete: the output limit cut it off")
 	case o.format == "text" && result.FinishReason == model.FinishContentFilter:
@@ -297,7 +298,7 @@ func (o *show) outcome(r *runtime.Result) outcome {
 	if len(r.Interactions) > 0 {
 		interactions, err := json.Marshal(r.Interactions)
 		o.keep(err)
-		out.Interactions = redactJSON(interactions, o.redact)
+		out.Interactions = redaction.JSON(interactions, o.redact)
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/spf13/cobra"
@@ -76,8 +77,8 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	defer l.close()
 	k.follow(l)
 	k.logger, k.jsonLog = l.logger, l.log.format == logJSON
-	k.started, k.redactions, k.warnings = l.file, newRedactions(l.file), l.warnings
-	l.log.redact = k.redactions.redact
+	k.started, k.redactions, k.warnings = l.file, redaction.NewSet(l.file), l.warnings
+	l.log.redact = k.redactions.Redact
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
 	scrape := l.file.Server.Address() != settings.ListenNone
 	return p.whileObserved(ctx, l, "tracing is off", scrape, func(seen *observed) error {

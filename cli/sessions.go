@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/service"
@@ -105,7 +106,7 @@ their tools, are left out.`,
 				if err != nil {
 					return err
 				}
-				return writeJSON(p.Out, export)
+				return redaction.WriteJSON(p.Out, export)
 			})
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/redaction"
 	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/spf13/cobra"
@@ -98,7 +99,7 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 		}
 	}
 	if format == "json" {
-		return writeRedacted(p.Out, whole, from.redact)
+		return redaction.Write(p.Out, whole, from.redact)
 	}
 	return out.close()
 }

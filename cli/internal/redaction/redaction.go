@@ -1,4 +1,5 @@
-package cli
+// Package redaction hides secrets in JSON documents and log lines.
+package redaction
 
 import (
 	"bytes"
@@ -13,21 +14,21 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// writeJSON writes a value as indented JSON.
-func writeJSON(w io.Writer, v any) error {
+// WriteJSON writes a value as indented JSON.
+func WriteJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
 }
 
-// writeRedacted is writeJSON with all texts redacted.
-func writeRedacted(w io.Writer, v any, redact func(string) string) error {
+// Write is WriteJSON with all texts redacted.
+func Write(w io.Writer, v any, redact func(string) string) error {
 	var b bytes.Buffer
-	if err := writeJSON(&b, v); err != nil {
+	if err := WriteJSON(&b, v); err != nil {
 		return err
 	}
-	_, err := w.Write(redactJSON(b.Bytes(), redact))
+	_, err := w.Write(JSON(b.Bytes(), redact))
 	return err
 }
 
@@ -39,9 +40,9 @@ var fixed = map[string]bool{
 	"status": true, "time": true, "turn_id": true, "type": true,
 }
 
-// redactJSON redacts the texts of a JSON document one by one. Member names, numbers and fixed
+// JSON redacts the texts of a JSON document one by one. Member names, numbers and fixed
 // values are kept, so the document keeps its form.
-func redactJSON(document []byte, redact func(string) string) []byte {
+func JSON(document []byte, redact func(string) string) []byte {
 	return redactTexts(document, func(member string, literal []byte) []byte {
 		if fixed[member] {
 			return literal
@@ -53,10 +54,10 @@ func redactJSON(document []byte, redact func(string) string) []byte {
 // logNumber matches a number in a log line, or the rest of one.
 var logNumber = regexp.MustCompile(`-?\d[\d.eE+-]*`)
 
-// redactLogLine redacts a JSON log line and keeps it valid JSON. Unlike in the runtime's own
+// LogLine redacts a JSON log line and keeps it valid JSON. Unlike in the runtime's own
 // documents, plugins and tools choose the members of a line, so names and numbers may contain
 // secrets too.
-func redactLogLine(line []byte, redact func(string) string) []byte {
+func LogLine(line []byte, redact func(string) string) []byte {
 	number := func(n []byte) []byte {
 		if redact(string(n)) == string(n) {
 			return n
@@ -129,33 +130,33 @@ func redactLiteral(literal []byte, redact func(string) string) []byte {
 // turns in flight may still use.
 const keptRedactions = 16
 
-// redactions keeps the secrets of several configurations out of the output. It is safe for
+// Set keeps the secrets of several configurations out of the output. It is safe for
 // concurrent use, but only one goroutine may change it.
-type redactions struct {
+type Set struct {
 	files atomic.Pointer[[]*config.File]
 }
 
-func newRedactions(f *config.File) *redactions {
-	r := new(redactions)
+func NewSet(f *config.File) *Set {
+	r := new(Set)
 	r.files.Store(&[]*config.File{f})
 	return r
 }
 
-// add adds the secrets of another configuration.
-func (r *redactions) add(f *config.File) {
+// Add adds the secrets of another configuration.
+func (r *Set) Add(f *config.File) {
 	files := append(slices.Clone(*r.files.Load()), f)
 	files = files[max(0, len(files)-keptRedactions):]
 	r.files.Store(&files)
 }
 
-// drop removes an unused configuration.
-func (r *redactions) drop(f *config.File) {
+// Drop removes an unused configuration.
+func (r *Set) Drop(f *config.File) {
 	files := slices.DeleteFunc(slices.Clone(*r.files.Load()), func(one *config.File) bool { return one == f })
 	r.files.Store(&files)
 }
 
-// redact returns text without the secrets, newest configuration first.
-func (r *redactions) redact(text string) string {
+// Redact returns text without the secrets, newest configuration first.
+func (r *Set) Redact(text string) string {
 	for _, f := range slices.Backward(*r.files.Load()) {
 		text = f.Redact(text)
 	}

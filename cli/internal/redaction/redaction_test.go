@@ -1,4 +1,4 @@
-package cli
+package redaction
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ func TestRedactJSON(t *testing.T) {
 		{`"`, `"`},
 		{`"a\`, `"a\`},
 	} {
-		if got := string(redactJSON([]byte(test.in), redact)); got != test.want {
+		if got := string(JSON([]byte(test.in), redact)); got != test.want {
 			t.Errorf("redactJSON(%s) = %s, want %s", test.in, got, test.want)
 		}
 	}
@@ -36,7 +36,7 @@ func FuzzRedactJSON(f *testing.F) {
 			}
 			return strings.ReplaceAll(text, secret, "***")
 		}
-		got := redactJSON([]byte(document), redact)
+		got := JSON([]byte(document), redact)
 		if json.Valid([]byte(document)) && !json.Valid(got) {
 			t.Errorf("%q became %q", document, got)
 		}
