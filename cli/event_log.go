@@ -17,8 +17,14 @@ type eventLog struct {
 	asJSON bool
 }
 
-// record writes an event. An unknown kind, written by a later version, is shown as is.
-func (o *eventLog) record(r *event.Record) {
+// newEventLog returns a log that writes JSON or text to a command's output.
+func newEventLog(s terminal.Streams, asJSON bool, redact func(string) string) *eventLog {
+	return &eventLog{show: show{Streams: s, format: "events", redact: redact}, asJSON: asJSON}
+}
+
+// record writes an event. An unknown kind, written by a later version, is shown as is. It returns
+// the first error of writing.
+func (o *eventLog) record(r *event.Record) error {
 	ev, err := r.Event()
 	switch {
 	case err != nil && o.asJSON:
@@ -32,6 +38,7 @@ func (o *eventLog) record(r *event.Record) {
 	default:
 		o.line(r, o.brief(ev.Data, r.Data))
 	}
+	return o.failed
 }
 
 func (o *eventLog) line(r *event.Record, text string) {

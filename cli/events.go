@@ -50,17 +50,17 @@ Exit codes: 0 done, 1 the store or the server cannot be used or the turn does no
 }
 
 func showEvents(ctx context.Context, p *program, from *place, turn string, o *eventsOptions) error {
-	out := &eventLog{show: show{Streams: p.Streams, format: "events", redact: from.redact}, asJSON: o.format.value == "json"}
+	out := newEventLog(p.Streams, o.format.value == "json", from.redact)
 	if o.follow {
 		for record, err := range from.Events(ctx, turn, o.after, eventFilter(*o.delegates)) {
 			if err != nil {
 				return err
 			}
-			if out.record(&record); out.failed != nil {
-				break
+			if err := out.record(&record); err != nil {
+				return err
 			}
 		}
-		return out.failed
+		return nil
 	}
 	for after := o.after; ; {
 		records, err := from.ReadEvents(ctx, turn, after, store.MaxPage, eventFilter(*o.delegates))
@@ -69,8 +69,8 @@ func showEvents(ctx context.Context, p *program, from *place, turn string, o *ev
 		}
 		for i := range records {
 			after = records[i].Seq
-			if out.record(&records[i]); out.failed != nil {
-				return out.failed
+			if err := out.record(&records[i]); err != nil {
+				return err
 			}
 		}
 	}
