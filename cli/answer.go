@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -39,7 +40,7 @@ type answerer struct {
 	// session describes how long a permission for the session lasts.
 	session string
 	// screen shows progress on the same terminal; nil without progress.
-	screen *screen
+	screen *turnview.Screen
 	// asked is signaled when the turn opens an interaction.
 	asked chan struct{}
 }
@@ -325,11 +326,11 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) 
 		a.input.hide(secret)
 	}
 	echoed := terminal.IsTerminal(a.In) && !secret && a.input.hide == nil
-	a.screen.setPrompted(echoed)
+	a.screen.SetPrompted(echoed)
 	line, ok := a.input.next(ctx, over)
 	switch {
 	case ok && !a.input.ended:
-		a.screen.setPrompted(false) // the person pressed Enter
+		a.screen.SetPrompted(false) // the person pressed Enter
 	case echoed && a.screen == nil:
 		fmt.Fprintln(a.Err)
 	}

@@ -10,7 +10,7 @@ import (
 func TestTheScreenTellsDelegatesApart(t *testing.T) {
 	t.Parallel()
 	front := &screenFront{redact: func(s string) string { return s }}
-	front.begin()
+	front.Begin()
 	for _, ev := range turntest.DelegateLog() {
 		front.Emit(ev)
 	}

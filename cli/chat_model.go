@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -283,10 +284,10 @@ func (m *chatModel) showEvent(e *display.Event) {
 			return b.open && b.delegate == m.delegate && (b.kind == display.KindText || b.kind == display.KindReasoning)
 		})
 	case e.Type == display.TypeDelegate && d.Phase != display.PhaseStarted:
-		m.add(&chatBlock{kind: display.KindStatus, text: m.front.redact(statusLine(d))})
+		m.add(&chatBlock{kind: display.KindStatus, text: m.front.redact(turnview.StatusLine(d))})
 	case d.Phase == display.PhaseStarted, e.Type == display.TypeTurnWaiting, e.Type == display.TypeTurnResumed:
 	default:
-		m.add(&chatBlock{kind: display.KindStatus, text: "turn " + m.front.redact(statusLine(d))})
+		m.add(&chatBlock{kind: display.KindStatus, text: "turn " + m.front.redact(turnview.StatusLine(d))})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/display"
 )
@@ -23,7 +24,7 @@ type screenFront struct {
 	redact   func(string) string
 	reader   display.Reader
 	// delegates has a reader for each delegate.
-	delegates delegateViews[*display.Reader]
+	delegates turnview.Delegates[*display.Reader]
 	// mouse is set if the mouse wheel scrolls; the terminal then does not select text by mouse
 	// alone.
 	mouse bool
@@ -83,14 +84,14 @@ func (f *screenFront) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin prepares the front for the events of another turn.
-func (f *screenFront) begin() {
+// Begin prepares the front for the events of another turn.
+func (f *screenFront) Begin() {
 	f.reader = display.Reader{}
-	f.delegates = delegateViews[*display.Reader]{open: func(io.Writer) *display.Reader { return new(display.Reader) }}
+	f.delegates = turnview.Delegates[*display.Reader]{Open: func(io.Writer) *display.Reader { return new(display.Reader) }}
 }
 
-// close implements turnView.
-func (f *screenFront) close() error {
+// Close implements turnView.
+func (f *screenFront) Close() error {
 	f.change(func(m *chatModel) { m.endTurn() })
 	return nil
 }
@@ -104,8 +105,8 @@ func (f *screenFront) Emit(ev event.Event) {
 	}
 	reader, name := &f.reader, ""
 	if len(record.Path) > 0 {
-		view := f.delegates.view(&record)
-		reader, name = view.shown, view.name
+		view := f.delegates.View(&record)
+		reader, name = view.Shown, view.Name
 	}
 	events, err := reader.Read(&record)
 	if err != nil {

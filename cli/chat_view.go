@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -73,7 +74,7 @@ func (m *chatModel) View() tea.View {
 	return v
 }
 
-// statusLine returns the line above the editor.
+// turnview.StatusLine returns the line above the editor.
 func (m *chatModel) statusLine() string {
 	var parts []string
 	switch {
@@ -91,7 +92,7 @@ func (m *chatModel) statusLine() string {
 		parts = append(parts, "scrolled, PgDn")
 	}
 	if m.usage.Steps > 0 {
-		parts = append(parts, strings.TrimPrefix(summary(&m.usage), "= "))
+		parts = append(parts, strings.TrimPrefix(turnview.Summary(&m.usage), "= "))
 	}
 	return strings.Join(append(parts, m.title), " · ")
 }
@@ -163,7 +164,7 @@ func (m *chatModel) renderCall(b *chatBlock) []string {
 	}
 	head = "● " + terminal.OneLine(m.front.redact(head))
 	if !m.unfolded {
-		detail := terminal.OneLine(joinParts(joinParts("", b.input), b.text))
+		detail := terminal.OneLine(turnview.JoinParts(turnview.JoinParts("", b.input), b.text))
 		return []string{ansi.Truncate(style.Render(head)+" "+styleFaint.Render(strings.TrimSpace(detail)), m.width, "…")}
 	}
 	lines := []string{ansi.Truncate(style.Render(head), m.width, "…")}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -22,10 +23,10 @@ import (
 // turnView shows the turns of a conversation.
 type turnView interface {
 	event.Sink
-	// begin is called before a turn's events, and close after them. close returns the first display
+	// Begin is called before a turn's events, and Close after them. Close returns the first display
 	// error.
-	begin()
-	close() error
+	Begin()
+	Close() error
 }
 
 // conversation is a session at a terminal.
@@ -70,7 +71,7 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	c := &conversation{
 		program: p, where: where, session: s, agent: cmp.Or(agent, s.CurrentAgent()), variables: variables, answers: answers,
 		systems: o.systems, messages: o.messages, tools: o.tools,
-		model: o.model, delegates: *o.delegates, shown: newTranscript(p.Out, where.redact), interrupts: make(chan os.Signal, 1), screen: o.screen,
+		model: o.model, delegates: *o.delegates, shown: turnview.NewTranscript(p.Out, where.redact), interrupts: make(chan os.Signal, 1), screen: o.screen,
 	}
 	if problem := c.checkModel(c.model); problem != "" {
 		return errors.New(problem)
@@ -295,17 +296,17 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	}()
 	defer func() { <-watching }()
 	defer cancel(nil)
-	c.shown.begin()
+	c.shown.Begin()
 	turn, err := beginTurn(turning, c.where, &storedRun{
 		id: newTurnID(), agent: c.namedAgent(), takes: true, session: c.session.ID, busy: service.RejectBusy, model: c.model, tools: c.tools,
 		input: c.inputOf(texts), variables: c.variables, delegates: c.delegates,
-	}, &show{Streams: c.Streams, redact: c.where.redact})
+	}, &turnview.Printer{Streams: c.Streams, Redact: c.where.redact})
 	var result *runtime.Result
 	if err == nil {
 		c.systems = nil
 		result, err = turn.run(turning, c.shown, c.answers)
 	}
-	if failed := c.shown.close(); failed != nil {
+	if failed := c.shown.Close(); failed != nil {
 		return failed
 	}
 	switch {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -50,13 +51,13 @@ Exit codes: 0 done, 1 the store or the server cannot be used or the turn does no
 }
 
 func showEvents(ctx context.Context, p *program, from *place, turn string, o *eventsOptions) error {
-	out := newEventLog(p.Streams, o.format.value == "json", from.redact)
+	out := turnview.NewEventLog(p.Streams, o.format.value == "json", from.redact)
 	if o.follow {
 		for record, err := range from.Events(ctx, turn, o.after, eventFilter(*o.delegates)) {
 			if err != nil {
 				return err
 			}
-			if err := out.record(&record); err != nil {
+			if err := out.Record(&record); err != nil {
 				return err
 			}
 		}
@@ -69,7 +70,7 @@ func showEvents(ctx context.Context, p *program, from *place, turn string, o *ev
 		}
 		for i := range records {
 			after = records[i].Seq
-			if err := out.record(&records[i]); err != nil {
+			if err := out.Record(&records[i]); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -118,7 +119,7 @@ func (o *runOptions) opensChat(args []string, remote bool) bool {
 
 // runAgent runs one turn of the agent that args name.
 func runAgent(ctx context.Context, p *program, args []string, o *runOptions) error {
-	out := newShow(p.Streams, o.format.value, o.quiet)
+	out := turnview.NewPrinter(p.Streams, o.format.value, o.quiet)
 	p = p.with(out.Streams)
 	names, args := o.files.split(args, 1)
 	l, err := p.open(names, &o.logFlags, newCommandLogger)
@@ -126,7 +127,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		return err
 	}
 	defer l.close()
-	out.redact = l.file.Redact
+	out.Redact = l.file.Redact
 	if len(args) == 0 {
 		id, err := onlyAgent(l)
 		if err != nil {
@@ -161,7 +162,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 }
 
 // runTurn runs a turn; a nil answerer answers nothing.
-func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntime, q *prompt, out *show, a *answerer, o *runOptions) error {
+func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntime, q *prompt, out *turnview.Printer, a *answerer, o *runOptions) error {
 	l.startProviders(ctx, rt.Revision(), l.agent)
 	if a != nil {
 		a.context = func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
@@ -193,8 +194,8 @@ func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntim
 
 // conclude ends a run's output and the command with the run's outcome; if result is nil, err says
 // why the run did not end.
-func (p *program) conclude(out *show, result *runtime.Result, err error) error {
-	if closing := out.close(result); closing != nil {
+func (p *program) conclude(out *turnview.Printer, result *runtime.Result, err error) error {
+	if closing := out.Close(result); closing != nil {
 		return closing
 	}
 	switch {
@@ -204,10 +205,10 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 		p.PrintErrorf("canceled")
 		return exit{exitCanceled}
 	case err != nil || result.Status != event.StatusSucceeded:
-		p.PrintErrorf("%s", terminal.IndentRest(out.redact(failure(result, err))))
+		p.PrintErrorf("%s", terminal.IndentRest(out.Redact(failure(result, err))))
 		return exit{exitFailed}
 	case result.Termination.CutShort() && result.Response == "":
-		p.PrintErrorf("the turn was stopped without an answer (%s: %s)", terminal.OneLine(result.Termination.Code), terminal.OneLine(out.redact(result.Termination.Detail)))
+		p.PrintErrorf("the turn was stopped without an answer (%s: %s)", terminal.OneLine(result.Termination.Code), terminal.OneLine(out.Redact(result.Termination.Detail)))
 		return exit{exitFailed}
 	}
 	return nil
@@ -218,19 +219,19 @@ const abortTime = 10 * time.Second
 
 // await runs a turn to its end and answers its interactions, if there is an answerer. A turn left
 // waiting leaves nothing running at peers.
-func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out *show, a *answerer) (*runtime.Result, error) {
+func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out *turnview.Printer, a *answerer) (*runtime.Result, error) {
 	if a == nil {
 		result, err := rt.Run(ctx, req, out)
 		if result != nil && result.State != nil { // nobody can resume it
 			aborting, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 			defer cancel()
 			if wrong := rt.Abandon(aborting, result.State); wrong != nil {
-				fmt.Fprintf(out.Err, "! a peer's task may still run: %s\n", terminal.OneLine(out.redact(wrong.Error())))
+				fmt.Fprintf(out.Err, "! a peer's task may still run: %s\n", terminal.OneLine(out.Redact(wrong.Error())))
 			}
 		}
 		return result, err
 	}
-	a.screen = out.screen
+	a.screen = out.Screen
 	turn, err := rt.Start(ctx, req, event.SinkFunc(func(ev event.Event) {
 		out.Emit(ev)
 		a.Emit(ev)

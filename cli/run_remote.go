@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/model"
@@ -27,10 +28,10 @@ const (
 
 // runAt runs one turn of an agent of a server.
 func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *runOptions) error {
-	out := newShow(p.Streams, o.format.value, o.quiet)
+	out := turnview.NewPrinter(p.Streams, o.format.value, o.quiet)
 	p = p.with(out.Streams)
 	return p.reach(ctx, at, func(where *place) error {
-		out.redact = where.redact
+		out.Redact = where.redact
 		prompt := promptAmong(args[1:], p.In)
 		a, err := newAnswerer(p.Streams, o.approve.value, prompt.read, where.redact)
 		if err != nil {
@@ -83,12 +84,12 @@ func (r *storedRun) begins() (input []model.Message, variables json.RawMessage) 
 func newTurnID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // runStored creates a turn, follows it to its end and shows the result.
-func (p *program) runStored(ctx context.Context, where *place, r storedRun, out *show, a *answerer) error {
+func (p *program) runStored(ctx context.Context, where *place, r storedRun, out *turnview.Printer, a *answerer) error {
 	if err := r.prompt.ask(ctx, a); err != nil {
 		return ignoreNoPrompt(err)
 	}
 	if a != nil {
-		a.session, a.screen = "which is kept, also for later turns", out.screen
+		a.session, a.screen = "which is kept, also for later turns", out.Screen
 	}
 	turn, err := beginTurn(ctx, where, &r, out)
 	if err != nil {
@@ -134,13 +135,13 @@ type remoteTurn struct {
 }
 
 // beginTurn makes a turn.
-func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remoteTurn, error) {
+func beginTurn(ctx context.Context, at *place, r *storedRun, out *turnview.Printer) (*remoteTurn, error) {
 	session, made, err := sessionOf(ctx, at, r.session, r.agent)
 	if err != nil {
 		return nil, err
 	}
 	if made && r.session != "" {
-		out.work("! session %s is new", session.ID)
+		out.Work("! session %s is new", session.ID)
 	}
 	agent := r.agent
 	if !r.takes {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -120,9 +121,9 @@ func namedAgent(session *native.Session, agent string) string {
 
 // awaitTurn shows a turn run by another process until it has ended.
 func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
-	out := newShow(p.Streams, "text", false)
-	out.redact = at.redact
-	defer out.screen.close()
+	out := turnview.NewPrinter(p.Streams, "text", false)
+	out.Redact = at.redact
+	defer out.Screen.Close()
 	for record, err := range at.Events(ctx, id, 0) {
 		if err != nil {
 			return err
@@ -134,7 +135,7 @@ func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
 			fmt.Fprintf(out.Err, "! it waits for a person; answer with: %s turns resolve %s %s INTERACTION\n", p.Command(), at.name, id)
 		}
 	}
-	out.endLine()
+	out.EndLine()
 	t, err := at.GetTurn(ctx, id)
 	if err != nil || t.Status == store.Succeeded {
 		return err

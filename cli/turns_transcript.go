@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/cli/internal/redaction"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/spf13/cobra"
@@ -66,7 +67,7 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 	if err != nil {
 		return err
 	}
-	out := newTranscript(p.Out, from.redact)
+	out := turnview.NewTranscript(p.Out, from.redact)
 	whole := transcribedTurn{Turn: turn, Events: []transcribedEvent{}}
 	readers := map[string]*display.Reader{}
 	for after := uint64(0); ; {
@@ -80,7 +81,7 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 		for i := range records {
 			after = records[i].Seq
 			if format != "json" {
-				if err := out.showRecord(&records[i]); err != nil {
+				if err := out.ShowRecord(&records[i]); err != nil {
 					return err
 				}
 				continue
@@ -101,5 +102,5 @@ func showTranscript(ctx context.Context, p *program, from *place, turnID, format
 	if format == "json" {
 		return redaction.Write(p.Out, whole, from.redact)
 	}
-	return out.close()
+	return out.Close()
 }

@@ -29,7 +29,7 @@ var concepts = []concept{
 	},
 	{
 		owner: "event.Outcome", fields: []string{"Termination", "Response", "FinishReason", "Steps", "Usage", "Cost"},
-		translators: []string{"event/data.go", "event/outcome.go", "cli/run_show.go"},
+		translators: []string{"event/data.go", "event/outcome.go", "cli/internal/turnview/printer.go"},
 	},
 }
 

@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"encoding/json"
@@ -79,12 +79,12 @@ func TestTheLinesOfATranscript(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			shown := &transcript{out: &out, redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }}
-			shown.begin()
+			shown := &Transcript{out: &out, redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }}
+			shown.Begin()
 			for i, e := range tt.events {
 				shown.show(e.event(t, uint64(i+1)))
 			}
-			if err := shown.close(); err != nil {
+			if err := shown.Close(); err != nil {
 				t.Fatal(err)
 			}
 			if got := out.String(); got != tt.want {
@@ -114,13 +114,13 @@ func TestATranscriptEndsWithTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			shown := &transcript{out: &out, redact: func(s string) string { return s }}
-			shown.begin()
+			shown := &Transcript{out: &out, redact: func(s string) string { return s }}
+			shown.Begin()
 			finish := &event.RunFinish{Termination: event.Termination{Type: event.NaturalEnd}, Result: &event.Output{Response: tt.answer}, Steps: 1}
 			for _, data := range append(tt.before, finish) {
 				shown.Emit(event.Event{Data: data})
 			}
-			if err := shown.close(); err != nil || out.String() != tt.want {
+			if err := shown.Close(); err != nil || out.String() != tt.want {
 				t.Errorf("the transcript is\n%s\nand should be\n%s\n%v", out.String(), tt.want, err)
 			}
 		})

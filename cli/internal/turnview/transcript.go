@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// transcript writes turns' events as lines for a reader, each prefixed with the speaker. Text
+// Transcript writes turns' events as lines for a reader, each prefixed with the speaker. Text
 // from a model is shown as it is; everything else is one redacted line.
-type transcript struct {
+type Transcript struct {
 	out    io.Writer
 	redact func(string) string
 
@@ -26,35 +26,35 @@ type transcript struct {
 	// streamed is set if the current answer was shown in parts, and answered once any text of the
 	// turn was shown.
 	streamed, answered bool
-	delegates          delegateViews[*transcript]
+	delegates          Delegates[*Transcript]
 	failed             error
 }
 
-// newTranscript returns a transcript for the events of one turn.
-func newTranscript(out io.Writer, redact func(string) string) *transcript {
-	t := &transcript{out: out, redact: redact}
-	t.begin()
+// NewTranscript returns a transcript for the events of one turn.
+func NewTranscript(out io.Writer, redact func(string) string) *Transcript {
+	t := &Transcript{out: out, redact: redact}
+	t.Begin()
 	return t
 }
 
-// begin prepares the transcript for the events of another turn.
-func (t *transcript) begin() {
+// Begin prepares the transcript for the events of another turn.
+func (t *Transcript) Begin() {
 	t.reader, t.streamed, t.answered = display.Reader{}, false, false
-	t.delegates = delegateViews[*transcript]{out: t.out, open: func(out io.Writer) *transcript { return newTranscript(out, t.redact) }}
+	t.delegates = Delegates[*Transcript]{out: t.out, Open: func(out io.Writer) *Transcript { return NewTranscript(out, t.redact) }}
 }
 
 // Emit shows an event of a turn while it runs.
-func (t *transcript) Emit(ev event.Event) {
+func (t *Transcript) Emit(ev event.Event) {
 	record, err := event.NewRecord(ev)
 	if err != nil {
 		t.keepError(err)
 		return
 	}
-	t.keepError(t.showRecord(&record))
+	t.keepError(t.ShowRecord(&record))
 }
 
-// showRecord shows a record of a turn's log.
-func (t *transcript) showRecord(record *event.Record) error {
+// ShowRecord shows a record of a turn's log.
+func (t *Transcript) ShowRecord(record *event.Record) error {
 	if len(record.Path) > 0 {
 		return t.showDelegate(record)
 	}
@@ -72,23 +72,23 @@ func (t *transcript) showRecord(record *event.Record) error {
 }
 
 // showDelegate shows a record of a delegate.
-func (t *transcript) showDelegate(record *event.Record) error {
+func (t *Transcript) showDelegate(record *event.Record) error {
 	t.endLine()
-	view := t.delegates.view(record)
+	view := t.delegates.View(record)
 	own := *record
 	own.Path = nil
-	if err := view.shown.showRecord(&own); err != nil {
+	if err := view.Shown.ShowRecord(&own); err != nil {
 		return err
 	}
 	if record.Type == event.TypeRunFinish {
-		view.shown.endLine()
+		view.Shown.endLine()
 	}
-	return view.shown.failed
+	return view.Shown.failed
 }
 
 // showResult writes an ending turn's answer: its text, unless already shown, and again with
 // indentation if it is an object or a list.
-func (t *transcript) showResult(data json.RawMessage) {
+func (t *Transcript) showResult(data json.RawMessage) {
 	var d event.RunFinish
 	if json.Unmarshal(data, &d) != nil || d.Result == nil || d.Result.Response == "" {
 		return
@@ -118,7 +118,7 @@ func indentStructured(answer string) (string, bool) {
 }
 
 // show writes an event. An event without a display is shown by its type; a private one is hidden.
-func (t *transcript) show(e *display.Event) {
+func (t *Transcript) show(e *display.Event) {
 	d, visible := e.Readable()
 	switch {
 	case !visible:
@@ -148,10 +148,10 @@ func (t *transcript) show(e *display.Event) {
 }
 
 // showStatus writes a change of the turn, or of a delegate.
-func (t *transcript) showStatus(e *display.Event, d *display.Display) {
+func (t *Transcript) showStatus(e *display.Event, d *display.Display) {
 	switch {
 	case e.Type != display.TypeDelegate:
-		t.writeLine("turn", "%s", statusLine(d))
+		t.writeLine("turn", "%s", StatusLine(d))
 	case d.Phase != display.PhaseStarted: // which its call shows
 		t.writeLine("delegate", "%s", d.Text)
 	}
@@ -159,7 +159,7 @@ func (t *transcript) showStatus(e *display.Event, d *display.Display) {
 
 // showText writes the model's text: the parts after one prefix, or the whole text if no parts
 // were shown.
-func (t *transcript) showText(speaker string, d *display.Display) {
+func (t *Transcript) showText(speaker string, d *display.Display) {
 	t.answered = t.answered || speaker == "assistant" && d.Text != ""
 	if d.Phase == display.PhaseDelta {
 		t.streamed = t.streamed || speaker == "assistant"
@@ -186,28 +186,28 @@ func toolLine(d *display.Display) string {
 	line := strings.TrimSpace(d.Action + " " + name)
 	switch d.Phase {
 	case display.PhaseStarted:
-		return joinParts(line, string(d.Input))
+		return JoinParts(line, string(d.Input))
 	case display.PhaseProgress:
-		return joinParts(line+":", d.Text)
+		return JoinParts(line+":", d.Text)
 	case display.PhaseFailed, display.PhaseCanceled:
-		return joinParts(line+":", cmp.Or(d.Text, string(d.Error)))
+		return JoinParts(line+":", cmp.Or(d.Text, string(d.Error)))
 	default:
 		if d.Text != "" {
 			line += " (" + d.Text + ")"
 		}
-		line = joinParts(line, string(d.Output))
+		line = JoinParts(line, string(d.Output))
 		if len(d.Error) > 0 {
-			line = joinParts(line+":", string(d.Error))
+			line = JoinParts(line+":", string(d.Error))
 		}
 		return line
 	}
 }
 
-// statusLine describes a change of a turn's state.
-func statusLine(d *display.Display) string {
+// StatusLine describes a change of a turn's state.
+func StatusLine(d *display.Display) string {
 	switch {
 	case d.Label != "" && d.Label != "turn":
-		return joinParts(d.Label+":", d.Text)
+		return JoinParts(d.Label+":", d.Text)
 	case d.Phase == display.PhaseProgress:
 		return d.Text
 	case d.Text == "":
@@ -227,39 +227,39 @@ func usageLine(data json.RawMessage) string {
 	_ = json.Unmarshal(data, &used) // missing fields are not shown
 	var result runtime.Result
 	result.Steps, result.Usage, result.Cost = used.Steps, used.Usage, used.Cost
-	return strings.TrimPrefix(summary(&result), "= ")
+	return strings.TrimPrefix(Summary(&result), "= ")
 }
 
-// joinParts joins the nonempty parts of a line.
-func joinParts(head, tail string) string { return strings.TrimRight(head+" "+tail, " ") }
+// JoinParts joins the nonempty parts of a line.
+func JoinParts(head, tail string) string { return strings.TrimRight(head+" "+tail, " ") }
 
 // writeLine writes a separate line.
-func (t *transcript) writeLine(prefix, format string, args ...any) {
+func (t *Transcript) writeLine(prefix, format string, args ...any) {
 	t.endLine()
 	t.write(prefix + "> " + terminal.OneLine(t.redact(fmt.Sprintf(format, args...))) + "\n")
 }
 
 // endLine ends an open line of text.
-func (t *transcript) endLine() {
+func (t *Transcript) endLine() {
 	if t.open != "" {
 		t.open = ""
 		t.write("\n")
 	}
 }
 
-func (t *transcript) write(text string) {
+func (t *Transcript) write(text string) {
 	_, err := io.WriteString(t.out, text)
 	t.keepError(err)
 }
 
-func (t *transcript) keepError(err error) {
+func (t *Transcript) keepError(err error) {
 	if t.failed == nil {
 		t.failed = err
 	}
 }
 
-// close ends the output. It returns the first error of writing it.
-func (t *transcript) close() error {
+// Close ends the output. It returns the first error of writing it.
+func (t *Transcript) Close() error {
 	t.endLine()
 	t.keepError(t.delegates.flush())
 	if t.failed != nil {

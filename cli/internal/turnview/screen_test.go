@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func (l *lockedBuffer) take() string {
 // output.
 type scene []any
 
-func (s scene) play(t *testing.T, o *show, written *lockedBuffer) {
+func (s scene) play(t *testing.T, o *Printer, written *lockedBuffer) {
 	t.Helper()
 	for i, step := range s {
 		switch v := step.(type) {
@@ -111,10 +111,10 @@ func TestToolsThatRunForLongAreShown(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var written lockedBuffer
-				o := newShow(terminal.Streams{Out: &written, Err: &written}, "text", false)
-				o.redact, o.screen.live = plain, tt.live
+				o := NewPrinter(terminal.Streams{Out: &written, Err: &written}, "text", false)
+				o.Redact, o.Screen.live = plain, tt.live
 				tt.scene.play(t, o, &written)
-				_ = o.close(nil)
+				_ = o.Close(nil)
 			})
 		})
 	}
@@ -125,8 +125,8 @@ func TestTheLineFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var written lockedBuffer
-		o := newShow(terminal.Streams{Out: &written, Err: &written}, "text", false)
-		o.redact, o.screen.live, o.screen.width = plain, true, func() int { return 10 }
+		o := NewPrinter(terminal.Streams{Out: &written, Err: &written}, "text", false)
+		o.Redact, o.Screen.live, o.Screen.width = plain, true, func() int { return 10 }
 		scene{callA, made, beginA, second, "… fetch i", ended, erased}.play(t, o, &written)
 	})
 }
@@ -136,18 +136,21 @@ func TestQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var written lockedBuffer
-		o := newShow(terminal.Streams{Out: &written, Err: &written}, "text", true)
-		o.redact = plain
+		o := NewPrinter(terminal.Streams{Out: &written, Err: &written}, "text", true)
+		o.Redact = plain
 		scene{
 			callA, made, 5 * second, &event.ToolCallStreamDelta{Name: "fetch", Delta: "x"}, doneA, &event.Handoff{From: "a", To: "b"}, "",
 			&event.ToolBudgetExceeded{Tool: "fetch", Call: 3, MaxCalls: 2}, "! call 3 of fetch is not executed: the limit of a turn is 2\n",
 		}.play(t, o, &written)
-		if err := o.close(result(event.Outcome{Steps: 1, FinishReason: model.FinishMaxTokens})); err != nil {
+		if err := o.Close(result(event.Outcome{Steps: 1, FinishReason: model.FinishMaxTokens})); err != nil {
 			t.Error(err)
 		}
 		scene{"! the answer is incomplete: the output limit cut it off\n"}.play(t, o, &written)
 	})
 }
+
+// plain is the redact function for texts without secrets.
+func plain(text string) string { return text }
 
 // result returns the result of a turn with an outcome.
 func result(o event.Outcome) *runtime.Result {
@@ -168,9 +171,9 @@ func TestTheSummary(t *testing.T) {
 	} {
 		for _, format := range []string{"text", "json", "events"} {
 			var out, errs bytes.Buffer
-			o := newShow(terminal.Streams{Out: &out, Err: &errs}, format, false)
-			o.redact = plain
-			if err := o.close(result(r)); err != nil {
+			o := NewPrinter(terminal.Streams{Out: &out, Err: &errs}, format, false)
+			o.Redact = plain
+			if err := o.Close(result(r)); err != nil {
 				t.Error(err)
 			}
 			shown := ""

@@ -1,4 +1,6 @@
-package cli
+// Package turnview shows the events of turns as text: as the progress of a run, a log or a
+// transcript.
+package turnview
 
 import (
 	"encoding/json"
@@ -14,18 +16,19 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// show writes a turn's progress in one of the formats. Text from the model is shown as it is;
+// Printer writes a turn's progress in one of the formats. Text from the model is shown as it is;
 // hidden values are redacted in everything else.
-type show struct {
+type Printer struct {
 	terminal.Streams
 	format string
-	redact func(string) string
+	// Redact hides secrets.
+	Redact func(string) string
 	// quiet shows only answers, questions and warnings.
 	quiet bool
-	// screen shows running tools, or nil.
-	screen *screen
+	// Screen shows running tools, or nil.
+	Screen *Screen
 	// delegates shows delegates in text.
-	delegates delegateViews[*show]
+	delegates Delegates[*Printer]
 	// line is set after text without a line end, and broken if that text is incomplete on the
 	// screen.
 	line, broken bool
@@ -33,7 +36,7 @@ type show struct {
 }
 
 // Emit shows one event.
-func (o *show) Emit(ev event.Event) {
+func (o *Printer) Emit(ev event.Event) {
 	switch o.format {
 	case "events":
 		o.event(ev)
@@ -43,40 +46,40 @@ func (o *show) Emit(ev event.Event) {
 			return
 		}
 		o.text(ev.Data)
-		o.screen.Emit(ev.Data)
+		o.Screen.Emit(ev.Data)
 	}
 }
 
 // delegate shows an event of a delegate on standard error.
-func (o *show) delegate(ev event.Event) {
+func (o *Printer) delegate(ev event.Event) {
 	record, err := event.NewRecord(ev)
 	if err != nil {
 		o.keep(err)
 		return
 	}
-	view := o.delegates.view(&record)
-	view.shown.text(ev.Data)
+	view := o.delegates.View(&record)
+	view.Shown.text(ev.Data)
 	if record.Type == event.TypeRunFinish {
-		view.shown.endLine()
+		view.Shown.EndLine()
 	}
 }
 
-// newShow returns a show that writes to a command's streams; set redact before using it. Other
+// NewPrinter returns a printer that writes to a command's streams; set Redact before using it. Other
 // output to standard error must use its stream.
-func newShow(s terminal.Streams, format string, quiet bool) *show {
-	o := &show{Streams: s, format: format, quiet: quiet}
+func NewPrinter(s terminal.Streams, format string, quiet bool) *Printer {
+	o := &Printer{Streams: s, format: format, quiet: quiet}
 	if format == "text" && !quiet {
-		o.screen = newScreen(s.Err)
-		o.Err = o.screen
+		o.Screen = newScreen(s.Err)
+		o.Err = o.Screen
 	}
-	o.delegates = delegateViews[*show]{out: o.Err, open: func(out io.Writer) *show {
-		return &show{Streams: terminal.Streams{Out: out, Err: out}, format: format, redact: o.redact}
+	o.delegates = Delegates[*Printer]{out: o.Err, Open: func(out io.Writer) *Printer {
+		return &Printer{Streams: terminal.Streams{Out: out, Err: out}, format: format, Redact: o.Redact}
 	}}
 	return o
 }
 
-func (o *show) event(ev event.Event) {
-	redact := o.redact
+func (o *Printer) event(ev event.Event) {
+	redact := o.Redact
 	switch d := ev.Data.(type) {
 	case *event.TextDelta, *event.ReasoningDelta, *event.ReasoningEncrypted, *event.ToolCallDelta, *event.ToolCallReady:
 		redact = nil
@@ -96,32 +99,32 @@ func (o *show) event(ev event.Event) {
 	o.write(string(data) + "\n")
 }
 
-func (o *show) text(data event.Data) {
+func (o *Printer) text(data event.Data) {
 	switch d := data.(type) {
 	case *event.TextDelta:
 		o.write(d.Delta)
 		o.line, o.broken = !strings.HasSuffix(d.Delta, "\n"), false
 	case *event.InferenceComplete:
 		if d.FinishReason != model.FinishMaxTokens { // else it is continued
-			o.endLine()
+			o.EndLine()
 		}
 	case *event.StepEnd:
-		o.endLine()
+		o.EndLine()
 	case *event.ToolCallReady:
-		o.endLine()
-		o.work("→ %s %s", d.Name, o.clip(string(d.Arguments)))
+		o.EndLine()
+		o.Work("→ %s %s", d.Name, o.clip(string(d.Arguments)))
 	case *event.ToolCallStreamDelta:
-		o.work("  %s: %s", d.Name, o.clip(d.Delta))
+		o.Work("  %s: %s", d.Name, o.clip(d.Delta))
 	case *event.ToolCallDone:
-		o.work("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
+		o.Work("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
 	case *event.Handoff:
-		o.work("⇒ agent %s hands the conversation to agent %s", d.From, d.To)
+		o.Work("⇒ agent %s hands the conversation to agent %s", d.From, d.To)
 	case *event.ActivitySnapshot:
 		if delegate, ok := d.Delegate(); ok && delegate.State != event.DelegateRunning {
-			o.work("⇄ delegate %s", o.clip(delegate.String()))
+			o.Work("⇄ delegate %s", o.clip(delegate.String()))
 		}
 	case *event.StreamReset:
-		o.endLine()
+		o.EndLine()
 		o.progress("! the answer shown so far is discarded: %s", o.clip(d.Reason))
 	default:
 		if note := o.note(data); note != "" {
@@ -131,7 +134,7 @@ func (o *show) text(data event.Data) {
 }
 
 // note describes an event, except answers and calls, in one line; empty if it is not worth showing.
-func (o *show) note(data event.Data) string {
+func (o *Printer) note(data event.Data) string {
 	switch d := data.(type) {
 	case *event.ModelRetry:
 		return retryNote(d)
@@ -190,20 +193,20 @@ func loopNote(d *event.LoopDetected) string {
 	return fmt.Sprintf("the same calls were repeated %d times in a row (%s): %s", d.Count, strings.Join(d.Tools, ", "), next)
 }
 
-// work writes a line about the agent's work to standard error, unless quiet is set.
-func (o *show) work(format string, args ...any) {
+// Work writes a line about the agent's work to standard error, unless quiet is set.
+func (o *Printer) Work(format string, args ...any) {
 	if !o.quiet {
 		o.progress(format, args...)
 	}
 }
 
 // progress writes a line to standard error.
-func (o *show) progress(format string, args ...any) {
+func (o *Printer) progress(format string, args ...any) {
 	fmt.Fprintln(o.Err, terminal.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // aside writes a line to standard error without breaking the line of an unfinished answer.
-func (o *show) aside(format string, args ...any) {
+func (o *Printer) aside(format string, args ...any) {
 	if o.line && !o.broken {
 		fmt.Fprintln(o.Err)
 		o.broken = true
@@ -211,20 +214,20 @@ func (o *show) aside(format string, args ...any) {
 	o.progress(format, args...)
 }
 
-func (o *show) endLine() {
+func (o *Printer) EndLine() {
 	if o.line {
 		o.write("\n")
 		o.line = false
 	}
 }
 
-func (o *show) write(text string) {
-	o.screen.clear() // possibly on the same terminal
+func (o *Printer) write(text string) {
+	o.Screen.clear() // possibly on the same terminal
 	_, err := io.WriteString(o.Out, text)
 	o.keep(err)
 }
 
-func (o *show) keep(err error) {
+func (o *Printer) keep(err error) {
 	if o.failed == nil {
 		o.failed = err
 	}
@@ -251,10 +254,10 @@ type outcome struct {
 	Interactions json.RawMessage `json:"tickets,omitempty"`
 }
 
-// close ends the output. It fails if writing failed.
-func (o *show) close(result *runtime.Result) error {
-	o.screen.close()
-	o.endLine()
+// Close ends the output. It fails if writing failed.
+func (o *Printer) Close(result *runtime.Result) error {
+	o.Screen.Close()
+	o.EndLine()
 	o.keep(o.delegates.flush())
 	switch {
 	case result == nil:
@@ -265,10 +268,10 @@ func (o *show) close(result *runtime.Result) error {
 	case o.format == "text" && result.FinishReason == model.FinishContentFilter:
 		o.progress("! the answer is incomplete: the vendor's content filter cut it off")
 	case o.format == "text" && result.Termination.CutShort() && result.Response != "":
-		o.progress("! the answer is incomplete: the turn was stopped (%s: %s)", result.Termination.Code, o.redact(result.Termination.Detail))
+		o.progress("! the answer is incomplete: the turn was stopped (%s: %s)", result.Termination.Code, o.Redact(result.Termination.Detail))
 	}
 	if o.format == "text" && result != nil {
-		o.work("%s", summary(result))
+		o.Work("%s", Summary(result))
 	}
 	if o.failed != nil {
 		return fmt.Errorf("write the output: %w", o.failed)
@@ -276,8 +279,8 @@ func (o *show) close(result *runtime.Result) error {
 	return nil
 }
 
-// summary summarizes a turn in a line: its steps and, if known, its tokens and cost.
-func summary(r *runtime.Result) string {
+// Summary summarizes a turn in a line: its steps and, if known, its tokens and cost.
+func Summary(r *runtime.Result) string {
 	text := "= " + terminal.Count(r.Steps, "step", "steps")
 	if n := r.Usage.Total(); n > 0 {
 		text += fmt.Sprintf(", %s (%d in, %d out)", terminal.Count(n, "token", "tokens"), r.Usage.Input, r.Usage.Output)
@@ -288,25 +291,25 @@ func summary(r *runtime.Result) string {
 	return text
 }
 
-func (o *show) outcome(r *runtime.Result) outcome {
+func (o *Printer) outcome(r *runtime.Result) outcome {
 	out := outcome{
 		TurnID: r.TurnID, Agent: r.Agent, Status: r.Status, Termination: r.Termination,
 		Response: r.Response, Steps: r.Steps, Usage: r.Usage,
 		Cost: r.Cost, Agents: r.Agents, FinishReason: r.FinishReason, Artifacts: len(r.Artifacts),
 	}
-	out.Termination.Detail = o.redact(out.Termination.Detail)
+	out.Termination.Detail = o.Redact(out.Termination.Detail)
 	if len(r.Interactions) > 0 {
 		interactions, err := json.Marshal(r.Interactions)
 		o.keep(err)
-		out.Interactions = redaction.JSON(interactions, o.redact)
+		out.Interactions = redaction.JSON(interactions, o.Redact)
 	}
 	return out
 }
 
 // clip redacts text and shortens it to one line for progress.
-func (o *show) clip(text string) string {
+func (o *Printer) clip(text string) string {
 	const limit = 120
-	text = strings.Join(strings.Fields(terminal.OneLine(o.redact(text))), " ")
+	text = strings.Join(strings.Fields(terminal.OneLine(o.Redact(text))), " ")
 	if runes := []rune(text); len(runes) > limit {
 		text = string(runes[:limit]) + "…"
 	}

@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"strings"
@@ -10,11 +10,11 @@ import (
 func TestDelegatesAreToldApart(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	shown := newTranscript(&out, func(s string) string { return s })
+	shown := NewTranscript(&out, func(s string) string { return s })
 	for _, ev := range turntest.DelegateLog() {
 		shown.Emit(ev)
 	}
-	if err := shown.close(); err != nil {
+	if err := shown.Close(); err != nil {
 		t.Fatal(err)
 	}
 	const want = `turn> started (running)

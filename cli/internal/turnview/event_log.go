@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"cmp"
@@ -11,26 +11,26 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// eventLog writes events, one per line.
-type eventLog struct {
-	show
+// EventLog writes events, one per line.
+type EventLog struct {
+	Printer
 	asJSON bool
 }
 
-// newEventLog returns a log that writes JSON or text to a command's output.
-func newEventLog(s terminal.Streams, asJSON bool, redact func(string) string) *eventLog {
-	return &eventLog{show: show{Streams: s, format: "events", redact: redact}, asJSON: asJSON}
+// NewEventLog returns a log that writes JSON or text to a command's output.
+func NewEventLog(s terminal.Streams, asJSON bool, redact func(string) string) *EventLog {
+	return &EventLog{Printer: Printer{Streams: s, format: "events", Redact: redact}, asJSON: asJSON}
 }
 
-// record writes an event. An unknown kind, written by a later version, is shown as is. It returns
+// Record writes an event. An unknown kind, written by a later version, is shown as is. It returns
 // the first error of writing.
-func (o *eventLog) record(r *event.Record) error {
+func (o *EventLog) Record(r *event.Record) error {
 	ev, err := r.Event()
 	switch {
 	case err != nil && o.asJSON:
 		data, err := json.Marshal(r)
 		o.keep(err)
-		o.write(string(redaction.JSON(data, o.redact)) + "\n")
+		o.write(string(redaction.JSON(data, o.Redact)) + "\n")
 	case err != nil:
 		o.line(r, o.clip(string(r.Data)))
 	case o.asJSON:
@@ -41,7 +41,7 @@ func (o *eventLog) record(r *event.Record) error {
 	return o.failed
 }
 
-func (o *eventLog) line(r *event.Record, text string) {
+func (o *EventLog) line(r *event.Record, text string) {
 	const milliseconds = "2006-01-02T15:04:05.000Z"
 	if len(r.Path) > 0 {
 		text = o.clip(strings.Join(r.Path, "/")) + ": " + text
@@ -51,7 +51,7 @@ func (o *eventLog) line(r *event.Record, text string) {
 }
 
 // brief summarizes an event in a few words; raw is its JSON form.
-func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
+func (o *EventLog) brief(data event.Data, raw json.RawMessage) string {
 	switch d := data.(type) {
 	case *event.RunStart:
 		if d.Resumed {

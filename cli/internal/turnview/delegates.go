@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"bytes"
@@ -11,27 +11,28 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// delegateViews holds a view for each delegate of a turn. A view's lines begin with the names of
+// Delegates holds a view for each delegate of a turn. A view's lines begin with the names of
 // the agents that led to it, such as "[clerk/intern] ". Delegates with the same name are numbered
 // from the second one on.
-type delegateViews[V any] struct {
-	// open returns a new view that writes to out.
-	open func(out io.Writer) V
+type Delegates[V any] struct {
+	// Open returns a new view that writes to out.
+	Open func(out io.Writer) V
 	out  io.Writer
 
-	byPath map[string]*delegateView[V]
+	byPath map[string]*Delegate[V]
 	names  map[string]int
 }
 
-// delegateView is the view of one delegate.
-type delegateView[V any] struct {
-	name  string
-	shown V
+// Delegate is the view of one delegate.
+type Delegate[V any] struct {
+	// Name is the name of the delegate, and Shown shows its events.
+	Name  string
+	Shown V
 	lines *prefixWriter
 }
 
-// view returns the view for a record of a delegate.
-func (v *delegateViews[V]) view(record *event.Record) *delegateView[V] {
+// View returns the view for a record of a delegate.
+func (v *Delegates[V]) View(record *event.Record) *Delegate[V] {
 	key := strings.Join(record.Path, "\x00")
 	if found, ok := v.byPath[key]; ok {
 		return found
@@ -43,22 +44,22 @@ func (v *delegateViews[V]) view(record *event.Record) *delegateView[V] {
 		name = start.AgentID
 	}
 	if above, ok := v.byPath[strings.Join(record.Path[:last], "\x00")]; ok {
-		name = above.name + "/" + name
+		name = above.Name + "/" + name
 	}
 	if v.byPath == nil {
-		v.byPath, v.names = map[string]*delegateView[V]{}, map[string]int{}
+		v.byPath, v.names = map[string]*Delegate[V]{}, map[string]int{}
 	}
 	if v.names[name]++; v.names[name] > 1 {
 		name = fmt.Sprintf("%s#%d", name, v.names[name])
 	}
 	lines := &prefixWriter{out: v.out, prefix: "[" + terminal.OneLine(name) + "] "}
-	made := &delegateView[V]{name: name, shown: v.open(lines), lines: lines}
+	made := &Delegate[V]{Name: name, Shown: v.Open(lines), lines: lines}
 	v.byPath[key] = made
 	return made
 }
 
 // flush writes the incomplete lines of all views.
-func (v *delegateViews[V]) flush() (err error) {
+func (v *Delegates[V]) flush() (err error) {
 	for _, view := range v.byPath {
 		if failed := view.lines.flush(); err == nil {
 			err = failed

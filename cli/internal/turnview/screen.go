@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 // silence is how long a tool may run before it is shown, and how often its time is updated.
 const silence = time.Second
 
-// screen is a run's standard error. It also shows running tools: on a terminal in an updated last
+// Screen is a run's standard error. It also shows running tools: on a terminal in an updated last
 // line, elsewhere in one line per tool. A nil screen shows nothing.
-type screen struct {
+type Screen struct {
 	out io.Writer
 	// live is set if lines can be erased, and width returns their maximum length.
 	live  bool
@@ -44,8 +44,8 @@ type runningCall struct {
 }
 
 // newScreen returns a screen for a standard error.
-func newScreen(out io.Writer) *screen {
-	s := &screen{out: out, width: func() int { return 0 }, asked: map[string]runningCall{}}
+func newScreen(out io.Writer) *Screen {
+	s := &Screen{out: out, width: func() int { return 0 }, asked: map[string]runningCall{}}
 	if f, ok := terminal.FileOf(out); ok && terminal.Controllable(out) {
 		s.live = true
 		s.width = func() int {
@@ -57,7 +57,7 @@ func newScreen(out io.Writer) *screen {
 }
 
 // Write writes to standard error and clears the drawn line first.
-func (s *screen) Write(p []byte) (int, error) {
+func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
@@ -69,17 +69,17 @@ func (s *screen) Write(p []byte) (int, error) {
 }
 
 // WriteUnescaped erases the drawn line and writes text without escapes.
-func (s *screen) WriteUnescaped(text string) error {
+func (s *Screen) WriteUnescaped(text string) error {
 	s.clear()
 	return terminal.WriteUnescaped(s.out, text)
 }
 
 // File returns the file that the output goes to, if any.
-func (s *screen) File() (*os.File, bool) { return terminal.FileOf(s.out) }
+func (s *Screen) File() (*os.File, bool) { return terminal.FileOf(s.out) }
 
-// setPrompted records that a question was written or that its line has ended. While set, the next
+// SetPrompted records that a question was written or that its line has ended. While set, the next
 // text begins a new line.
-func (s *screen) setPrompted(prompted bool) {
+func (s *Screen) SetPrompted(prompted bool) {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *screen) setPrompted(prompted bool) {
 }
 
 // clear erases the drawn line for another writer to the same terminal.
-func (s *screen) clear() {
+func (s *Screen) clear() {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *screen) clear() {
 }
 
 // Emit records the calls that an event starts or ends.
-func (s *screen) Emit(data event.Data) {
+func (s *Screen) Emit(data event.Data) {
 	if s == nil {
 		return
 	}
@@ -134,13 +134,13 @@ func (s *screen) Emit(data event.Data) {
 }
 
 // begin records that a call has started.
-func (s *screen) begin(c runningCall) {
+func (s *Screen) begin(c runningCall) {
 	c.since = time.Now()
 	s.running = append(s.running, c)
 }
 
 // remove records that a call has ended.
-func (s *screen) remove(id string) {
+func (s *Screen) remove(id string) {
 	for _, list := range []*[]runningCall{&s.ready, &s.running} {
 		for i, c := range *list {
 			if c.id == id {
@@ -151,8 +151,8 @@ func (s *screen) remove(id string) {
 	}
 }
 
-// close removes the drawn line.
-func (s *screen) close() {
+// Close removes the drawn line.
+func (s *Screen) Close() {
 	if s == nil {
 		return
 	}
@@ -163,7 +163,7 @@ func (s *screen) close() {
 }
 
 // schedule sets the timer for the next update, and erases outdated output.
-func (s *screen) schedule() {
+func (s *Screen) schedule() {
 	if len(s.running) == 0 || len(s.asked) > 0 {
 		s.erase()
 		if s.timer != nil {
@@ -184,7 +184,7 @@ func (s *screen) schedule() {
 }
 
 // tick shows the running call.
-func (s *screen) tick() {
+func (s *Screen) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.running) > 0 && len(s.asked) == 0 {
@@ -194,7 +194,7 @@ func (s *screen) tick() {
 }
 
 // draw shows a call, and how many more have no result yet.
-func (s *screen) draw(c *runningCall, more int) {
+func (s *Screen) draw(c *runningCall, more int) {
 	elapsed := time.Since(c.since).Truncate(time.Second)
 	if elapsed < silence {
 		return
@@ -220,7 +220,7 @@ func (s *screen) draw(c *runningCall, more int) {
 }
 
 // erase erases the drawn line.
-func (s *screen) erase() {
+func (s *Screen) erase() {
 	if s.drawn {
 		_ = terminal.WriteUnescaped(s.out, "\r\x1b[K") // the next write fails too
 		s.drawn = false

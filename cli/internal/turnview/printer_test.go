@@ -1,4 +1,4 @@
-package cli
+package turnview
 
 import (
 	"bytes"
@@ -52,9 +52,9 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 		},
 	} {
 		var out, errs bytes.Buffer
-		o := &show{
+		o := &Printer{
 			Streams: terminal.Streams{Out: &out, Err: &errs}, format: "text",
-			redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
+			Redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
 		}
 		o.Emit(event.Event{Data: data})
 		if errs.String() != want+"\n" || out.Len() != 0 {
@@ -80,11 +80,11 @@ func TestNotesDoNotBreakAnAnswer(t *testing.T) {
 		{[]event.Data{text, &event.StepEnd{}, retry}, "One, \n", "! the answer broke off (timeout): it continues where it stopped (after 0s)\n"},
 	} {
 		var out, errs bytes.Buffer
-		o := &show{Streams: terminal.Streams{Out: &out, Err: &errs}, format: "text", redact: plain}
+		o := &Printer{Streams: terminal.Streams{Out: &out, Err: &errs}, format: "text", Redact: plain}
 		for _, data := range tt.events {
 			o.Emit(event.Event{Data: data})
 		}
-		if err := o.close(nil); err != nil {
+		if err := o.Close(nil); err != nil {
 			t.Error(err)
 		}
 		if out.String() != tt.out || errs.String() != tt.errs {
@@ -97,9 +97,9 @@ func TestNotesDoNotBreakAnAnswer(t *testing.T) {
 func TestTheOutcomeIsRedacted(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	o := &show{
+	o := &Printer{
 		Streams: terminal.Streams{Out: &out}, format: "json",
-		redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
+		Redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
 	}
 	r := result(event.Outcome{
 		Agent: "a", Response: "the s3cret of the model", FinishReason: "stop",
@@ -107,7 +107,7 @@ func TestTheOutcomeIsRedacted(t *testing.T) {
 	})
 	r.TurnID, r.Status = "id", event.StatusWaiting
 	r.Interactions = []*interaction.Request{{ID: "t", Message: "the s3cret", Arguments: []byte(`{"key":"s3cret"}`)}}
-	err := o.close(r)
+	err := o.Close(r)
 	if err != nil {
 		t.Fatal(err)
 	}
