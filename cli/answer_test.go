@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/google/go-cmp/cmp"
@@ -119,16 +118,5 @@ func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	}
 	if got, ok := a.answer(t.Context(), over, &interaction.Request{ID: "t", Action: permissionAction}); ok {
 		t.Errorf("the answer is %+v", got)
-	}
-}
-
-// A permission request describes the call's action, whatever the kind of tool. Tools that ask do
-// nothing else.
-func TestEveryKindOfToolSaysWhatACallDoes(t *testing.T) {
-	t.Parallel()
-	for _, kind := range shipped.Components().Kinds.Tools {
-		if _, ok := kind.NewConfig().(acting); !ok && kind.Type != "ask" {
-			t.Errorf("tools of kind %s do not say what a call does", kind.Type)
-		}
 	}
 }

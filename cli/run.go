@@ -278,3 +278,12 @@ func failure(result *runtime.Result, err error) string {
 	}
 	return text + "\n  run it on a terminal or with --approve ask, yes or no"
 }
+
+// ownTurn is a turn that this process runs.
+type ownTurn struct{ *runtime.Turn }
+
+// Open returns the turn's open interactions.
+func (t ownTurn) Open(context.Context) ([]*interaction.Request, error) { return t.Interactions(), nil }
+
+// Answer answers it.
+func (t ownTurn) Answer(_ context.Context, r interaction.Answer) error { return t.Turn.Answer(r) }

@@ -12,9 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// maxPrompt bounds a prompt read from standard input, in bytes.
-const maxPrompt = 4 << 20
-
 // errNoPrompt ends a command without a prompt.
 var errNoPrompt = errors.New("the prompt is empty")
 

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+)
+
+// acting is implemented by the settings of tools that can describe a call.
+type acting interface {
+	// Action describes the call in one line, such as "runs wc -w". It contains no secrets except
+	// those that the configuration hides.
+	Action() string
+}
+
+// callContext looks up a call in a revision of the configuration. It returns nil if the agent
+// does not exist.
+func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *interaction.Request) *callContext {
+	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // may resolve partially
+	if e == nil {
+		return nil
+	}
+	answer := newCallAnswer(l, e, &toolCall{tool: q.Tool, arguments: q.Arguments})
+	c := &callContext{
+		gatePath: answer.GatePath, gatePlace: answer.GatePlace, conditions: answer.Conditions,
+		tool: answer.Source, toolPath: answer.SourcePath, toolPlace: answer.SourcePlace,
+	}
+	if choice := e.Tool(q.Tool); choice != nil && choice.Source.Kind == toolset.SourceGlobal {
+		if tool, ok := rev.Set().Tools.Get(q.Tool); ok {
+			c.tool = cmp.Or(tool.Descriptor().Description, c.tool)
+		}
+		declared := cmp.Or(choice.Source.Name, q.Tool)
+		i := slices.IndexFunc(l.file.Tools, func(t config.Entry[tools.Kind]) bool { return t.ID == declared })
+		if i >= 0 {
+			if says, ok := l.file.Tools[i].Config.(acting); ok {
+				c.action = says.Action()
+			}
+		}
+	}
+	return c
+}
