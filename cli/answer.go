@@ -31,7 +31,7 @@ type answerer struct {
 	terminal.Streams
 	approve string
 	redact  func(string) string
-	input   *lineReader
+	input   *terminal.LineReader
 	// context looks up the tool and rule behind a call; nil shows no context.
 	context explainCall
 	// session describes how long a permission for the session lasts.
@@ -55,7 +55,7 @@ func newAnswerer(s terminal.Streams, approve string, promptRead bool, redact fun
 		return nil, nil //nolint:nilnil // nobody answers
 	}
 	return &answerer{
-		Streams: s, approve: approve, redact: redact, input: &lineReader{in: s.In}, asked: make(chan struct{}, 1),
+		Streams: s, approve: approve, redact: redact, input: &terminal.LineReader{In: s.In}, asked: make(chan struct{}, 1),
 		session: "which ends with this command",
 	}, nil
 }
@@ -97,7 +97,7 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 				continue
 			}
 			a.PrintErrorf("%s", a.redact(err.Error()))
-			if !more || a.input.ended || a.approve == approveYes || a.approve == approveNo {
+			if !more || a.input.Ended || a.approve == approveYes || a.approve == approveNo {
 				turn.Cancel(err) // asking again would not help
 				return
 			}
@@ -140,7 +140,7 @@ func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interac
 		switch {
 		case !ok:
 			return r, false
-		case a.input.ended:
+		case a.input.Ended:
 			return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "nobody answered"}, true
 		case form.preset != nil && strings.TrimSpace(line) == "":
 			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: form.preset}, true
@@ -305,19 +305,19 @@ func readLine(ctx context.Context, q *interaction.Request, line string) json.Raw
 // line reads a typed line without echo if it is secret. At end of input it returns "", which
 // rejects.
 func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) (string, bool) {
-	if f, ok := a.In.(*os.File); ok && secret && a.input.hide == nil && terminal.IsTerminal(f) {
+	if f, ok := a.In.(*os.File); ok && secret && a.input.Hide == nil && terminal.IsTerminal(f) {
 		restore := terminal.HideTyping(f)
 		defer fmt.Fprintln(a.Err) // the terminal did not echo it
 		defer restore()
 	}
-	if a.input.hide != nil {
-		a.input.hide(secret)
+	if a.input.Hide != nil {
+		a.input.Hide(secret)
 	}
-	echoed := terminal.IsTerminal(a.In) && !secret && a.input.hide == nil
+	echoed := terminal.IsTerminal(a.In) && !secret && a.input.Hide == nil
 	a.screen.SetPrompted(echoed)
-	line, ok := a.input.next(ctx, over)
+	line, ok := a.input.Next(ctx, over)
 	switch {
-	case ok && !a.input.ended:
+	case ok && !a.input.Ended:
 		a.screen.SetPrompted(false) // the person pressed Enter
 	case echoed && a.screen == nil:
 		fmt.Fprintln(a.Err)

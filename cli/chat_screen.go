@@ -136,9 +136,9 @@ func (f *screenFront) Emit(ev event.Event) {
 // run shows the screen until the conversation ends.
 func (f *screenFront) run(ctx context.Context, c *conversation, converse func(context.Context) error) error {
 	lines := make(chan string, 16) // never full, so that the screen never blocks
-	input := &lineReader{read: lines, waiting: func(waits bool) {
+	input := &terminal.LineReader{Read: lines, Waiting: func(waits bool) {
 		f.change(func(m *chatModel) { m.setWaiting(waits) })
-	}, hide: func(secret bool) {
+	}, Hide: func(secret bool) {
 		f.change(func(m *chatModel) { m.editor.masked = secret })
 	}}
 	c.answers.input = input

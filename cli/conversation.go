@@ -158,11 +158,11 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 		if c.screen == nil && terminal.IsTerminal(c.In) {
 			fmt.Fprint(c.Err, ask)
 		}
-		line, ok := c.answers.input.next(reading, nil)
-		if err := c.answers.input.failed; err != nil {
+		line, ok := c.answers.input.Next(reading, nil)
+		if err := c.answers.input.Failed; err != nil {
 			fmt.Fprintf(c.Err, "error> %v\n", err)
 		}
-		if !ok || c.answers.input.ended {
+		if !ok || c.answers.input.Ended {
 			if c.screen == nil && terminal.IsTerminal(c.In) {
 				fmt.Fprintln(c.Err)
 			}

@@ -53,15 +53,15 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 		return nil
 	}
 	if q.read {
-		data, err := readInput(ctx, in, maxPrompt+2)
+		data, err := readInput(ctx, in, terminal.MaxPrompt+2)
 		if err != nil {
 			return err
 		}
 		q.text = strings.TrimRight(string(data), "\r\n")
 	}
 	switch {
-	case len(q.text) > maxPrompt:
-		return fmt.Errorf("the prompt is larger than %d bytes", maxPrompt)
+	case len(q.text) > terminal.MaxPrompt:
+		return fmt.Errorf("the prompt is larger than %d bytes", terminal.MaxPrompt)
 	case strings.TrimSpace(q.text) == "":
 		return errors.New("a prompt is required, as the last argument or on standard input")
 	}
@@ -72,14 +72,14 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 func (q *prompt) ask(ctx context.Context, a *answerer) error {
 	for q.typed && strings.TrimSpace(q.text) == "" {
 		a.Prompt("prompt: ")
-		line, ok := a.input.next(ctx, nil)
-		if !ok || a.input.ended {
+		line, ok := a.input.Next(ctx, nil)
+		if !ok || a.input.Ended {
 			fmt.Fprintln(a.Err)
 		}
 		switch {
 		case !ok:
 			return ctx.Err()
-		case a.input.ended:
+		case a.input.Ended:
 			return errNoPrompt
 		}
 		q.text = line
