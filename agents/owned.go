@@ -260,17 +260,3 @@ func (a *owned) Follow(ctx context.Context, snapshotID string) (Run, error) {
 	}
 	return &followedRow{agent: a, row: row}, nil
 }
-
-// load continues from a snapshot.
-func (c *ownedConnection) load(row *wire.Snapshot) error {
-	c.parent = row.SnapshotID
-	if row.SessionID != "" {
-		c.memory.id = row.SessionID
-	}
-	if row.State == nil {
-		return nil
-	}
-	state := *row.State
-	state.SessionID = c.memory.id
-	return c.memory.load(&state, c.agent.set.box, c.agent.name)
-}

@@ -367,3 +367,17 @@ func (r *ownedRun) freeSession() {
 		r.release = nil
 	}
 }
+
+// load continues from a snapshot.
+func (c *ownedConnection) load(row *wire.Snapshot) error {
+	c.parent = row.SnapshotID
+	if row.SessionID != "" {
+		c.memory.id = row.SessionID
+	}
+	if row.State == nil {
+		return nil
+	}
+	state := *row.State
+	state.SessionID = c.memory.id
+	return c.memory.load(&state, c.agent.set.box, c.agent.name)
+}

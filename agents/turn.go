@@ -21,56 +21,10 @@ type Turn[S any] struct {
 	decoded decodedState[S]
 }
 
-// Result is the return value of an agent's code.
-type Result struct {
-	// Text is the answer. It becomes part of the conversation unless the model has
-	// just said it; nil Message is a message with that text.
-	Text    string
-	Message *model.Message
-	// FinishReason is why the answer ended; empty means stop.
-	FinishReason wire.FinishReason
-}
-
-// Prompt changes a call of Generate. The zero value uses the declared agent and the whole
-// conversation.
-type Prompt struct {
-	// Instructions replace the declared ones unless empty.
-	Instructions string
-	// History is the conversation before the turn's input that the model sees; nil means all of it.
-	// The session always keeps all of it.
-	History []model.Message
-	// Input is added to the conversation before the model is called.
-	Input []model.Message
-}
-
 // Error returns an error whose text clients may see. They see any other error of an agent's code as
 // an internal error without its text.
 func Error(status wire.Status, format string, args ...any) error {
 	return newError(status, format, args...)
-}
-
-// ErrTurnOver reports a change after the code has returned.
-var ErrTurnOver = errors.New("the turn has ended")
-
-// TurnContext identifies a turn for code that runs in it.
-type TurnContext struct {
-	// SnapshotID is the id reserved for the turn's snapshot, and ParentSnapshotID the snapshot
-	// that the turn continues. Both are empty if the client keeps the state.
-	SnapshotID, ParentSnapshotID string
-	// SessionID is the session.
-	SessionID string
-	// Index is the number of earlier turns in the conversation.
-	Index int
-	// Resumed is set if the turn was interrupted, or taken over from another worker.
-	Resumed bool
-}
-
-type turnContextKey struct{}
-
-// TurnContextFrom returns the turn that a context belongs to, or false outside of a turn.
-func TurnContextFrom(ctx context.Context) (TurnContext, bool) {
-	c, ok := ctx.Value(turnContextKey{}).(TurnContext)
-	return c, ok
 }
 
 // Context names the turn.
