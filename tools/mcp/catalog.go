@@ -108,6 +108,14 @@ func (c *catalog) cleanTools() {
 	slices.SortStableFunc(c.Tools, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// sameTools reports whether two catalogues list the same tools.
+func sameTools(a, b *catalog) bool {
+	return slices.Equal(a.Features, b.Features) && slices.EqualFunc(a.Tools, b.Tools, func(a, b toolInfo) bool {
+		return a.Name == b.Name && a.Description == b.Description && a.Annotations == b.Annotations && a.Unusable == b.Unusable && a.RequiresTask == b.RequiresTask &&
+			string(a.InputSchema) == string(b.InputSchema) && string(a.OutputSchema) == string(b.OutputSchema)
+	})
+}
+
 // cleanText removes control characters and characters that change the text direction, and
 // shortens the text to limit bytes.
 func cleanText(text string, limit int) string {

@@ -8,8 +8,11 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/process"
@@ -53,6 +56,16 @@ type toolFilter struct {
 	Deny  []string `json:"deny,omitempty" doc:"Globs; a tool must match none of them."`
 }
 
+// The values of changed_tools.
+const (
+	changesAccepted = "accept"
+	changesWarned   = "warn"
+	changesRejected = "error"
+)
+
+// changePolicy returns what to do if the server's tools differ from the catalogue.
+func (c *config) changePolicy() string { return cmp.Or(c.ChangedTools, changesWarned) }
+
 // MarshalJSON writes the record without the values of headers, environment
 // variables and parameters of URLs, and without the credentials of auth.
 func (c config) MarshalJSON() ([]byte, error) {
@@ -72,6 +85,19 @@ func (c config) Fingerprint() ([]byte, error) {
 		c.Auth = &shown
 	}
 	return json.Marshal(plain(c))
+}
+
+func (c *config) clone() config {
+	own := *c
+	own.Command = slices.Clone(c.Command)
+	own.AllowPrivate = slices.Clone(c.AllowPrivate)
+	own.Env, own.Headers = maps.Clone(c.Env), maps.Clone(c.Headers)
+	if c.Auth != nil {
+		auth := *c.Auth
+		auth.Scopes = slices.Clone(auth.Scopes)
+		own.Auth = &auth
+	}
+	return own
 }
 
 // Action names the server of a call.

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +16,10 @@ import (
 
 // maxRounds bounds how often a server may request more input before it returns a result.
 const maxRounds = 20
+
+// reopened is how often a call is retried because its session had already ended: a restarted server
+// may forget the next session too.
+const reopened = 2
 
 // exchange is the request of a call to a server, with the server's questions.
 type exchange struct {
@@ -59,218 +62,87 @@ type replay struct {
 	answer   interaction.Answer
 }
 
-// runExchange sends a request for a call, or continues one whose questions were answered.
-func (s *server) runExchange(ctx context.Context, call *tools.Call, r *request) (tools.Result, error) {
-	e := &exchange{server: s, call: call, request: r}
-	var f *flight
-	if call.Resumed != nil {
-		var result *tools.Result
-		if f, result = e.resume(); result != nil {
-			return *result, nil
-		}
-	}
-	for {
-		if id := e.task.load(); id != "" { // with answers it may lack
-			s.storeTask(ctx, call.Host, &exchangeState{Task: id, Responses: e.next.responses, State: e.next.state})
-		}
-		if f == nil {
-			var err error
-			if f, err = e.start(ctx); err != nil {
-				return e.connectionError(err)
-			}
-		}
-		asked := f.wait(ctx)
-		if asked == nil && ctx.Err() != nil {
-			return tools.Result{}, ctx.Err()
-		}
-		if asked != nil && e.answerAgain(asked) {
-			continue
-		}
-		result, err := e.takeReply(ctx, f, asked)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		if result != nil {
-			return *result, nil
-		}
-		f = nil // another round, or a retry
-	}
-}
-
-// start opens a session and sends the next round. A session that has already ended is reopened.
-func (e *exchange) start(ctx context.Context) (*flight, error) {
-	link, leave, err := e.server.enterPlace(ctx, e.call)
-	if err != nil {
-		return nil, &placeError{err}
-	}
-	session, _, err := link.openSession(ctx)
-	if err != nil {
-		leave()
-		return nil, err
-	}
-	e.next.task = &e.task
-	return session.startFlight(ctx, e.request, &e.next, e.call, leave)
-}
-
-// placeError reports that a call has no usable connection.
-type placeError struct{ error }
-
-// connectionError returns the result of a call that reached no server.
-func (e *exchange) connectionError(err error) (tools.Result, error) {
-	at, ok := errors.AsType[*placeError](err)
-	switch {
-	case ok && e.server.refersToTenant:
-		return tools.Result{}, at.error
-	case ok:
-		return tools.ErrorResult(at.Error()), nil
-	case e.task.load() != "" && e.request.effect == tools.Once:
-		return *lostResult(fmt.Sprintf("the task of %s got no answer: %v. It may or may not have taken effect, and it was not repeated.", e.request.name, err)), nil
-	default:
-		return tools.Result{}, err
-	}
-}
-
-// takeReply takes a question or the reply of a flight. It returns nil if another round follows.
-func (e *exchange) takeReply(ctx context.Context, f *flight, asked *question) (*tools.Result, error) {
-	switch {
-	case asked != nil:
-		return e.park(f, asked), nil
-	case f.err != nil:
-		return e.takeError(ctx, f)
-	case len(f.reply.inputs) > 0 || f.reply.state != "":
-		return e.answerInputs(ctx, f)
-	default:
-		r := f.session.target.hideResult(f.reply.result).Within(e.server.config.maxOutput())
-		return &r, nil
-	}
-}
-
-// reopened is how often a call is retried because its session had already ended: a restarted server
-// may forget the next session too.
-const reopened = 2
-
-// takeError handles a failed request. The request is sent again if the server has not received it,
-// or if its effect allows a repetition.
-func (e *exchange) takeError(ctx context.Context, f *flight) (*tools.Result, error) {
-	c := f.session
-	refused, ok := errors.AsType[*jsonrpc.Error](f.err)
-	switch {
-	case wasUnsent(f.err) && e.reopened < reopened:
-		e.reopened++
-		c.cancel()
-		<-c.done
-		return nil, nil //nolint:nilnil // the request is sent again
-	case ok && refused.Code == mcp.CodeURLElicitationRequired:
-		return e.askAddresses(c, refused)
-	case ok && refused.Code != notDelivered && e.task.load() != "" && e.request.effect == tools.Once:
-		return lostResult(fmt.Sprintf("the task of %s has no result: %s (code %d). It may or may not have taken effect, and it was not repeated.",
-			e.request.name, c.target.hideSecrets(refused), refused.Code)), nil
-	case ok && refused.Code != notDelivered:
-		f.err = fmt.Errorf("it refuses the call of %s: %s (code %d)", e.request.name, refused.Message, refused.Code)
-	case !ok && c.isEnding():
-		if (e.request.effect != tools.Once || e.task.load() != "") && !e.repeated && ctx.Err() == nil {
-			e.repeated = true
-			return nil, nil //nolint:nilnil // the request is sent again
-		}
-		if e.request.effect == tools.Once {
-			return lostResult(fmt.Sprintf("the call of %s got no answer: %v. It may or may not have taken effect, and it was not repeated.", e.request.name, c.cause)), nil
-		}
-		return nil, fmt.Errorf("the call of %s got no answer: %w", e.request.name, c.cause)
-	}
-	return nil, &Error{Server: e.server.id, Err: c.target.hideSecrets(f.err)}
-}
-
 // lostResult is the result of a call whose effect is unknown.
 func lostResult(text string) *tools.Result {
 	return &tools.Result{Content: []model.Part{model.Text(text)}, IsError: true, Indeterminate: true}
 }
 
-// wasUnsent reports whether a call failed because the session had already ended.
-func wasUnsent(err error) bool {
-	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing)
+// park makes the call wait for the answer to a question while its flight stays open.
+func (e *exchange) park(f *flight, asked *question) *tools.Result {
+	e.progress.Parked, e.progress.Question = e.server.parked.add(f, asked), hashQuestion(&asked.request)
+	if e.progress.Parked == "" {
+		f.cancel(nil)
+		r := tools.ErrorResult(fmt.Sprintf("%s was canceled: too many calls of the server wait for answers", e.request.name))
+		return &r
+	}
+	f.attach(nil)
+	return e.suspend(&tools.Wait{Questions: []interaction.Request{asked.request}})
 }
 
-// notDelivered is the carrier's code for a request that was not delivered; the rest
-// of the error is the reason.
-const notDelivered = -32005
+// unpark passes the answer to the waiting flight. If the flight no longer exists, the request is
+// sent again if its effect allows it.
+func (e *exchange) unpark(answers []interaction.Answer) (*flight, *tools.Result) {
+	one := e.server.parked.take(e.progress.Parked)
+	e.progress.Parked = ""
+	if one != nil && len(answers) > 0 {
+		one.flight.attach(e.call.Host)
+		one.asked.answer <- readAnswer(one.asked.request.Action, &answers[0])
+		return one.flight, nil
+	}
+	if one != nil { // another process crashed and lost the answer
+		one.flight.cancel(nil)
+	}
+	if e.request.effect == tools.Once && e.task.load() == "" {
+		return nil, lostResult(fmt.Sprintf("the connection ended while the call of %s waited for an answer. It may or may not have taken effect, and it was not repeated.", e.request.name))
+	}
+	if len(answers) > 0 {
+		e.replay = &replay{e.progress.Question, answers[0]}
+	}
+	return nil, nil
+}
 
-// answerInputs answers the requests of a server without sessions, and asks the user if
-// necessary.
-func (e *exchange) answerInputs(ctx context.Context, f *flight) (*tools.Result, error) {
+// answerAgain answers a question of a repeated request that was already answered, and reports
+// whether it did.
+func (e *exchange) answerAgain(asked *question) bool {
+	if e.replay == nil || e.replay.question != hashQuestion(&asked.request) {
+		return false
+	}
+	asked.answer <- readAnswer(asked.request.Action, &e.replay.answer)
+	e.replay = nil
+	return true
+}
+
+// askAddresses asks the user to visit the addresses that a server wants visited before it
+// accepts a request.
+func (e *exchange) askAddresses(c *session, refused *jsonrpc.Error) (*tools.Result, error) {
+	fail := func(problem string) (*tools.Result, error) {
+		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("%s wants an address to be visited: %s", e.request.name, problem)}
+	}
+	var data struct {
+		Elicitations []*mcp.ElicitParams `json:"elicitations"`
+	}
+	const most = 10
+	if json.Unmarshal(refused.Data, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > most {
+		return fail(fmt.Sprintf("it does not name 1 to %d", most))
+	}
 	if e.progress.Rounds++; e.progress.Rounds > maxRounds {
-		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("%s asks for input more than %d times", e.request.name, maxRounds)}
+		return fail("it asked too often")
 	}
-	if n := len(f.reply.inputs); n > maxQuestions {
-		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("%s asks for %d inputs at once; at most %d are allowed", e.request.name, n, maxQuestions)}
+	wait := new(tools.Wait)
+	for i, p := range data.Elicitations {
+		if p == nil || p.Mode != "url" {
+			return fail("it asks for something else")
+		}
+		asked, refusal := c.readQuestion(p)
+		if refusal != "" {
+			c.noteRefusal(refusal)
+			return fail(refusal)
+		}
+		asked.ID = fmt.Sprintf("%s/%d", e.call.ID, i+1)
+		wait.Questions = append(wait.Questions, *asked)
 	}
-	if size := len(f.reply.state); size > maxSchema {
-		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("the state of %s has %d bytes; at most %d are allowed", e.request.name, size, maxSchema)}
-	}
-	responses, requests := make(mcp.InputResponseMap), make(map[string]*interaction.Request)
-	for key, input := range f.reply.inputs {
-		if len(key) > maxName {
-			return nil, &Error{Server: e.server.id, Err: fmt.Errorf("%s asks for input under a name of %d bytes", e.request.name, len(key))}
-		}
-		if p, ok := input.(*mcp.ElicitParams); ok {
-			asked, refusal := f.session.readQuestion(p)
-			if refusal == "" {
-				requests[key] = asked
-				continue
-			}
-			f.session.noteRefusal(refusal)
-			responses[key] = &mcp.ElicitResult{Action: "decline"}
-			continue
-		}
-		response, err := f.session.answerInput(ctx, f, input)
-		if err != nil {
-			return nil, &Error{Server: e.server.id, Err: f.session.target.hideSecrets(err)}
-		}
-		responses[key] = response
-	}
-	e.progress.State, e.progress.Responses, e.progress.Requests = f.reply.state, responses, requests
-	if len(requests) > 0 {
-		return e.askAll(requests), nil
-	}
-	e.next = round{responses: responses, state: f.reply.state}
-	return nil, nil //nolint:nilnil // another round follows
-}
-
-// resume continues an exchange whose questions were answered. It returns the waiting flight, or nil
-// if a flight must be started, or a result.
-func (e *exchange) resume() (*flight, *tools.Result) {
-	if err := json.Unmarshal(e.call.Resumed.State, &e.progress); err != nil {
-		r := tools.ErrorResult("the state of the call cannot be read")
-		return nil, &r
-	}
-	answers := e.call.Resumed.Answers
-	e.task.store(e.progress.Task)
-	switch p := &e.progress; {
-	case p.Parked != "":
-		return e.unpark(answers)
-	case p.Addresses:
-		for _, a := range answers {
-			if readAnswer(tools.ActionAuthorize, &a).Action != "accept" {
-				r := tools.ErrorResult(fmt.Sprintf("%s was not called: the user declined to visit the address", e.request.name))
-				return nil, &r
-			}
-		}
-		return nil, nil
-	default:
-		if p.Responses == nil {
-			p.Responses = make(mcp.InputResponseMap)
-		}
-		for _, a := range answers {
-			if asked := p.Requests[a.Target]; asked != nil {
-				p.Responses[a.Target] = readAnswer(asked.Action, &a)
-				delete(p.Requests, a.Target)
-			}
-		}
-		if len(p.Requests) > 0 {
-			return nil, e.askAll(p.Requests)
-		}
-		e.next = round{responses: p.Responses, state: p.State}
-		return nil, nil
-	}
+	e.progress.Addresses = true
+	return e.suspend(wait), nil
 }
 
 // askAll makes the call wait for the answers to questions.
@@ -293,4 +165,26 @@ func (e *exchange) suspend(wait *tools.Wait) *tools.Result {
 	}
 	wait.State = state
 	return &tools.Result{Wait: wait}
+}
+
+// keepTask stores the task that a call has become, so that the call follows it even if the
+// process dies.
+func (s *server) keepTask(ctx context.Context, c *session, id string) {
+	if f := c.flightOf(ctx); f != nil {
+		if host := f.waitingHost(); host != nil {
+			s.storeTask(ctx, host, &exchangeState{Task: id})
+		}
+	}
+}
+
+// storeTask stores the state of a call that has become a task. If storing fails, the call is
+// indeterminate if its process dies.
+func (s *server) storeTask(ctx context.Context, host tools.Host, state *exchangeState) {
+	text, err := json.Marshal(state)
+	if err == nil {
+		err = host.Keep(ctx, text)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.logger.Warn("storing the task of a call failed", "error", err)
+	}
 }

@@ -158,15 +158,6 @@ func (c *session) awaitStrays() {
 	c.mu.Unlock()
 }
 
-// isStateless reports whether the server has no sessions, so that it sends no requests.
-func (c *session) isStateless() bool {
-	r := c.client.InitializeResult()
-	return r != nil && r.ProtocolVersion >= firstStateless
-}
-
-// firstStateless is the first protocol version without sessions.
-const firstStateless = "2026-07-28"
-
 // wait waits for the reply, or for a question. The flight is canceled when ctx ends.
 func (f *flight) wait(ctx context.Context) *question {
 	select {
@@ -218,6 +209,13 @@ func (f *flight) showNote(text string) {
 	}
 }
 
+// showTaskNote shows a line to observers of the call.
+func (c *session) showTaskNote(ctx context.Context, text string) {
+	if f := c.flightOf(ctx); f != nil {
+		f.showNote(text)
+	}
+}
+
 // tagKey is the metadata key under which the carrier passes on the tag of the flight to whose
 // stream a message belongs.
 const tagKey = "agentruntime/flight"
@@ -250,6 +248,15 @@ func (c *session) findFlight(meta mcp.Meta) *flight {
 		return nil
 	}
 	return found
+}
+
+// flightOf returns the flight whose context ctx is; nil if it has ended.
+func (c *session) flightOf(ctx context.Context) *flight {
+	d, ok := ctx.Value(deliveryKey{}).(*delivery)
+	if !ok {
+		return nil
+	}
+	return c.findFlight(mcp.Meta{tagKey: d.tag})
 }
 
 // routeProgress shows progress at the call that it belongs to.

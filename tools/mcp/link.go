@@ -2,8 +2,11 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
 )
 
 // link keeps the one session that all calls share. It opens the session on demand, and reopens it
@@ -90,6 +93,11 @@ func (l *link) runAttempt(o *opening) {
 		l.backoff.noteFailure(time.Now(), 0)
 	}
 	close(o.done)
+}
+
+func isLoginError(err error) bool {
+	_, ok := errors.AsType[*oauth.LoginError](err)
+	return ok
 }
 
 // state returns whether a session is open, and the number of consecutive failures.

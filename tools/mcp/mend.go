@@ -3,16 +3,16 @@ package mcp
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
+
+// maxMessage bounds one message of a server, in bytes.
+const maxMessage = 16 << 20
 
 // mender reads a stream of messages line by line and replaces the parts of results that the library
 // cannot read. One such part would make the library reject the whole result.
@@ -196,6 +196,52 @@ func isTask(result []rawjson.Member) bool {
 	return len(task) > 0 && task[0] == '{' || string(rawjson.Find(result, "resultType")) == `"task"`
 }
 
+// mendTask returns a task, which the library would take for an empty success, as a result with the
+// task in its metadata.
+func mendTask(result []rawjson.Member) json.RawMessage {
+	task := rawjson.Find(result, "task")
+	if len(task) == 0 || task[0] != '{' {
+		task = rawjson.EncodeMembers(result)
+	}
+	return rawjson.EncodeMembers([]rawjson.Member{
+		{Name: "content", Value: json.RawMessage("[]")},
+		{Name: "_meta", Value: rawjson.EncodeMembers([]rawjson.Member{{Name: createdTaskKey, Value: task}})},
+	})
+}
+
+// mendTaskResult mends the content of the result in a task. It ignores deeper results, which would
+// take quadratic time.
+func mendTaskResult(result json.RawMessage) (_ json.RawMessage, mended bool) {
+	members, _ := rawjson.Members(result)
+	for i := range members {
+		if members[i].Name == "content" {
+			members[i].Value, mended = mendContent(members[i].Value)
+		}
+	}
+	if !mended {
+		return result, false
+	}
+	return rawjson.EncodeMembers(members), true
+}
+
+// noteTasks records in the capabilities of a server that its tools can run as tasks.
+func noteTasks(capabilities json.RawMessage) (json.RawMessage, bool) {
+	var offered struct {
+		Tasks struct {
+			Requests struct {
+				Tools struct {
+					Call json.RawMessage `json:"call"`
+				} `json:"tools"`
+			} `json:"requests"`
+		} `json:"tasks"`
+	}
+	members, ok := rawjson.Members(capabilities)
+	if !ok || json.Unmarshal(capabilities, &offered) != nil || len(offered.Tasks.Requests.Tools.Call) == 0 {
+		return capabilities, false
+	}
+	return rawjson.EncodeMembers(addEntry(members, "experimental", rawjson.Member{Name: offersTasksKey, Value: json.RawMessage("{}")})), true
+}
+
 // taskSupportKey is the metadata key of a tool under which the mender passes on the field
 // execution.taskSupport, which the library drops.
 const taskSupportKey = "agentruntime/taskSupport"
@@ -226,116 +272,4 @@ func markTasks(list json.RawMessage) (json.RawMessage, bool) {
 	}
 	mended, err := json.Marshal(all)
 	return mended, err == nil
-}
-
-// contentPart is a part of a result's content with the fields that the library decodes strictly.
-type contentPart struct {
-	Type        string          `json:"type"`
-	Text        string          `json:"text"`
-	Data        []byte          `json:"data"`
-	MIMEType    string          `json:"mimeType"`
-	URI         string          `json:"uri"`
-	Name        string          `json:"name"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Size        *int64          `json:"size"`
-	Resource    *resourcePart   `json:"resource"`
-	Annotations *annotationPart `json:"annotations"`
-	Meta        map[string]any  `json:"_meta"`
-	Icons       []struct{}      `json:"icons"`
-}
-
-type resourcePart struct {
-	URI      string         `json:"uri"`
-	MIMEType string         `json:"mimeType"`
-	Text     string         `json:"text"`
-	Blob     []byte         `json:"blob"`
-	Meta     map[string]any `json:"_meta"`
-}
-
-type annotationPart struct {
-	Audience     []string `json:"audience"`
-	LastModified string   `json:"lastModified"`
-	Priority     float64  `json:"priority"`
-}
-
-// mendContent mends a list of parts. Null becomes an empty list, and a single text or part a list
-// of one.
-func mendContent(content json.RawMessage) (json.RawMessage, bool) {
-	var parts []json.RawMessage
-	changed := false
-	switch {
-	case json.Unmarshal(content, &parts) != nil:
-		parts, changed = []json.RawMessage{content}, true
-	case parts == nil: // null
-		return json.RawMessage(`[]`), true
-	}
-	for i, raw := range parts {
-		if problem := partProblem(raw); problem != "" {
-			parts[i], changed = replacePart(raw, problem), true
-		}
-	}
-	if !changed {
-		return content, false
-	}
-	mended, err := json.Marshal(parts)
-	return mended, err == nil
-}
-
-// partProblem returns why the library cannot read a part; empty if it can.
-func partProblem(raw json.RawMessage) string {
-	var part *contentPart
-	if err := json.Unmarshal(raw, &part); err != nil {
-		return err.Error()
-	}
-	switch {
-	case part == nil:
-		return "it is null"
-	case part.Type == "resource" && part.Resource == nil:
-		return "the resource is missing"
-	case !slices.Contains([]string{"text", "image", "audio", "resource_link", "resource"}, part.Type):
-		return fmt.Sprintf("the type %q is unknown", part.Type)
-	}
-	return ""
-}
-
-// replacePart returns the readable text or data of a part, or else a note.
-func replacePart(raw json.RawMessage, problem string) json.RawMessage {
-	var text string
-	var fields map[string]json.RawMessage
-	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		return textPart(text)
-	}
-	_ = json.Unmarshal(raw, &fields) // nil unless it is an object
-	var kind, media, data string
-	_ = json.Unmarshal(fields["type"], &kind) // empty unless it is text
-	_ = json.Unmarshal(fields["mimeType"], &media)
-	if json.Unmarshal(fields["text"], &text) == nil && text != "" {
-		return textPart(text)
-	}
-	if _ = json.Unmarshal(fields["data"], &data); data != "" && (kind == "image" || kind == "audio") {
-		if decoded, err := decodeData(data); err == nil {
-			encoded, _ := json.Marshal(map[string]any{"type": kind, "data": decoded, "mimeType": media}) // texts and bytes
-			return encoded
-		}
-	}
-	what := "content"
-	if kind != "" {
-		what += " of type " + cleanText(kind, maxName)
-	}
-	return textPart(fmt.Sprintf("[%s that cannot be read: %s]", what, cleanText(problem, maxName)))
-}
-
-func textPart(text string) json.RawMessage {
-	encoded, _ := json.Marshal(map[string]string{"type": "text", "text": text}) // texts
-	return encoded
-}
-
-// decodeData reads base64 in any of its alphabets, including from a data URL.
-func decodeData(data string) ([]byte, error) {
-	if _, after, ok := strings.Cut(data, ";base64,"); ok && strings.HasPrefix(data, "data:") {
-		data = after
-	}
-	data = strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", " ", "").Replace(strings.TrimRight(data, "= \r\n"))
-	return base64.RawStdEncoding.DecodeString(data)
 }

@@ -2,13 +2,8 @@ package mcp
 
 import (
 	"crypto/rand"
-	"fmt"
 	"sync"
 	"time"
-
-	"github.com/agentruntime/agentruntime/event/interaction"
-	"github.com/agentruntime/agentruntime/tools"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
@@ -16,8 +11,6 @@ const (
 	parkedTime = time.Hour
 	// maxParked bounds the open calls of a server that wait for answers.
 	maxParked = 256
-	// maxQuestions bounds the questions that a server asks at once in a call.
-	maxQuestions = 16
 )
 
 // parkedFlights are the flights whose calls wait for an answer, by ID. The zero value is empty.
@@ -84,70 +77,4 @@ func (p *parkedFlights) close() {
 		one.flight.cancel(nil)
 	}
 	p.waiting = nil
-}
-
-// park makes the call wait for the answer to a question while its flight stays open.
-func (e *exchange) park(f *flight, asked *question) *tools.Result {
-	e.progress.Parked, e.progress.Question = e.server.parked.add(f, asked), hashQuestion(&asked.request)
-	if e.progress.Parked == "" {
-		f.cancel(nil)
-		r := tools.ErrorResult(fmt.Sprintf("%s was canceled: too many calls of the server wait for answers", e.request.name))
-		return &r
-	}
-	f.attach(nil)
-	return e.suspend(&tools.Wait{Questions: []interaction.Request{asked.request}})
-}
-
-// unpark passes the answer to the waiting flight. If the flight no longer exists, the request is
-// sent again if its effect allows it.
-func (e *exchange) unpark(answers []interaction.Answer) (*flight, *tools.Result) {
-	one := e.server.parked.take(e.progress.Parked)
-	e.progress.Parked = ""
-	if one != nil && len(answers) > 0 {
-		one.flight.attach(e.call.Host)
-		one.asked.answer <- readAnswer(one.asked.request.Action, &answers[0])
-		return one.flight, nil
-	}
-	if one != nil { // another process crashed and lost the answer
-		one.flight.cancel(nil)
-	}
-	if e.request.effect == tools.Once && e.task.load() == "" {
-		return nil, lostResult(fmt.Sprintf("the connection ended while the call of %s waited for an answer. It may or may not have taken effect, and it was not repeated.", e.request.name))
-	}
-	if len(answers) > 0 {
-		e.replay = &replay{e.progress.Question, answers[0]}
-	}
-	return nil, nil
-}
-
-// answerAgain answers a question of a repeated request that was already answered, and reports
-// whether it did.
-func (e *exchange) answerAgain(asked *question) bool {
-	if e.replay == nil || e.replay.question != hashQuestion(&asked.request) {
-		return false
-	}
-	asked.answer <- readAnswer(asked.request.Action, &e.replay.answer)
-	e.replay = nil
-	return true
-}
-
-// elicit asks the user a question of the server during a call.
-func (c *session) elicit(f *flight, asked *interaction.Request) (*mcp.ElicitResult, error) {
-	defer f.questions.Add(-1)
-	if f.questions.Add(1) > maxQuestions {
-		c.noteRefusal(refusedMany)
-		return &mcp.ElicitResult{Action: "decline"}, nil
-	}
-	q := &question{request: *asked, answer: make(chan *mcp.ElicitResult, 1)}
-	select {
-	case f.asked <- q:
-	case <-f.ctx.Done():
-		return nil, f.ctx.Err()
-	}
-	select {
-	case answer := <-q.answer:
-		return answer, nil
-	case <-f.ctx.Done():
-		return nil, f.ctx.Err()
-	}
 }

@@ -2,20 +2,12 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-)
-
-// The values of changed_tools.
-const (
-	changesAccepted = "accept"
-	changesWarned   = "warn"
-	changesRejected = "error"
 )
 
 // ChangedError reports that a server's tools differ from the catalogue that pins them.
@@ -86,9 +78,6 @@ func changedParts(a, b *toolInfo) string {
 	return strings.Join(parts, " and ")
 }
 
-// changePolicy returns what to do if the server's tools differ from the catalogue.
-func (c *config) changePolicy() string { return cmp.Or(c.ChangedTools, changesWarned) }
-
 // pinnedCatalog returns the catalogue that the server's tools must match; nil if they may
 // change, or if it does not exist yet.
 func (s *server) pinnedCatalog() *catalog {
@@ -150,11 +139,4 @@ func (c *session) followPins(s *server) {
 			c.cancel()
 		}
 	}
-}
-
-// changedTool returns how a tool differs from the catalogue; empty if it does not.
-func (c *session) changedTool(name string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changed[name]
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/tools"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -21,6 +20,9 @@ const (
 	maxForm    = 64 << 10
 	maxAddress = 2048
 )
+
+// maxQuestions bounds the questions that a server asks at once in a call.
+const maxQuestions = 16
 
 // Reasons to reject a question.
 const (
@@ -213,35 +215,23 @@ func (c *session) handleElicitation(_ context.Context, r *mcp.ElicitRequest) (*m
 	return c.elicit(f, asked)
 }
 
-// askAddresses asks the user to visit the addresses that a server wants visited before it
-// accepts a request.
-func (e *exchange) askAddresses(c *session, refused *jsonrpc.Error) (*tools.Result, error) {
-	fail := func(problem string) (*tools.Result, error) {
-		return nil, &Error{Server: e.server.id, Err: fmt.Errorf("%s wants an address to be visited: %s", e.request.name, problem)}
+// elicit asks the user a question of the server during a call.
+func (c *session) elicit(f *flight, asked *interaction.Request) (*mcp.ElicitResult, error) {
+	defer f.questions.Add(-1)
+	if f.questions.Add(1) > maxQuestions {
+		c.noteRefusal(refusedMany)
+		return &mcp.ElicitResult{Action: "decline"}, nil
 	}
-	var data struct {
-		Elicitations []*mcp.ElicitParams `json:"elicitations"`
+	q := &question{request: *asked, answer: make(chan *mcp.ElicitResult, 1)}
+	select {
+	case f.asked <- q:
+	case <-f.ctx.Done():
+		return nil, f.ctx.Err()
 	}
-	const most = 10
-	if json.Unmarshal(refused.Data, &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > most {
-		return fail(fmt.Sprintf("it does not name 1 to %d", most))
+	select {
+	case answer := <-q.answer:
+		return answer, nil
+	case <-f.ctx.Done():
+		return nil, f.ctx.Err()
 	}
-	if e.progress.Rounds++; e.progress.Rounds > maxRounds {
-		return fail("it asked too often")
-	}
-	wait := new(tools.Wait)
-	for i, p := range data.Elicitations {
-		if p == nil || p.Mode != "url" {
-			return fail("it asks for something else")
-		}
-		asked, refusal := c.readQuestion(p)
-		if refusal != "" {
-			c.noteRefusal(refusal)
-			return fail(refusal)
-		}
-		asked.ID = fmt.Sprintf("%s/%d", e.call.ID, i+1)
-		wait.Questions = append(wait.Questions, *asked)
-	}
-	e.progress.Addresses = true
-	return e.suspend(wait), nil
 }

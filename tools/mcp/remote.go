@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/otel/propagation"
 )
 
 // remote carries a session over HTTP.
@@ -168,6 +170,17 @@ func (r *remote) dressRequest(req *http.Request) *http.Request {
 		dressed.Header.Set(name, value)
 	}
 	return dressed
+}
+
+// setTrace adds a request to the trace of its context, for proxies on the way to the server, unless
+// the configuration names another trace. Baggage is not sent.
+func (r *remote) setTrace(req *http.Request) {
+	for name := range r.headers {
+		if strings.EqualFold(name, "traceparent") || strings.EqualFold(name, "tracestate") {
+			return
+		}
+	}
+	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
 }
 
 // errTooLarge reports that an answer exceeds the maximum size.

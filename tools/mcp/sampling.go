@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -126,13 +124,4 @@ func (c *session) answerInput(ctx context.Context, f *flight, input mcp.InputReq
 		}
 	}
 	return nil, errors.New("it asks for something that the client does not offer")
-}
-
-// root returns the workspace of a program in the protocol's form; nil if it is not sent to the
-// server.
-func (t *target) root() *mcp.Root {
-	if t.workspace == "" {
-		return nil
-	}
-	return &mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(t.workspace)}).String(), Name: "workspace"}
 }

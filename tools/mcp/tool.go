@@ -3,9 +3,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/internal/wait"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -64,4 +68,116 @@ func callArguments(call *tools.Call) json.RawMessage {
 		return json.RawMessage("{}")
 	}
 	return call.Arguments
+}
+
+// followTask waits for the result of a task or for its questions. It cancels the task if ctx ends
+// before the session, unless another process continues the call.
+func (t *tool) followTask(ctx context.Context, c *session, id string, next *round) (*reply, error) {
+	ctx = context.WithValue(ctx, taskNameKey{}, id)
+	defer func() {
+		if ctx.Err() != nil && c.ctx.Err() == nil && !errors.Is(context.Cause(ctx), tools.ErrReleased) {
+			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePing)
+			defer cancel()
+			_, _ = mcp.CallCustomMethod[*taskParams, *remoteTask](end, c.client, cancelTask, &taskParams{TaskID: id}) // it may have ended
+		}
+	}()
+	if len(next.responses) > 0 {
+		if _, err := mcp.CallCustomMethod[*taskParams, *remoteTask](ctx, c.client, updateTask, &taskParams{TaskID: id, InputResponses: next.responses}); err != nil {
+			return nil, err
+		}
+	}
+	shown := ""
+	for {
+		task, err := mcp.CallCustomMethod[*taskParams, *remoteTask](ctx, c.client, getTask, &taskParams{TaskID: id})
+		if err != nil {
+			return nil, err
+		}
+		if task.StatusMessage != "" && task.StatusMessage != shown {
+			shown = task.StatusMessage
+			c.showTaskNote(ctx, shown)
+		}
+		done, err := t.readTask(ctx, c, id, task)
+		if done != nil || err != nil {
+			return done, err
+		}
+		if err := wait.For(ctx, task.pollDelay()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readTask returns the reply of a task; nil while it is working.
+func (t *tool) readTask(ctx context.Context, c *session, id string, task *remoteTask) (*reply, error) {
+	isWorking := task.Status == "working" || task.Status == "input_required"
+	switch {
+	case c.isStateless() && task.Status == "input_required" && len(task.InputRequests) > 0:
+		return &reply{inputs: task.InputRequests}, nil
+	case task.Status == "working", c.isStateless() && isWorking:
+		return nil, nil //nolint:nilnil // it works
+	case task.Status == "cancelled":
+		return &reply{result: tools.ErrorResult("the server canceled the task: " + cleanText(task.StatusMessage, maxDescription))}, nil
+	case c.isStateless() && task.Status == "completed" && task.Result != nil:
+		return &reply{result: t.convertResult(ctx, task.Result)}, nil
+	case c.isStateless() && task.Status == "failed" && task.Error != nil:
+		return nil, task.Error
+	case !c.isStateless() && (isWorking || task.Status == "completed" || task.Status == "failed"):
+		// The server asks its questions in the stream of this request.
+		r, err := mcp.CallCustomMethod[*taskParams, *mcp.CallToolResult](ctx, c.client, taskResult, &taskParams{TaskID: id})
+		if err != nil {
+			return nil, err
+		}
+		return &reply{result: t.convertResult(ctx, r)}, nil
+	default:
+		return nil, fmt.Errorf("its task has the status %q without a result", cleanText(task.Status, maxName))
+	}
+}
+
+// convertResult converts a server's result. A result that violates the tool's declaration is an
+// error for the model.
+func (t *tool) convertResult(ctx context.Context, r *mcp.CallToolResult) tools.Result {
+	result := tools.Result{IsError: r.IsError, Content: contentParts(r.Content)}
+	if r.StructuredContent != nil {
+		data, err := structuredContent(r)
+		if err != nil {
+			return tools.ErrorResult(fmt.Sprintf("tool %s returned a structured result that is not JSON", t.name))
+		}
+		result.Data = data
+	}
+	if problem := t.outputMismatch(ctx, &result); problem != "" {
+		return tools.ErrorResult(fmt.Sprintf("tool %s returned a result that does not fit its output schema: %s", t.name, problem))
+	}
+	if len(result.Content) == 0 && len(result.Data) == 0 {
+		result.Content = []model.Part{model.Text("[no output]")}
+	}
+	return result
+}
+
+// outputMismatch returns where a result violates the output schema; empty if it does not. An error
+// need not match the schema.
+func (t *tool) outputMismatch(ctx context.Context, r *tools.Result) string {
+	if t.output == nil || r.IsError {
+		return ""
+	}
+	if r.Data == nil {
+		return "it has no structured content"
+	}
+	found, err := t.output.ValidateJSON(ctx, r.Data)
+	if err != nil {
+		return err.Error()
+	}
+	return violationText(found)
+}
+
+// violationText lists the first few violations.
+func violationText(found []schema.Violation) string {
+	const shown = 3
+	texts := make([]string, 0, shown+1)
+	for i, v := range found {
+		if i == shown {
+			texts = append(texts, "…")
+			break
+		}
+		texts = append(texts, cleanText(v.Error(), maxName))
+	}
+	return strings.Join(texts, "; ")
 }

@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"context"
-	"net/http"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.opentelemetry.io/otel/propagation"
@@ -20,15 +18,4 @@ func traceMeta(ctx context.Context) mcp.Meta {
 		meta[name] = value
 	}
 	return meta
-}
-
-// setTrace adds a request to the trace of its context, for proxies on the way to the server, unless
-// the configuration names another trace. Baggage is not sent.
-func (r *remote) setTrace(req *http.Request) {
-	for name := range r.headers {
-		if strings.EqualFold(name, "traceparent") || strings.EqualFold(name, "tracestate") {
-			return
-		}
-	}
-	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(req.Header))
 }

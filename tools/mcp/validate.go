@@ -9,9 +9,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
-	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/landing"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/mcp/internal/oauth"
 )
 
 // Validate checks the record by itself, without contacting the server. Paths are relative to the
@@ -181,37 +182,62 @@ func (c *config) checkFilter() diag.List {
 	return list
 }
 
-// filter is a compiled ToolFilter.
-type filter struct {
-	// all is set if nothing but deny restricts.
-	all         bool
-	allow, deny []pattern.Pattern
-}
-
-// compileFilter compiles a filter; nil allows everything. Paths are below the entry.
-func (f *toolFilter) compileFilter() (*filter, diag.List) {
-	if f == nil {
-		return &filter{all: true}, nil
-	}
+// checkFields checks the fields of the type. Paths are relative to auth.
+func (a *serverAuth) checkFields() diag.List {
 	var list diag.List
-	compile := func(field string, sources []string) []pattern.Pattern {
-		var out []pattern.Pattern
-		for i, source := range sources {
-			p, err := pattern.Compile(source)
-			if err != nil {
-				path := diag.Index(diag.Join("filter", field), i)
-				list = append(list, diag.New(diag.InvalidPattern, path, "pattern %q: %v", source, err))
-				continue
-			}
-			out = append(out, p)
+	need := func(field, value string) {
+		if value == "" {
+			list = append(list, diag.New(diag.MissingField, field, "%s is required by auth of type %s", field, a.Type))
 		}
-		return out
 	}
-	return &filter{all: f.Allow == nil, allow: compile("allow", f.Allow), deny: compile("deny", f.Deny)}, list
+	switch a.Type {
+	case authBearer:
+		need("token", a.Token)
+		if strings.ContainsFunc(a.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			list = append(list, diag.New(diag.InvalidValue, "token", "the token has a character that tokens cannot have"))
+		}
+	case authClientCredentials:
+		need("client_id", a.ClientID)
+		if a.PrivateKey == "" {
+			need("client_secret", a.ClientSecret)
+		} else if _, err := oauth.ParseKey(a.PrivateKey); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, "private_key", "%s", err))
+		} else if a.ClientSecret != "" {
+			list = append(list, diag.New(diag.InvalidValue, "client_secret", "client_secret and private_key exclude each other"))
+		}
+		if a.TokenURL != "" {
+			list = append(list, checkURL("token_url", a.TokenURL)...)
+		}
+	case authLogin:
+		list = append(list, a.checkLogin()...)
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "type", "type is %q; allowed are bearer, oauth_client_credentials and oauth_authorization_code", a.Type))
+	}
+	if slices.ContainsFunc(a.Scopes, func(s string) bool { return s == "" || strings.ContainsFunc(s, isNoScope) }) {
+		list = append(list, diag.New(diag.InvalidValue, "scopes", "a scope must not be empty or have spaces, quotes, backslashes or control characters"))
+	}
+	return list
 }
 
-// allowsTool reports whether there is a tool with a name.
-func (f *filter) allowsTool(name string) bool {
-	matches := func(p pattern.Pattern) bool { return p.Match(name) }
-	return (f.all || slices.ContainsFunc(f.allow, matches)) && !slices.ContainsFunc(f.deny, matches)
+// isNoScope reports whether a character is invalid in scopes (RFC 6749, section 3.3).
+func isNoScope(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
+
+// checkLogin checks the fields of a login.
+func (a *serverAuth) checkLogin() diag.List {
+	var list diag.List
+	if a.ClientSecret != "" && a.ClientID == "" {
+		list = append(list, diag.New(diag.MissingField, "client_id", "client_id is required with client_secret"))
+	}
+	if a.ClientURL != "" {
+		if u, err := url.Parse(a.ClientURL); err != nil || u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") == "" {
+			list = append(list, diag.New(diag.InvalidValue, "client_metadata_url", "client_metadata_url must be an https URL with a path"))
+		}
+	}
+	if a.RedirectURL != "" && !landing.IsURL(a.RedirectURL) {
+		list = append(list, diag.New(diag.InvalidValue, "redirect_url", "redirect_url must be an http URL on a loopback host, with a port and a path"))
+	}
+	if a.Per != "" && a.Per != perTenant && a.Per != perSubject {
+		list = append(list, diag.New(diag.InvalidValue, "per", "per is %q; allowed are tenant and subject", a.Per))
+	}
+	return list
 }

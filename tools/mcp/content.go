@@ -2,68 +2,14 @@ package mcp
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// convertResult converts a server's result. A result that violates the tool's declaration is an
-// error for the model.
-func (t *tool) convertResult(ctx context.Context, r *mcp.CallToolResult) tools.Result {
-	result := tools.Result{IsError: r.IsError, Content: contentParts(r.Content)}
-	if r.StructuredContent != nil {
-		data, err := structuredContent(r)
-		if err != nil {
-			return tools.ErrorResult(fmt.Sprintf("tool %s returned a structured result that is not JSON", t.name))
-		}
-		result.Data = data
-	}
-	if problem := t.outputMismatch(ctx, &result); problem != "" {
-		return tools.ErrorResult(fmt.Sprintf("tool %s returned a result that does not fit its output schema: %s", t.name, problem))
-	}
-	if len(result.Content) == 0 && len(result.Data) == 0 {
-		result.Content = []model.Part{model.Text("[no output]")}
-	}
-	return result
-}
-
-// outputMismatch returns where a result violates the output schema; empty if it does not. An error
-// need not match the schema.
-func (t *tool) outputMismatch(ctx context.Context, r *tools.Result) string {
-	if t.output == nil || r.IsError {
-		return ""
-	}
-	if r.Data == nil {
-		return "it has no structured content"
-	}
-	found, err := t.output.ValidateJSON(ctx, r.Data)
-	if err != nil {
-		return err.Error()
-	}
-	return violationText(found)
-}
-
-// violationText lists the first few violations.
-func violationText(found []schema.Violation) string {
-	const shown = 3
-	texts := make([]string, 0, shown+1)
-	for i, v := range found {
-		if i == shown {
-			texts = append(texts, "…")
-			break
-		}
-		texts = append(texts, cleanText(v.Error(), maxName))
-	}
-	return strings.Join(texts, "; ")
-}
 
 // contentParts returns the content of a result as parts of a message.
 func contentParts(content []mcp.Content) []model.Part {

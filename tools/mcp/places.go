@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/agentruntime/agentruntime/tools"
 )
 
 const (
@@ -49,54 +47,6 @@ type placed struct {
 
 // errTooManyTenants reports that the maximum number of tenants is calling a server.
 var errTooManyTenants = errors.New("too many tenants use it at the same time; try again later")
-
-// enterPlace returns the connection for a call: the tenant's if the settings use tenant
-// variables, or the workspace's for a program without a configured directory. Call leave after
-// the call.
-func (s *server) enterPlace(ctx context.Context, call *tools.Call) (l *link, leave func(), err error) {
-	if s.refersToTenant || s.NeedsLogin() {
-		to, err := s.bindTarget(ctx, call.Tenant)
-		if err != nil {
-			return nil, nil, err
-		}
-		l, leave, err = s.tenants.enter(s.ownerOf(call.Tenant), to.state(), s.openTo(to))
-		if err != nil {
-			err = &Error{Server: s.id, Err: err}
-		}
-		return l, leave, err
-	}
-	if call.Workspace == nil || s.config.URL != "" || s.config.Dir != "" {
-		return s.link, func() {}, nil
-	}
-	dir, err := call.Workspace.Directory()
-	if err != nil {
-		return nil, nil, err
-	}
-	to := &target{dir: dir, secrets: s.secrets}
-	if s.config.allowsFeature(featureRoots) {
-		to.workspace = dir
-	}
-	return s.places.enter(dir, "", s.openTo(to))
-}
-
-// openTo returns a function that connects to a target. The session uses the tools of the
-// catalogue, not its own list.
-func (s *server) openTo(to *target) func(context.Context, *sync.WaitGroup) (*session, error) {
-	return func(ctx context.Context, running *sync.WaitGroup) (*session, error) {
-		began := time.Now()
-		c, err := s.connectSession(ctx, to)
-		if err != nil {
-			return nil, err
-		}
-		running.Go(func() { c.waitForEnd(s, began) })
-		if err := s.verifyTools(c.ctx, c); err != nil {
-			c.cancel()
-			return nil, err
-		}
-		running.Go(func() { c.followPins(s) })
-		return c, nil
-	}
-}
 
 // enter returns the connection at a place, and uses open if none has that state. The caller calls
 // leave after the call.
