@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
@@ -92,6 +93,15 @@ func (e *Explanation) Tool(id string) *ToolChoice {
 		}
 	}
 	return nil
+}
+
+// ToolSchemas returns the tools that the agent's catalog admits, with their parameters.
+func (e *Explanation) ToolSchemas() []plugins.ToolSchema {
+	list := make([]plugins.ToolSchema, len(e.seen))
+	for i, entry := range e.seen {
+		list[i] = plugins.ToolSchema{ID: entry.ID, Parameters: entry.Descriptor.Parameters}
+	}
+	return list
 }
 
 // Local returns a *RemoteNotLocalError for an agent that runs at an endpoint,

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -72,6 +74,9 @@ type agentKey struct {
 // knownTools are the tools of an agent, its delegates and its handoff targets.
 type knownTools struct {
 	ids map[string]bool
+	// schemas are their parameters, those of an agent with a tool of the same ID included; nil for a
+	// tool that no catalog admits.
+	schemas []plugins.ToolSchema
 	// partial is set if an agent runs elsewhere, so that some tools are unknown.
 	partial bool
 }
@@ -115,6 +120,7 @@ func (k *checkedSuite) checkCase(ctx context.Context, c *Case, compiled *compile
 			}
 			k.addError(code, diag.Key("tools", name), text, c.Agent, name)
 		}
+		k.checkByArguments(name, c.Tools[name], compiled, known)
 	}
 	k.checkExpectations(ctx, c, "expect", &c.Expect, compiled, known)
 	for i := range c.Turns {
@@ -132,6 +138,9 @@ func (k *checkedSuite) checkExpectations(ctx context.Context, c *Case, at string
 		one := compiled.rules[diag.Join(at, path)]
 		if !known.mayHave(one.MatchesTool) {
 			k.addError(diag.UnmatchedTool, diag.Join(at, path), "agent %s has no tool that matches %s", c.Agent, text)
+		}
+		if !known.partial {
+			k.warnConditions(diag.Join(at, path), &one, known.schemas)
 		}
 	}
 	if e.Calls != nil {
@@ -167,6 +176,33 @@ func (k *checkedSuite) checkExpectations(ctx context.Context, c *Case, at string
 				k.addError(diag.InvalidValue, diag.Join(judge, "command"), "%v", err)
 			}
 		}
+	}
+}
+
+// checkByArguments checks the conditions of a tool use against the tools that its name matches.
+func (k *checkedSuite) checkByArguments(name string, use *ToolUse, compiled *compiled, known *knownTools) {
+	if use == nil || use.ByArguments == nil {
+		return
+	}
+	at := diag.Key("tools", name)
+	var schemas []plugins.ToolSchema
+	for _, one := range known.schemas {
+		if compiled.globs[at].Match(one.ID) {
+			schemas = append(schemas, one)
+		}
+	}
+	for i := range use.ByArguments {
+		path := diag.Join(at, diag.Index("by_arguments", i)+".when")
+		rule := compiled.rules[path]
+		k.warnConditions(path, &rule, schemas)
+	}
+}
+
+// warnConditions warns of conditions that no call of the tools is expected to meet.
+func (k *checkedSuite) warnConditions(path string, rule *permission.Rule, schemas []plugins.ToolSchema) {
+	for _, d := range rule.CheckSchemas(schemas) {
+		d.Path = path
+		k.found = append(k.found, d.WithSeverity(diag.Warning))
 	}
 }
 
@@ -263,7 +299,17 @@ func (k *checkedSuite) toolsOf(ctx context.Context, agent string) *knownTools {
 		for i := range e.Tools {
 			t.ids[e.Tools[i].ID] = true
 		}
+		t.schemas = append(t.schemas, e.ToolSchemas()...)
 		left = slices.Concat(left, e.Agent.Delegates, e.Agent.Handoffs)
+	}
+	admitted := make(map[string]bool, len(t.schemas))
+	for i := range t.schemas {
+		admitted[t.schemas[i].ID] = true
+	}
+	for id := range t.ids {
+		if !admitted[id] {
+			t.schemas = append(t.schemas, plugins.ToolSchema{ID: id})
+		}
 	}
 	return t
 }

@@ -11,51 +11,63 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// CheckSchemas checks the conditions of the rules against the tools' schemas. A rule
-// for several tools is reported when it fits none of them.
+// CheckSchemas checks the conditions of the rules against the tools' schemas.
 func (g *gate) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
-	shapes := make(map[string]shape)
+	shapes := make(shapes)
 	for i := range g.policy.entries {
 		e := &g.policy.entries[i]
-		if len(e.conditions) == 0 && (e.primary == nil || e.primary.kind == ofGlob) {
-			continue
+		for _, d := range e.checkSchemas(list, shapes) {
+			d.Path = e.path
+			found = append(found, d)
 		}
-		var own diag.List
-		for j := range list {
-			if !e.MatchesTool(list[j].ID) {
-				continue
-			}
-			s, known := shapes[list[j].ID]
-			if !known {
-				s = newShape(list[j].Parameters)
-				shapes[list[j].ID] = s
-			}
-			wrong := e.checkSchema(list[j].ID, s)
-			if wrong == nil {
-				own = nil
-				break
-			}
-			if own == nil {
-				own = wrong
-			}
-		}
-		found = append(found, own...)
 	}
 	return found
 }
 
-// checkSchema reports a rule's conditions that do not fit a tool's arguments.
-func (e *entry) checkSchema(tool string, s shape) (found diag.List) {
-	if e.primary != nil {
+// CheckSchemas reports conditions that do not fit the arguments of any tool that the rule matches.
+// The diagnostics have no path. A tool without parameters accepts any arguments.
+func (r *Rule) CheckSchemas(list []plugins.ToolSchema) diag.List {
+	return r.checkSchemas(list, make(shapes))
+}
+
+// shapes caches the shapes of tools' arguments by tool ID.
+type shapes map[string]shape
+
+func (r *Rule) checkSchemas(list []plugins.ToolSchema, known shapes) (found diag.List) {
+	if len(r.conditions) == 0 && (r.primary == nil || r.primary.kind == ofGlob) {
+		return nil
+	}
+	for i := range list {
+		if !r.MatchesTool(list[i].ID) {
+			continue
+		}
+		s, ok := known[list[i].ID]
+		if !ok {
+			s = newShape(list[i].Parameters)
+			known[list[i].ID] = s
+		}
+		wrong := r.checkShape(list[i].ID, s)
+		if wrong == nil {
+			return nil
+		}
+		if found == nil {
+			found = wrong
+		}
+	}
+	return found
+}
+
+// checkShape reports the rule's conditions that do not fit a tool's arguments.
+func (r *Rule) checkShape(tool string, s shape) (found diag.List) {
+	if r.primary != nil {
 		if names := s.propertyNames(); len(names) > 1 {
-			return diag.List{asWarning(diag.New(diag.InvalidCondition, e.path, "tool %q takes several arguments, so that %s fits each of them, or none", tool, primaryPrefixes[e.primary.kind]).
-				WithHint("name the intended one: %s(%s ~ %s)", tool, names[0], e.primary))}
+			return diag.List{asWarning(diag.New(diag.InvalidCondition, "", "tool %q takes several arguments, so that %s fits each of them, or none", tool, primaryPrefixes[r.primary.kind]).
+				WithHint("name the intended one: %s(%s ~ %s)", tool, names[0], r.primary))}
 		}
 		return nil
 	}
-	for i := range e.conditions {
-		if d := e.conditions[i].checkPath(tool, s); d != nil {
-			d.Path = e.path
+	for i := range r.conditions {
+		if d := r.conditions[i].checkPath(tool, s); d != nil {
 			found = append(found, *d)
 		}
 	}
