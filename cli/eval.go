@@ -73,11 +73,10 @@ invalid or cannot be read, 130 canceled.`,
 			if o.baseline == "" && cmd.Flags().Changed("tolerance") {
 				return usagef(cmd, "--tolerance needs --baseline")
 			}
-			if o.record && len(o.matrix) > 0 {
-				return usagef(cmd, "--record and --matrix exclude each other, because a case has one recording: compare with --live")
-			}
-			if err := o.check(args); err != nil {
-				return usagef(cmd, "%w", err)
+			for _, err := range []error{o.checkRecord(), o.check(args)} {
+				if err != nil {
+					return usagef(cmd, "%w", err)
+				}
 			}
 			if len(o.files.files) > 0 {
 				return nil
@@ -114,6 +113,24 @@ invalid or cannot be read, 130 canceled.`,
 	excludeFlags(cmd, "record", "live")
 	cmd.AddCommand(newEvalAdd(p), newEvalSchema(p))
 	return cmd
+}
+
+// checkRecord rejects --record with a flag whose recordings would replace those of the cases as
+// they are written.
+func (o *evalOptions) checkRecord() error {
+	for _, other := range []struct {
+		flag, advice string
+		given        bool
+	}{
+		{"--matrix", "compare with --live", len(o.matrix) > 0},
+		{"--overlay", "write the overlay in the cases, or compare with --live", o.overlay != ""},
+		{"--model", "change the model in the configuration, or compare with --live", len(o.models) > 0},
+	} {
+		if o.record && other.given {
+			return fmt.Errorf("--record and %s exclude each other, because a case has one recording: %s", other.flag, other.advice)
+		}
+	}
+	return nil
 }
 
 // check checks the numbers, and that no report replaces an input file or another report.
