@@ -225,8 +225,8 @@ func (b *batch) digestOf(c *Case) string {
 	return digest
 }
 
-// filesOf returns the existing files that a case reads: recordings, tool results, attachments and
-// judge programs.
+// filesOf returns the existing files that a case reads: recordings, tool results, attachments,
+// judge programs, and the files that the configuration refers to, such as scripts of models.
 func (b *batch) filesOf(c *Case) []string {
 	dir := b.Suite.Dir(c.ID)
 	names := []string{ToolRepliesPath(dir, c.ID)}
@@ -246,6 +246,13 @@ func (b *batch) filesOf(c *Case) []string {
 				word = filepath.Join(dir, word)
 			}
 			names = append(names, word)
+		}
+	}
+	if b.Config != nil {
+		for _, name := range b.Config.Files() {
+			if b.Config.Source(name) == nil { // the configuration itself is part of the revision
+				names = append(names, name)
+			}
 		}
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
