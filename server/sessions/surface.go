@@ -7,6 +7,7 @@ package sessions
 import (
 	"cmp"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/config/settings"
@@ -105,7 +106,7 @@ func (c *call) resolveHarness() (any, error) {
 	if err := c.readBody(&in); err != nil {
 		return nil, err
 	}
-	if _, err := c.chooseProvider(in.Provider); err != nil {
+	if _, err := c.chooseProvider(strings.TrimSpace(in.Provider)); err != nil {
 		return nil, err
 	}
 	return nil, badRequest("no agent harness is configured: the server runs the agents itself")

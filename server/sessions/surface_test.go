@@ -379,7 +379,8 @@ func TestWhatIsRefused(t *testing.T) {
 		{"GET /agent/turns/" + turn.ID + "/events/stream?until=x", ``, 400, `unsupported until "x"`},
 		{"POST /agent/turns/" + turn.ID + "/interactions/x/resolve", `{"resolution":{}}`, 404, `agent interaction not found`},
 		{"POST /agent/harnesses/resolve", ``, 400, `no agent harness is configured`},
-		{"POST /agent/harnesses/resolve", `{"provider":"x"}`, 503, `agent provider "x" is not available`},
+		{"POST /agent/harnesses/resolve", `{"provider":" "}`, 400, `no agent harness is configured`},
+		{"POST /agent/harnesses/resolve", `{"provider":" x "}`, 503, `agent provider "x" is not available`},
 	} {
 		status, text := w.ask("alice", tt.request, tt.body)
 		var body surfacekit.GestaltError
