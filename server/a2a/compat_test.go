@@ -155,6 +155,27 @@ func TestTheLastEventOfAnOldStreamSaysSo(t *testing.T) {
 	}
 }
 
+// TestErrorsUseTheNamesOfTheVersion sends messages with a wrong role in each binding. Only JSON-RPC
+// of 0.3 has roles other than those of 1.0.
+func TestErrorsUseTheNamesOfTheVersion(t *testing.T) {
+	w := open(t, speaksBoth)
+	const oldREST = `{"message":{"messageId":"m1","role":"ROLE_USER","content":[{"text":"hello"}]}}`
+	for _, role := range []string{"agent", "system", ""} {
+		oldHello, restHello, newHello := strings.Replace(old, `"user"`, `"`+role+`"`, 1), strings.Replace(oldREST, "ROLE_USER", role, 1), strings.Replace(hello, "ROLE_USER", role, 1)
+		for _, c := range []struct{ path, version, body, want string }{
+			{"/v0.3", "0.3", rpc("message/send", oldHello), "user"},
+			{"/v0.3/v1/message:send", "0.3", restHello, "ROLE_USER"},
+			{"", "0.3", rpc("message/send", oldHello), "user"},
+			{"", "1.0", rpc("SendMessage", newHello), "ROLE_USER"},
+			{"/message:send", "1.0", newHello, "ROLE_USER"},
+		} {
+			if _, text := w.post("/a2a/clerk"+c.path, asJSON, c.body, "A2A-Version", c.version); !strings.Contains(text, `the role of the message must be \"`+c.want+`\"`) {
+				t.Errorf("%s: %q answers %q with %s", c.version, c.path, role, text)
+			}
+		}
+	}
+}
+
 func TestErrorsOfVersion03RepeatLittleOfARequest(t *testing.T) {
 	w := open(t, speaksBoth)
 	long := strings.Repeat("x", 100_000)

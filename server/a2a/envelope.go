@@ -16,6 +16,8 @@ type envelope struct {
 	agent string
 	// spoken is the endpoint's protocol version, and asked the one in the request.
 	spoken, asked version
+	// rpc is set if the request is in JSON-RPC.
+	rpc bool
 	// extended is set when the caller activated the extension.
 	extended bool
 	// query is the query of an HTTP+JSON request.
@@ -25,6 +27,14 @@ type envelope struct {
 	// card is the extended card as clients of version 0.3 read it, in JSON. The SDK would
 	// return one without security schemes.
 	card []byte
+}
+
+// userRole returns the role of a caller's messages, as the caller's version and binding write it.
+func (e *envelope) userRole() string {
+	if e.spoken == v03 && e.rpc {
+		return "user"
+	}
+	return string(a2a.MessageRoleUser)
 }
 
 type envelopeKey struct{}

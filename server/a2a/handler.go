@@ -28,6 +28,9 @@ type call struct {
 	caller service.Caller
 	// extended is set if the caller activated the extension and so sees a task's usage.
 	extended bool
+	// spoken is the caller's protocol version, and userRole its name for the role of a caller.
+	spoken   version
+	userRole string
 	// contexts are the contexts of the sessions that were looked up.
 	contexts map[string]string
 }
@@ -52,7 +55,7 @@ func (h *handler) admitRequest(ctx context.Context, tenant string) (*call, error
 	if agent, err := h.service.Catalog(ctx, principal.Caller).Agent(e.agent); err != nil || !agent.UsesTools() {
 		return nil, unknownAgent(e.agent)
 	}
-	return &call{handler: h, agent: e.agent, caller: principal.Caller, extended: e.extended}, nil
+	return &call{handler: h, agent: e.agent, caller: principal.Caller, extended: e.extended, spoken: e.spoken, userRole: e.userRole()}, nil
 }
 
 // getTurn returns the turn of a task.

@@ -20,7 +20,7 @@ func TestFieldsOfAMessageThatCannotBeHonoredAreRejectedByName(t *testing.T) {
 	}
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("hello"))
 	m.ReferenceTasks = []a2a.TaskID{"t"}
-	if err := checkMessage(m); err == nil || !strings.Contains(err.Error(), "referenceTaskIds") {
+	if err := checkMessage(m, "ROLE_USER"); err == nil || !strings.Contains(err.Error(), "referenceTaskIds") {
 		t.Errorf("a message that refers to tasks is told %v", err)
 	}
 }

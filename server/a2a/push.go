@@ -51,12 +51,12 @@ func pushSenderOf(s *service.Service) *PushSender {
 // createConfig subscribes a receiver to a task's updates, and to its current state if requested.
 // A configuration without an id gets the task's, so that repeating the request is harmless.
 func (p *pushConfigs) createConfig(ctx context.Context, caller service.Caller, info a2a.TaskInfo, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
-	if err := p.checkConfig(config); err != nil {
-		return nil, err
-	}
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	if !ok {
 		return nil, errInternal
+	}
+	if err := p.checkConfig(config, e.spoken); err != nil {
+		return nil, err
 	}
 	turnID := string(info.TaskID)
 	id := cmp.Or(config.ID, turnID)
@@ -148,8 +148,8 @@ func (p *pushConfigs) fromWebhook(h *service.Webhook) (*a2a.PushConfig, error) {
 	return config, nil
 }
 
-// checkConfig checks a configuration. The URL's target is checked again for each notification.
-func (p *pushConfigs) checkConfig(config *a2a.PushConfig) error {
+// checkConfig checks a configuration in a version of the protocol. The URL's target is checked again for each notification.
+func (p *pushConfigs) checkConfig(config *a2a.PushConfig, spoken version) error {
 	switch {
 	case p.sender == nil:
 		return errNoPush
@@ -161,8 +161,12 @@ func (p *pushConfigs) checkConfig(config *a2a.PushConfig) error {
 		return newInvalidParams("the token is not a valid HTTP header value")
 	}
 	if a := config.Auth; a != nil {
+		field := "authentication.scheme"
+		if spoken == v03 {
+			field = "authentication.schemes"
+		}
 		if a.Scheme == "" || !isWord(a.Scheme) || len(a.Scheme) > maxPushScheme {
-			return newInvalidParams("authentication.scheme is not an authentication scheme, such as Bearer")
+			return newInvalidParams("%s has no valid authentication scheme, such as Bearer", field)
 		}
 		if !isHeader(a.Credentials, maxPushCredential) {
 			return newInvalidParams("authentication.credentials are not a valid HTTP header value")

@@ -207,7 +207,7 @@ func TestAPrivateAddressIsNotDialled(t *testing.T) {
 		p.must(err)
 		_, err = p.service.SaveWebhook(t.Context(), pushCaller, service.SaveWebhook{TurnID: "t", ID: id, Surface: PushSurface, Data: data})
 		p.must(err)
-		if err := p.configs.checkConfig(&a2a.PushConfig{URL: to}); err == nil {
+		if err := p.configs.checkConfig(&a2a.PushConfig{URL: to}, v10); err == nil {
 			t.Errorf("%s may be saved", to)
 		}
 	}

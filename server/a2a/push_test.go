@@ -23,7 +23,7 @@ func TestAConfigurationIsCheckedWhenItIsMade(t *testing.T) {
 		"https://hooks.example.com/a?b=c", "https://hooks.internal", "http://hooks.internal:8080/x", "https://10.1.2.3", "http://10.1.2.3:81",
 		"https://192.168.1.5:8443", "https://8.8.8.8", "https://[2001:4860:4860::8888]/x",
 	} {
-		if err := p.configs.checkConfig(&a2a.PushConfig{URL: good}); err != nil {
+		if err := p.configs.checkConfig(&a2a.PushConfig{URL: good}, v10); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -34,7 +34,7 @@ func TestAConfigurationIsCheckedWhenItIsMade(t *testing.T) {
 		"https://100.64.0.1", "https://[64:ff9b::a00:1]", "https://0.0.0.0", "https://192.168.1.5", "https://192.168.1.5:444", "http://192.168.1.5:8080",
 		"https://hooks.example.com:99999", "https://hooks.example.com/" + strings.Repeat("x", maxPushURL), "javascript:alert(1)", "https://h\x00.example",
 	} {
-		err := p.configs.checkConfig(&a2a.PushConfig{URL: bad})
+		err := p.configs.checkConfig(&a2a.PushConfig{URL: bad}, v10)
 		if !errors.Is(err, a2a.ErrInvalidParams) {
 			t.Errorf("%q: the error is %v", bad, err)
 		}
@@ -48,8 +48,19 @@ func TestAConfigurationIsCheckedWhenItIsMade(t *testing.T) {
 		"a long id":                     {ID: strings.Repeat("x", 256)},
 	} {
 		bad.URL = "https://hooks.example.com"
-		if err := p.configs.checkConfig(bad); !errors.Is(err, a2a.ErrInvalidParams) {
+		if err := p.configs.checkConfig(bad, v10); !errors.Is(err, a2a.ErrInvalidParams) {
 			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
+func TestTheSchemeHasTheNameOfTheVersion(t *testing.T) {
+	t.Parallel()
+	p := newPushTest(t, PushSettings{})
+	for v, name := range map[version]string{v10: "authentication.scheme ", v03: "authentication.schemes "} {
+		err := p.configs.checkConfig(&a2a.PushConfig{URL: "https://hooks.example.com", Auth: &a2a.PushAuthInfo{Scheme: "a b"}}, v)
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: the error is %v", v, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ const maxMessageID = 255
 // sendMessage processes a message: it begins a task, or answers a task's question.
 func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*service.Turn, error) {
 	message := req.Message
-	if err := checkMessage(message); err != nil {
+	if err := checkMessage(message, c.userRole); err != nil {
 		return nil, err
 	}
 	config := configOf(req)
@@ -46,7 +46,7 @@ func (c *call) sendMessage(ctx context.Context, req *a2a.SendMessageRequest) (*s
 		if push.TaskID != "" && push.TaskID != message.TaskID {
 			return nil, newInvalidParams("the push configuration names task %q, and the message does not", clip.Text(string(push.TaskID)))
 		}
-		if err := c.push.checkConfig(push); err != nil {
+		if err := c.push.checkConfig(push, c.spoken); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +90,8 @@ func checkOutputModes(accepted []string) error {
 	return a2a.NewError(a2a.ErrUnsupportedContentType, "acceptedOutputModes: answers are text/plain or application/json")
 }
 
-func checkMessage(m *a2a.Message) error {
+// checkMessage checks a message, whose role must be userRole.
+func checkMessage(m *a2a.Message, userRole string) error {
 	switch {
 	case m == nil:
 		return newInvalidParams("the request has no message")
@@ -99,7 +100,7 @@ func checkMessage(m *a2a.Message) error {
 	case len(m.ID) > maxMessageID || !utf8.ValidString(m.ID):
 		return newInvalidParams("messageId is text of at most %d bytes", maxMessageID)
 	case m.Role != a2a.MessageRoleUser:
-		return newInvalidParams("the role of the message is %q; it must be %s", m.Role, a2a.MessageRoleUser)
+		return newInvalidParams("the role of the message must be %q", userRole)
 	case len(m.Parts) == 0:
 		return newInvalidParams("the message has no parts")
 	case len(m.ReferenceTasks) > 0:
