@@ -45,6 +45,9 @@ func (o *evalOptions) variants(suite *evals.Suite) ([]variant, error) {
 				return nil, fmt.Errorf("--matrix %s: %q is empty or given twice", text, one)
 			}
 			seen[key] = true
+			if dimension == "model" && slices.ContainsFunc(o.models, func(text string) bool { return strings.HasPrefix(text, one+"=") }) {
+				return nil, fmt.Errorf("--matrix %s: --model replaces %s, so its results would be those of another model", text, one)
+			}
 		}
 		var next []variant
 		for _, before := range list {
@@ -121,8 +124,13 @@ func changeAgents(agents map[string]bool, dimension, value string) (func(*config
 // replaceModels applies --model: each ID gets the settings of the other model.
 func (o *evalOptions) replaceModels(f *config.File) error {
 	models := slices.Clone(f.Models)
+	seen := map[string]bool{}
 	for _, text := range o.models {
 		id, other, ok := strings.Cut(text, "=")
+		if seen[id] {
+			return fmt.Errorf("--model %s: %s is replaced twice", text, id)
+		}
+		seen[id] = true
 		at := slices.IndexFunc(f.Models, func(m spec.Model) bool { return m.ID == id })
 		by := slices.IndexFunc(models, func(m spec.Model) bool { return m.ID == other })
 		if !ok || at < 0 || by < 0 {
