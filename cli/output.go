@@ -56,10 +56,8 @@ type listing[T any] struct {
 	// record is the list for --format json.
 	record any
 	items  []T
-	// next is the cursor of the next page; empty on the last one. sparse is set if an empty page may
-	// have one.
-	next   string
-	sparse bool
+	// next is the cursor of the next page, which an empty page may have; empty on the last one.
+	next string
 	// none is shown for an empty list; without it, the table has no rows.
 	none   string
 	header []string
@@ -73,7 +71,7 @@ func (l *listing[T]) show(o *output) error {
 	if o.format == "json" {
 		return o.json(l.record, nil)
 	}
-	if l.next != "" && (len(l.items) > 0 || l.sparse) {
+	if l.next != "" {
 		fmt.Fprintf(o.Err, "! there are more: --after %s\n", l.next)
 	}
 	if len(l.items) == 0 && l.none != "" {

@@ -63,3 +63,25 @@ func TestAdviceForUnknownRoutes(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyPagesShowHowToContinue lists pages that are empty but not the last.
+func TestEmptyPagesShowHowToContinue(t *testing.T) {
+	t.Parallel()
+	for _, line := range [][]string{
+		{"turns"},
+		{"sessions"},
+		{"revisions", "list"},
+		{"tenants", "list"},
+		{"workflows", "runs", "list"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"next":"c7","next_cursor":"c7","items":[]}`))
+		}))
+		code, _, errs := runOwn(t, nil, append(line, "--server", server.URL)...)
+		server.Close()
+		if code != exitOK || !strings.Contains(errs, "! there are more: --after c7") {
+			t.Errorf("%s: exit code %d, %q", strings.Join(line, " "), code, errs)
+		}
+	}
+}

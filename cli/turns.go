@@ -75,7 +75,7 @@ func listTurns(cmd *cobra.Command, p *program, from *place, o *turnsOptions) err
 		}
 	}
 	return (&listing[native.Turn]{
-		record: page, items: page.Turns, next: page.Next, none: "no turns", sparse: true, foot: waits.String(),
+		record: page, items: page.Turns, next: page.Next, none: "no turns", foot: waits.String(),
 		header: []string{"TURN", "SESSION", "AGENT", "STATUS", "STEPS", "EVENTS", "AGE"},
 		row: func(t native.Turn) []string {
 			status := string(t.Status)
