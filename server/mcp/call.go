@@ -20,14 +20,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Members of _meta. A call may have the session and the key; its result has the session and the
-// turn.
-const (
-	sessionMeta = "agentruntime/session_id"
-	turnMeta    = "agentruntime/turn_id"
-	keyMeta     = "agentruntime/idempotency_key"
-)
-
 // own is the surface's member in the metadata of turns.
 const own surfacekit.Own = "mcp"
 

@@ -23,30 +23,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const (
-	sessionHeader = "Mcp-Session-Id"
-	versionHeader = "Mcp-Protocol-Version"
-	// versionMeta is the version in the _meta of requests without a handshake, from firstStateless
-	// on.
-	versionMeta    = "io.modelcontextprotocol/protocolVersion"
-	firstStateless = "2026-07-28"
-)
-
-// methodInitialize opens an MCP session, methodCall runs a tool and methodList lists them.
-const (
-	methodInitialize = "initialize"
-	methodCall       = "tools/call"
-	methodList       = "tools/list"
-)
-
-// legacyMethods are the methods allowed in sessions. For others the SDK returns a status that
-// clients take for a broken connection.
-var legacyMethods = []string{
-	methodInitialize, methodList, methodCall, "ping", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
-	"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover",
-	methodGetTask, methodListTasks, methodTaskResult, methodCancelTask,
-}
-
 // message has the fields of a JSON-RPC message that determine its handler.
 type message struct {
 	id     json.RawMessage

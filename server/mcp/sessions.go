@@ -10,9 +10,6 @@ import (
 	"go.uber.org/zap"
 )
 
-// errInternal replaces internal errors for clients. The cause is logged.
-var errInternal = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
-
 // recoverPanics turns a handler's panic into an error: the SDK would crash the process.
 func (s *Surface) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {

@@ -14,31 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Methods of tasks. A task is a turn and has its ID.
 const (
-	methodGetTask    = "tasks/get"
-	methodListTasks  = "tasks/list"
-	methodTaskResult = "tasks/result"
-	methodCancelTask = "tasks/cancel"
-	methodUpdateTask = "tasks/update"
-)
-
-// legacyTaskMethods belong to version 2025-11-25, taskMethods to the extension of later
-// versions.
-var (
-	legacyTaskMethods = []string{methodGetTask, methodListTasks, methodTaskResult, methodCancelTask}
-	taskMethods       = []string{methodGetTask, methodCancelTask, methodUpdateTask}
-)
-
-const (
-	// legacyTaskVersion is the only version whose handshake offers tasks.
-	legacyTaskVersion = "2025-11-25"
-	// tasksExtension offers tasks in versions without a handshake.
-	tasksExtension = "io.modelcontextprotocol/tasks"
-	// relatedMeta names the task that a message belongs to.
-	relatedMeta = "io.modelcontextprotocol/related-task"
-	// taskMeta holds the task parameter of a call, which the SDK drops.
-	taskMeta = "agentruntime/task"
 	// pollInterval is how often clients should poll a task.
 	pollInterval = time.Second
 	// defaultTaskAfter is how long a call of a version without a handshake may take before it
@@ -64,22 +40,6 @@ func addTaskMethods(to *mcp.Server) error {
 			}))
 	}
 	return errors.Join(errs...)
-}
-
-// wantsTask reports whether a call of version 2025-11-25 requests a task.
-func wantsTask(r *mcp.CallToolRequest) bool {
-	_, ok := r.Params.Meta[taskMeta].(map[string]any)
-	return ok && r.ProtocolVersion() == legacyTaskVersion
-}
-
-// canBecomeTask reports whether the client of a request supports the extension.
-func canBecomeTask(r *mcp.CallToolRequest) bool {
-	can := r.ClientCapabilities()
-	if can == nil || r.ProtocolVersion() < firstStateless {
-		return false
-	}
-	_, ok := can.Extensions[tasksExtension]
-	return ok
 }
 
 // createTask returns the task for a call.

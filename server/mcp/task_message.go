@@ -158,3 +158,19 @@ func allowTasks(r *mcp.ListToolsResult, version string) mcp.Result {
 	}
 	return list
 }
+
+// wantsTask reports whether a call of version 2025-11-25 requests a task.
+func wantsTask(r *mcp.CallToolRequest) bool {
+	_, ok := r.Params.Meta[taskMeta].(map[string]any)
+	return ok && r.ProtocolVersion() == legacyTaskVersion
+}
+
+// canBecomeTask reports whether the client of a request supports the extension.
+func canBecomeTask(r *mcp.CallToolRequest) bool {
+	can := r.ClientCapabilities()
+	if can == nil || r.ProtocolVersion() < firstStateless {
+		return false
+	}
+	_, ok := can.Extensions[tasksExtension]
+	return ok
+}
