@@ -1,13 +1,20 @@
 package fleet
 
 import (
-	"context"
-	"slices"
+	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/registry"
-	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+const (
+	// pollInterval is the interval of polling for the current revision, in addition to
+	// notifications.
+	pollInterval = time.Second
+	// retryInterval is the pause before building a failed revision again.
+	retryInterval = 15 * time.Second
 )
 
 // core is shared by the parts of a fleet.
@@ -24,21 +31,45 @@ type core struct {
 	file *config.File
 }
 
-// reportDiff compares agents of two revisions. The values of the variables of shown overlays are hidden.
-func (c *core) reportDiff(ctx context.Context, before, after *registry.Revision, ids []string, shown ...*overlaid) (*resolve.DiffReport, error) {
-	done, err := c.validations.prove(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	slices.Sort(ids)
-	diffs, err := resolve.DiffAgents(ctx, before, after, slices.Compact(ids))
-	if err != nil {
-		return nil, err
-	}
-	var files []*config.File
-	for _, o := range shown {
-		files = append(files, o.overlay.File)
-	}
-	return redactDiff(resolve.NewDiffReport(diffs), c.redactors(files...)), nil
+// Running describes the revision that a process runs.
+type Running struct {
+	// Number and Hash identify the revision; zero if it is not in the store.
+	Number uint64
+	Hash   string
+	// Wanted is the hash of the store's current revision if it differs, and Problem the reason why
+	// this process does not run it.
+	Wanted  string
+	Problem string
 }
+
+// Running returns the revision that the process runs.
+func (c *core) Running() Running {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running
+}
+
+func (c *core) setRunning(r Running) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = r
+}
+
+// fallBehind records that the process does not run the current revision.
+func (c *core) fallBehind(wanted *store.Revision, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running.Wanted, c.running.Problem = wanted.Hash, err.Error()
+}
+
+// FromStore reports whether the documents in the store define the runtime.
+func (c *core) FromStore() bool { return c.settings.FromStore }
+
+func (c *core) currentFile() *config.File {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.file
+}
+
+// documentName is the name of a revision's document. It is also the base of its relative paths.
+func (c *core) documentName() string { return filepath.Join(c.settings.Dir, "document") }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -15,35 +14,6 @@ import (
 
 // Registries are the parts of a document whose entries can be read and changed individually.
 var Registries = []string{"agents", "models", "model_pools", "tools", "providers", "plugins", "agent_providers", "workflows"}
-
-// ErrNotStored reports that the store does not have the revision that the process runs,
-// because its files contain secrets.
-var ErrNotStored = errors.New("the configuration is not in the store: its files contain secrets, or none was published")
-
-// NotFoundError reports that an entry or revision does not exist.
-type NotFoundError struct {
-	// Kind is the registry of the entry, or "revision".
-	Kind, ID string
-}
-
-// Error names it.
-func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.Kind, e.ID) }
-
-// InUseError reports an entry that cannot be removed because others refer to it.
-type InUseError struct {
-	Kind, ID string
-	// UsedBy lists the places of the references.
-	UsedBy []string
-}
-
-// Error names the first reference.
-func (e *InUseError) Error() string {
-	text := fmt.Sprintf("%s %q is in use by %s", e.Kind, e.ID, e.UsedBy[0])
-	if n := len(e.UsedBy) - 1; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
-}
 
 // Editor reads and publishes single entries and patches. It is safe for concurrent use.
 type Editor struct {
@@ -206,6 +176,26 @@ func (f *Editor) expectedRevision(ctx context.Context, hash string) (*Revision, 
 		return nil, f.conflictWith(ctx, "", hash)
 	}
 	return r, err
+}
+
+// conflictWith returns the conflict for a change of a nonexistent revision.
+func (f *Editor) conflictWith(ctx context.Context, tenant, expected string) error {
+	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return &store.RevisionConflictError{Expected: expected, Current: current}
+}
+
+// orConflict returns the error of a change, or a conflict if another revision has become current,
+// since that may contain the entry that the change did not find.
+func (f *Editor) orConflict(ctx context.Context, tenant, expected string, err error) error {
+	current, currentErr := f.settings.Store.CurrentRevision(ctx, tenant)
+	if currentErr != nil || current.Hash == expected {
+		return err
+	}
+	current.Document = nil
+	return &store.RevisionConflictError{Expected: expected, Current: current}
 }
 
 // pathsOf returns the paths of diagnostics, each once.

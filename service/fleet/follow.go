@@ -2,20 +2,17 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
 
-const (
-	// pollInterval is the interval of polling for the current revision, in addition to
-	// notifications.
-	pollInterval = time.Second
-	// retryInterval is the pause before building a failed revision again.
-	retryInterval = 15 * time.Second
-)
+// NotifyID is the id of a fleet's notifications after publishing.
+const NotifyID = "revisions"
 
 // Follower gives the runtime the revisions that files declare or other processes publish.
 type Follower struct {
@@ -25,25 +22,73 @@ type Follower struct {
 	publisher *Publisher
 }
 
+// Start synchronizes the store with the runtime, which was built from the file. If the store
+// decides, the runtime gets the store's current revision, or an empty store gets the file's
+// document. Otherwise the store records the file's declarations.
+func (f *Follower) Start(ctx context.Context, file *config.File) error {
+	f.builds.setFile(file)
+	if !f.settings.FromStore {
+		return f.RecordFile(ctx, file)
+	}
+	current, err := f.settings.Store.CurrentRevision(ctx, "")
+	if errors.Is(err, store.ErrNotFound) {
+		return f.RecordFile(ctx, file)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.publisher.adopt(ctx, current); err != nil {
+		return err
+	}
+	f.ReportIgnored(file)
+	return nil
+}
+
+// RecordFile stores the declarations of files as the current revision, so that turns can resume
+// in it after a restart. Call it before the runtime gets the revision. Files with secrets are not
+// stored; this is logged.
+func (f *Follower) RecordFile(ctx context.Context, file *config.File) error {
+	f.builds.setFile(file)
+	document, err := file.Document()
+	if err != nil {
+		f.setRunning(Running{})
+		f.settings.Logger.Warn("revision not stored; waiting turns cannot continue in it after a restart", zap.Error(err))
+		return nil
+	}
+	published, err := f.settings.Store.PublishRevision(ctx, &store.PublishRevision{
+		Revision: store.Revision{
+			Hash: config.HashDocument(document), Document: document, Author: fileAuthor, CreatedAt: f.settings.Clock(),
+		},
+		Regardless: true,
+	})
+	if err != nil {
+		return err
+	}
+	f.setRunning(Running{Number: published.Number, Hash: published.Hash})
+	return nil
+}
+
+// fileAuthor is the author of revisions declared by files.
+const fileAuthor = "file"
+
+// ReportIgnored reports whether files declare something other than the running configuration, and
+// logs it. If the store decides, only their settings apply.
+func (f *Follower) ReportIgnored(file *config.File) bool {
+	running := f.Running()
+	document, err := file.Document()
+	if err == nil && config.HashDocument(document) == running.Hash {
+		return false
+	}
+	f.settings.Logger.Info("agents of the files ignored: revisions.source is store, and its current revision differs",
+		zap.Uint64("number", running.Number), zap.String("document", running.Hash))
+	return true
+}
+
 // Heard handles the ids of a notification.
 func (f *Follower) Heard(ids []string) {
 	if ids == nil || slices.Contains(ids, NotifyID) {
 		f.builds.noteChange()
 		f.publisher.tellFollower()
-	}
-}
-
-// noteChange invalidates the cached state of tenants.
-func (f *Builds) noteChange() {
-	f.tenants.generation.Add(1)
-	f.tenants.releaseReplaced(f.settings.Runtime.Revision())
-	f.settings.Changed()
-}
-
-func (p *Publisher) tellFollower() {
-	select {
-	case p.news <- struct{}{}:
-	default:
 	}
 }
 
@@ -117,11 +162,4 @@ func (p *Publisher) adopt(ctx context.Context, r *store.Revision) error {
 		p.fallBehind(r, err)
 	}
 	return err
-}
-
-// fallBehind records that the process does not run the current revision.
-func (c *core) fallBehind(wanted *store.Revision, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.running.Wanted, c.running.Problem = wanted.Hash, err.Error()
 }

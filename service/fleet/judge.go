@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,30 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
 )
-
-type toolKind = tools.Kind
-
-// judgeOverlay reports what a tenant's agents may do although the base does not allow it.
-func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.List, error) {
-	j := &judge{rights: &base.config.Rights, base: base.rev.Set(), tenant: o.rev.Set(), overlay: o.overlay}
-	j.findBases()
-	diffs, err := resolve.DiffAgentsFrom(ctx, base.rev, o.rev, o.overlay.Agents, j.buildsOn)
-	if err != nil {
-		return nil, err
-	}
-	for i := range diffs {
-		j.judgeClosed(&diffs[i])
-		j.judgeAccess(&diffs[i])
-	}
-	for _, id := range o.overlay.Agents {
-		j.judgeModels(id)
-		j.judgeBudgets(id)
-	}
-	j.judgeWorkflows()
-	return j.found, nil
-}
 
 type judge struct {
 	rights       *spec.TenantRights

@@ -15,6 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // overlaid is the result of applying an overlay of a tenant.
@@ -28,6 +30,11 @@ type overlaid struct {
 
 // close closes everything built for the overlay.
 func (o *overlaid) close() error { return o.builder.Close() }
+
+// concerned returns the agents that an overlay changes or removes.
+func (o *overlaid) concerned() []string {
+	return slices.Concat(o.overlay.Agents, o.overlay.Removed["agents"])
+}
 
 // madeOf identifies the inputs of a tenant's revision.
 type madeOf struct {
@@ -119,6 +126,45 @@ func (o *overlaid) build(ctx context.Context, base *overlayBase) (diag.List, err
 	return o.overlay.Place(concerning(list, o.overlay)), nil
 }
 
+// judgeOverlay reports what a tenant's agents may do although the base does not allow it.
+func judgeOverlay(ctx context.Context, base *overlayBase, o *overlaid) (diag.List, error) {
+	j := &judge{rights: &base.config.Rights, base: base.rev.Set(), tenant: o.rev.Set(), overlay: o.overlay}
+	j.findBases()
+	diffs, err := resolve.DiffAgentsFrom(ctx, base.rev, o.rev, o.overlay.Agents, j.buildsOn)
+	if err != nil {
+		return nil, err
+	}
+	for i := range diffs {
+		j.judgeClosed(&diffs[i])
+		j.judgeAccess(&diffs[i])
+	}
+	for _, id := range o.overlay.Agents {
+		j.judgeModels(id)
+		j.judgeBudgets(id)
+	}
+	j.judgeWorkflows()
+	return j.found, nil
+}
+
+// reportDiff compares agents of two revisions. The values of the variables of shown overlays are hidden.
+func (c *core) reportDiff(ctx context.Context, before, after *registry.Revision, ids []string, shown ...*overlaid) (*resolve.DiffReport, error) {
+	done, err := c.validations.prove(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	slices.Sort(ids)
+	diffs, err := resolve.DiffAgents(ctx, before, after, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	var files []*config.File
+	for _, o := range shown {
+		files = append(files, o.overlay.File)
+	}
+	return redactDiff(resolve.NewDiffReport(diffs), c.redactors(files...)), nil
+}
+
 // OverlayRequest describes the overlay of a tenant over files, without a store.
 type OverlayRequest struct {
 	// File is the configuration, and Base its revision. The caller holds Base until it closes the
@@ -203,6 +249,8 @@ func renameSource(list diag.List, name, shown string) diag.List {
 		return file
 	})
 }
+
+type toolKind = tools.Kind
 
 // bringsServers reports whether an overlay has tools whose servers must be queried.
 func bringsServers(o *config.TenantOverlay) bool {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/store"
 )
 
 // Patch is one patch of a document.
@@ -118,24 +117,4 @@ func (f *Editor) PublishPatch(ctx context.Context, c *PatchChange) (*Published, 
 		return nil, f.orConflict(ctx, "", c.Expected, err)
 	}
 	return f.publisher.Publish(ctx, change)
-}
-
-// conflictWith returns the conflict for a change of a nonexistent revision.
-func (f *Editor) conflictWith(ctx context.Context, tenant, expected string) error {
-	current, err := f.settings.Store.CurrentRevision(ctx, tenant)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	return &store.RevisionConflictError{Expected: expected, Current: current}
-}
-
-// orConflict returns the error of a change, or a conflict if another revision has become current,
-// since that may contain the entry that the change did not find.
-func (f *Editor) orConflict(ctx context.Context, tenant, expected string, err error) error {
-	current, currentErr := f.settings.Store.CurrentRevision(ctx, tenant)
-	if currentErr != nil || current.Hash == expected {
-		return err
-	}
-	current.Document = nil
-	return &store.RevisionConflictError{Expected: expected, Current: current}
 }

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
-
-// ErrNoTenants reports that the base does not allow tenant overlays.
-var ErrNoTenants = config.ErrNoTenants
 
 // overlayBase is an acquired revision that tenants' overlays build on.
 type overlayBase struct {
@@ -22,8 +18,26 @@ type overlayBase struct {
 	config *config.TenantBase
 }
 
-// documentName is the name of a revision's document. It is also the base of its relative paths.
-func (c *core) documentName() string { return filepath.Join(c.settings.Dir, "document") }
+// seenBy returns the base as seen by a tenant's overlays.
+func (b *overlayBase) seenBy(tenant string) *config.TenantBase {
+	var ids []string
+	for id := range b.rev.Set().Workflows.All() {
+		if belongsTo(b.rev.Set(), id, tenant) {
+			ids = append(ids, id)
+		}
+	}
+	return b.config.SeenWith(ids)
+}
+
+// belongsTo reports whether a set has a workflow of a tenant.
+func belongsTo(set *registry.Set, id, tenant string) bool {
+	w, ok := set.Workflows.Get(id)
+	if !ok {
+		return false
+	}
+	owner, _ := w.Owner()
+	return owner == tenant
+}
 
 // readBase returns the overlays' view of the base with a hash. It reads the base once.
 func (f *Builds) readBase(ctx context.Context, hash string) (*config.TenantBase, error) {
@@ -56,32 +70,4 @@ func (f *Builds) readBase(ctx context.Context, hash string) (*config.TenantBase,
 	}
 	f.bases[hash] = base
 	return base, nil
-}
-
-// acquireBase returns the base with a hash; empty means the running one. The caller releases it.
-func (f *Builds) acquireBase(ctx context.Context, hash string) (*overlayBase, error) {
-	rev := f.settings.Runtime.AcquireRevision()
-	if hash != "" && hash != rev.Set().Document {
-		rev.Release()
-		built, err := f.rebuild(ctx, service.PublishedBuild(hash))
-		if err != nil {
-			return nil, err
-		}
-		if !built.rev.Retain() { // dropped in the meantime
-			return f.acquireBase(ctx, hash)
-		}
-		rev = built.rev
-	}
-	b := &overlayBase{hash: rev.Set().Document, rev: rev}
-	var err error
-	if b.hash == "" {
-		err = ErrNotStored
-	} else {
-		b.config, err = f.readBase(ctx, b.hash)
-	}
-	if err != nil {
-		rev.Release()
-		return nil, err
-	}
-	return b, nil
 }

@@ -4,16 +4,12 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/registry"
-	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
-	"go.uber.org/zap"
 )
 
 // DefaultTenantCache is the number of tenants cached by a process if neither the configuration nor
@@ -182,145 +178,4 @@ func (c *tenantCache) close() {
 	for _, t := range all {
 		t.drop()
 	}
-}
-
-// AnyTenants reports whether tenants may have overlays, so that the revision of a new turn depends
-// on its tenant.
-func (f *Builds) AnyTenants() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.file != nil && f.file.TenantRules.HasOverlays()
-}
-
-// AcquireTenant returns the revision in which a tenant's turns begin: its overlay over the base, or
-// the base itself for a tenant without an overlay. The caller releases it. The error wraps
-// service.ErrRevisionGone if the overlay does not resolve.
-func (f *Builds) AcquireTenant(ctx context.Context, tenant string) (*registry.Revision, error) {
-	if tenant == "" || !f.AnyTenants() {
-		return f.settings.Runtime.AcquireRevision(), nil
-	}
-	t, done, err := f.tenants.find(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	if err := f.refreshTenant(ctx, t); err != nil {
-		return nil, err
-	}
-	current := f.settings.Runtime.AcquireRevision()
-	f.tenants.releaseReplaced(current)
-	if t.state.Hash == "" {
-		t.release()
-		return current, nil
-	}
-	if t.rev != nil && (t.over == current || t.state.Base != "" && t.state.Base != current.Set().Document) && t.rev.Retain() {
-		current.Release()
-		return t.rev, nil
-	}
-	current.Release()
-	t.release()
-	if err := f.makeTenant(ctx, t); err != nil {
-		return nil, err
-	}
-	t.rev.Retain()
-	return t.rev, nil
-}
-
-// refreshTenant looks up a tenant's current state, unless it did so within the last second and
-// nothing has been published since.
-func (f *Builds) refreshTenant(ctx context.Context, t *cachedTenant) error {
-	now, generation := f.settings.Clock(), f.tenants.generation.Load()
-	if !t.checked.IsZero() && t.generation == generation && now.Sub(t.checked) < pollInterval && !now.Before(t.checked) {
-		return nil
-	}
-	state, err := f.settings.Store.Overlay(ctx, t.name)
-	if err != nil {
-		return err
-	}
-	if state != t.state {
-		t.release()
-	}
-	t.state, t.checked, t.generation = state, now, generation
-	return nil
-}
-
-// makeTenant builds a tenant's revision.
-func (f *Builds) makeTenant(ctx context.Context, t *cachedTenant) error {
-	base, err := f.acquireBase(ctx, t.state.Base)
-	if err != nil {
-		return err
-	}
-	r, err := f.settings.Store.Revision(ctx, t.name, t.state.Hash)
-	var made *overlaid
-	if err == nil {
-		made, err = f.applyOverlay(ctx, base, t.name, r.Document)
-	}
-	if err != nil {
-		base.rev.Release()
-		if invalid, ok := errors.AsType[*InvalidError](err); ok {
-			return fmt.Errorf("%w: the overlay of the tenant does not resolve: %w", service.ErrRevisionGone, invalid)
-		}
-		return err
-	}
-	t.rev, t.over = f.keepOverlaid(made, base), base.rev
-	return nil
-}
-
-// keepOverlaid returns the revision built for an overlay, retained. Once it is unused, it is closed
-// and the base released.
-func (f *Builds) keepOverlaid(made *overlaid, base *overlayBase) *registry.Revision {
-	made.rev.Retain()
-	made.rev.EndAfterUsers(func() { f.list.closing.Go(func() { f.endOverlaid(made, base) }) })
-	return made.rev
-}
-
-func (f *Builds) endOverlaid(made *overlaid, base *overlayBase) {
-	if err := made.close(); err != nil {
-		f.settings.Logger.Warn("closing components of a tenant failed", zap.Error(err))
-	}
-	base.rev.Release()
-}
-
-// makeTenantBuild rebuilds a tenant's revision for turns that began in it.
-func (f *Builds) makeTenantBuild(ctx context.Context, r *rebuilt, baseHash string, revision *Revision, known *components) (end func(), err error) {
-	base, err := f.acquireBase(ctx, baseHash)
-	if err != nil {
-		return nil, err
-	}
-	made, err := f.applyOverlay(ctx, base, revision.Tenant, revision.Document)
-	if err != nil {
-		base.rev.Release()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fmt.Errorf("%w: revision %d of the tenant cannot be built any more: %w", service.ErrRevisionGone, revision.Number, err)
-	}
-	if missing := known.missingFrom(made.rev.Set()); len(missing.Tools) > 0 {
-		f.endOverlaid(made, base)
-		return nil, fmt.Errorf("%w: the program does not have the tools any more: %s", service.ErrRevisionGone, strings.Join(missing.Tools, ", "))
-	}
-	r.rev = made.rev
-	return func() { f.endOverlaid(made, base) }, nil
-}
-
-// recordedKey is the key under which a tenant's revision notes that the store has its build.
-type recordedKey struct{}
-
-// recordTenant stores the inputs of a tenant's revision.
-func (f *Builds) recordTenant(ctx context.Context, rev *registry.Revision, made madeOf) error {
-	done := rev.Derive(recordedKey{}, func() any { return new(atomic.Bool) }).(*atomic.Bool) //nolint:forcetypeassert // stored here alone
-	if done.Load() {
-		return nil
-	}
-	components, err := encodeComponents(rev.Set())
-	if err == nil {
-		err = f.settings.Store.AddRevisionBuild(ctx, store.RevisionBuild{
-			Build: rev.Hash(), Tenant: made.tenant, Hash: made.overlay, Base: made.base, Components: components, BuiltAt: f.settings.Clock(),
-		})
-	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	done.Store(true)
-	return nil
 }

@@ -184,11 +184,6 @@ func (t *Tenant) compare(ctx context.Context, base *overlayBase, made *overlaid)
 	return report, report.AddEntries(document, made.overlay.Document)
 }
 
-// concerned returns the agents that an overlay changes or removes.
-func (o *overlaid) concerned() []string {
-	return slices.Concat(o.overlay.Agents, o.overlay.Removed["agents"])
-}
-
 // Rollback publishes an earlier overlay again.
 func (t *Tenant) Rollback(ctx context.Context, hash string, c *Change) (*Published, error) {
 	return t.rollBack(ctx, hash, c, t.Publish)

@@ -19,8 +19,6 @@ import (
 	"go.uber.org/zap"
 )
 
-var _ flows.Source = (*Fleet)(nil)
-
 // workflowView caches the workflows of all tenants. It builds no revisions: it reads only the
 // overlays that have workflows.
 type workflowView struct {
@@ -72,16 +70,6 @@ func (f *Flows) Workflows(ctx context.Context, tenant string) ([]flows.Declared,
 		}
 	}
 	return list, nil
-}
-
-// belongsTo reports whether a set has a workflow of a tenant.
-func belongsTo(set *registry.Set, id, tenant string) bool {
-	w, ok := set.Workflows.Get(id)
-	if !ok {
-		return false
-	}
-	owner, _ := w.Owner()
-	return owner == tenant
 }
 
 // Begin returns the revision in which a run of a tenant begins, and one of its workflows.
@@ -256,17 +244,6 @@ func (f *Flows) flowsOf(ctx context.Context, o store.TenantOverlay) ([]flows.Dec
 		list = append(list, flows.Declared{Workflow: w, Own: slices.Contains(read.OwnWorkflows, w.ID)})
 	}
 	return list, nil
-}
-
-// seenBy returns the base as seen by a tenant's overlays.
-func (b *overlayBase) seenBy(tenant string) *config.TenantBase {
-	var ids []string
-	for id := range b.rev.Set().Workflows.All() {
-		if belongsTo(b.rev.Set(), id, tenant) {
-			ids = append(ids, id)
-		}
-	}
-	return b.config.SeenWith(ids)
 }
 
 // noteOverlays invalidates the cached state of tenants if one has published unnoticed by this
