@@ -7,11 +7,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// dirKey is a document entry's field with the base of its relative paths, as a path from the
-// document's directory. Entries of files in other directories have it, because a component may use
-// its directory for more than the fields known to be paths.
-const dirKey = "$dir"
-
 // placedSections are the top-level keys whose entries become components, which know their file's
 // directory.
 var placedSections = []string{"providers", "tools", "plugins", "agent_providers"}

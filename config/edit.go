@@ -19,11 +19,6 @@ const maxEdits = 256
 // the rest of a document.
 var editable = []string{modelsKey, poolsKey, agentsKey}
 
-const (
-	modelsKey = "models"
-	poolsKey  = "model_pools"
-)
-
 // DocumentEdit is the difference between a document and a file's document.
 type DocumentEdit struct {
 	// File represents the document. It has no entries: only Document, Complete, Redact, Edit and

@@ -12,11 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-const (
-	extendsKey = "extends"
-	// maxExtends limits the length of a chain of extending agents.
-	maxExtends = 8
-)
+// maxExtends limits the length of a chain of extending agents.
+const maxExtends = 8
 
 // An extension is an agent that extends another.
 type extension struct {

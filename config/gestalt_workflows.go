@@ -9,14 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
-// The workflow groups in Gestalt's spelling, and the fields that mark their entries.
-const (
-	eventTriggersGroup = "eventTriggers"
-	schedulesGroup     = "schedules"
-	matchKey           = "match"
-	cronKey            = "cron"
-)
-
 // ungroupWorkflows returns the workflows of a file, and the triggers and schedules of its groups
 // as workflows.
 func (l *loader) ungroupWorkflows(workflows *yamltree.Node) *yamltree.Node {

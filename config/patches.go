@@ -10,17 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-const (
-	patchesKey       = "patches"
-	allowWideningKey = "allow_widening"
-
-	patchesDoc       = "Changes of entries that are defined elsewhere: absent fields stay, null clears a field, mappings are merged, anything else is replaced."
-	allowWideningDoc = "Whether patches may let agents do more than they may without them; otherwise that is an error."
-)
-
-// patchable lists the registries whose entries can be patched.
-var patchable = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", workflowsKey}
-
 // A patch changes one entry of a registry. Patches are applied after all files are merged, in file
 // order.
 type patch struct {

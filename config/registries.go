@@ -13,54 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// registry is a top-level mapping of ids.
-type registry struct {
-	name, noun, doc string
-}
-
-// registries are the top-level mappings, in the order of the documentation.
-var registries = []registry{
-	{"providers", "provider", "What serves models: id to provider."},
-	{"models", "model", "Models: id to a provider's model."},
-	{"model_pools", "model pool", "Groups of models that stand in for each other; their ids share the namespace of models."},
-	{"tools", "tool", "Tools that agents can use: id to tool."},
-	{"plugins", "plugin", "Plugins in addition to the built-in ones: id to plugin."},
-	{"agent_providers", "agent provider", "Providers of agents that the runtime hosts: id to agent provider. Agents with endpoint: {backend: provider} run there."},
-	{"agents", "agent", "Agents: id to agent."},
-	{"schedules", "schedule", "Turns that are made when they are due: id to schedule."},
-	{"workflows", "workflow", "Steps that schedules and events begin: id to workflow."},
-}
-
-func registryNamed(name string) *registry {
-	for i := range registries {
-		if registries[i].name == name {
-			return &registries[i]
-		}
-	}
-	return nil
-}
-
-// nounOf returns the noun for entries of a registry; empty for other keys.
-func nounOf(key string) string {
-	if r := registryNamed(key); r != nil {
-		return r.noun
-	}
-	return ""
-}
-
-// topNames are the top-level keys.
-func topNames() []string {
-	names := []string{"version"}
-	for _, r := range registries {
-		names = append(names, r.name)
-	}
-	names = append(names, "remote_agents", "defaults", patchesKey)
-	for _, s := range processSettings {
-		names = append(names, s.name)
-	}
-	return names
-}
-
 // eachEntry calls yield for each entry of a registry, after checking its id. sound
 // reports whether the id is valid.
 func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, p *place, sound bool)) {
@@ -297,17 +249,6 @@ func (l *loader) remoteAgents() {
 		l.file.RemoteAgents = append(l.file.RemoteAgents, source)
 	}
 }
-
-// agent is an agent as declared in the files.
-type agent struct {
-	Extends string `json:"extends,omitempty" doc:"The agent to inherit fields from. Own fields override them: mappings merge key by key, lists and texts are replaced, and null clears a field."`
-	spec.Agent
-}
-
-var (
-	agentType    = reflect.TypeFor[agent]()
-	defaultsType = reflect.TypeFor[spec.Defaults]()
-)
 
 // decodeAgents decodes the defaults and the agents. An inherited value is checked with the agent,
 // but reported only at the defaults.

@@ -20,34 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
-// setting is a top-level mapping with a single record.
-type setting struct {
-	name, doc string
-	typ       reflect.Type
-}
-
-// processSettings are the process-wide records, in the order of the documentation.
-var processSettings = []setting{
-	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
-	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
-	{tenantsKey, "The rights of tenants' overlays, how many tenants are kept ready, and tenants' variables. Without it tenants have neither overlays nor variables.", reflect.TypeFor[spec.Tenants]()},
-	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
-	{"workspaces", "The directories that sessions work in: checkouts of git repositories.", reflect.TypeFor[settings.Workspaces]()},
-	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
-}
-
-func settingNamed(name string) *setting {
-	for i := range processSettings {
-		if processSettings[i].name == name {
-			return &processSettings[i]
-		}
-	}
-	return nil
-}
-
 const (
-	tenantsKey = "tenants"
-
 	// dataDir is the runtime's directory beside the first configuration file, storeFile the
 	// SQLite file in it, and workspacesDir the directory of sessions' workspaces.
 	dataDir       = ".runtime"

@@ -15,12 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-const (
-	agentsKey    = "agents"
-	toolsKey     = "tools"
-	workflowsKey = "workflows"
-)
-
 // TenantOverlay is a tenant's overlay on top of a configuration. It does not include unchanged
 // entries.
 type TenantOverlay struct {

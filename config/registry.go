@@ -1,0 +1,52 @@
+package config
+
+// registry is a top-level mapping of ids.
+type registry struct {
+	name, noun, doc string
+}
+
+// registries are the top-level mappings, in the order of the documentation.
+var registries = []registry{
+	{"providers", "provider", "What serves models: id to provider."},
+	{"models", "model", "Models: id to a provider's model."},
+	{"model_pools", "model pool", "Groups of models that stand in for each other; their ids share the namespace of models."},
+	{"tools", "tool", "Tools that agents can use: id to tool."},
+	{"plugins", "plugin", "Plugins in addition to the built-in ones: id to plugin."},
+	{"agent_providers", "agent provider", "Providers of agents that the runtime hosts: id to agent provider. Agents with endpoint: {backend: provider} run there."},
+	{"agents", "agent", "Agents: id to agent."},
+	{"schedules", "schedule", "Turns that are made when they are due: id to schedule."},
+	{"workflows", "workflow", "Steps that schedules and events begin: id to workflow."},
+}
+
+func registryNamed(name string) *registry {
+	for i := range registries {
+		if registries[i].name == name {
+			return &registries[i]
+		}
+	}
+	return nil
+}
+
+// nounOf returns the noun for entries of a registry; empty for other keys.
+func nounOf(key string) string {
+	if r := registryNamed(key); r != nil {
+		return r.noun
+	}
+	return ""
+}
+
+// topNames are the top-level keys.
+func topNames() []string {
+	names := []string{"version"}
+	for _, r := range registries {
+		names = append(names, r.name)
+	}
+	names = append(names, "remote_agents", "defaults", patchesKey)
+	for _, s := range processSettings {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// patchable lists the registries whose entries can be patched.
+var patchable = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", workflowsKey}
