@@ -48,7 +48,7 @@ import (
 )
 
 // Version is the only file format version that this package reads.
-const Version = 1
+const Version = formatVersion
 
 // Kinds are the component kinds known to the binary.
 type Kinds struct {
@@ -218,20 +218,6 @@ func (f *File) fileNames() []string {
 		names[i] = doc.Name
 	}
 	return names
-}
-
-// kind is the part of a component kind that config needs, independent of its product.
-type kind struct {
-	typ, summary string
-	newConfig    func() any
-}
-
-func kindsOf[S, T any](kinds []spec.Kind[S, T]) []kind {
-	list := make([]kind, len(kinds))
-	for i, k := range kinds {
-		list[i] = kind{k.Type, k.Summary, k.NewConfig}
-	}
-	return list
 }
 
 // Validator is implemented by records with checks that tags cannot express. The paths of its

@@ -52,15 +52,8 @@ func recordKind(p *place, t reflect.Type) string {
 		return "agent"
 	}
 	if p != nil && p.parent != nil && p.parent.parent == nil {
-		switch p.parent.key {
-		case "providers":
-			return "provider"
-		case "tools":
-			return "tool"
-		case "plugins":
-			return "plugin"
-		case "agent_providers":
-			return "agent_provider"
+		if r := registryNamed(p.parent.key); r != nil && r.typ == nil {
+			return r.entryName()
 		}
 	}
 	return record.NameOf(t)

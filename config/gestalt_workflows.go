@@ -1,8 +1,6 @@
 package config
 
 import (
-	"reflect"
-
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -111,31 +109,4 @@ func (f *File) nameGroups(list diag.List) {
 			list[i].Path = workflowsKey + "." + group + list[i].Path[len(workflowsKey):]
 		}
 	}
-}
-
-// workflowsSchema adds the spelling of Gestalt to the schema of workflows.
-func (w *schemaWriter) workflowsSchema(schema object) object {
-	entry := w.recordRef(reflect.TypeFor[workflow.Workflow]())
-	trigger, schedule := w.recordRef(reflect.TypeFor[workflow.GestaltTrigger]()), w.recordRef(reflect.TypeFor[workflow.GestaltSchedule]())
-	has := func(field string) object { return object{{"required", []string{field}}} }
-	either := object{
-		{"if", has(matchKey)}, {"then", trigger},
-		{"else", object{{"if", has(cronKey)}, {"then", schedule}, {"else", entry}}},
-	}
-	group := func(doc string, of object) object {
-		isWorkflow := object{{"anyOf", []any{has("steps"), has("target")}}}
-		return object{
-			{"description", doc}, {"type", "object"},
-			{"if", isWorkflow}, {"then", either}, {"else", object{{"additionalProperties", of}}},
-		}
-	}
-	for i := range schema {
-		if schema[i].name == "additionalProperties" {
-			schema[i].value = either
-		}
-	}
-	return schema.with("properties", object{
-		{eventTriggersGroup, group("Event triggers in the spelling of Gestalt, by id.", trigger)},
-		{schedulesGroup, group("Schedules in the spelling of Gestalt, by id.", schedule)},
-	})
 }

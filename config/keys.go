@@ -1,5 +1,8 @@
 package config
 
+// formatVersion is the version of the file format.
+const formatVersion = 1
+
 // The top-level keys that have a meaning of their own.
 const (
 	agentsKey    = "agents"

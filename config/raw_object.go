@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // rawObject is a JSON object that preserves the order and text of its members.
@@ -79,9 +78,15 @@ func (o rawObject) set(name string, value json.RawMessage) rawObject {
 }
 
 func (o rawObject) encode() (json.RawMessage, error) {
-	members := make(object, len(o))
-	for i, m := range o {
-		members[i] = member{m.name, m.value}
+	var w jsonWriter
+	w.out.WriteByte('{')
+	first := true
+	for _, m := range o {
+		w.beginMember(&first, m.name)
+		if err := json.Compact(&w.out, m.value); err != nil {
+			return nil, err
+		}
 	}
-	return rawjson.Marshal(members)
+	w.out.WriteByte('}')
+	return w.out.Bytes(), nil
 }

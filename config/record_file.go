@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"path/filepath"
 	"reflect"
 
@@ -35,21 +34,4 @@ func ParseRecord[T any](source Source, opts Options) (value T, f *File, found di
 		d.addValidationFindings(0, nil, f.root, validator.Validate())
 	}
 	return value, f, append(d.found, doc.omittedFindings()...)
-}
-
-// RecordSchema returns the JSON Schema (draft 2020-12) of documents that ParseRecord
-// reads.
-func RecordSchema[T any](title string) json.RawMessage {
-	w := &schemaWriter{kinds: &Kinds{}, names: map[recordForm]string{}, taken: map[string]bool{}}
-	root := object{
-		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-		{"title", title},
-	}
-	root = append(root, w.recordRef(reflect.TypeFor[T]())...)
-	root = root.with("$defs", &w.defs)
-	raw, err := json.MarshalIndent(root, "", "  ")
-	if err != nil {
-		return json.RawMessage("true") // a description is text, which always encodes
-	}
-	return raw
 }

@@ -6,20 +6,18 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
-	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
-// Reference returns the reference page of configuration files as Markdown: one table per record,
-// generated from the descriptions used for decoding.
-func Reference(kinds Kinds) string {
-	w := &referenceWriter{kinds: &kinds, seen: map[reflect.Type]bool{}}
+// describeReference returns the reference page of configuration files as Markdown.
+func describeReference(components *Components) string {
+	w := &referenceWriter{components: components, seen: map[reflect.Type]bool{}}
 	w.writeLine("# Configuration reference")
 	w.writeLine("")
 	w.writeLine("| Key | Contents |")
 	w.writeLine("|---|---|")
-	w.writeLine("| `version` | The version of the file format: %d. Required. |", Version)
+	w.writeLine("| `version` | The version of the file format: %d. Required. |", formatVersion)
 	for _, r := range registries {
 		w.writeLine("| [`%s`](#%s) | %s |", r.name, r.name, r.doc)
 	}
@@ -32,25 +30,12 @@ func Reference(kinds Kinds) string {
 	for _, r := range registries {
 		w.writeHeading(2, r.name)
 		w.writeLine("%s", r.doc)
-		switch r.name {
-		case "providers":
-			w.writeKinds("provider", kindsOf(kinds.Providers))
-		case "tools":
-			w.writeKinds("tool", kindsOf(kinds.Tools))
-		case "plugins":
-			w.writeKinds("plugin", kindsOf(kinds.Plugins))
-		case "agent_providers":
-			w.writeKinds("agent_provider", kindsOf(kinds.AgentProviders))
-		case "models":
-			w.writeTable(record.Of(reflect.TypeFor[spec.Model]()))
-		case "model_pools":
-			w.writeTable(record.Of(reflect.TypeFor[spec.Pool]()))
-		case "agents":
-			w.writeTable(record.Of(agentType))
-		case "schedules":
-			w.writeTable(record.Of(reflect.TypeFor[settings.Schedule]()))
-		case "workflows":
-			w.writeTable(record.Of(reflect.TypeFor[workflow.Workflow]()))
+		if r.typ == nil {
+			w.writeKinds(r.entryName(), components.Kinds[r.name])
+		} else {
+			w.writeTable(record.Of(r.typ))
+		}
+		if r.name == workflowsKey {
 			w.writeLine("\nA workflow with `match`, or below `workflows.eventTriggers`, is an event trigger [in the spelling of Gestalt](../protocols/gestalt.md):")
 			w.writeTable(record.Of(reflect.TypeFor[workflow.GestaltTrigger]()))
 			w.writeLine("\nA workflow with `cron`, or below `workflows.schedules`, is a schedule in that spelling:")
@@ -72,18 +57,18 @@ func Reference(kinds Kinds) string {
 	for _, s := range processSettings {
 		w.writeHeading(2, s.name)
 		w.writeLine("%s", s.doc)
-		w.writeTable(kinds.recordOf(s.typ))
+		w.writeTable(components.RecordOf(s.typ))
 	}
-	w.listSections(kinds)
+	w.listSections()
 	w.writeRecords()
 	return w.out.String()
 }
 
 type referenceWriter struct {
-	kinds *Kinds
-	out   strings.Builder
-	todo  []reflect.Type
-	seen  map[reflect.Type]bool
+	components *Components
+	out        strings.Builder
+	todo       []reflect.Type
+	seen       map[reflect.Type]bool
 }
 
 func (w *referenceWriter) writeLine(format string, args ...any) {
@@ -95,11 +80,11 @@ func (w *referenceWriter) writeHeading(level int, text string) {
 }
 
 // writeKinds writes a table for each kind of component.
-func (w *referenceWriter) writeKinds(noun string, kinds []kind) {
+func (w *referenceWriter) writeKinds(name string, kinds []record.Kind) {
 	for _, k := range kinds {
-		w.writeHeading(3, noun+" `type: "+k.typ+"`")
-		w.writeLine("%s", k.summary)
-		if r := kindRecord(k); r != nil {
+		w.writeHeading(3, name+" `type: "+k.Type+"`")
+		w.writeLine("%s", k.Summary)
+		if r := k.Record(); r != nil {
 			w.writeTable(r)
 		}
 	}
@@ -221,14 +206,14 @@ func rangeOf(f *record.Field) string {
 }
 
 // listSections writes the sections that the runtime reads itself.
-func (w *referenceWriter) listSections(kinds Kinds) {
-	if len(kinds.Sections) == 0 {
+func (w *referenceWriter) listSections() {
+	if len(w.components.Sections) == 0 {
 		return
 	}
 	w.writeHeading(2, "sections")
 	w.writeLine("| Key | Effect |")
 	w.writeLine("|---|---|")
-	for _, s := range kinds.Sections {
+	for _, s := range w.components.Sections {
 		w.writeLine("| `%s` | %s |", s.Key, escapeCell(s.Summary))
 	}
 }
@@ -239,6 +224,6 @@ func (w *referenceWriter) writeRecords() {
 		t := w.todo[0]
 		w.todo = w.todo[1:]
 		w.writeHeading(2, record.NameOf(t))
-		w.writeTable(w.kinds.recordOf(t))
+		w.writeTable(w.components.RecordOf(t))
 	}
 }

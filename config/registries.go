@@ -77,7 +77,7 @@ func (l *loader) decodeComponents(kinds Kinds) {
 
 func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []Entry[spec.Kind[S, T]] {
 	var list []Entry[spec.Kind[S, T]]
-	known := kindsOf(kinds)
+	known := record.KindsOf(kinds)
 	l.eachEntry(name, func(id string, n *yamltree.Node, p *place, sound bool) {
 		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.file.dirOf(n)}
 		before := l.countErrors()
@@ -93,14 +93,14 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 }
 
 // findKind returns the kind for an entry's type.
-func (l *loader) findKind(n *yamltree.Node, p *place, kinds []kind) (int, bool) {
+func (l *loader) findKind(n *yamltree.Node, p *place, kinds []record.Kind) (int, bool) {
 	if n.Kind != yamltree.Mapping {
 		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.Describe(false))
 		return 0, false
 	}
 	types := make([]string, len(kinds))
 	for i, k := range kinds {
-		types[i] = k.typ
+		types[i] = k.Type
 	}
 	key, value := n.FindField("type")
 	if value == nil || value.Kind == yamltree.Null {
@@ -112,7 +112,7 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []kind) (int, bool) 
 	text, known, ok := l.readText(record.Plain, value, at)
 	if ok && known {
 		for i, k := range kinds {
-			if k.typ == text {
+			if k.Type == text {
 				return i, true
 			}
 		}

@@ -7,8 +7,6 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
-	"github.com/agentruntime/agentruntime/config/settings"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -19,18 +17,15 @@ const reference = `\$\{`
 // extensions are the ignored fields; see isExtension.
 var extensions = object{{"^x-.", true}}
 
-// Schema returns the JSON Schema (draft 2020-12) of configuration files. It accepts every file
-// shape that Parse accepts. Texts may contain variables everywhere, even in sections, so no text
-// has a format: a validator that asserts formats would reject the variable. Sections that none of
-// kinds claims are allowed, because Parse allows them too.
-func Schema(kinds Kinds) json.RawMessage {
-	w := &schemaWriter{kinds: &kinds, sections: kinds.Sections, names: map[recordForm]string{}, taken: map[string]bool{}}
+// describeSchema returns the JSON Schema of configuration files.
+func describeSchema(components *Components) json.RawMessage {
+	w := newSchemaWriter(components)
 	top := object{{"version", object{
 		{"description", "The version of the file format."},
-		{"const", Version},
+		{"const", formatVersion},
 	}}}
 	for _, r := range registries {
-		top = top.with(r.name, w.registrySchema(r, kinds))
+		top = top.with(r.name, w.registrySchema(r))
 	}
 	top = top.with("remote_agents", object{
 		{"description", "Peers whose agents are discovered and appear as <name>/<agent>."},
@@ -40,7 +35,7 @@ func Schema(kinds Kinds) json.RawMessage {
 	top = top.with("defaults", orNull(object{
 		{"description", "Defaults of all agents; an agent's own fields override them."},
 	}.with("$ref", w.recordRef(defaultsType)[0].value)))
-	top = top.with(patchesKey, w.patchesSchema(kinds))
+	top = top.with(patchesKey, w.patchesSchema())
 	for _, s := range processSettings {
 		top = top.with(s.name, orNull(object{{"description", s.doc}}.with("$ref", w.recordRef(s.typ)[0].value)))
 	}
@@ -61,16 +56,35 @@ func Schema(kinds Kinds) json.RawMessage {
 	return raw
 }
 
+// describeRecord returns the JSON Schema of documents with a record.
+func describeRecord(t reflect.Type, title string) json.RawMessage {
+	w := newSchemaWriter(&Components{RecordOf: record.Of})
+	root := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", title},
+	}
+	root = append(root, w.recordRef(t)...)
+	root = root.with("$defs", &w.defs)
+	raw, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return json.RawMessage("true") // a description is text, which always encodes
+	}
+	return raw
+}
+
 // schemaWriter collects the definitions referenced by a schema.
 type schemaWriter struct {
-	kinds    *Kinds
-	sections []plugins.Section
-	defs     object
-	names    map[recordForm]string
-	taken    map[string]bool
+	components *Components
+	defs       object
+	names      map[recordForm]string
+	taken      map[string]bool
 	// patch is set while writing the schema of patch contents: no field is required, and null
 	// clears any field.
 	patch bool
+}
+
+func newSchemaWriter(components *Components) *schemaWriter {
+	return &schemaWriter{components: components, names: map[recordForm]string{}, taken: map[string]bool{}}
 }
 
 // recordForm is a record or its patch form.
@@ -80,59 +94,44 @@ type recordForm struct {
 }
 
 // registrySchema returns the schema of a top-level mapping.
-func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
-	var entry any
+func (w *schemaWriter) registrySchema(r registry) object {
 	pattern := spec.IDPattern
-	switch r.name {
-	case "providers":
-		entry = w.unionOfKinds("provider", kindsOf(kinds.Providers))
-	case "tools":
+	if r.name == toolsKey {
 		pattern = spec.ToolIDPattern
-		entry = w.unionOfKinds("tool", kindsOf(kinds.Tools))
-	case "plugins":
-		entry = w.unionOfKinds("plugin", kindsOf(kinds.Plugins))
-	case "agent_providers":
-		entry = w.unionOfKinds("agent_provider", kindsOf(kinds.AgentProviders))
-	case "models":
-		entry = w.recordRef(reflect.TypeFor[spec.Model]())
-	case "model_pools":
-		entry = w.recordRef(reflect.TypeFor[spec.Pool]())
-	case "schedules":
-		entry = w.recordRef(reflect.TypeFor[settings.Schedule]())
-	case "workflows":
-		return w.workflowsSchema(object{
-			{"description", r.doc},
-			{"type", []string{"object", "null"}},
-			{"propertyNames", object{{"pattern", pattern}}},
-			{"additionalProperties", nil},
-		})
-	default:
-		entry = w.agentSchema()
 	}
-	return object{
+	schema := object{
 		{"description", r.doc},
 		{"type", []string{"object", "null"}},
 		{"propertyNames", object{{"pattern", pattern}}},
-		{"additionalProperties", entry},
+	}
+	switch {
+	case r.name == workflowsKey:
+		return w.withWorkflows(schema)
+	case r.name == agentsKey:
+		return schema.with("additionalProperties", w.agentSchema())
+	case r.typ != nil:
+		return schema.with("additionalProperties", w.recordRef(r.typ))
+	default:
+		return schema.with("additionalProperties", w.unionOfKinds(r.entryName(), w.components.Kinds[r.name]))
 	}
 }
 
 // unionOfKinds returns the schema of entries whose type determines their fields.
-func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
+func (w *schemaWriter) unionOfKinds(name string, kinds []record.Kind) any {
 	if len(kinds) == 0 {
 		return false
 	}
 	var types []string
 	var variants []any
 	for _, k := range kinds {
-		r := kindRecord(k)
+		r := k.Record()
 		if r == nil {
 			continue
 		}
-		def := name + "." + k.typ
-		w.addDefinition(def, withDir(w.fieldsSchema(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.Fields)))
-		types = append(types, k.typ)
-		variants = append(variants, ifFieldIs("type", k.typ, def))
+		def := name + "." + k.Type
+		w.addDefinition(def, withDir(w.fieldsSchema(r, k.Summary, object{{"type", object{{"const", k.Type}}}}, r.Fields)))
+		types = append(types, k.Type)
+		variants = append(variants, ifFieldIs("type", k.Type, def))
 	}
 	w.addDefinition(name, object{
 		{"type", "object"},
@@ -158,15 +157,6 @@ func withDir(schema object) object {
 		}
 	}
 	return schema
-}
-
-// kindRecord returns the record of a kind's settings, or nil if they are not a record.
-func kindRecord(k kind) *record.Type {
-	t := reflect.TypeOf(k.newConfig())
-	if t == nil || t.Kind() != reflect.Pointer || record.ShapeOf(t.Elem()) != record.RecordShape {
-		return nil
-	}
-	return record.Of(t.Elem())
 }
 
 // ifFieldIs returns a condition: if the field has the value, the definition applies.
@@ -201,7 +191,7 @@ func (w *schemaWriter) recordRef(t reflect.Type) object {
 		name = w.definitionName(t)
 		w.names[form] = name
 		w.addDefinition(name, nil) // reserves its place before its fields'
-		r := w.kinds.recordOf(t)
+		r := w.components.RecordOf(t)
 		if r.Variant != nil && !w.patch {
 			w.addDefinition(name, w.variantsSchema(name, r))
 		} else {

@@ -16,7 +16,7 @@ func patchName(name string) string { return "patch." + name }
 
 // patchesSchema returns the schema of patches. No field is required, because required fields are
 // checked when the entry is merged.
-func (w *schemaWriter) patchesSchema(kinds Kinds) object {
+func (w *schemaWriter) patchesSchema() object {
 	p := *w
 	p.patch = true
 	mayWiden := object{
@@ -29,14 +29,14 @@ func (w *schemaWriter) patchesSchema(kinds Kinds) object {
 			continue
 		}
 		pattern := spec.IDPattern
-		if r.name == "tools" {
+		if r.name == toolsKey {
 			pattern = spec.ToolIDPattern
 		}
 		properties = properties.with(r.name, object{
 			{"description", "Patches of " + r.name + ": the id of an entry to what changes; null removes the entry."},
 			{"type", []string{"object", "null"}},
 			{"propertyNames", object{{"pattern", pattern}}},
-			{"additionalProperties", object{{"anyOf", []any{p.entryPatch(r.name, kinds, mayWiden), object{{"type", "null"}}}}}},
+			{"additionalProperties", object{{"anyOf", []any{p.entryPatch(r, mayWiden), object{{"type", "null"}}}}}},
 		})
 	}
 	w.defs = p.defs
@@ -81,32 +81,17 @@ func (w *schemaWriter) agentSchema() object {
 }
 
 // entryPatch returns the schema of a patch of an entry.
-func (w *schemaWriter) entryPatch(registry string, kinds Kinds, mayWiden object) object {
-	var r *record.Type
-	name := ""
-	switch registry {
-	case "providers":
-		return w.kindsPatch("provider", kindsOf(kinds.Providers), mayWiden)
-	case "tools":
-		return w.kindsPatch("tool", kindsOf(kinds.Tools), mayWiden)
-	case "plugins":
-		return w.kindsPatch("plugin", kindsOf(kinds.Plugins), mayWiden)
-	case "agent_providers":
-		return w.kindsPatch("agent_provider", kindsOf(kinds.AgentProviders), mayWiden)
-	case "models":
-		name, r = "model", record.Of(reflect.TypeFor[spec.Model]())
-	case "model_pools":
-		name, r = "pool", record.Of(reflect.TypeFor[spec.Pool]())
-	case workflowsKey:
-		properties := w.patchOf(record.Of(reflect.TypeFor[workflow.Workflow]()))
+func (w *schemaWriter) entryPatch(r registry, mayWiden object) object {
+	if r.typ == nil {
+		return w.kindsPatch(r.entryName(), w.components.Kinds[r.name], mayWiden)
+	}
+	properties := w.patchOf(record.Of(r.typ))
+	if r.name == workflowsKey {
 		for _, t := range []reflect.Type{reflect.TypeFor[workflow.GestaltTrigger](), reflect.TypeFor[workflow.GestaltSchedule]()} {
 			properties = append(properties, w.patchOf(record.Of(t))...)
 		}
-		return w.addPatch("workflow", properties, nil, mayWiden)
-	default:
-		name, r = "agent", record.Of(agentType)
 	}
-	return w.addPatch(name, w.patchOf(r), nil, mayWiden)
+	return w.addPatch(record.NameOf(r.typ), properties, nil, mayWiden)
 }
 
 // patchOf returns the properties of a patch of a record.
@@ -121,16 +106,16 @@ func (w *schemaWriter) patchOf(r *record.Type) object {
 
 // kindsPatch returns the schema of a patch of an entry of unknown type: it may have the fields of
 // all kinds.
-func (w *schemaWriter) kindsPatch(name string, kinds []kind, mayWiden object) object {
+func (w *schemaWriter) kindsPatch(name string, kinds []record.Kind, mayWiden object) object {
 	var properties object
 	var types []string
 	alternatives := map[string][]any{}
 	for _, k := range kinds {
-		r := kindRecord(k)
+		r := k.Record()
 		if r == nil {
 			continue
 		}
-		types = append(types, k.typ)
+		types = append(types, k.Type)
 		for _, m := range w.patchOf(r) {
 			if !properties.has(m.name) {
 				properties = properties.with(m.name, nil)

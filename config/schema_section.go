@@ -14,7 +14,7 @@ import (
 // sectionsOf returns the schema of the sections of an agent.
 func (w *schemaWriter) sectionsOf() object {
 	var properties object
-	for _, s := range w.sections {
+	for _, s := range w.components.Sections {
 		if w.patch {
 			properties = properties.with(s.Key, object{{"description", s.Summary}})
 			continue

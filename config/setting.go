@@ -23,6 +23,7 @@ var processSettings = []setting{
 	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
 }
 
+// settingNamed returns the record with a name, or nil.
 func settingNamed(name string) *setting {
 	for i := range processSettings {
 		if processSettings[i].name == name {

@@ -7,20 +7,18 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/record"
 )
 
-// Starter returns a small configuration with one agent on a model of the first provider kind,
-// including its key and required fields. Unknown values are variables, such as ${OPENAI_API_KEY}.
-// It returns nothing if there are no provider kinds.
-func Starter(kinds Kinds) []byte {
-	if len(kinds.Providers) == 0 {
+// describeStarter returns a small configuration for the first provider kind.
+func describeStarter(components *Components) []byte {
+	if len(components.Kinds["providers"]) == 0 {
 		return nil
 	}
-	provider := kindsOf(kinds.Providers)[0]
+	provider := components.Kinds["providers"][0]
 	var b strings.Builder
-	fmt.Fprintf(&b, "version: %d\n\nproviders:\n  main:\n    type: %s\n", Version, provider.typ)
-	if r := kindRecord(provider); r != nil {
+	fmt.Fprintf(&b, "version: %d\n\nproviders:\n  main:\n    type: %s\n", formatVersion, provider.Type)
+	if r := provider.Record(); r != nil {
 		for _, f := range r.Fields {
 			if f.Required || f.Secret && record.ShapeOf(f.Type) == record.TextShape {
-				fmt.Fprintf(&b, "    %s: %s\n", f.Name, starterValue(f, provider.typ))
+				fmt.Fprintf(&b, "    %s: %s\n", f.Name, starterValue(f, provider.Type))
 			}
 		}
 	}

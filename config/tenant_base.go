@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -106,31 +105,35 @@ func (b *TenantBase) reachedBy(ids []string) []string {
 
 // excerpt returns a document with the named entries by registry, and the agents they extend.
 func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
-	doc := object{{name: "version", value: json.Number("1")}}
-	addEntries := func(registry string, ids []string) {
-		var entries object
-		added := make(map[string]bool, len(ids))
-		for _, id := range ids {
-			if added[id] {
-				continue
-			}
-			added[id] = true
-			if value, ok := b.entries[registry][id]; ok {
-				entries = entries.with(id, value)
-			}
-		}
-		if len(entries) > 0 {
-			doc = doc.with(registry, entries)
-		}
-	}
 	needed := slices.Clone(named[agentsKey])
 	for i := 0; i < len(needed); i++ {
 		if below, ok := b.extends[needed[i]]; ok && !slices.Contains(needed, below) {
 			needed = append(needed, below)
 		}
 	}
-	addEntries(toolsKey, named[toolsKey])
-	addEntries(agentsKey, needed)
-	addEntries(workflowsKey, named[workflowsKey])
-	return rawjson.Marshal(doc)
+	doc := rawObject{{"version", json.RawMessage("1")}}
+	for _, section := range []struct {
+		registry string
+		ids      []string
+	}{{toolsKey, named[toolsKey]}, {agentsKey, needed}, {workflowsKey, named[workflowsKey]}} {
+		entries, err := b.entriesOf(section.registry, section.ids).encode()
+		if err != nil {
+			return nil, err
+		}
+		if string(entries) != "{}" {
+			doc = append(doc, rawMember{section.registry, entries})
+		}
+	}
+	return doc.encode()
+}
+
+// entriesOf returns the entries of a registry with some ids, each once.
+func (b *TenantBase) entriesOf(registry string, ids []string) rawObject {
+	var entries rawObject
+	for _, id := range ids {
+		if value, ok := b.entries[registry][id]; ok && entries.find(id) == nil {
+			entries = append(entries, rawMember{id, value})
+		}
+	}
+	return entries
 }

@@ -1,0 +1,18 @@
+package config
+
+import (
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// Components are the components of the program whose files are described.
+type Components struct {
+	// Kinds are the kinds of components, by registry.
+	Kinds map[string][]record.Kind
+	// Sections are the agent sections that are claimed.
+	Sections []plugins.Section
+	// RecordOf describes a struct type without the parts that the program lacks.
+	RecordOf func(t reflect.Type) *record.Type
+}
