@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -154,7 +155,7 @@ func (c *causes) addEnclosingFields(path string, unset bool) {
 	}
 	from := 3
 	switch {
-	case segments[0].Key == "defaults", settingNamed(segments[0].Key) != nil:
+	case segments[0].Key == "defaults", keys.SettingNamed(segments[0].Key) != nil:
 		from = 2
 	case unset && (segments[0].Key == "providers" || segments[0].Key == "tools" || segments[0].Key == "plugins"):
 		from = 2 // creating a component from an empty value may fail entirely

@@ -36,6 +36,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
@@ -48,7 +49,7 @@ import (
 )
 
 // Version is the only file format version that this package reads.
-const Version = formatVersion
+const Version = keys.Version
 
 // Kinds are the component kinds known to the binary.
 type Kinds struct {

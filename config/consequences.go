@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -53,9 +54,9 @@ func (c *consequences) addMissingRegistries(root *yamltree.Node) {
 	if !c.unknownTop || root == nil {
 		return
 	}
-	for _, r := range registries {
-		if _, value := root.FindField(r.name); value == nil {
-			c.lost[r.name] = true
+	for _, r := range keys.Registries {
+		if _, value := root.FindField(r.Name); value == nil {
+			c.lost[r.Name] = true
 		}
 	}
 }
@@ -81,7 +82,7 @@ func (c *consequences) addReferredRegistries(at []diag.Segment) {
 	case top == "model_pools":
 		c.uses["models"] = true
 	case top != "agents" && top != "defaults":
-	case len(rest) == 0, rest[0].Key == extendsKey:
+	case len(rest) == 0, rest[0].Key == keys.Extends:
 		c.anyEntry()
 	default:
 		for _, registry := range referrers[rest[0].Key] {
@@ -102,8 +103,8 @@ func (c *consequences) addUnknownAgentField(at []diag.Segment) {
 }
 
 func (c *consequences) anyEntry() {
-	for _, r := range registries {
-		c.uses[r.name] = true
+	for _, r := range keys.Registries {
+		c.uses[r.Name] = true
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -79,14 +80,14 @@ func (f *File) relateOverlay(d *diag.Diagnostic) {
 	by := f.decidedBy(path)
 	registry, id := path[0].Key, path[1].Key
 	if by.From != "" {
-		if key, value := f.findEntry(registry, id).FindField(extendsKey); key != nil {
+		if key, value := f.findEntry(registry, id).FindField(keys.Extends); key != nil {
 			f.addRelated(d, clip.Text(id)+" extends "+clip.Text(value.Text)+" here", extendsPath(id), value)
 		}
 		id = by.From
 	}
 	if by.Patched {
 		if key, _ := f.findChild(f.findRegistry(registry), id); key != nil {
-			f.addRelated(d, "the patched "+registryNamed(registry).noun+" is here", diag.Key(registry, id), key)
+			f.addRelated(d, "the patched "+keys.RegistryNamed(registry).Noun+" is here", diag.Key(registry, id), key)
 		}
 	}
 }
@@ -151,7 +152,7 @@ func (f *File) decisions(agentID string, place func(key *yamltree.Node, path str
 	if f.root == nil {
 		return nil
 	}
-	entry := f.findEntry(agentsKey, agentID)
+	entry := f.findEntry(keys.Agents, agentID)
 	if _, merged := f.origins.Written[entry]; !merged {
 		return nil
 	}
@@ -176,11 +177,11 @@ func (c *decisions) addFields(parent string, in *yamltree.Node) {
 		field := diag.Key(parent, key.Text)
 		_, merged := f.origins.Written[value]
 		switch {
-		case field == extendsKey, isExtension(key.Text):
+		case field == keys.Extends, isExtension(key.Text):
 		case merged, field == "sections" && value.Kind == yamltree.Mapping:
 			c.addFields(field, value)
 		default:
-			path, _ := diag.ParsePath(diag.Join(diag.Key(agentsKey, c.agent), field))
+			path, _ := diag.ParsePath(diag.Join(diag.Key(keys.Agents, c.agent), field))
 			c.addField(key, field, f.decidedBy(path), false)
 		}
 	}
@@ -191,9 +192,9 @@ func (c *decisions) addFields(parent string, in *yamltree.Node) {
 }
 
 func (c *decisions) addField(key *yamltree.Node, field string, by overlay.Origin, isCleared bool) {
-	path := diag.Join(diag.Key(agentsKey, cmp.Or(by.From, c.agent)), field)
+	path := diag.Join(diag.Key(keys.Agents, cmp.Or(by.From, c.agent)), field)
 	if by.Patched {
-		path = diag.Join(patchesKey, path)
+		path = diag.Join(keys.Patches, path)
 	}
 	c.list = append(c.list, Decision{Field: field, Place: c.place(key, path), From: by.From, Patched: by.Patched, Cleared: isCleared})
 }
@@ -210,5 +211,5 @@ func (f *File) DecidedPath(path string) string {
 	}
 	registry, id := segments[0].Key, segments[1].Key
 	rest := strings.TrimPrefix(path[len(diag.Key(registry, id)):], ".")
-	return diag.Join(patchesKey, diag.Join(diag.Key(registry, cmp.Or(by.From, id)), rest))
+	return diag.Join(keys.Patches, diag.Join(diag.Key(registry, cmp.Or(by.From, id)), rest))
 }

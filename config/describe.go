@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 )
 
@@ -32,7 +33,7 @@ func Starter(kinds Kinds) []byte { return describeStarter(kinds.components()) }
 func (k *Kinds) components() *Components {
 	return &Components{
 		Kinds: map[string][]record.Kind{
-			"providers": record.KindsOf(k.Providers), toolsKey: record.KindsOf(k.Tools),
+			"providers": record.KindsOf(k.Providers), keys.Tools: record.KindsOf(k.Tools),
 			"plugins": record.KindsOf(k.Plugins), "agent_providers": record.KindsOf(k.AgentProviders),
 		},
 		Sections: k.Sections, RecordOf: k.recordOf,

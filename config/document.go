@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
@@ -109,7 +110,7 @@ func (e *PlainSecretError) Findings() diag.List {
 }
 
 // declaredSections are a document's top-level keys, in order: those that turns resolve from.
-var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", tenantsKey}
+var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", keys.Tenants}
 
 // Document returns the declarations, without settings, as one document of canonical JSON for
 // Parse. Patches of a single file stay patches; several files are merged. Variables and files
@@ -220,7 +221,7 @@ func (w *documentWriter) writeEntry(section string, entry *yamltree.Node) error 
 	if slices.Contains(placedSections, section) {
 		return w.writePlaced(entry)
 	}
-	if _, extends := entry.FindField(extendsKey); section == agentsKey && extends != nil && extends.Kind == yamltree.String {
+	if _, extends := entry.FindField(keys.Extends); section == keys.Agents && extends != nil && extends.Kind == yamltree.String {
 		w.extending = entry
 		defer func() { w.extending = nil }()
 	}

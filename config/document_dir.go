@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -17,7 +18,7 @@ func (l *loader) readDirs() {
 	for _, name := range placedSections {
 		_, section := l.file.root.FindField(name)
 		for _, entry := range section.Pairs {
-			_, value := entry.FindField(dirKey)
+			_, value := entry.FindField(keys.Dir)
 			if value == nil || value.Kind != yamltree.String || value.Text == "" {
 				continue
 			}
@@ -65,7 +66,7 @@ func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
 	base := w.base
 	w.base = dir
 	defer func() { w.base = base }()
-	w.out.WriteString(`{"` + dirKey + `":`)
+	w.out.WriteString(`{"` + keys.Dir + `":`)
 	w.writeText(named)
 	w.out.WriteByte(',')
 	if err := w.writePairs(entry); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -36,9 +37,9 @@ func (f *File) withoutPatches() *File {
 // writePatches writes a file's patches unchanged.
 func (w *documentWriter) writePatches() error {
 	w.keepsPaths = true
-	_, patches := w.file.documents[0].Root.FindField(patchesKey)
+	_, patches := w.file.documents[0].Root.FindField(keys.Patches)
 	separator := byte('{')
-	w.writeKey(patchesKey)
+	w.writeKey(keys.Patches)
 	for key, value := range patches.Pairs {
 		if isExtension(key.Text) || value.Kind == yamltree.Null || value.Kind == yamltree.Mapping && len(value.Children) == 0 {
 			continue
@@ -57,13 +58,13 @@ func (w *documentWriter) writePatches() error {
 
 // DocumentPatches returns the patches of a document, in their order.
 func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
-	registries, err := DocumentEntries(document, patchesKey)
+	registries, err := DocumentEntries(document, keys.Patches)
 	if err != nil {
 		return nil, err
 	}
 	var list []DocumentPatch
 	for _, registry := range registries {
-		if isNullJSON(registry.Value) || !slices.Contains(patchable, registry.ID) {
+		if isNullJSON(registry.Value) || !slices.Contains(keys.Patchable, registry.ID) {
 			continue
 		}
 		patches, err := decodeMembers(registry.Value)
@@ -84,7 +85,7 @@ func WithPatch(document json.RawMessage, registry, id string, value json.RawMess
 	if err != nil {
 		return nil, false, fmt.Errorf("change document: %w", err)
 	}
-	patches := doc.find(patchesKey)
+	patches := doc.find(keys.Patches)
 	if patches == nil || isNullJSON(patches) {
 		patches = json.RawMessage("{}")
 	}
@@ -96,7 +97,7 @@ func WithPatch(document json.RawMessage, registry, id string, value json.RawMess
 			return nil, had, err
 		}
 	}
-	changed, err = doc.set(patchesKey, patches).encode()
+	changed, err = doc.set(keys.Patches, patches).encode()
 	return changed, had, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -17,7 +18,7 @@ const maxEdits = 256
 
 // editable are the registries whose entries are read one by one: records that can be read without
 // the rest of a document.
-var editable = []string{modelsKey, poolsKey, agentsKey}
+var editable = []string{keys.Models, keys.Pools, keys.Agents}
 
 // DocumentEdit is the difference between a document and a file's document.
 type DocumentEdit struct {
@@ -82,11 +83,11 @@ func (f *File) newEdited() *edited {
 		return nil
 	}
 	l, ok := layoutOf(text)
-	if !ok || l.section(patchesKey) != nil { // they reach into other entries
+	if !ok || l.section(keys.Patches) != nil { // they reach into other entries
 		return nil
 	}
 	made := &edited{layout: l, extends: map[string]string{}}
-	if s := l.section(agentsKey); s != nil {
+	if s := l.section(keys.Agents); s != nil {
 		for _, m := range s.entries {
 			if !noteExtends(made.extends, l.idOf(m), l.valueOf(m)) {
 				return nil
@@ -109,7 +110,7 @@ func (f *File) refersToUnread() bool {
 // noteExtends records the agent that another one extends.
 func noteExtends(extends map[string]string, id string, value []byte) bool {
 	delete(extends, id)
-	if !bytes.Contains(value, []byte(`"`+extendsKey+`"`)) {
+	if !bytes.Contains(value, []byte(`"`+keys.Extends+`"`)) {
 		return true
 	}
 	var agent struct {
@@ -167,7 +168,7 @@ func (e *editor) findChanges() bool {
 	for i := range old {
 		was, now := &old[i], &e.next.sections[i]
 		switch {
-		case was.name != now.name, was.name == patchesKey:
+		case was.name != now.name, was.name == keys.Patches:
 			return false
 		case bytes.Equal(e.before.valueOf(was.at), e.next.valueOf(now.at)):
 		case !slices.Contains(editable, was.name) || !e.compareEntries(was, now):
@@ -216,20 +217,20 @@ func (e *editor) compareEntries(was, now *placedSection) bool {
 // readExtends reads the extends relations. ok is false if an agent extends a removed one.
 func (e *editor) readExtends() bool {
 	e.extends = e.before.extends
-	if len(e.changed[agentsKey])+len(e.removed[agentsKey]) == 0 {
+	if len(e.changed[keys.Agents])+len(e.removed[keys.Agents]) == 0 {
 		return true
 	}
 	e.extends = maps.Clone(e.extends)
-	for _, id := range e.removed[agentsKey] {
+	for _, id := range e.removed[keys.Agents] {
 		delete(e.extends, id)
 	}
-	for _, m := range e.changed[agentsKey] {
+	for _, m := range e.changed[keys.Agents] {
 		if !noteExtends(e.extends, e.next.idOf(m), e.next.valueOf(m)) {
 			return false
 		}
 	}
 	for _, base := range e.extends {
-		if slices.Contains(e.removed[agentsKey], base) {
+		if slices.Contains(e.removed[keys.Agents], base) {
 			return false
 		}
 	}
@@ -239,10 +240,10 @@ func (e *editor) readExtends() bool {
 // read reads what differs.
 func (e *editor) read() (*DocumentEdit, bool) {
 	reached := e.reachedAgents()
-	wanted := map[string]map[string]bool{agentsKey: withAncestors(reached, e.extends), modelsKey: {}, poolsKey: {}}
-	for _, name := range []string{modelsKey, poolsKey} {
+	wanted := map[string]map[string]bool{keys.Agents: withAncestors(reached, e.extends), keys.Models: {}, keys.Pools: {}}
+	for _, name := range []string{keys.Models, keys.Pools} {
 		for _, m := range e.changed[name] { // both registries, which share one namespace
-			wanted[modelsKey][e.next.idOf(m)], wanted[poolsKey][e.next.idOf(m)] = true, true
+			wanted[keys.Models][e.next.idOf(m)], wanted[keys.Pools][e.next.idOf(m)] = true, true
 		}
 	}
 	f := e.file
@@ -262,12 +263,12 @@ func (e *editor) read() (*DocumentEdit, bool) {
 		}
 	}
 	for i := range x.Models {
-		if e.isChanged(modelsKey, x.Models[i].ID) {
+		if e.isChanged(keys.Models, x.Models[i].ID) {
 			edit.Models = append(edit.Models, x.Models[i])
 		}
 	}
 	for i := range x.Pools {
-		if e.isChanged(poolsKey, x.Pools[i].ID) {
+		if e.isChanged(keys.Pools, x.Pools[i].ID) {
 			edit.Pools = append(edit.Pools, x.Pools[i])
 		}
 	}
@@ -280,8 +281,8 @@ func (e *editor) isChanged(registry, id string) bool {
 
 // reachedAgents returns the changed agents and those that extend them.
 func (e *editor) reachedAgents() map[string]bool {
-	reached := make(map[string]bool, len(e.changed[agentsKey]))
-	for _, m := range e.changed[agentsKey] {
+	reached := make(map[string]bool, len(e.changed[keys.Agents]))
+	for _, m := range e.changed[keys.Agents] {
 		reached[e.next.idOf(m)] = true
 	}
 	if len(reached) == 0 {
@@ -394,7 +395,7 @@ func (f *File) completeEdited(list diag.List) diag.List {
 			note(list[i].Related[j].Path)
 		}
 	}
-	wanted[agentsKey] = withAncestors(wanted[agentsKey], known.extends)
+	wanted[keys.Agents] = withAncestors(wanted[keys.Agents], known.extends)
 	part := known.excerptOf(wanted)
 	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, newBudget(), f.included)
 	x.redactor = f.redactor
@@ -405,7 +406,7 @@ func (f *File) completeEdited(list diag.List) diag.List {
 
 // readAgent reads an agent of an edit's document, with those it extends.
 func (f *File) readAgent(id string) *File {
-	part := f.edited.excerptOf(map[string]map[string]bool{agentsKey: withAncestors(map[string]bool{id: true}, f.edited.extends)})
+	part := f.edited.excerptOf(map[string]map[string]bool{keys.Agents: withAncestors(map[string]bool{id: true}, f.edited.extends)})
 	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, newBudget(), f.included)
 	return x
 }

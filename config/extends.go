@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
@@ -59,7 +60,7 @@ func (l *loader) extendAgents(m *overlay.Tree) {
 		}
 		e.extendAgent(x)
 		if l.overlaid < 0 {
-			l.reportOverlaid((*place)(nil).fieldPlace("agents", nil).fieldPlace(x.id, nil).fieldPlace(extendsKey, x.key), x.value)
+			l.reportOverlaid((*place)(nil).fieldPlace("agents", nil).fieldPlace(x.id, nil).fieldPlace(keys.Extends, x.key), x.value)
 			return
 		}
 		m.ReplaceValue(agents, x.id, e.entries[x.id])
@@ -70,7 +71,7 @@ func (l *loader) extendAgents(m *overlay.Tree) {
 func findExtensions(agents *yamltree.Node) map[string]*extension {
 	var found map[string]*extension
 	for id, agent := range agents.Pairs {
-		key, value := agent.FindField(extendsKey)
+		key, value := agent.FindField(keys.Extends)
 		if value == nil || value.Kind == yamltree.Null {
 			continue
 		}
@@ -172,7 +173,7 @@ func (e *extender) reportExtends(x *extension, found diag.Diagnostic) {
 	e.addFinding(found, x.value)
 }
 
-func extendsPath(id string) string { return diag.Key(diag.Key("agents", id), extendsKey) }
+func extendsPath(id string) string { return diag.Key(diag.Key("agents", id), keys.Extends) }
 
 // extendAgent merges an agent over its base, after extending the base.
 func (e *extender) extendAgent(x *extension) {
@@ -193,7 +194,7 @@ func (e *extender) extendAgent(x *extension) {
 // its own. The allow fields count as one, as do the two ways to configure compaction; see
 // spec.Defaults.
 func (e *extender) inherited(base, own *yamltree.Node) *yamltree.Node {
-	left := []string{extendsKey}
+	left := []string{keys.Extends}
 	if hasValue(own, "allowed_tools") || hasValue(own, "allowed_tool_patterns") {
 		left = append(left, "allowed_tools", "allowed_tool_patterns")
 	}
@@ -225,6 +226,6 @@ func hasValue(n *yamltree.Node, name string) bool {
 // isNamesField reports whether null is a valid value of an agent's field, meaning an empty list of
 // names.
 func isNamesField(name string) bool {
-	f := record.Of(agentType).ByName[name]
+	f := record.Of(keys.AgentType).ByName[name]
 	return f != nil && record.ShapeOf(f.Type) == record.NamesShape
 }

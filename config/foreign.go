@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
@@ -48,12 +49,12 @@ var readForeignNames = sync.OnceValue(func() *foreignNames {
 // recordKind returns the key of foreignNames.Fields for a record.
 func recordKind(p *place, t reflect.Type) string {
 	switch t {
-	case agentType, defaultsType:
+	case keys.AgentType, keys.DefaultsType:
 		return "agent"
 	}
 	if p != nil && p.parent != nil && p.parent.parent == nil {
-		if r := registryNamed(p.parent.key); r != nil && r.typ == nil {
-			return r.entryName()
+		if r := keys.RegistryNamed(p.parent.key); r != nil && r.Type == nil {
+			return r.EntryName()
 		}
 	}
 	return record.NameOf(t)

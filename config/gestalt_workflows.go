@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -23,8 +24,8 @@ func (l *loader) ungroupWorkflows(workflows *yamltree.Node) *yamltree.Node {
 	known := map[string]*yamltree.Node{}
 	add := func(key, value *yamltree.Node, group string) {
 		if first := known[key.Text]; first != nil {
-			found := diag.New(diag.DuplicateID, diag.Key(diag.Join(workflowsKey, group), key.Text), "workflow %q is defined twice", clip.Text(key.Text))
-			l.reportDuplicate(found, key, first, diag.Key(workflowsKey, key.Text), "the first one is here")
+			found := diag.New(diag.DuplicateID, diag.Key(diag.Join(keys.Workflows, group), key.Text), "workflow %q is defined twice", clip.Text(key.Text))
+			l.reportDuplicate(found, key, first, diag.Key(keys.Workflows, key.Text), "the first one is here")
 			return
 		}
 		known[key.Text] = key
@@ -47,7 +48,7 @@ func (l *loader) ungroupWorkflows(workflows *yamltree.Node) *yamltree.Node {
 
 // isWorkflowGroup reports whether an entry of workflows is a group, not a workflow with such an id.
 func isWorkflowGroup(id string, value *yamltree.Node) bool {
-	if id != eventTriggersGroup && id != schedulesGroup || value.Kind != yamltree.Mapping {
+	if id != keys.EventTriggers && id != keys.Schedules || value.Kind != yamltree.Mapping {
 		return false
 	}
 	_, steps := value.FindField("steps")
@@ -68,11 +69,11 @@ func (f *File) setWorkflowGroup(id, group string) {
 func (l *loader) decodeWorkflow(id string, n *yamltree.Node, p *place) (w workflow.Workflow, found diag.List, start int) {
 	var translated *workflow.Workflow
 	switch l.workflowSpelling(id, n) {
-	case eventTriggersGroup:
+	case keys.EventTriggers:
 		var t workflow.GestaltTrigger
 		t, start = decodeRecord[workflow.GestaltTrigger](&l.decoder, id, n, p)
 		translated, found = t.Workflow(id)
-	case schedulesGroup:
+	case keys.Schedules:
 		var s workflow.GestaltSchedule
 		s, start = decodeRecord[workflow.GestaltSchedule](&l.decoder, id, n, p)
 		translated, found = s.Workflow(id)
@@ -89,11 +90,11 @@ func (l *loader) workflowSpelling(id string, n *yamltree.Node) string {
 	if group := l.file.workflowGroups[id]; group != "" {
 		return group
 	}
-	if _, match := n.FindField(matchKey); match != nil {
-		return eventTriggersGroup
+	if _, match := n.FindField(keys.Match); match != nil {
+		return keys.EventTriggers
 	}
-	if _, cron := n.FindField(cronKey); cron != nil {
-		return schedulesGroup
+	if _, cron := n.FindField(keys.Cron); cron != nil {
+		return keys.Schedules
 	}
 	return ""
 }
@@ -102,11 +103,11 @@ func (l *loader) workflowSpelling(id string, n *yamltree.Node) string {
 func (f *File) nameGroups(list diag.List) {
 	for i := range list {
 		segments, ok := diag.ParsePath(list[i].Path)
-		if !ok || len(segments) < 2 || segments[0].Key != workflowsKey || list[i].Code == diag.DuplicateID {
+		if !ok || len(segments) < 2 || segments[0].Key != keys.Workflows || list[i].Code == diag.DuplicateID {
 			continue // an id's second definition has no group, or its path names the group
 		}
 		if group := f.workflowGroups[segments[1].Key]; group != "" {
-			list[i].Path = workflowsKey + "." + group + list[i].Path[len(workflowsKey):]
+			list[i].Path = keys.Workflows + "." + group + list[i].Path[len(keys.Workflows):]
 		}
 	}
 }

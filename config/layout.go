@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -46,7 +47,7 @@ func layoutOf(text []byte) (l *layout, ok bool) {
 			return nil, false
 		}
 		known = known[place+1:]
-		if registryNamed(s.name) != nil {
+		if keys.RegistryNamed(s.name) != nil {
 			if s.entries, ok = l.membersOf(m); !ok {
 				return nil, false
 			}

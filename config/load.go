@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -122,7 +123,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 			dir:      filepath.Dir(source.Name), stored: source.Stored,
 		}
 		f.documents = append(f.documents, doc)
-		found, ok := yamltree.Parse(&doc.Document, i, nounOf)
+		found, ok := yamltree.Parse(&doc.Document, i, keys.NounOf)
 		l.addAll(doc, found)
 		if !ok || !l.checkVersion(doc) {
 			doc.Root = nil
@@ -234,14 +235,14 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 	for _, doc := range l.file.documents {
 		for key, value := range doc.Root.Pairs {
 			switch name := key.Text; {
-			case registryNamed(name) != nil:
+			case keys.RegistryNamed(name) != nil:
 				if l.isMapping(key, value) {
-					if name == workflowsKey {
+					if name == keys.Workflows {
 						value = l.ungroupWorkflows(value)
 					}
 					m.MergeRegistry(m.Root, key, value)
 				}
-			case name == "defaults" || settingNamed(name) != nil:
+			case name == "defaults" || keys.SettingNamed(name) != nil:
 				if l.isMapping(key, value) {
 					m.MergeFields(key, value, isMergedByKey)
 				}
@@ -253,7 +254,7 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 				}
 			case isExtension(name):
 				l.hideSecrets(value, false)
-			case name == patchesKey:
+			case name == keys.Patches:
 				if l.isMapping(key, value) {
 					l.readPatches(key, value)
 					m.MergeFields(key, value, isAnyField) // so that their paths can be located
@@ -289,7 +290,7 @@ func formOf(name string, value *yamltree.Node) string {
 	if name == "remote_agents" {
 		return "write a list: remote_agents: [{name: cloud, base_url: https://…}]"
 	}
-	if registryNamed(name) == nil {
+	if keys.RegistryNamed(name) == nil {
 		return ""
 	}
 	id := "<id>"
@@ -313,7 +314,7 @@ func findEntryID(entry *yamltree.Node) (id string) {
 }
 
 func (d *decoder) unknownTop(key, value *yamltree.Node) {
-	names := topNames()
+	names := keys.Top()
 	found := d.addDiagnostic(diag.UnknownField, (*place)(nil).fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
 	found.setHint(listAllowed(names))
 	near, isNear := nearest.Of(key.Text, names)

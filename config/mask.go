@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
@@ -29,8 +30,8 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 	if decoder.Decode(&root) != nil {
 		return json.RawMessage(`{}`)
 	}
-	patches := root[patchesKey] // their values replace others, and some are for entries elsewhere
-	delete(root, patchesKey)
+	patches := root[keys.Patches] // their values replace others, and some are for entries elsewhere
+	delete(root, keys.Patches)
 	declared, err := json.Marshal(root)
 	if err != nil {
 		return json.RawMessage(`{}`)
@@ -49,7 +50,7 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 		}
 	}
 	if patches != nil {
-		root[patchesKey] = patches
+		root[keys.Patches] = patches
 	}
 	found = maskURLs(root) || found
 	if !found {

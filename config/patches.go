@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -23,13 +24,13 @@ type patch struct {
 
 // readPatches reads the patches of one file.
 func (l *loader) readPatches(key, value *yamltree.Node) {
-	top := (*place)(nil).fieldPlace(patchesKey, key)
+	top := (*place)(nil).fieldPlace(keys.Patches, key)
 	all := l.readAllowWidening(value, top)
 	for key, value := range value.Pairs {
 		p := top.fieldPlace(key.Text, key)
 		switch name := key.Text; {
-		case name == allowWideningKey:
-		case slices.Contains(patchable, name):
+		case name == keys.AllowWidening:
+		case slices.Contains(keys.Patchable, name):
 			l.readRegistryPatches(name, value, p, all)
 		case isExtension(name):
 			l.hideSecrets(value, false)
@@ -64,18 +65,18 @@ func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *p
 			continue
 		}
 		mayWiden := l.readAllowWidening(value, at) || all
-		l.patches = append(l.patches, patch{registry, key.Text, key, overlay.WithoutField(value, allowWideningKey), at, mayWiden})
+		l.patches = append(l.patches, patch{registry, key.Text, key, overlay.WithoutField(value, keys.AllowWidening), at, mayWiden})
 	}
 }
 
 // readAllowWidening reads allow_widening from a mapping of patches or from one patch.
 func (l *loader) readAllowWidening(n *yamltree.Node, p *place) bool {
-	key, value := n.FindField(allowWideningKey)
+	key, value := n.FindField(keys.AllowWidening)
 	if value == nil || value.Kind == yamltree.Null {
 		return false
 	}
 	if value.Kind != yamltree.Bool {
-		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(allowWideningKey, key), value, "%s must be true or false, not %s", allowWideningKey, value.Describe(false))
+		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(keys.AllowWidening, key), value, "%s must be true or false, not %s", keys.AllowWidening, value.Describe(false))
 		return false
 	}
 	return lowerBool(value.Text) == "true"
@@ -83,7 +84,7 @@ func (l *loader) readAllowWidening(n *yamltree.Node, p *place) bool {
 
 // unknownPatches reports a key of patches that is not a registry.
 func (d *decoder) unknownPatches(key, value *yamltree.Node, p *place) {
-	names := append(slices.Clone(patchable), allowWideningKey)
+	names := append(slices.Clone(keys.Patchable), keys.AllowWidening)
 	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
 	found.setHint(listAllowed(names))
 	if near, ok := nearest.Of(key.Text, names); ok {
@@ -136,7 +137,7 @@ func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
 	for key := range registry.Pairs {
 		ids = append(ids, key.Text)
 	}
-	found := diag.New(diag.UnmatchedPatch, p.place.path(), "there is no %s %q to patch", registryNamed(p.registry).noun, clip.Text(p.id)).WithNearest(p.id, ids)
+	found := diag.New(diag.UnmatchedPatch, p.place.path(), "there is no %s %q to patch", keys.RegistryNamed(p.registry).Noun, clip.Text(p.id)).WithNearest(p.id, ids)
 	if found.Hint == "" {
 		found = found.WithHint("patches change entries that exist; define it under %s", p.registry)
 	}

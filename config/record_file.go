@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -18,7 +19,7 @@ func ParseRecord[T any](source Source, opts Options) (value T, f *File, found di
 	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, dir: filepath.Dir(source.Name)}
 	f = d.file
 	f.documents = []*sourceFile{doc}
-	list, ok := yamltree.Parse(&doc.Document, 0, nounOf)
+	list, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
 	d.addAll(doc, list)
 	if !ok || doc.Root == nil {
 		if len(d.found) == 0 {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
@@ -17,25 +18,25 @@ func describeReference(components *Components) string {
 	w.writeLine("")
 	w.writeLine("| Key | Contents |")
 	w.writeLine("|---|---|")
-	w.writeLine("| `version` | The version of the file format: %d. Required. |", formatVersion)
-	for _, r := range registries {
-		w.writeLine("| [`%s`](#%s) | %s |", r.name, r.name, r.doc)
+	w.writeLine("| `version` | The version of the file format: %d. Required. |", keys.Version)
+	for _, r := range keys.Registries {
+		w.writeLine("| [`%s`](#%s) | %s |", r.Name, r.Name, r.Doc)
 	}
 	w.writeLine("| [`remote_agents`](#remote_agents) | A list of peers whose agents are discovered and appear as `<name>/<agent>`. |")
 	w.writeLine("| [`defaults`](#defaults) | Defaults of all agents; an agent's own fields override them. |")
-	w.writeLine("| [`patches`](#patches) | %s |", patchesDoc)
-	for _, s := range processSettings {
-		w.writeLine("| [`%s`](#%s) | %s |", s.name, s.name, s.doc)
+	w.writeLine("| [`patches`](#patches) | %s |", keys.PatchesDoc)
+	for _, s := range keys.Settings {
+		w.writeLine("| [`%s`](#%s) | %s |", s.Name, s.Name, s.Doc)
 	}
-	for _, r := range registries {
-		w.writeHeading(2, r.name)
-		w.writeLine("%s", r.doc)
-		if r.typ == nil {
-			w.writeKinds(r.entryName(), components.Kinds[r.name])
+	for _, r := range keys.Registries {
+		w.writeHeading(2, r.Name)
+		w.writeLine("%s", r.Doc)
+		if r.Type == nil {
+			w.writeKinds(r.EntryName(), components.Kinds[r.Name])
 		} else {
-			w.writeTable(record.Of(r.typ))
+			w.writeTable(record.Of(r.Type))
 		}
-		if r.name == workflowsKey {
+		if r.Name == keys.Workflows {
 			w.writeLine("\nA workflow with `match`, or below `workflows.eventTriggers`, is an event trigger [in the spelling of Gestalt](../protocols/gestalt.md):")
 			w.writeTable(record.Of(reflect.TypeFor[workflow.GestaltTrigger]()))
 			w.writeLine("\nA workflow with `cron`, or below `workflows.schedules`, is a schedule in that spelling:")
@@ -46,18 +47,18 @@ func describeReference(components *Components) string {
 	w.writeTable(record.Of(reflect.TypeFor[spec.RemoteSource]()))
 	w.writeHeading(2, "defaults")
 	w.writeLine("Every field of an agent but `endpoint`.")
-	w.writeHeading(2, patchesKey)
-	w.writeLine("%s Below the name of a registry stand ids and, below each id, fields of its entry.", patchesDoc)
+	w.writeHeading(2, keys.Patches)
+	w.writeLine("%s Below the name of a registry stand ids and, below each id, fields of its entry.", keys.PatchesDoc)
 	w.writeLine("\n| Field | Type | Default | Meaning |")
 	w.writeLine("|---|---|---|---|")
-	for _, name := range patchable {
+	for _, name := range keys.Patchable {
 		w.writeLine("| `%s` | mapping of patches | – | Patches of [%s](#%s), by id; `null` removes the entry. |", name, name, name)
 	}
-	w.writeLine("| `%s` | `true` or `false` | `false` | %s Also a field of a single patch. |", allowWideningKey, allowWideningDoc)
-	for _, s := range processSettings {
-		w.writeHeading(2, s.name)
-		w.writeLine("%s", s.doc)
-		w.writeTable(components.RecordOf(s.typ))
+	w.writeLine("| `%s` | `true` or `false` | `false` | %s Also a field of a single patch. |", keys.AllowWidening, keys.AllowWideningDoc)
+	for _, s := range keys.Settings {
+		w.writeHeading(2, s.Name)
+		w.writeLine("%s", s.Doc)
+		w.writeTable(components.RecordOf(s.Type))
 	}
 	w.listSections()
 	w.writeRecords()

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
@@ -20,7 +21,7 @@ func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, 
 	if value == nil {
 		return
 	}
-	r := registryNamed(name)
+	r := keys.RegistryNamed(name)
 	top := (*place)(nil).fieldPlace(name, key)
 	outdented := l.findOutdented(value, top)
 	for key, value := range value.Pairs {
@@ -28,7 +29,7 @@ func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, 
 			continue
 		}
 		p := top.fieldPlace(key.Text, key)
-		found := spec.CheckID(p.path(), r.noun, key.Text)
+		found := spec.CheckID(p.path(), r.Noun, key.Text)
 		if name == "tools" {
 			found = spec.CheckToolID(p.path(), key.Text)
 		}
@@ -265,7 +266,7 @@ func (l *loader) decodeAgents() {
 		}
 	}
 	l.eachEntry("agents", func(id string, n *yamltree.Node, p *place, _ bool) {
-		entry, start := decodeRecord[agent](&l.decoder, id, n, p)
+		entry, start := decodeRecord[keys.Agent](&l.decoder, id, n, p)
 		agent := entry.Agent
 		l.file.Agents = append(l.file.Agents, &agent)
 		merged, origin := l.file.Defaults.Apply(&agent)

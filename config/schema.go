@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -22,10 +23,10 @@ func describeSchema(components *Components) json.RawMessage {
 	w := newSchemaWriter(components)
 	top := object{{"version", object{
 		{"description", "The version of the file format."},
-		{"const", formatVersion},
+		{"const", keys.Version},
 	}}}
-	for _, r := range registries {
-		top = top.with(r.name, w.registrySchema(r))
+	for _, r := range keys.Registries {
+		top = top.with(r.Name, w.registrySchema(r))
 	}
 	top = top.with("remote_agents", object{
 		{"description", "Peers whose agents are discovered and appear as <name>/<agent>."},
@@ -34,10 +35,10 @@ func describeSchema(components *Components) json.RawMessage {
 	})
 	top = top.with("defaults", orNull(object{
 		{"description", "Defaults of all agents; an agent's own fields override them."},
-	}.with("$ref", w.recordRef(defaultsType)[0].value)))
-	top = top.with(patchesKey, w.patchesSchema())
-	for _, s := range processSettings {
-		top = top.with(s.name, orNull(object{{"description", s.doc}}.with("$ref", w.recordRef(s.typ)[0].value)))
+	}.with("$ref", w.recordRef(keys.DefaultsType)[0].value)))
+	top = top.with(keys.Patches, w.patchesSchema())
+	for _, s := range keys.Settings {
+		top = top.with(s.Name, orNull(object{{"description", s.Doc}}.with("$ref", w.recordRef(s.Type)[0].value)))
 	}
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -94,25 +95,25 @@ type recordForm struct {
 }
 
 // registrySchema returns the schema of a top-level mapping.
-func (w *schemaWriter) registrySchema(r registry) object {
+func (w *schemaWriter) registrySchema(r keys.Registry) object {
 	pattern := spec.IDPattern
-	if r.name == toolsKey {
+	if r.Name == keys.Tools {
 		pattern = spec.ToolIDPattern
 	}
 	schema := object{
-		{"description", r.doc},
+		{"description", r.Doc},
 		{"type", []string{"object", "null"}},
 		{"propertyNames", object{{"pattern", pattern}}},
 	}
 	switch {
-	case r.name == workflowsKey:
+	case r.Name == keys.Workflows:
 		return w.withWorkflows(schema)
-	case r.name == agentsKey:
+	case r.Name == keys.Agents:
 		return schema.with("additionalProperties", w.agentSchema())
-	case r.typ != nil:
-		return schema.with("additionalProperties", w.recordRef(r.typ))
+	case r.Type != nil:
+		return schema.with("additionalProperties", w.recordRef(r.Type))
 	default:
-		return schema.with("additionalProperties", w.unionOfKinds(r.entryName(), w.components.Kinds[r.name]))
+		return schema.with("additionalProperties", w.unionOfKinds(r.EntryName(), w.components.Kinds[r.Name]))
 	}
 }
 
@@ -153,7 +154,7 @@ var dirSchema = object{
 func withDir(schema object) object {
 	for i, m := range schema {
 		if properties, ok := m.value.(object); ok && m.name == "properties" {
-			schema[i].value = properties.with(dirKey, dirSchema)
+			schema[i].value = properties.with(keys.Dir, dirSchema)
 		}
 	}
 	return schema

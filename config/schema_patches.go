@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
@@ -24,16 +25,16 @@ func (w *schemaWriter) patchesSchema() object {
 		{"type", []string{"boolean", "null"}},
 	}
 	var properties object
-	for _, r := range registries {
-		if !slices.Contains(patchable, r.name) {
+	for _, r := range keys.Registries {
+		if !slices.Contains(keys.Patchable, r.Name) {
 			continue
 		}
 		pattern := spec.IDPattern
-		if r.name == toolsKey {
+		if r.Name == keys.Tools {
 			pattern = spec.ToolIDPattern
 		}
-		properties = properties.with(r.name, object{
-			{"description", "Patches of " + r.name + ": the id of an entry to what changes; null removes the entry."},
+		properties = properties.with(r.Name, object{
+			{"description", "Patches of " + r.Name + ": the id of an entry to what changes; null removes the entry."},
 			{"type", []string{"object", "null"}},
 			{"propertyNames", object{{"pattern", pattern}}},
 			{"additionalProperties", object{{"anyOf", []any{p.entryPatch(r, mayWiden), object{{"type", "null"}}}}}},
@@ -41,27 +42,27 @@ func (w *schemaWriter) patchesSchema() object {
 	}
 	w.defs = p.defs
 	all := object{
-		{"description", allowWideningDoc},
+		{"description", keys.AllowWideningDoc},
 		{"type", []string{"boolean", "null"}},
 	}
-	w.addDefinition(patchesKey, object{
+	w.addDefinition(keys.Patches, object{
 		{"type", "object"},
-		{"properties", properties.with(allowWideningKey, all)},
+		{"properties", properties.with(keys.AllowWidening, all)},
 		{"patternProperties", extensions},
 		{"additionalProperties", false},
 	})
 	return orNull(object{
-		{"description", patchesDoc},
-	}.with("$ref", refTo(patchesKey)[0].value))
+		{"description", keys.PatchesDoc},
+	}.with("$ref", refTo(keys.Patches)[0].value))
 }
 
 // agentSchema returns the schema of an agent. An agent that extends another may have incomplete
 // records, and null for cleared fields.
 func (w *schemaWriter) agentSchema() object {
-	whole := w.recordRef(agentType)
+	whole := w.recordRef(keys.AgentType)
 	p := *w
 	p.patch = true
-	fields := p.patchOf(record.Of(agentType))
+	fields := p.patchOf(record.Of(keys.AgentType))
 	w.defs = p.defs
 	const name = "agent.extending"
 	w.addDefinition(name, object{
@@ -72,8 +73,8 @@ func (w *schemaWriter) agentSchema() object {
 	})
 	return object{
 		{"if", object{
-			{"properties", object{{extendsKey, object{{"type", "string"}}}}},
-			{"required", []string{extendsKey}},
+			{"properties", object{{keys.Extends, object{{"type", "string"}}}}},
+			{"required", []string{keys.Extends}},
 		}},
 		{"then", refTo(name)},
 		{"else", whole},
@@ -81,17 +82,17 @@ func (w *schemaWriter) agentSchema() object {
 }
 
 // entryPatch returns the schema of a patch of an entry.
-func (w *schemaWriter) entryPatch(r registry, mayWiden object) object {
-	if r.typ == nil {
-		return w.kindsPatch(r.entryName(), w.components.Kinds[r.name], mayWiden)
+func (w *schemaWriter) entryPatch(r keys.Registry, mayWiden object) object {
+	if r.Type == nil {
+		return w.kindsPatch(r.EntryName(), w.components.Kinds[r.Name], mayWiden)
 	}
-	properties := w.patchOf(record.Of(r.typ))
-	if r.name == workflowsKey {
+	properties := w.patchOf(record.Of(r.Type))
+	if r.Name == keys.Workflows {
 		for _, t := range []reflect.Type{reflect.TypeFor[workflow.GestaltTrigger](), reflect.TypeFor[workflow.GestaltSchedule]()} {
 			properties = append(properties, w.patchOf(record.Of(t))...)
 		}
 	}
-	return w.addPatch(record.NameOf(r.typ), properties, nil, mayWiden)
+	return w.addPatch(record.NameOf(r.Type), properties, nil, mayWiden)
 }
 
 // patchOf returns the properties of a patch of a record.
@@ -162,7 +163,7 @@ func (w *schemaWriter) addPatch(name string, fields, kind, mayWiden object) obje
 	def := patchName(name)
 	w.addDefinition(def, object{
 		{"type", "object"},
-		{"properties", properties.with(allowWideningKey, mayWiden)},
+		{"properties", properties.with(keys.AllowWidening, mayWiden)},
 		{"patternProperties", extensions},
 		{"additionalProperties", false},
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	jsonschema "github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/spec"
@@ -19,7 +20,7 @@ func (w *schemaWriter) propertySchema(r *record.Type, f *record.Field) object {
 		schema = schema.with("default", typedDefault(f))
 	}
 	var value object
-	if f.Name == "sections" && (r.Go == defaultsType || r.Go == agentType) {
+	if f.Name == "sections" && (r.Go == keys.DefaultsType || r.Go == keys.AgentType) {
 		value = w.sectionsOf()
 	} else {
 		value = w.valueSchema(f, f.Type)

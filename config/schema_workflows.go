@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
@@ -12,8 +13,8 @@ func (w *schemaWriter) withWorkflows(schema object) object {
 	trigger, schedule := w.recordRef(reflect.TypeFor[workflow.GestaltTrigger]()), w.recordRef(reflect.TypeFor[workflow.GestaltSchedule]())
 	has := func(field string) object { return object{{"required", []string{field}}} }
 	either := object{
-		{"if", has(matchKey)}, {"then", trigger},
-		{"else", object{{"if", has(cronKey)}, {"then", schedule}, {"else", entry}}},
+		{"if", has(keys.Match)}, {"then", trigger},
+		{"else", object{{"if", has(keys.Cron)}, {"then", schedule}, {"else", entry}}},
 	}
 	group := func(doc string, of object) object {
 		isWorkflow := object{{"anyOf", []any{has("steps"), has("target")}}}
@@ -23,7 +24,7 @@ func (w *schemaWriter) withWorkflows(schema object) object {
 		}
 	}
 	return schema.with("additionalProperties", either).with("properties", object{
-		{eventTriggersGroup, group("Event triggers in the spelling of Gestalt, by id.", trigger)},
-		{schedulesGroup, group("Schedules in the spelling of Gestalt, by id.", schedule)},
+		{keys.EventTriggers, group("Event triggers in the spelling of Gestalt, by id.", trigger)},
+		{keys.Schedules, group("Schedules in the spelling of Gestalt, by id.", schedule)},
 	})
 }

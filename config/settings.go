@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
@@ -34,8 +35,8 @@ const (
 func (l *loader) decodeSettings() {
 	l.file.Store = decodeSetting(&l.decoder, "store", l.checkStore)
 	l.file.Revisions = decodeSetting(&l.decoder, "revisions", (*settings.Revisions).Validate)
-	if _, value := l.file.root.FindField(tenantsKey); value != nil && value.Kind == yamltree.Mapping {
-		l.file.TenantRules = new(decodeSetting(&l.decoder, tenantsKey, (*spec.Tenants).Validate))
+	if _, value := l.file.root.FindField(keys.Tenants); value != nil && value.Kind == yamltree.Mapping {
+		l.file.TenantRules = new(decodeSetting(&l.decoder, keys.Tenants, (*spec.Tenants).Validate))
 	}
 	l.file.Turns = decodeSetting(&l.decoder, "turns", (*settings.Turns).Validate)
 	l.file.Workspaces = decodeSetting(&l.decoder, "workspaces", (*settings.Workspaces).Validate)

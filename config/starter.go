@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 )
 
@@ -14,7 +15,7 @@ func describeStarter(components *Components) []byte {
 	}
 	provider := components.Kinds["providers"][0]
 	var b strings.Builder
-	fmt.Fprintf(&b, "version: %d\n\nproviders:\n  main:\n    type: %s\n", formatVersion, provider.Type)
+	fmt.Fprintf(&b, "version: %d\n\nproviders:\n  main:\n    type: %s\n", keys.Version, provider.Type)
 	if r := provider.Record(); r != nil {
 		for _, f := range r.Fields {
 			if f.Required || f.Secret && record.ShapeOf(f.Type) == record.TextShape {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -39,7 +40,7 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 		Rights: *file.TenantRules.May, options: file.options, name: name,
 		entries: make(map[string]entriesByID), extends: make(map[string]string), extenders: make(map[string][]string),
 	}
-	for _, registry := range []string{agentsKey, toolsKey, workflowsKey} {
+	for _, registry := range []string{keys.Agents, keys.Tools, keys.Workflows} {
 		list, err := file.patchedEntries(document, registry)
 		if err != nil {
 			return nil, err
@@ -49,7 +50,7 @@ func NewTenantBase(file *File, name string, document json.RawMessage) (*TenantBa
 			b.entries[registry][e.ID] = e.Value
 		}
 	}
-	for id, entry := range b.entries[agentsKey] {
+	for id, entry := range b.entries[keys.Agents] {
 		var agent struct {
 			Extends string `json:"extends"`
 		}
@@ -105,7 +106,7 @@ func (b *TenantBase) reachedBy(ids []string) []string {
 
 // excerpt returns a document with the named entries by registry, and the agents they extend.
 func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
-	needed := slices.Clone(named[agentsKey])
+	needed := slices.Clone(named[keys.Agents])
 	for i := 0; i < len(needed); i++ {
 		if below, ok := b.extends[needed[i]]; ok && !slices.Contains(needed, below) {
 			needed = append(needed, below)
@@ -115,7 +116,7 @@ func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 	for _, section := range []struct {
 		registry string
 		ids      []string
-	}{{toolsKey, named[toolsKey]}, {agentsKey, needed}, {workflowsKey, named[workflowsKey]}} {
+	}{{keys.Tools, named[keys.Tools]}, {keys.Agents, needed}, {keys.Workflows, named[keys.Workflows]}} {
 		entries, err := b.entriesOf(section.registry, section.ids).encode()
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -22,7 +23,7 @@ func (b *TenantBase) checkOutline(data []byte) diag.List {
 	}
 	own, patches := make(map[string]int), make(map[string]int)
 	for key, value := range rawjson.Entries(data) {
-		if key != patchesKey {
+		if key != keys.Patches {
 			own[key] = rawjson.CountEntries(value)
 			continue
 		}
@@ -34,7 +35,7 @@ func (b *TenantBase) checkOutline(data []byte) diag.List {
 		if n := own[l.section] + patches[l.section]; l.noun != nounOfSchedules && n > l.most {
 			path := l.section
 			if patches[l.section] > 0 {
-				path = diag.Key(patchesKey, l.section)
+				path = diag.Key(keys.Patches, l.section)
 			}
 			return diag.List{diag.New(diag.WidenedAccess, path, "the overlay of a tenant cannot have more than %d %s, and this one has %d", l.most, l.noun, n).
 				WithHint("the configuration sets the limit under tenants.may.%s", l.setting)}
@@ -54,10 +55,10 @@ const (
 func (b *TenantBase) limits() []overlayLimit {
 	rights := &b.Rights
 	return []overlayLimit{
-		{agentsKey, nounOfAgents, "max_agents", rights.AgentLimit(), countEntries},
-		{toolsKey, nounOfTools, "max_tools", rights.ToolLimit(), countEntries},
-		{workflowsKey, nounOfWorkflows, "workflows.max", rights.Workflows.Limit() + len(b.entries[workflowsKey]), countEntries},
-		{workflowsKey, nounOfSchedules, "workflows.max_schedules", rights.Workflows.ScheduleLimit(), countSchedules},
+		{keys.Agents, nounOfAgents, "max_agents", rights.AgentLimit(), countEntries},
+		{keys.Tools, nounOfTools, "max_tools", rights.ToolLimit(), countEntries},
+		{keys.Workflows, nounOfWorkflows, "workflows.max", rights.Workflows.Limit() + len(b.entries[keys.Workflows]), countEntries},
+		{keys.Workflows, nounOfSchedules, "workflows.max_schedules", rights.Workflows.ScheduleLimit(), countSchedules},
 	}
 }
 
@@ -73,7 +74,7 @@ func (d *overlayChecker) checkCounts(root *yamltree.Node) bool {
 
 // checkCount reports an exceeded count at the last section of that kind.
 func (d *overlayChecker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
-	patchesAt, patches := root.FindField(patchesKey)
+	patchesAt, patches := root.FindField(keys.Patches)
 	n, key, section := 0, (*yamltree.Node)(nil), (*yamltree.Node)(nil)
 	var at *place
 	if key, section = root.FindField(l.section); section != nil {
@@ -81,7 +82,7 @@ func (d *overlayChecker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
 	}
 	if patchKey, patched := patches.FindField(l.section); patched != nil {
 		n += l.count(patched)
-		key, at = patchKey, (*place)(nil).fieldPlace(patchesKey, patchesAt).fieldPlace(l.section, patchKey)
+		key, at = patchKey, (*place)(nil).fieldPlace(keys.Patches, patchesAt).fieldPlace(l.section, patchKey)
 	}
 	if n > l.most {
 		d.refuse(at, key, "have more than %d %s, and this one has %d", l.most, l.noun, n).
@@ -98,7 +99,7 @@ func countSchedules(workflows *yamltree.Node) (n int) {
 		if _, schedules := w.FindField("schedules"); schedules != nil {
 			n += len(schedules.Children)
 		}
-		if _, cron := w.FindField(cronKey); cron != nil {
+		if _, cron := w.FindField(keys.Cron); cron != nil {
 			n++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
@@ -32,7 +33,7 @@ type TenantOverlay struct {
 
 // HasWorkflows reports whether the overlay adds or changes workflows.
 func (o *TenantOverlay) HasWorkflows() bool {
-	return len(o.Workflows)+len(o.Removed[workflowsKey]) > 0
+	return len(o.Workflows)+len(o.Removed[keys.Workflows]) > 0
 }
 
 // ParseTenantOverlay reads a tenant's overlay on top of a configuration. An overlay has patches of
@@ -54,11 +55,11 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 		return o, d.found
 	}
 	agents := base.reachedBy(o.Agents)
-	o.Agents = slices.DeleteFunc(agents, func(id string) bool { return slices.Contains(o.Removed[agentsKey], id) })
+	o.Agents = slices.DeleteFunc(agents, func(id string) bool { return slices.Contains(o.Removed[keys.Agents], id) })
 	excerpt, err := base.excerpt(map[string][]string{
-		agentsKey:    slices.Concat(o.Agents, o.Removed[agentsKey], d.extended),
-		toolsKey:     slices.Concat(o.Tools, o.Removed[toolsKey]),
-		workflowsKey: slices.Concat(o.Workflows, o.Removed[workflowsKey]),
+		keys.Agents:    slices.Concat(o.Agents, o.Removed[keys.Agents], d.extended),
+		keys.Tools:     slices.Concat(o.Tools, o.Removed[keys.Tools]),
+		keys.Workflows: slices.Concat(o.Workflows, o.Removed[keys.Workflows]),
 	})
 	if err != nil {
 		return o, diag.List{diag.New(diag.InvalidValue, "", "the overlay cannot be read: %v", err)}
@@ -120,7 +121,7 @@ type overlayChecker struct {
 func (d *overlayChecker) readOverlay(source Source) *yamltree.Node {
 	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: source.Data}, dir: filepath.Dir(source.Name)}
 	d.file.documents = append(d.file.documents, doc)
-	found, ok := yamltree.Parse(&doc.Document, 0, nounOf)
+	found, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
 	d.addAll(doc, found)
 	if !ok || found.HasErrors() || !d.checkVersion(doc) {
 		return nil
@@ -138,29 +139,29 @@ func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
 		p := (*place)(nil).fieldPlace(key.Text, key)
 		switch {
 		case key.Text == "version":
-		case key.Text == patchesKey && value.Kind == yamltree.Mapping:
+		case key.Text == keys.Patches && value.Kind == yamltree.Mapping:
 			d.checkPatches(o, value, p)
-		case key.Text == agentsKey && value.Kind == yamltree.Mapping:
+		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, agent := range value.Pairs {
 				o.Agents = append(o.Agents, id.Text)
 				d.checkAgent(agent, p.fieldPlace(id.Text, id))
 			}
-		case key.Text == toolsKey && value.Kind == yamltree.Mapping:
+		case key.Text == keys.Tools && value.Kind == yamltree.Mapping:
 			for id, tool := range value.Pairs {
 				o.Tools, o.OwnTools = append(o.Tools, id.Text), append(o.OwnTools, id.Text)
 				d.checkTool(id, tool, p.fieldPlace(id.Text, id))
 			}
-		case key.Text == workflowsKey && value.Kind == yamltree.Mapping:
+		case key.Text == keys.Workflows && value.Kind == yamltree.Mapping:
 			d.checkWorkflows(o, value, p)
 		case value.Kind == yamltree.Null && slices.Contains(overlaySections, key.Text):
-		case slices.Contains(topNames(), key.Text) && !slices.Contains(overlaySections, key.Text):
+		case slices.Contains(keys.Top(), key.Text) && !slices.Contains(overlaySections, key.Text):
 			d.refuse(p, key, "have %s", clip.Text(key.Text)).setHint("allowed are patches, agents, tools and workflows")
-		case slices.Contains(topNames(), key.Text):
+		case slices.Contains(keys.Top(), key.Text):
 			d.wrongTop(key, value, "a mapping")
 		default:
 			d.unknownTop(key, value)
 		}
-		d.keepsRefs = key.Text == workflowsKey
+		d.keepsRefs = key.Text == keys.Workflows
 		d.checkReferences(value, p)
 		d.keepsRefs = false
 	}
@@ -170,22 +171,22 @@ func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, 
 	for key, value := range patches.Pairs {
 		at := p.fieldPlace(key.Text, key)
 		switch {
-		case key.Text == allowWideningKey:
+		case key.Text == keys.AllowWidening:
 			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
-		case key.Text == agentsKey && value.Kind == yamltree.Mapping:
+		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, patch := range value.Pairs {
 				o.Agents = append(o.Agents, id.Text)
-				d.checkPatch(o, agentsKey, id, patch, at.fieldPlace(id.Text, id))
+				d.checkPatch(o, keys.Agents, id, patch, at.fieldPlace(id.Text, id))
 			}
-		case key.Text == toolsKey && value.Kind == yamltree.Mapping:
+		case key.Text == keys.Tools && value.Kind == yamltree.Mapping:
 			for id, patch := range value.Pairs {
-				d.checkPatch(o, toolsKey, id, patch, at.fieldPlace(id.Text, id))
+				d.checkPatch(o, keys.Tools, id, patch, at.fieldPlace(id.Text, id))
 			}
-		case key.Text == workflowsKey && value.Kind == yamltree.Mapping:
+		case key.Text == keys.Workflows && value.Kind == yamltree.Mapping:
 			d.checkWorkflowPatches(o, key, value, at)
-		case slices.Contains(patchable, key.Text) && value.Kind != yamltree.Null:
+		case slices.Contains(keys.Patchable, key.Text) && value.Kind != yamltree.Null:
 			d.refuse(at, key, "patch %s", key.Text).setHint("allowed are patches of agents, tools and workflows")
-		case !slices.Contains(patchable, key.Text):
+		case !slices.Contains(keys.Patchable, key.Text):
 			d.unknownPatches(key, value, at)
 		}
 	}
@@ -195,7 +196,7 @@ func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch
 	switch {
 	case patch.Kind == yamltree.Null:
 		o.Removed[registry] = append(o.Removed[registry], id.Text)
-	case registry == agentsKey:
+	case registry == keys.Agents:
 		d.checkAgent(patch, p)
 	case patch.Kind == yamltree.Mapping:
 		o.Tools = append(o.Tools, id.Text)
@@ -212,15 +213,15 @@ func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *place) {
 	for key, value := range agent.Pairs {
 		at := p.fieldPlace(key.Text, key)
 		switch {
-		case key.Text == allowWideningKey:
+		case key.Text == keys.AllowWidening:
 			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
-		case key.Text == extendsKey && value.Kind == yamltree.String:
+		case key.Text == keys.Extends && value.Kind == yamltree.String:
 			d.extended = append(d.extended, value.Text)
 		case key.Text == "system_prompt" && value.Kind == yamltree.Mapping:
 			d.refuse(at, value, "read files").setHint("write the prompt itself")
 		case key.Text == "sections":
 			d.checkSections(value, at)
-		case record.Of(agentType).ByName[key.Text] != nil && !access.OverlaysMaySet(key.Text):
+		case record.Of(keys.AgentType).ByName[key.Text] != nil && !access.OverlaysMaySet(key.Text):
 			d.refuse(at, key, "set %s", key.Text).setHint("an agent of the configuration that has it can be extended")
 		}
 	}
@@ -247,7 +248,7 @@ const allowPrivateKey = "allow_private"
 var programFields = []string{"command", "env"}
 
 func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *place) {
-	if d.base.has(toolsKey, id.Text) {
+	if d.base.has(keys.Tools, id.Text) {
 		d.refuse(p, id, "replace a tool of the configuration").setHint("give it another id")
 		return
 	}
@@ -287,7 +288,7 @@ func (d *overlayChecker) checkReferences(n *yamltree.Node, p *place) {
 		for key, value := range n.Pairs {
 			at := p.fieldPlace(key.Text, key)
 			keeps := d.keepsRefs
-			d.keepsRefs = keeps || at.path() == patchesKey+"."+workflowsKey
+			d.keepsRefs = keeps || at.path() == keys.Patches+"."+keys.Workflows
 			d.checkReferences(value, at)
 			d.keepsRefs = keeps
 		}
@@ -342,7 +343,7 @@ func (d *overlayChecker) hintUnmatched(found diag.Diagnostic) diag.Diagnostic {
 }
 
 // overlaySections are the top-level keys of an overlay, in order.
-var overlaySections = []string{toolsKey, agentsKey, workflowsKey, patchesKey}
+var overlaySections = []string{keys.Tools, keys.Agents, keys.Workflows, keys.Patches}
 
 // overlayDocument returns the second of two documents as canonical JSON. The error is a
 // *PlainSecretError.
@@ -373,13 +374,13 @@ func (f *File) overlayDocument() ([]byte, error) {
 // the path of the agent's part of the overlay.
 func (o *TenantOverlay) PathOf(agent string, fields []string) string {
 	root := o.File.documents[1].Root
-	_, own := root.FindField(agentsKey)
-	path, entry := diag.Key(agentsKey, agent), (*yamltree.Node)(nil)
+	_, own := root.FindField(keys.Agents)
+	path, entry := diag.Key(keys.Agents, agent), (*yamltree.Node)(nil)
 	if _, entry = own.FindField(agent); entry == nil {
-		_, patches := root.FindField(patchesKey)
-		_, patched := patches.FindField(agentsKey)
+		_, patches := root.FindField(keys.Patches)
+		_, patched := patches.FindField(keys.Agents)
 		if _, entry = patched.FindField(agent); entry != nil {
-			path = diag.Join(patchesKey, path)
+			path = diag.Join(keys.Patches, path)
 		}
 	}
 	for _, name := range fields {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -22,7 +23,7 @@ func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *yamltree.No
 		case len(o.OwnWorkflows) == limit:
 			d.refuse(at, id, "bring more than %d workflows", limit).setHint("the configuration says how many under tenants.may.workflows.max")
 			return
-		case d.base.has(workflowsKey, id.Text):
+		case d.base.has(keys.Workflows, id.Text):
 			d.refuse(at, id, "replace a workflow of the configuration").setHint("patch it, or give this one another id")
 			continue
 		}
@@ -40,7 +41,7 @@ func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *ya
 	}
 	for id, patch := range patches.Pairs {
 		if patch.Kind == yamltree.Null {
-			o.Removed[workflowsKey] = append(o.Removed[workflowsKey], id.Text)
+			o.Removed[keys.Workflows] = append(o.Removed[keys.Workflows], id.Text)
 			continue
 		}
 		o.addWorkflow(id.Text)
@@ -58,7 +59,7 @@ func (o *TenantOverlay) addWorkflow(id string) {
 // checkWorkflow checks the fields of a workflow. An overlay may not choose the owner of its runs.
 func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *place) {
 	for key := range w.Pairs {
-		if slices.Contains([]string{"tenant", "subject", allowWideningKey}, key.Text) {
+		if slices.Contains([]string{"tenant", "subject", keys.AllowWidening}, key.Text) {
 			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).setHint("the runs of its workflows belong to the tenant itself")
 		}
 	}
@@ -89,14 +90,14 @@ func withoutKeptRefs(text string) string {
 
 // SeenWith returns the configuration as seen by a tenant with these workflows of its own.
 func (b *TenantBase) SeenWith(workflows []string) *TenantBase {
-	all := b.entries[workflowsKey]
+	all := b.entries[keys.Workflows]
 	if len(all) == len(workflows) {
 		return b
 	}
 	seen := *b
-	seen.entries = map[string]entriesByID{agentsKey: b.entries[agentsKey], toolsKey: b.entries[toolsKey], workflowsKey: make(entriesByID, len(workflows))}
+	seen.entries = map[string]entriesByID{keys.Agents: b.entries[keys.Agents], keys.Tools: b.entries[keys.Tools], keys.Workflows: make(entriesByID, len(workflows))}
 	for _, id := range workflows {
-		seen.entries[workflowsKey][id] = all[id]
+		seen.entries[keys.Workflows][id] = all[id]
 	}
 	return &seen
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -39,7 +40,7 @@ func (p *Patch) Widens(field, format string, args ...any) diag.Diagnostic {
 		WithHint("if that is meant, add allow_widening: true to the patch")
 	d.Span = p.file.documents[at.Document].SpanOfNode(at)
 	if key, _ := p.file.findChild(p.file.findRegistry(p.Registry), p.ID); key != nil {
-		p.file.addRelated(&d, "the patched "+registryNamed(p.Registry).noun+" is here", diag.Key(p.Registry, p.ID), key)
+		p.file.addRelated(&d, "the patched "+keys.RegistryNamed(p.Registry).Noun+" is here", diag.Key(p.Registry, p.ID), key)
 	}
 	return d
 }
@@ -59,7 +60,7 @@ func (f *File) GuardedPatches() []Patch {
 func (f *File) Extends(agentID string) []string {
 	var chain []string
 	for range maxExtends {
-		_, value := f.findEntry("agents", agentID).FindField(extendsKey)
+		_, value := f.findEntry("agents", agentID).FindField(keys.Extends)
 		if value == nil || value.Kind != yamltree.String || slices.Contains(chain, value.Text) {
 			break
 		}

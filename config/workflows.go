@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -10,7 +11,7 @@ import (
 func (l *loader) decodeWorkflows() {
 	l.expander.keepsRefs = true
 	defer func() { l.expander.keepsRefs = false }()
-	l.eachEntry(workflowsKey, func(id string, n *yamltree.Node, p *place, _ bool) {
+	l.eachEntry(keys.Workflows, func(id string, n *yamltree.Node, p *place, _ bool) {
 		w, found, start := l.decodeWorkflow(id, n, p)
 		l.addValidationFindings(start, p, n, found)
 		if w.Tenant == "" && w.Subject == "" && !l.file.options.Keyed && !l.file.Server.Authenticated() {

@@ -1,4 +1,4 @@
-package config
+package keys
 
 import (
 	"reflect"
@@ -8,12 +8,12 @@ import (
 
 // The record types of agents and of their defaults.
 var (
-	agentType    = reflect.TypeFor[agent]()
-	defaultsType = reflect.TypeFor[spec.Defaults]()
+	AgentType    = reflect.TypeFor[Agent]()
+	DefaultsType = reflect.TypeFor[spec.Defaults]()
 )
 
-// agent is an agent as declared in the files.
-type agent struct {
+// Agent is an agent as declared in the files.
+type Agent struct {
 	Extends string `json:"extends,omitempty" doc:"The agent to inherit fields from. Own fields override them: mappings merge key by key, lists and texts are replaced, and null clears a field."`
 	spec.Agent
 }

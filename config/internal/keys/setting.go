@@ -1,4 +1,4 @@
-package config
+package keys
 
 import (
 	"reflect"
@@ -9,25 +9,25 @@ import (
 
 // setting is a top-level mapping with a single record.
 type setting struct {
-	name, doc string
-	typ       reflect.Type
+	Name, Doc string
+	Type      reflect.Type
 }
 
-// processSettings are the process-wide records, in the order of the documentation.
-var processSettings = []setting{
+// Settings are the process-wide records, in the order of the documentation.
+var Settings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
 	{"revisions", "Where the agents come from, and how long earlier ones are kept.", reflect.TypeFor[settings.Revisions]()},
-	{tenantsKey, "The rights of tenants' overlays, how many tenants are kept ready, and tenants' variables. Without it tenants have neither overlays nor variables.", reflect.TypeFor[spec.Tenants]()},
+	{Tenants, "The rights of tenants' overlays, how many tenants are kept ready, and tenants' variables. Without it tenants have neither overlays nor variables.", reflect.TypeFor[spec.Tenants]()},
 	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
 	{"workspaces", "The directories that sessions work in: checkouts of git repositories.", reflect.TypeFor[settings.Workspaces]()},
 	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
 }
 
-// settingNamed returns the record with a name, or nil.
-func settingNamed(name string) *setting {
-	for i := range processSettings {
-		if processSettings[i].name == name {
-			return &processSettings[i]
+// SettingNamed returns the record with a name, or nil.
+func SettingNamed(name string) *setting {
+	for i := range Settings {
+		if Settings[i].Name == name {
+			return &Settings[i]
 		}
 	}
 	return nil

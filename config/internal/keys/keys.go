@@ -1,0 +1,41 @@
+// Package keys lists the keys of configuration files: the registries, the settings, and those that
+// the loader reads itself.
+package keys
+
+// Version is the version of the file format.
+const Version = 1
+
+// The top-level keys that have a meaning of their own.
+const (
+	Agents    = "agents"
+	Models    = "models"
+	Pools     = "model_pools"
+	Tools     = "tools"
+	Workflows = "workflows"
+	Tenants   = "tenants"
+	Patches   = "patches"
+)
+
+// The keys of entries that the loader reads itself.
+const (
+	Extends       = "extends"
+	AllowWidening = "allow_widening"
+	// Dir is a document entry's field with the base of its relative paths, as a path from the
+	// document's directory. Entries of files in other directories have it, because a component may
+	// use its directory for more than the fields known to be paths.
+	Dir = "$dir"
+)
+
+// The workflow groups in Gestalt's spelling, and the fields that mark their entries.
+const (
+	EventTriggers = "eventTriggers"
+	Schedules     = "schedules"
+	Match         = "match"
+	Cron          = "cron"
+)
+
+// The meanings of patches and of allow_widening in them.
+const (
+	PatchesDoc       = "Changes of entries that are defined elsewhere: absent fields stay, null clears a field, mappings are merged, anything else is replaced."
+	AllowWideningDoc = "Whether patches may let agents do more than they may without them; otherwise that is an error."
+)
