@@ -1,4 +1,4 @@
-package config
+package describe
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/record"
 )
 
-// describeStarter returns a small configuration for the first provider kind.
-func describeStarter(components *Components) []byte {
+// Starter returns a small configuration for the first provider kind.
+func Starter(components *Components) []byte {
 	if len(components.Kinds["providers"]) == 0 {
 		return nil
 	}

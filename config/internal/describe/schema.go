@@ -1,4 +1,4 @@
-package config
+package describe
 
 import (
 	"encoding/json"
@@ -15,11 +15,11 @@ import (
 // wherever it allows text.
 const reference = `\$\{`
 
-// extensions are the ignored fields; see isExtension.
+// extensions are the fields that loading ignores.
 var extensions = object{{"^x-.", true}}
 
-// describeSchema returns the JSON Schema of configuration files.
-func describeSchema(components *Components) json.RawMessage {
+// Schema returns the JSON Schema of configuration files.
+func Schema(components *Components) json.RawMessage {
 	w := newSchemaWriter(components)
 	top := object{{"version", object{
 		{"description", "The version of the file format."},
@@ -57,8 +57,8 @@ func describeSchema(components *Components) json.RawMessage {
 	return raw
 }
 
-// describeRecord returns the JSON Schema of documents with a record.
-func describeRecord(t reflect.Type, title string) json.RawMessage {
+// RecordSchema returns the JSON Schema of documents with a record.
+func RecordSchema(t reflect.Type, title string) json.RawMessage {
 	w := newSchemaWriter(&Components{RecordOf: record.Of})
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},

@@ -1,4 +1,4 @@
-package config
+package describe
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
-// describeReference returns the reference page of configuration files as Markdown.
-func describeReference(components *Components) string {
+// Reference returns the reference page of configuration files as Markdown.
+func Reference(components *Components) string {
 	w := &referenceWriter{components: components, seen: map[reflect.Type]bool{}}
 	w.writeLine("# Configuration reference")
 	w.writeLine("")

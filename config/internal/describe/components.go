@@ -1,4 +1,6 @@
-package config
+// Package describe describes the files of a configuration, or other records, for people and
+// editors: the JSON Schema, the reference page, and a first file.
+package describe
 
 import (
 	"reflect"
