@@ -10,47 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 )
-
-// concessions are the features that requests avoid because the model rejected them. No
-// machine-readable list exists and deployment names reveal nothing, so each feature is tried once
-// per model, at the cost of a rejected request.
-type concessions struct {
-	// plainReasoning does not request encrypted reasoning, which models that do not reason reject.
-	plainReasoning bool
-	// noSummary does not request a summary of the reasoning.
-	noSummary bool
-	// refusedEfforts are the reasoning efforts unknown to the model. If no other level is close
-	// to the requested one, the vendor decides.
-	refusedEfforts effortSet
-	// freeChoice leaves the choice of tools to the model. If it must not call tools, it is offered
-	// none.
-	freeChoice bool
-	// noOutputForm does not request an output format.
-	noOutputForm bool
-	// looseSchema disables strict mode. Like the next field, it concerns the request and not the
-	// model: a schema assumed to be supported was rejected.
-	looseSchema bool
-	// noStrict omits the field strict of the output format.
-	noStrict bool
-	// shortDescriptions truncates tool descriptions to 1024 characters, which some models require.
-	shortDescriptions bool
-	// shortIDs and mistralIDs adapt call IDs to the limits of the vendor, or of Mistral, whose
-	// models other servers also serve.
-	shortIDs, mistralIDs bool
-	// needsText sends an empty text instead of null as the content of an answer that only calls tools.
-	needsText bool
-	// noTemperature and noTopP omit settings that reasoning models reject.
-	noTemperature, noTopP bool
-	// outputLimit is the model's maximum number of output tokens; 0 if unknown.
-	outputLimit int
-	// outputRoom is the number of tokens that the conversation leaves for the answer; 0 if unknown.
-	outputRoom int
-	// forgetReasoning omits the reasoning of earlier answers, because reasoning encrypted for
-	// another organization is unreadable.
-	forgetReasoning bool
-}
 
 // afterRefusal returns the concessions with which a refused request is worth retrying.
 func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (concessions, bool) {
@@ -152,17 +112,6 @@ func (r *refusal) outputRoom(sent int) int {
 	return 0
 }
 
-// maxOutput returns the output limit of a request; 0 for none.
-func (c concessions) maxOutput(req *model.Request) int {
-	limit := max(req.MaxOutputTokens, 0)
-	for _, most := range []int{c.outputLimit, c.outputRoom} {
-		if most > 0 {
-			limit = min(limit, most)
-		}
-	}
-	return limit
-}
-
 // strictWord matches the name of the field strict, alone or at the end of a path.
 var strictWord = regexp.MustCompile(`\bstrict\b`)
 
@@ -176,106 +125,8 @@ func (r *refusal) rejectsStrict() bool {
 
 func (r *refusal) saysUnsupported() bool { return vendorhttp.SaysUnsupported(r.code + " " + r.message) }
 
-// acceptedSampling returns the temperature and top_p of a request, nil where the server rejected them.
-func (c concessions) acceptedSampling(req *model.Request) (temperature, topP *float64) {
-	temperature, topP = req.Temperature, req.TopP
-	if c.noTemperature {
-		temperature = nil
-	}
-	if c.noTopP {
-		topP = nil
-	}
-	return temperature, topP
-}
-
 // blamesSchema reports whether the rejection concerns the content of a schema.
 func (r *refusal) blamesSchema() bool {
 	return r.code == "invalid_json_schema" || strings.HasSuffix(r.param, ".schema") ||
 		strings.Contains(strings.ToLower(r.message), "invalid schema")
-}
-
-// ofModel returns the concessions that are a matter of the model.
-func (c concessions) ofModel() concessions {
-	c.forgetReasoning, c.looseSchema, c.outputRoom = false, false, 0
-	return c
-}
-
-// effortLevel is one of the vendor's levels of reasoning effort.
-type effortLevel string
-
-const (
-	effortNone    effortLevel = "none"
-	effortMinimal effortLevel = "minimal"
-	effortLow     effortLevel = "low"
-	effortMedium  effortLevel = "medium"
-	effortHigh    effortLevel = "high"
-	effortXhigh   effortLevel = "xhigh"
-	effortMax     effortLevel = "max"
-)
-
-// effortSet is a set of levels of reasoning effort.
-type effortSet uint8
-
-// allEfforts is the set of all levels.
-const allEfforts effortSet = 1<<7 - 1
-
-var (
-	efforts = []effortLevel{
-		effortNone, effortMinimal, effortLow,
-		effortMedium, effortHigh, effortXhigh, effortMax,
-	}
-	// highestEfforts and lowestEfforts are the equivalents of the levels max and off, best first:
-	// few models know all.
-	highestEfforts = []effortLevel{effortMax, effortXhigh, effortHigh}
-	lowestEfforts  = []effortLevel{effortNone, effortMinimal, effortLow}
-)
-
-// setOf returns the set of one level; it is empty for a level that there is not.
-func setOf(level effortLevel) effortSet {
-	if i := slices.Index(efforts, level); i >= 0 {
-		return 1 << i
-	}
-	return 0
-}
-
-// The token budgets that the levels of reasoning effort are commonly held to
-// stand for. The API knows only levels.
-const (
-	lowBudget    = 1 << 10
-	mediumBudget = 8 << 10
-	highBudget   = 24 << 10
-)
-
-// reasoningEffort returns the vendor's level of reasoning effort, empty to leave it to
-// the vendor.
-func (c concessions) reasoningEffort(req *model.Request) effortLevel {
-	if req.ReasoningEffort == nil {
-		return ""
-	}
-	for _, level := range levelsOf(req.ReasoningEffort) {
-		if c.refusedEfforts&setOf(level) == 0 {
-			return level
-		}
-	}
-	return ""
-}
-
-// levelsOf returns the vendor's levels for an effort, best first.
-func levelsOf(e *spec.Effort) []effortLevel {
-	switch level := e.Standard(); {
-	case level == "max":
-		return highestEfforts
-	case level == "off":
-		return lowestEfforts
-	case level != "":
-		return []effortLevel{effortLevel(level)}
-	case e.Budget <= 0:
-		return nil
-	case e.Budget < (lowBudget+mediumBudget)/2:
-		return []effortLevel{effortLow}
-	case e.Budget < (mediumBudget+highBudget)/2:
-		return []effortLevel{effortMedium}
-	default:
-		return []effortLevel{effortHigh}
-	}
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -49,6 +50,25 @@ var codes = map[string]model.ErrorClass{
 	"tool_use_failed":                model.Provider, // Groq: the model wrote a call that the server cannot read
 	"json_validate_failed":           model.Provider, // Groq: the model wrote an answer without the requested form
 	"invalid_request_error":          model.InvalidRequest,
+}
+
+// modelError converts the refusal to a model.Error.
+func (r *refusal) modelError() *model.Error {
+	text := vendorhttp.MessageText(r.message, r.status, [2]string{"code", r.code}, [2]string{"type", r.kind})
+	return &model.Error{Class: r.errorClass(), Message: text, Err: r}
+}
+
+// errorEvent reads an error event. Its fields are at the top level, as documented, or in the field
+// error.
+func errorEvent(data []byte) error {
+	r := parseRefusal(data)
+	if r == nil {
+		r = &refusal{message: cmp.Or(vendorhttp.ErrorText(data), vendorhttp.PlainError(data))}
+	}
+	if r.kind == "error" {
+		r.kind = "" // that is the event's type, not the error's
+	}
+	return r.modelError()
 }
 
 // errorClass returns the class of the refusal, first from an unambiguous status, then from the

@@ -3,25 +3,14 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/spec"
-)
-
-// DefaultBaseURL is the address of the vendor's own API.
-const DefaultBaseURL = "https://api.openai.com/v1"
-
-// API is one of the two HTTP APIs for calling a model.
-type API string
-
-// The APIs.
-const (
-	// Responses is the vendor's newer API; it keeps a model's reasoning across
-	// tool calls.
-	Responses API = "responses"
-	// ChatCompletions is the older API that most other vendors imitate.
-	ChatCompletions API = "chat_completions"
 )
 
 // Config is a provider of type openai, as written in a configuration.
@@ -83,4 +72,77 @@ func BodyOf(api API) any {
 // apiAccess returns the access to the API.
 func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{Request: c.Request, Body: BodyOf(c.api()), APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: cmp.Or(c.server().baseURL, DefaultBaseURL), Dialect: c.requestDialect(), KeyHeader: "Authorization", Headers: c.Headers, HostConnection: c.HostConnection}
+}
+
+// server returns the server of the configured dialect, or else of the configured host.
+func (c *Config) server() *server {
+	if c.Dialect != "" {
+		for i := range servers {
+			if servers[i].dialect == c.Dialect {
+				return &servers[i]
+			}
+		}
+		return &servers[0] // not reached: validated
+	}
+	if at, err := url.Parse(c.BaseURL); err == nil && at.Scheme == "https" {
+		for i := range servers {
+			if own, err := url.Parse(servers[i].baseURL); err == nil && own.Host == at.Host {
+				return &servers[i]
+			}
+		}
+	}
+	return &servers[0]
+}
+
+// tools returns the tools that the server accepts. A server at another host may imitate OpenAI
+// and accept more.
+func (c *Config) tools() *toolschema.Dialect {
+	switch {
+	case c.server() != &servers[0]:
+		return toolschema.Compatible
+	case c.isVendorsOwn():
+		return toolschema.OpenAILimited
+	default:
+		return toolschema.OpenAI
+	}
+}
+
+// isVendorsOwn reports whether the server is OpenAI or Azure, instead of an imitator.
+func (c *Config) isVendorsOwn() bool {
+	at := c.apiAccess().URL()
+	return c.server() == &servers[0] && (at == DefaultBaseURL || vendorAt(at) != "openai")
+}
+
+// requestDialect returns the server's restrictions; nil if it supports everything the vendor
+// does.
+func (c *Config) requestDialect() *vendorhttp.Dialect {
+	if s := c.server(); s != &servers[0] {
+		return &s.takes
+	}
+	return nil
+}
+
+// api returns the API to use. Most imitators support only Chat Completions.
+func (c *Config) api() API {
+	if c.API == "" && c.Dialect != "" && c.Dialect != servers[0].dialect {
+		return cmp.Or(c.server().api, ChatCompletions)
+	}
+	return cmp.Or(c.API, Responses)
+}
+
+func (c *Config) checkDialect() diag.List {
+	if c.Dialect == "" {
+		return nil
+	}
+	known := make([]string, len(servers))
+	for i := range servers {
+		known[i] = string(servers[i].dialect)
+	}
+	switch {
+	case !slices.Contains(known, string(c.Dialect)):
+		return diag.List{diag.New(diag.InvalidValue, "dialect", "dialect is %q; allowed are %s", c.Dialect, strings.Join(known, ", "))}
+	case c.server().baseURL == "" && c.BaseURL == "":
+		return diag.List{diag.New(diag.InvalidValue, "base_url", "base_url is required with dialect: %s", c.Dialect)}
+	}
+	return nil
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
+// paragraph separates texts that the vendor streams separately.
+const paragraph = "\n\n"
+
 // blobReference returns the location of a blob's content: its URI, or a data URL that holds it.
 func blobReference(b *model.Blob) string {
 	if len(b.Data) == 0 {

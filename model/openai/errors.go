@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -34,32 +33,6 @@ func (r *refusal) RejectedField() string {
 		return ""
 	}
 	return r.param
-}
-
-// readRefusal returns the error for the body of a refusal, and reports whether the body contains a
-// known error.
-func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, known bool) {
-	r := parseRefusal(body)
-	if r == nil {
-		r = &refusal{}
-	}
-	if r.status = status; status >= http.StatusBadRequest && r.message == "" {
-		r.message = vendorhttp.ErrorText(body)
-		if plain := vendorhttp.PlainError(body); r.message == "" && plain != "" {
-			r.message = strings.TrimPrefix(http.StatusText(status)+": "+plain, ": ")
-		}
-	}
-	failure = r.modelError()
-	if failure.Class == model.InvalidRequest && r.param == "" && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
-		failure.Message += e.unknownPath
-	}
-	return failure, !r.isEmpty()
-}
-
-// modelError converts the refusal to a model.Error.
-func (r *refusal) modelError() *model.Error {
-	text := vendorhttp.MessageText(r.message, r.status, [2]string{"code", r.code}, [2]string{"type", r.kind})
-	return &model.Error{Class: r.errorClass(), Message: text, Err: r}
 }
 
 // parseRefusal reads the body of a refusal, or an error event: the vendor's

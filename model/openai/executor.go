@@ -7,15 +7,12 @@ package openai
 import (
 	"cmp"
 	"net/http"
-	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/catalog"
-	"github.com/agentruntime/agentruntime/model/internal/toolschema"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
@@ -48,50 +45,6 @@ var (
 	_ model.ToolAdapter  = (*Executor)(nil)
 	_ model.LimitSource  = (*Executor)(nil)
 )
-
-// azureHosts are the suffixes of Azure's host names.
-var azureHosts = []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}
-
-// vendorAt returns the vendor that serves the models at an address.
-func vendorAt(baseURL string) string {
-	if u, err := url.Parse(baseURL); err == nil {
-		host := strings.ToLower(u.Hostname())
-		if slices.ContainsFunc(azureHosts, func(end string) bool { return strings.HasSuffix(host, end) }) {
-			return "azure-openai"
-		}
-	}
-	return "openai"
-}
-
-// dialect describes the differences between the two APIs.
-type dialect struct {
-	// path is the request path, relative to the base URL.
-	path string
-	// encode returns the body of a request, without its tools and output format.
-	encode func(*model.Request, concessions, peer) ([]byte, error)
-	// declare returns one tool in the API's form, and named the choice of one tool.
-	declare func(declaration) any
-	named   func(tool string) any
-	// output is the field with the required output format, and describe returns its value.
-	output   string
-	describe func(form outputForm, verbosity string) any
-	// translate returns a translator for a provider's response to a request.
-	translate func(req *model.Request, provider string) translator
-	// vendorIDs describes the call IDs that the vendor's own servers accept.
-	vendorIDs callIDs
-	// schemas describes the tool schemas that the server accepts.
-	schemas *toolschema.Dialect
-}
-
-// peer is the recipient of a conversation.
-type peer struct {
-	// provider is the ID of the provider.
-	provider string
-	// ids describes the call IDs that the server accepts.
-	ids callIDs
-	// needsText is set if the content of an answer that only calls tools must be a text.
-	needsText bool
-}
 
 // peerOf returns the recipient of a request, after concessions.
 func (e *Executor) peerOf(c concessions) peer {
@@ -178,6 +131,26 @@ func headersOf(c *Config) http.Header {
 	return header
 }
 
+// readRefusal returns the error for the body of a refusal, and reports whether the body contains a
+// known error.
+func (e *Executor) readRefusal(status int, body []byte) (failure *model.Error, known bool) {
+	r := parseRefusal(body)
+	if r == nil {
+		r = &refusal{}
+	}
+	if r.status = status; status >= http.StatusBadRequest && r.message == "" {
+		r.message = vendorhttp.ErrorText(body)
+		if plain := vendorhttp.PlainError(body); r.message == "" && plain != "" {
+			r.message = strings.TrimPrefix(http.StatusText(status)+": "+plain, ": ")
+		}
+	}
+	failure = r.modelError()
+	if failure.Class == model.InvalidRequest && r.param == "" && (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+		failure.Message += e.unknownPath
+	}
+	return failure, !r.isEmpty()
+}
+
 // encodeRequest returns the whole body of a request.
 func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, error) {
 	body, err := e.dialect.encode(req, c, e.peerOf(c))
@@ -228,6 +201,50 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	}
 	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }
+
+// exchange is one request and the translation of its answer.
+type exchange struct {
+	executor *Executor
+	request  *model.Request
+	granted  concessions
+	answer   translator
+}
+
+// Encode returns the request with the concessions so far.
+func (x *exchange) Encode() (path string, body []byte, err error) {
+	if path, err = x.executor.path(x.request.Model); err != nil {
+		return "", nil, err
+	}
+	body, err = x.executor.encodeRequest(x.request, x.granted)
+	return path, body, err
+}
+
+// Concede disables the feature for which the request was rejected.
+func (x *exchange) Concede(refusal *model.Error) (more bool) {
+	x.granted, more = x.granted.afterRefusal(refusal, x.request)
+	return more
+}
+
+// Translator stores the concessions and returns the translator.
+func (x *exchange) Translator() vendorhttp.Translator {
+	x.executor.known.Remember(x.request.Model, x.granted.ofModel())
+	x.answer = x.executor.dialect.translate(x.request, x.executor.api.Provider())
+	return x
+}
+
+// Translate translates an event, including the end mark.
+func (x *exchange) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
+	if !ev.IsEnd() {
+		return x.answer.translate(ev, out)
+	}
+	if done, err = x.answer.end(true, out); !done && err == nil {
+		err = vendorhttp.EndedEarly()
+	}
+	return done, err
+}
+
+// End ends an answer whose stream ended without the end mark.
+func (x *exchange) End(out *vendorhttp.Batch) (done bool, err error) { return x.answer.end(false, out) }
 
 // ToolDialect returns the tool schemas that all models accept.
 func (e *Executor) ToolDialect(string) model.ToolDialect { return e.dialect.schemas }

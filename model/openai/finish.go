@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"strings"
-
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -34,27 +32,4 @@ var abortReasons = map[string]model.ErrorClass{
 	"network_error":                model.Provider,
 	"malformed_function_call":      model.Provider,
 	"insufficient_system_resource": model.Overloaded, // DeepSeek
-}
-
-// finishReason returns the finish reason of the answer; empty if it has not ended. Servers use
-// various names for a normal end.
-func (s *chatStream) finishReason() (model.FinishReason, error) {
-	reason := strings.ToLower(s.reason)
-	if _, filtered, found := strings.Cut(reason, "function_call_filter: "); found { // Gemini
-		reason = filtered
-	}
-	if reason == "" {
-		return "", nil
-	}
-	if class, ok := abortReasons[reason]; ok {
-		text := "the server aborted the answer"
-		if reason != "error" {
-			text += ": " + reason
-		}
-		return "", &model.Error{Class: class, Message: text}
-	}
-	if known, ok := finishReasons[reason]; ok {
-		return known, nil
-	}
-	return model.FinishStop, nil
 }

@@ -1,16 +1,12 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
-
-// paragraph separates texts that the vendor streams separately.
-const paragraph = "\n\n"
 
 // responsesStream translates the stream of the Responses API. It decodes only the events and fields
 // it needs: the SDK's types cost a multiple, and the first events repeat the whole request.
@@ -33,81 +29,6 @@ type responsesStream struct {
 
 func newResponsesStream(req *model.Request) *responsesStream {
 	return &responsesStream{calls: newCalls(req), byOutput: map[vendorhttp.Number]*call{}, byItem: map[vendorhttp.Text]*call{}}
-}
-
-func (s *responsesStream) translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (bool, error) {
-	if err := nameEvent(ev); err != nil {
-		return false, err
-	}
-	switch string(ev.Name) {
-	case "response.output_text.delta", "response.refusal.delta":
-		return false, s.addText(ev.Data, out)
-	case "response.output_text.done", "response.refusal.done", "response.content_part.done":
-		return false, s.endText(ev.Data, out)
-	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return false, s.addReasoning(ev.Data, out)
-	case "response.output_item.added":
-		return false, s.addItem(ev.Data, out)
-	case "response.function_call_arguments.delta":
-		return false, s.addArguments(ev.Data, out)
-	case "response.function_call_arguments.done":
-		return false, s.endArguments(ev.Data, out)
-	case "response.output_item.done":
-		return false, s.endItem(ev.Data, out)
-	case "response.created":
-		return false, s.noteID(ev.Data)
-	case "response.completed", "response.done":
-		return s.completeAnswer(ev.Data, out)
-	case "response.incomplete":
-		return s.endIncomplete(ev.Data, out)
-	case "response.failed":
-		return false, failedResponse(ev.Data)
-	case "error":
-		return false, errorEvent(ev.Data)
-	case "response":
-		return s.readWhole(ev.Data, out)
-	case "":
-		// A server that aborts with its own error sends no event name.
-		if r := parseRefusal(ev.Data); r != nil && vendorhttp.WrappedEvent(ev) == nil {
-			return false, r.modelError()
-		}
-		if bytes.Contains(ev.Data, []byte(`"choices":`)) {
-			return false, invalidRequest("the server answers as Chat Completions does; set api: chat_completions", nil)
-		}
-		out.Unknown = true
-	default:
-		out.Unknown = !bytes.HasPrefix(ev.Name, []byte("response.")) || bytes.HasSuffix(ev.Name, []byte(".error"))
-	}
-	return false, nil
-}
-
-// end completes an answer that ends with Chat Completions' end mark instead of its last event.
-func (s *responsesStream) end(marked bool, out *vendorhttp.Batch) (bool, error) {
-	if !marked || !s.text.seen && len(s.calls.list) == 0 {
-		return false, nil
-	}
-	return s.finishWhole(&responsesAnswer{}, out)
-}
-
-// nameEvent ensures that an event has its name; some servers give it only in the data.
-func nameEvent(ev *vendorhttp.ServerEvent) error {
-	if len(ev.Name) > 0 && string(ev.Name) != "message" {
-		return nil
-	}
-	var typed struct {
-		Type   vendorhttp.Text `json:"type"`
-		Object vendorhttp.Text `json:"object"`
-		Output json.RawMessage `json:"output"`
-	}
-	err := vendorhttp.DecodeEvent(ev.Data, &typed)
-	if typed.Type == "" {
-		typed.Type = typed.Object // a whole answer has no type
-	}
-	if typed.Type == "" && !vendorhttp.IsNothing(typed.Output) {
-		typed.Type = "response"
-	}
-	ev.Name = append(ev.Name[:0], typed.Type...)
-	return err
 }
 
 func (s *responsesStream) addText(data []byte, out *vendorhttp.Batch) error {
@@ -134,6 +55,24 @@ func (s *responsesStream) endText(data []byte, out *vendorhttp.Batch) error {
 	item := outputItem{Content: append(ev.Part, ev.outputText)}
 	s.addMessage(ev.OutputIndex, &item, !s.text.seen || ev.OutputIndex > s.text.output, out)
 	return nil
+}
+
+// addMessage adds the text of a complete message, or its missing rest if the beginning was
+// streamed. isNew is set if nothing was streamed at its position.
+func (s *responsesStream) addMessage(at vendorhttp.Number, item *outputItem, isNew bool, out *vendorhttp.Batch) {
+	var whole strings.Builder
+	for _, part := range item.Content {
+		whole.WriteString(string(part.Text + part.Refusal))
+	}
+	text := whole.String()
+	switch {
+	case s.streamed.isBeginningOf(text):
+		if text = text[s.streamed.length:]; text != "" {
+			s.emitText(s.text.output, text, out)
+		}
+	case isNew && text != "":
+		s.emitText(at, text, out)
+	}
 }
 
 // emitText adds text of the item at a position.

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
@@ -31,24 +30,6 @@ func (s *responsesStream) endAnswer(answer *responsesAnswer, out *vendorhttp.Bat
 		return false, err
 	}
 	return s.cutOff(answer, out)
-}
-
-// addMessage adds the text of a complete message, or its missing rest if the beginning was
-// streamed. isNew is set if nothing was streamed at its position.
-func (s *responsesStream) addMessage(at vendorhttp.Number, item *outputItem, isNew bool, out *vendorhttp.Batch) {
-	var whole strings.Builder
-	for _, part := range item.Content {
-		whole.WriteString(string(part.Text + part.Refusal))
-	}
-	text := whole.String()
-	switch {
-	case s.streamed.isBeginningOf(text):
-		if text = text[s.streamed.length:]; text != "" {
-			s.emitText(s.text.output, text, out)
-		}
-	case isNew && text != "":
-		s.emitText(at, text, out)
-	}
 }
 
 // addMissing adds the messages and calls of a whole answer that were not streamed.
@@ -151,19 +132,6 @@ func failedResponse(data []byte) error {
 	r := &refusal{}
 	if !vendorhttp.IsNothing(ev.Response.Error) {
 		r = parseErrorValue(ev.Response.Error)
-	}
-	return r.modelError()
-}
-
-// errorEvent reads an error event. Its fields are at the top level, as documented, or in the field
-// error.
-func errorEvent(data []byte) error {
-	r := parseRefusal(data)
-	if r == nil {
-		r = &refusal{message: cmp.Or(vendorhttp.ErrorText(data), vendorhttp.PlainError(data))}
-	}
-	if r.kind == "error" {
-		r.kind = "" // that is the event's type, not the error's
 	}
 	return r.modelError()
 }

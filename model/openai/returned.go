@@ -82,14 +82,6 @@ type returnedFields struct {
 	emptyReasoning bool
 }
 
-func (r *returnedFields) add(d *chatDelta) {
-	r.emptyReasoning = r.emptyReasoning || d.ReasoningContent.found
-	r.details.add(d.ReasoningDetails)
-	r.specific.add(d.ProviderSpecificFields)
-	r.blocks.add(d.ThinkingBlocks)
-	r.opaque.add(d.ReasoningOpaque)
-}
-
 // detailsText returns the text of reasoning_details. OpenRouter usually repeats it in reasoning.
 func detailsText(details json.RawMessage) string {
 	if !bytes.Contains(details, []byte("reasoning.")) {

@@ -12,16 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// declaration is a function's declaration in both APIs.
-type declaration struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`
-	// Strict is always written: the Responses API treats its absence as true, and then rejects most
-	// schemas.
-	Strict bool `json:"strict"`
-}
-
 // encodeTools returns a set of tools as a JSON array.
 func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]any, len(tools))
