@@ -79,50 +79,6 @@ func (a *activation) save(ctx context.Context) error {
 	return err
 }
 
-// advance advances the run as far as possible.
-func (a *activation) advance(ctx context.Context) error {
-	if a.run.CancelReason != "" {
-		return a.cancelRun(ctx)
-	}
-	if a.run.Status == store.RunPending {
-		if begun, err := a.beginRun(ctx); err != nil || !begun {
-			return err
-		}
-	}
-	for {
-		if a.isOverdue() {
-			return a.timeOutRun(ctx)
-		}
-		step, state := a.current()
-		if step == nil {
-			return a.endRun(ctx, store.RunSucceeded, "")
-		}
-		goOn, err := a.advanceStep(ctx, step, state)
-		if err != nil || !goOn {
-			return err
-		}
-	}
-}
-
-// beginRun starts the run, unless the workflow's concurrency limit is reached.
-func (a *activation) beginRun(ctx context.Context) (begun bool, err error) {
-	a.run.Status, a.run.StartedAt = store.RunRunning, a.now()
-	a.state.Trace = a.startTrace(ctx)
-	err = a.save(ctx)
-	if err == nil {
-		a.meter.countBegin(ctx, a.run, &a.trigger)
-		return true, nil
-	}
-	if !errors.Is(err, store.ErrRunLimit) {
-		return false, err
-	}
-	a.run.Status, a.run.StartedAt = store.RunPending, time.Time{}
-	if c := a.flow.Concurrency; c == nil || c.OnLimit != workflow.SkipRun {
-		return false, nil // it is due when another one ends
-	}
-	return false, a.endRun(ctx, store.RunCanceled, fmt.Sprintf("%d runs of the workflow are under way already", a.run.Limit))
-}
-
 // deadline returns when the run must have ended; zero means never.
 func (a *activation) deadline() time.Time {
 	if a.flow.Timeout == nil {
@@ -142,45 +98,6 @@ func (a *activation) setDue(at time.Time) {
 		at = end
 	}
 	a.run.DueAt = at
-}
-
-// timeOutRun ends the run because of its timeout.
-func (a *activation) timeOutRun(ctx context.Context) error {
-	why := fmt.Sprintf("the run took longer than %s", a.flow.Timeout)
-	if err := a.stopStep(ctx, StepFailed, why); err != nil {
-		return err
-	}
-	return a.endRun(ctx, store.RunFailed, why)
-}
-
-// cancelRun ends a run after a cancel request.
-func (a *activation) cancelRun(ctx context.Context) error {
-	if err := a.stopStep(ctx, StepCanceled, a.run.CancelReason); err != nil {
-		return err
-	}
-	return a.endRun(ctx, store.RunCanceled, a.run.CancelReason)
-}
-
-// stopStep ends the current step and its turn. A process that died before it could record the turn
-// may have created it.
-func (a *activation) stopStep(ctx context.Context, as StepStatus, why string) error {
-	_, state := a.current()
-	if state == nil || a.run.Status == store.RunPending {
-		return nil
-	}
-	if err := a.cancelTurn(ctx, a.turnID(state.ID, max(1, state.Attempt)), why); err != nil {
-		return err
-	}
-	if err := a.cancelTurn(ctx, a.turnID(state.ID, state.Attempt+1), why); err != nil {
-		return err
-	}
-	if a.run.TurnID != "" {
-		if t, err := a.settings.Turns.GetTurn(ctx, a.caller(), a.run.TurnID); err == nil {
-			state.countTurn(t)
-		}
-	}
-	state.Status, state.Error, state.FinishedAt = as, why, a.now()
-	return nil
 }
 
 // cancelTurn cancels a turn, if there is one.

@@ -39,6 +39,15 @@ func (d *definition) runName() string {
 	return d.id + ":" + stepID("made", d.key)[len(stepTurn):][:12]
 }
 
+// scheduled is the current schedule of a workflow.
+type scheduled struct {
+	definition
+	schedule *workflow.Schedule
+	times    *workflow.Times
+}
+
+func (s *scheduled) cursorKey() cursorKey { return cursorKey{s.owner.Tenant, s.key} }
+
 // eventTrigger is the current event trigger of a workflow.
 type eventTrigger struct {
 	definition

@@ -6,11 +6,9 @@ package workflow
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
@@ -120,16 +118,6 @@ func New(s Settings) (*Engine, error) {
 	return e, nil
 }
 
-// Start starts creating and running runs.
-func (e *Engine) Start() {
-	e.tasks.Go(e.runClock)
-	e.tasks.Go(e.beginDue)
-	e.tasks.Go(e.followDue)
-	if e.settings.Retention > 0 {
-		e.tasks.Go(e.prunePeriodically)
-	}
-}
-
 // Close stops creating runs, and waits for work in progress. It may be called more than once.
 func (e *Engine) Close() {
 	e.cancel()
@@ -146,144 +134,8 @@ func (e *Engine) TurnChanged(turnID string) {
 // Changed reports that the declared workflows may have changed. It does not block.
 func (e *Engine) Changed() { signal(e.changed) }
 
-// signal puts a note into a channel unless it already has one.
-func signal(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
-}
-
 // now returns the time with the precision of the store.
 func (e *Engine) now() time.Time { return e.settings.Clock().UTC().Truncate(time.Microsecond) }
-
-// beginDue starts due runs until the engine is closed.
-func (e *Engine) beginDue() {
-	ticker := time.NewTicker(lookInterval)
-	defer ticker.Stop()
-	for {
-		e.advanceAll(&store.ClaimRuns{Part: store.RunsToBegin})
-		select {
-		case <-e.news:
-		case <-ticker.C:
-		case <-e.ctx.Done():
-			return
-		}
-	}
-}
-
-// followDue advances due runs until the engine is closed: runs whose turns changed at once, and
-// all due runs periodically.
-func (e *Engine) followDue() {
-	ticker := time.NewTicker(lookInterval)
-	defer ticker.Stop()
-	all := true
-	for {
-		if ids := e.turns.take(); all || len(ids) > maxNotes {
-			e.advanceAll(&store.ClaimRuns{Part: store.RunsUnderWay})
-		} else if len(ids) > 0 {
-			e.advanceAll(&store.ClaimRuns{Part: store.RunsUnderWay, TurnIDs: ids})
-		}
-		all = false
-		select {
-		case <-e.turns.news:
-		case <-e.looks:
-			all = true
-		case <-ticker.C:
-			all = true
-		case <-e.ctx.Done():
-			return
-		}
-	}
-}
-
-// advanceAll advances due runs until there are no more.
-func (e *Engine) advanceAll(c *store.ClaimRuns) {
-	c.Lease, c.Limit = claimLease, claimBatch
-	for {
-		c.Now = e.now()
-		if e.advanceDue(e.ctx, c) < claimBatch {
-			return
-		}
-	}
-}
-
-// advanceDue advances due runs and returns how many there were.
-func (e *Engine) advanceDue(ctx context.Context, c *store.ClaimRuns) int {
-	runs, err := e.settings.Store.ClaimRuns(ctx, c)
-	if err != nil {
-		e.logError("looking for due runs failed", err)
-		return 0
-	}
-	next := make(chan *store.WorkflowRun)
-	var group sync.WaitGroup
-	for range min(workers, len(runs)) {
-		group.Go(func() {
-			for r := range next {
-				e.advanceRun(ctx, r)
-			}
-		})
-	}
-	for _, r := range runs {
-		next <- r
-	}
-	close(next)
-	group.Wait()
-	return len(runs)
-}
-
-// advanceRun advances a run as far as possible. If it fails, the run is retried later.
-func (e *Engine) advanceRun(ctx context.Context, r *store.WorkflowRun) {
-	err := e.tryAdvance(ctx, r)
-	if err == nil || ctx.Err() != nil || errors.As(err, new(*store.StateError)) {
-		return // saved, or changed by another writer, who triggers a new look
-	}
-	e.logError("advancing run failed; will retry", err, zap.String("workflow", r.WorkflowID), zap.String("run", r.ID))
-	known, err := e.settings.Store.GetRun(ctx, store.RunScope{All: true}, r.Owner.Tenant, r.ID)
-	if err != nil || !known.Status.Live() {
-		return // its lease ends
-	}
-	known.DueAt = e.now().Add(stuckPause)
-	if err := e.settings.Store.SaveRun(ctx, known); err != nil && !errors.As(err, new(*store.StateError)) {
-		e.logError("releasing run failed; its lease will expire", err, zap.String("run", r.ID))
-	}
-}
-
-func (e *Engine) tryAdvance(ctx context.Context, r *store.WorkflowRun) (err error) {
-	defer panics.Recover(&err)
-	a, err := e.newActivation(r)
-	if err != nil {
-		return e.failUnreadable(ctx, r, err)
-	}
-	return a.advance(ctx)
-}
-
-// failUnreadable ends a run with an unreadable part.
-func (e *Engine) failUnreadable(ctx context.Context, r *store.WorkflowRun, why error) error {
-	now := e.now()
-	r.Status, r.Message, r.TurnID, r.DueAt, r.UpdatedAt, r.FinishedAt = store.RunFailed, why.Error(), "", time.Time{}, now, now
-	return e.settings.Store.SaveRun(ctx, r)
-}
-
-// prunePeriodically deletes old runs until the engine is closed.
-func (e *Engine) prunePeriodically() {
-	ticker := time.NewTicker(pruneInterval)
-	defer ticker.Stop()
-	for {
-		n, err := e.settings.Store.PruneRuns(e.ctx, e.now().Add(-max(e.settings.Retention, minRetention)), store.MaxPage)
-		if err != nil {
-			e.logError("deleting old runs failed", err)
-		}
-		if n == store.MaxPage {
-			continue
-		}
-		select {
-		case <-ticker.C:
-		case <-e.ctx.Done():
-			return
-		}
-	}
-}
 
 // logError logs an error unless the engine is closing.
 func (e *Engine) logError(text string, err error, fields ...zap.Field) {

@@ -39,3 +39,11 @@ func (n *turnNotes) take() []string {
 	n.ids = nil
 	return ids
 }
+
+// signal puts a note into a channel unless it already has one.
+func signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
