@@ -350,23 +350,12 @@ func (e *editor) newFile(x *File, canonical *layout) *File {
 		origins: overlay.NewOrigins(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
 		documents: []*sourceFile{{Document: yamltree.Document{Name: old.documents[0].Name, Data: canonical.text}, dir: old.documents[0].dir}},
 		included:  x.included, looked: maps.Clone(old.looked), referred: old.referred,
-		redactor: redactor{values: slices.Clone(old.redactor.values)},
+		redactor: old.redactor.with(&x.redactor),
 	}
 	if f.looked == nil && len(x.looked) > 0 {
 		f.looked = make(map[string]variable, len(x.looked))
 	}
 	maps.Copy(f.looked, x.looked)
-	f.redactor.known = make(map[string]bool, len(f.redactor.values))
-	for _, v := range f.redactor.values {
-		f.redactor.known[v.value] = true
-	}
-	for _, v := range x.redactor.values {
-		if !f.redactor.known[v.value] {
-			f.redactor.known[v.value] = true
-			f.redactor.values = append(f.redactor.values, v)
-		}
-	}
-	f.redactor.sortValues()
 	f.edited = &edited{layout: canonical, extends: e.extends}
 	return f
 }

@@ -162,7 +162,7 @@ func (d *decoder) hideSecrets(n *yamltree.Node, secret bool) {
 	case yamltree.String, yamltree.Int, yamltree.Float:
 		if secret {
 			d.addSecret(n)
-			d.file.redactor.addValue(hiddenValue{n.Text, secretShown})
+			d.file.redactor.addSecret(n.Text)
 		} else if n.Kind == yamltree.String && redact.IsURL("url", n.Text) {
 			d.hideURL(n)
 		}

@@ -110,14 +110,14 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *place)
 	text := []byte(n.Text)
 	found := findCredentials(text)
 	for _, at := range found {
-		d.file.redactor.addValue(hiddenValue{string(text[at[0]:at[1]]), secretShown})
+		d.file.redactor.addSecret(string(text[at[0]:at[1]]))
 	}
 	literal := literalOf(n.Text)
 	switch {
 	case len(found) > 0:
 	case kind == credential && literal != "":
 	case kind == named && len(literal) >= minRandom && looksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
-		d.file.redactor.addValue(hiddenValue{n.Text, secretShown})
+		d.file.redactor.addSecret(n.Text)
 	case kind == parameter:
 		d.checkParameter(n, p)
 		return

@@ -64,6 +64,22 @@ func (r *redactor) sortValues() {
 	r.known = nil
 }
 
+// addSecret adds a secret that is written in a file.
+func (r *redactor) addSecret(text string) { r.addValue(hiddenValue{text, secretShown}) }
+
+// with returns a redactor of the values of both.
+func (r *redactor) with(other *redactor) redactor {
+	all := redactor{known: make(map[string]bool, len(r.values))}
+	for _, v := range slices.Concat(r.values, other.values) {
+		if !all.known[v.value] {
+			all.known[v.value] = true
+			all.values = append(all.values, v)
+		}
+	}
+	all.sortValues()
+	return all
+}
+
 // redact returns text without the hidden values.
 func (r *redactor) redact(text string) string {
 	if text == "" || len(r.values) == 0 {

@@ -53,7 +53,7 @@ func (d *decoder) hideURLPart(name, value string) {
 			d.file.redactor.addValue(hiddenValue{name + spelling, name + secretShown})
 		}
 		if len(spelling) >= minRandom && looksRandom([]byte(spelling)) {
-			d.file.redactor.addValue(hiddenValue{spelling, secretShown})
+			d.file.redactor.addSecret(spelling)
 		}
 	}
 }

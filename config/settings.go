@@ -173,9 +173,9 @@ func (l *loader) storePaths() {
 	case file:
 		s.DSN = relativeTo(l.file.documents[dsn.Document].dir, s.DSN)
 	default:
-		l.file.redactor.addValue(hiddenValue{s.DSN, secretShown})
+		l.file.redactor.addSecret(s.DSN)
 		for _, password := range passwordsOf(s.DSN) {
-			l.file.redactor.addValue(hiddenValue{password, secretShown})
+			l.file.redactor.addSecret(password)
 		}
 		l.addSecret(dsn)
 		if at := keyPassword.FindStringSubmatch(dsn.Text); at != nil && literalOf(at[1]) != "" {

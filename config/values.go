@@ -115,7 +115,7 @@ func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *place) (text st
 		d.addSecret(n)
 	}
 	if f.Secret && ok {
-		d.file.redactor.addValue(hiddenValue{text, secretShown})
+		d.file.redactor.addSecret(text)
 		d.addSecret(n)
 	}
 	return text, known, ok
