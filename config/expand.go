@@ -69,9 +69,6 @@ type expansion struct {
 	meant string
 }
 
-// hiddenValue is a hidden value with its replacement.
-type hiddenValue struct{ value, shown string }
-
 // expand expands a text from a file in the directory dir.
 func (e *expander) expand(text, dir string) expansion {
 	if strings.IndexByte(text, '$') < 0 {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -126,20 +124,6 @@ func lowerBool(text string) string {
 	}
 	return "false"
 }
-
-// secretNames matches the names of fields that probably hold secrets, for fields
-// without a tag.
-var secretNames = regexp.MustCompile(`(?i)(^|[_-])(api_?key|token|secret|password|passwd|credentials?|authorization)$`)
-
-func secretName(name string) bool {
-	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
-}
-
-// hiddenNames matches the names of fields that may hold secrets.
-var hiddenNames = regexp.MustCompile(`^(env|headers|identity_header)$|(^|[_-])key$`)
-
-// hiddenName reports whether the value under a name is hidden in an unknown record.
-func hiddenName(name string) bool { return secretName(name) || hiddenNames.MatchString(name) }
 
 // addSecret hides a value where the text of its file is shown.
 func (d *decoder) addSecret(n *yamltree.Node) {

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"bytes"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -72,30 +70,4 @@ func (d *decoder) checkParameter(n *yamltree.Node, p *place) {
 	default:
 		d.file.noted.of(n).plain = p.path()
 	}
-}
-
-// looksSecret reports whether a part of a URL is most likely a secret.
-func looksSecret(name, value string) bool {
-	return redact.IsCredential(name) || len(value) >= minRandom && looksRandom([]byte(value))
-}
-
-// urlInText matches URLs with a user or parameters in a file's text.
-var urlInText = regexp.MustCompile(`(?::(?:\\?/){2}|\$\{[^}\s]*\})(?:\$\{[^}\s]*\}|\{\{[^{}]*\}\}|[^\s"'<>{}\[\]` + "`" + `])+`)
-
-// findURLParts returns where a text has the users and the parameters of URLs.
-func findURLParts(text []byte) [][2]int {
-	var found [][2]int
-	if !bytes.ContainsAny(text, "?@#") {
-		return nil
-	}
-	for _, at := range urlInText.FindAllIndex(text, -1) {
-		address := strings.TrimRight(strings.ReplaceAll(string(text[at[0]:at[1]]), `\`, "x"), ",.;)")
-		address = strings.Replace(address, ":x/x/", "://xx", 1) // slashes that JSON escapes
-		for _, part := range redact.URLParts(address) {
-			if value := address[part.From:part.To]; !isReference(value) {
-				found = append(found, [2]int{at[0] + part.From, at[0] + part.To})
-			}
-		}
-	}
-	return found
 }

@@ -2,10 +2,8 @@ package config
 
 import (
 	"maps"
-	"net/url"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -182,24 +180,6 @@ func (l *loader) storePaths() {
 			l.reportPlainSecret(dsn, (*place)(nil).fieldPlace("store", nil).fieldPlace("dsn", nil))
 		}
 	}
-}
-
-// keyPassword matches the password in a string of key=value pairs.
-var keyPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
-
-// passwordsOf returns the database password both as written in the DSN and as sent to the server.
-func passwordsOf(dsn string) []string {
-	var found []string
-	if at := passwords.FindStringSubmatch(dsn); at != nil {
-		found = append(found, at[1])
-		if plain, err := url.PathUnescape(at[1]); err == nil {
-			found = append(found, plain)
-		}
-	}
-	if at := keyPassword.FindStringSubmatch(dsn); at != nil {
-		found = append(found, strings.Trim(at[1], "'"))
-	}
-	return found
 }
 
 // decodeSchedules decodes the schedules, which refer to agents.

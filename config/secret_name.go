@@ -1,0 +1,25 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+// secretNames matches the names of fields that probably hold secrets, for fields
+// without a tag.
+var secretNames = regexp.MustCompile(`(?i)(^|[_-])(api_?key|token|secret|password|passwd|credentials?|authorization)$`)
+
+func secretName(name string) bool {
+	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
+}
+
+// hiddenNames matches the names of fields that may hold secrets.
+var hiddenNames = regexp.MustCompile(`^(env|headers|identity_header)$|(^|[_-])key$`)
+
+// hiddenName reports whether the value under a name is hidden in an unknown record.
+func hiddenName(name string) bool { return secretName(name) || hiddenNames.MatchString(name) }
+
+// credentialNames matches the headers and environment variables that hold credentials.
+var credentialNames = regexp.MustCompile(`(?i)(^|[_-])(api[_-]?key|(access|private|secret|auth|encryption)[_-]?key|token|secret|password|passwd|credentials?|authorization|cookie|pat)$`)
+
+func credentialName(name string) bool { return credentialNames.MatchString(name) }
