@@ -27,7 +27,7 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 	shown, suppressed, used := f.applyIgnores(all)
 	wrong := f.checkIgnores(all, used)
 	if len(wrong) > 0 {
-		f.redactor.redactDiagnostics(wrong)
+		f.redactor.RedactDiagnostics(wrong)
 		shown = append(shown, wrong...)
 		shown.Sort(f.fileNames())
 	}
@@ -53,7 +53,7 @@ func (f *File) mergeFindings(load, build diag.List) diag.List {
 	}
 	f.nameGroups(list)
 	f.nameCharacters(list)
-	f.redactor.redactDiagnostics(list)
+	f.redactor.RedactDiagnostics(list)
 	list = onePerPlace(list.Dedup())
 	list.Sort(f.fileNames())
 	return list

@@ -38,6 +38,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -164,7 +165,7 @@ type File struct {
 	// referred are the files that these files refer to.
 	referred  map[string]struct{}
 	root      *yamltree.Node
-	redactor  redactor
+	redactor  secret.Redactor
 	index     map[*yamltree.Node]map[string]int
 	spellings map[string][]string // other spellings in files, by field name
 	// workflowGroups are the groups below workflows that contain workflows, by workflow id.

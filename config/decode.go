@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -82,7 +83,7 @@ func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value
 		switch {
 		case f == nil && key.Text == also:
 		case f == nil && isExtension(key.Text):
-			d.hideSecrets(value, hiddenName(key.Text))
+			d.hideSecrets(value, secret.IsHiddenName(key.Text))
 		case f == nil:
 			unknown = append(unknown, [2]*yamltree.Node{key, value})
 		case seen[f] != nil:
@@ -150,12 +151,12 @@ func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, 
 	at := p.fieldPlace(key.Text, key)
 	if slices.Contains(r.LeftOut, key.Text) {
 		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.kinds.Surfaces))
-		d.hideSecrets(value, hiddenName(key.Text))
+		d.hideSecrets(value, secret.IsHiddenName(key.Text))
 		return
 	}
 	found := d.addDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.Text))
 	if found.diagnostic == nil {
-		d.hideSecrets(value, hiddenName(key.Text))
+		d.hideSecrets(value, secret.IsHiddenName(key.Text))
 		return
 	}
 	names := r.Names(variant)
@@ -169,7 +170,7 @@ func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, 
 		}
 		found.setHint(hint)
 		limit := value.Kind == yamltree.Int && strings.HasPrefix(key.Text, "max_")
-		d.hideSecrets(value, hiddenName(key.Text) && !limit)
+		d.hideSecrets(value, secret.IsHiddenName(key.Text) && !limit)
 		return
 	}
 	found.setHint(hint)
@@ -177,7 +178,7 @@ func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, 
 		d.addMeantField(p.fieldPlace(f.Name, nil))
 		// A number for a numeric field, such as max_token: 100, is a misspelled limit.
 		limit := value.Kind == yamltree.Int && (f.Type.Kind() == reflect.Int || f.Type == reflect.TypeFor[*int]())
-		d.hideSecrets(value, f.Secret || hiddenName(key.Text) && !limit)
+		d.hideSecrets(value, f.Secret || secret.IsHiddenName(key.Text) && !limit)
 		return
 	}
 	d.addMeantField(p.fieldPlace(near, nil))

@@ -350,7 +350,7 @@ func (e *editor) newFile(x *File, canonical *layout) *File {
 		origins: overlay.NewOrigins(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
 		documents: []*sourceFile{{Document: yamltree.Document{Name: old.documents[0].Name, Data: canonical.text}, dir: old.documents[0].dir}},
 		included:  x.included, looked: maps.Clone(old.looked), referred: old.referred,
-		redactor: old.redactor.with(&x.redactor),
+		redactor: old.redactor.With(&x.redactor),
 	}
 	if f.looked == nil && len(x.looked) > 0 {
 		f.looked = make(map[string]variable, len(x.looked))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
@@ -60,7 +61,7 @@ type included struct {
 type expansion struct {
 	text string
 	// hidden are the values to hide.
-	hidden []hiddenValue
+	hidden []secret.Value
 	// unset are the names of variables without a value.
 	unset []string
 	// err is the error in the text itself, and meant is the variable that a
@@ -166,7 +167,7 @@ func (e *expander) expandReference(ref, dir string, x *expansion) (string, error
 			return "", err
 		}
 		value = strings.TrimRight(value, "\r\n")
-		x.hidden = append(x.hidden, hiddenValue{value, "${" + ref + "}"})
+		x.hidden = append(x.hidden, secret.Value{Text: value, Shown: "${" + ref + "}"})
 		return value, nil
 	}
 	name, fallback, optional := strings.Cut(ref, ":-")
@@ -186,7 +187,7 @@ func (e *expander) expandReference(ref, dir string, x *expansion) (string, error
 	e.looked[name] = variable{value, set}
 	switch {
 	case set && (value != "" || !optional):
-		x.hidden = append(x.hidden, hiddenValue{value, "${" + name + "}"})
+		x.hidden = append(x.hidden, secret.Value{Text: value, Shown: "${" + name + "}"})
 		return value, nil
 	case optional:
 		return fallback, nil

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 )
 
 func testExpander() *expander {
@@ -97,8 +99,8 @@ func TestExpand(t *testing.T) {
 func TestExpandHides(t *testing.T) {
 	t.Parallel()
 	x := testExpander().expand("${A} ${B:-default} ${C}", "")
-	want := []hiddenValue{{"value of a", "${A}"}}
-	if diff := cmp.Diff(want, x.hidden, cmp.AllowUnexported(hiddenValue{})); diff != "" {
+	want := []secret.Value{{Text: "value of a", Shown: "${A}"}}
+	if diff := cmp.Diff(want, x.hidden); diff != "" {
 		t.Error(diff)
 	}
 }

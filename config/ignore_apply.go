@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 )
 
@@ -30,7 +31,7 @@ func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.
 			continue
 		}
 		used[at] = true
-		suppressed = append(suppressed, diag.Suppressed{Diagnostic: d, Reason: maskCredentials(f.Redact(reason))})
+		suppressed = append(suppressed, diag.Suppressed{Diagnostic: d, Reason: secret.MaskCredentials(f.Redact(reason))})
 	}
 	return shown, suppressed, used
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -48,7 +49,7 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
 			return true
 		}
 		kind := ordinary
-		if p != nil && p.index < 0 && secretName(p.key) {
+		if p != nil && p.index < 0 && secret.IsSecretName(p.key) {
 			kind = named
 			w.decoder.addSecret(n)
 		}
@@ -133,20 +134,20 @@ func (d *decoder) addSecret(n *yamltree.Node) {
 
 // hideSecrets hides the texts of an undecoded value: all of them if it is a secret, otherwise those
 // in fields with secret names.
-func (d *decoder) hideSecrets(n *yamltree.Node, secret bool) {
+func (d *decoder) hideSecrets(n *yamltree.Node, isSecret bool) {
 	switch n.Kind {
 	case yamltree.Mapping:
 		for key, value := range n.Pairs {
-			d.hideSecrets(value, secret || hiddenName(key.Text))
+			d.hideSecrets(value, isSecret || secret.IsHiddenName(key.Text))
 		}
 	case yamltree.Sequence:
 		for _, child := range n.Children {
-			d.hideSecrets(child, secret)
+			d.hideSecrets(child, isSecret)
 		}
 	case yamltree.String, yamltree.Int, yamltree.Float:
-		if secret {
+		if isSecret {
 			d.addSecret(n)
-			d.file.redactor.addSecret(n.Text)
+			d.file.redactor.AddSecret(n.Text)
 		} else if n.Kind == yamltree.String && redact.IsURL("url", n.Text) {
 			d.hideURL(n)
 		}

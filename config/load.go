@@ -156,9 +156,9 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	for i := range list {
 		f.relateOverlay(&list[i])
 	}
-	f.redactor.sortValues()
+	f.redactor.SortValues()
 	f.nameCharacters(list)
-	f.redactor.redactDiagnostics(list)
+	f.redactor.RedactDiagnostics(list)
 	list = onePerPlace(list)
 	list.Sort(f.fileNames())
 	return f, list

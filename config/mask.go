@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
@@ -95,9 +96,9 @@ func maskNamed(value any, all bool) (found bool) {
 	case map[string]any:
 		for name, one := range v {
 			text, isText := one.(string)
-			secret := all || secretMembers.MatchString(`"`+name+`":`)
+			isSecret := all || secretMembers.MatchString(`"`+name+`":`)
 			switch {
-			case isText && secret && !isReference(text):
+			case isText && isSecret && !secret.IsReference(text):
 				v[name], found = redact.Placeholder, true
 			case !isText:
 				mapping := slices.Contains([]string{"env", "headers", "params", "query"}, name)

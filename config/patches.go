@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -61,7 +62,7 @@ func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *p
 			continue
 		case value.Kind != yamltree.Mapping && value.Kind != yamltree.Null:
 			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), value.Describe(false))
-			l.hideSecrets(value, hiddenName(key.Text))
+			l.hideSecrets(value, secret.IsHiddenName(key.Text))
 			continue
 		}
 		mayWiden := l.readAllowWidening(value, at) || all
@@ -90,7 +91,7 @@ func (d *decoder) unknownPatches(key, value *yamltree.Node, p *place) {
 	if near, ok := nearest.Of(key.Text, names); ok {
 		found.setHint(didYouMean(near))
 	}
-	d.hideSecrets(value, hiddenName(key.Text))
+	d.hideSecrets(value, secret.IsHiddenName(key.Text))
 }
 
 // applyPatches merges the patches into the entries of the merged files.
@@ -117,7 +118,7 @@ func (l *loader) applyPatches(m *overlay.Tree) {
 			continue
 		}
 		o := l.newOverlayMerger(overlay.Origin{Patched: true})
-		o.Replaced = func(key, value *yamltree.Node) { l.hideSecrets(value, hiddenName(key.Text)) }
+		o.Replaced = func(key, value *yamltree.Node) { l.hideSecrets(value, secret.IsHiddenName(key.Text)) }
 		merged := o.MergeInto(target, p.value, nil)
 		if l.overlaid < 0 {
 			l.reportOverlaid(p.place, p.key)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -30,7 +31,7 @@ func sensitivityOf(f *record.Field, p *place) sensitivity {
 	switch {
 	case f.Query && f.Name == "":
 		return parameter
-	case f.Secret && (f.Name != "" || p != nil && credentialName(p.key)):
+	case f.Secret && (f.Name != "" || p != nil && secret.IsCredentialName(p.key)):
 		return credential
 	case f.Secret:
 		return listed
@@ -46,21 +47,21 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *place)
 		d.checkURL(n, p)
 	}
 	text := []byte(n.Text)
-	found := findCredentials(text)
+	found := secret.FindCredentials(text)
 	for _, at := range found {
-		d.file.redactor.addSecret(string(text[at[0]:at[1]]))
+		d.file.redactor.AddSecret(string(text[at[0]:at[1]]))
 	}
-	literal := literalOf(n.Text)
+	literal := secret.LiteralOf(n.Text)
 	switch {
 	case len(found) > 0:
 	case kind == credential && literal != "":
-	case kind == named && len(literal) >= minRandom && looksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
-		d.file.redactor.addSecret(n.Text)
+	case kind == named && len(literal) >= secret.MinRandom && secret.LooksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
+		d.file.redactor.AddSecret(n.Text)
 	case kind == parameter:
 		d.checkParameter(n, p)
 		return
 	default:
-		if kind >= listed && !isReference(n.Text) {
+		if kind >= listed && !secret.IsReference(n.Text) {
 			d.file.noted.of(n).plain = p.path() // it is not stored, though it may be harmless
 		}
 		return

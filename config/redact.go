@@ -1,9 +1,11 @@
 package config
 
+import "github.com/agentruntime/agentruntime/config/internal/secret"
+
 // Redact returns text without the values of variables and included files, and
 // without the secrets of the configuration. Values of six bytes and more are
 // replaced wherever they occur, shorter ones where they stand in quotes.
-func (f *File) Redact(text string) string { return f.redactor.redact(text) }
+func (f *File) Redact(text string) string { return f.redactor.Redact(text) }
 
 // Source returns the text of a file for display. Secrets in it are replaced by asterisks of the
 // same length, so columns do not change. It returns nil if the file is unknown or was not text.
@@ -19,12 +21,12 @@ func (f *File) Source(name string) []byte {
 func (doc *sourceFile) redactedText() []byte {
 	var ranges [][2]int
 	if doc.Root == nil {
-		ranges = secretValues(doc.Data)
+		ranges = secret.FindNamed(doc.Data)
 	}
-	ranges = append(append(ranges, findCredentials(doc.Data)...), findURLParts(doc.Data)...)
+	ranges = append(append(ranges, secret.FindCredentials(doc.Data)...), secret.FindURLParts(doc.Data)...)
 	for _, n := range doc.secrets {
 		from, to := doc.NodeRange(n)
 		ranges = append(ranges, [2]int{from, to})
 	}
-	return maskRanges(doc.Data, ranges)
+	return secret.MaskRanges(doc.Data, ranges)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -63,7 +64,7 @@ func (l *loader) findOutdented(registry *yamltree.Node, top *place) map[*yamltre
 			found = map[*yamltree.Node]bool{}
 		}
 		found[entry], found[key] = true, true
-		l.hideSecrets(value, hiddenName(key.Text))
+		l.hideSecrets(value, secret.IsHiddenName(key.Text))
 	}
 	return found
 }

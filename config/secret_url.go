@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -19,8 +20,8 @@ func (d *decoder) checkURL(n *yamltree.Node, p *place) {
 	for _, part := range redact.URLParts(n.Text) {
 		value := n.Text[part.From:part.To]
 		switch {
-		case isReference(value) || redact.IsHarmless(part.Name, value):
-		case !isReported && looksSecret(part.Name, value):
+		case secret.IsReference(value) || redact.IsHarmless(part.Name, value):
+		case !isReported && secret.LooksSecret(part.Name, value):
 			isReported = true
 			d.reportPlainSecret(n, p)
 			fallthrough
@@ -48,24 +49,24 @@ func (d *decoder) hideURLPart(name, value string) {
 	}
 	for _, spelling := range spellings {
 		if name != "" {
-			d.file.redactor.addValue(hiddenValue{name + spelling, name + secretShown})
+			d.file.redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
 		}
-		if len(spelling) >= minRandom && looksRandom([]byte(spelling)) {
-			d.file.redactor.addSecret(spelling)
+		if len(spelling) >= secret.MinRandom && secret.LooksRandom([]byte(spelling)) {
+			d.file.redactor.AddSecret(spelling)
 		}
 	}
 }
 
 // checkParameter treats the value of a query parameter like one in a URL.
 func (d *decoder) checkParameter(n *yamltree.Node, p *place) {
-	if isReference(n.Text) {
+	if secret.IsReference(n.Text) {
 		return
 	}
 	d.hideURLPart(p.key+"=", n.Text)
 	switch {
 	case redact.IsHarmless(p.key, n.Text):
 		d.file.noted.of(n).masked = p.path()
-	case looksSecret(p.key, n.Text):
+	case secret.LooksSecret(p.key, n.Text):
 		d.reportPlainSecret(n, p)
 	default:
 		d.file.noted.of(n).plain = p.path()

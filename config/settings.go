@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -171,12 +172,12 @@ func (l *loader) storePaths() {
 	case file:
 		s.DSN = relativeTo(l.file.documents[dsn.Document].dir, s.DSN)
 	default:
-		l.file.redactor.addSecret(s.DSN)
-		for _, password := range passwordsOf(s.DSN) {
-			l.file.redactor.addSecret(password)
+		l.file.redactor.AddSecret(s.DSN)
+		for _, password := range secret.PasswordsOf(s.DSN) {
+			l.file.redactor.AddSecret(password)
 		}
 		l.addSecret(dsn)
-		if at := keyPassword.FindStringSubmatch(dsn.Text); at != nil && literalOf(at[1]) != "" {
+		if at := secret.KeyPassword.FindStringSubmatch(dsn.Text); at != nil && secret.LiteralOf(at[1]) != "" {
 			l.reportPlainSecret(dsn, (*place)(nil).fieldPlace("store", nil).fieldPlace("dsn", nil))
 		}
 	}

@@ -399,7 +399,7 @@ func (o *TenantOverlay) Place(list diag.List) diag.List {
 		o.File.fillSpans(&placed[i])
 	}
 	o.File.nameCharacters(placed)
-	o.File.redactor.redactDiagnostics(placed)
+	o.File.redactor.RedactDiagnostics(placed)
 	return placed
 }
 

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -111,11 +112,11 @@ func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *place) (text st
 		return "", false, false
 	}
 	text, known, ok = d.expandText(sensitivityOf(f, p), n, p)
-	if f.Query && ok && !isReference(n.Text) {
+	if f.Query && ok && !secret.IsReference(n.Text) {
 		d.addSecret(n)
 	}
 	if f.Secret && ok {
-		d.file.redactor.addSecret(text)
+		d.file.redactor.AddSecret(text)
 		d.addSecret(n)
 	}
 	return text, known, ok
@@ -135,7 +136,7 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 	}
 	x := d.expander.expand(n.Text, d.file.dirOf(n))
 	for _, hidden := range x.hidden {
-		d.file.redactor.addValue(hidden)
+		d.file.redactor.AddValue(hidden)
 	}
 	if x.err != nil {
 		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), x.err)

@@ -1,4 +1,4 @@
-package config
+package secret
 
 import (
 	"bytes"
@@ -32,13 +32,13 @@ var keyShapes = regexp.MustCompile(strings.Join([]string{
 // nearly all texts.
 var keyMarks = bytes.Fields([]byte("PRIVATE sk- _live_ _test_ AIza gh github_pat_ glpat- xox xapp- AKIA ASIA hf_ npm_ gsk_ xai_ eyJ earer EARER"))
 
-// findCredentials returns the positions of credentials in a text that are recognizable by form:
+// FindCredentials returns the positions of credentials in a text that are recognizable by form:
 // vendor keys, and passwords in URLs.
-func findCredentials(text []byte) [][2]int {
+func FindCredentials(text []byte) [][2]int {
 	var found [][2]int
 	if slices.ContainsFunc(keyMarks, func(mark []byte) bool { return bytes.Contains(text, mark) }) {
 		for _, at := range keyShapes.FindAllIndex(text, -1) {
-			if looksRandom(text[at[0]:at[1]]) {
+			if LooksRandom(text[at[0]:at[1]]) {
 				found = append(found, [2]int{at[0], at[1]})
 			}
 		}
@@ -54,15 +54,15 @@ func findCredentials(text []byte) [][2]int {
 	return found
 }
 
-// looksRandom reports whether a text has a digit. Keys contain digits; words that start like a key,
+// LooksRandom reports whether a text has a digit. Keys contain digits; words that start like a key,
 // such as sk-learn-pipelines, do not.
-func looksRandom(text []byte) bool {
+func LooksRandom(text []byte) bool {
 	return slices.ContainsFunc(text, func(c byte) bool { return '0' <= c && c <= '9' })
 }
 
-// minRandom is the minimum length at which a text counts as a secret if its name sounds secret and
+// MinRandom is the minimum length at which a text counts as a secret if its name sounds secret and
 // its section's fields have no tags.
-const minRandom = 16
+const MinRandom = 16
 
 // passwords finds the password of a URL.
 var passwords = regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)
@@ -71,9 +71,9 @@ var passwords = regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)
 // gives nothing away.
 var onlyReference = regexp.MustCompile(`^["']?\$\{(?:[A-Za-z_][A-Za-z0-9_]*|file:[^}]*)\}["']?$`)
 
-// secretValues finds probable secrets in a file that did not parse: the rest of the
+// FindNamed finds probable secrets in a file that did not parse: the rest of the
 // line after a key whose name looks like one.
-func secretValues(data []byte) [][2]int {
+func FindNamed(data []byte) [][2]int {
 	var found [][2]int
 	for i := 0; ; {
 		colon := bytes.IndexByte(data[i:], ':')
@@ -82,7 +82,7 @@ func secretValues(data []byte) [][2]int {
 		}
 		i += colon + 1
 		key := bytes.TrimRight(data[max(0, i-64):i-1], `"' `)
-		if i >= len(data) || data[i] != ' ' && data[i] != '\t' || !secretName(lastWord(key)) {
+		if i >= len(data) || data[i] != ' ' && data[i] != '\t' || !IsSecretName(lastWord(key)) {
 			continue
 		}
 		line, _, _ := bytes.Cut(data[i:], []byte("\n"))
@@ -105,16 +105,16 @@ func lastWord(text []byte) string {
 	return string(text[from:])
 }
 
-// looksSecret reports whether a part of a URL is most likely a secret.
-func looksSecret(name, value string) bool {
-	return redact.IsCredential(name) || len(value) >= minRandom && looksRandom([]byte(value))
+// LooksSecret reports whether a part of a URL is most likely a secret.
+func LooksSecret(name, value string) bool {
+	return redact.IsCredential(name) || len(value) >= MinRandom && LooksRandom([]byte(value))
 }
 
 // urlInText matches URLs with a user or parameters in a file's text.
 var urlInText = regexp.MustCompile(`(?::(?:\\?/){2}|\$\{[^}\s]*\})(?:\$\{[^}\s]*\}|\{\{[^{}]*\}\}|[^\s"'<>{}\[\]` + "`" + `])+`)
 
-// findURLParts returns where a text has the users and the parameters of URLs.
-func findURLParts(text []byte) [][2]int {
+// FindURLParts returns where a text has the users and the parameters of URLs.
+func FindURLParts(text []byte) [][2]int {
 	var found [][2]int
 	if !bytes.ContainsAny(text, "?@#") {
 		return nil
@@ -123,7 +123,7 @@ func findURLParts(text []byte) [][2]int {
 		address := strings.TrimRight(strings.ReplaceAll(string(text[at[0]:at[1]]), `\`, "x"), ",.;)")
 		address = strings.Replace(address, ":x/x/", "://xx", 1) // slashes that JSON escapes
 		for _, part := range redact.URLParts(address) {
-			if value := address[part.From:part.To]; !isReference(value) {
+			if value := address[part.From:part.To]; !IsReference(value) {
 				found = append(found, [2]int{at[0] + part.From, at[0] + part.To})
 			}
 		}
@@ -131,11 +131,11 @@ func findURLParts(text []byte) [][2]int {
 	return found
 }
 
-// keyPassword matches the password in a string of key=value pairs.
-var keyPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
+// KeyPassword matches the password in a string of key=value pairs.
+var KeyPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
 
-// passwordsOf returns the database password both as written in the DSN and as sent to the server.
-func passwordsOf(dsn string) []string {
+// PasswordsOf returns the database password both as written in the DSN and as sent to the server.
+func PasswordsOf(dsn string) []string {
 	var found []string
 	if at := passwords.FindStringSubmatch(dsn); at != nil {
 		found = append(found, at[1])
@@ -143,7 +143,7 @@ func passwordsOf(dsn string) []string {
 			found = append(found, plain)
 		}
 	}
-	if at := keyPassword.FindStringSubmatch(dsn); at != nil {
+	if at := KeyPassword.FindStringSubmatch(dsn); at != nil {
 		found = append(found, strings.Trim(at[1], "'"))
 	}
 	return found

@@ -1,23 +1,23 @@
-package config
+package secret
 
 import "slices"
 
-// maskCredentials masks everything that looks like a credential.
-func maskCredentials(text string) string {
-	found := append(findCredentials([]byte(text)), findURLParts([]byte(text))...)
+// MaskCredentials masks everything that looks like a credential.
+func MaskCredentials(text string) string {
+	found := append(FindCredentials([]byte(text)), FindURLParts([]byte(text))...)
 	slices.SortFunc(found, func(a, b [2]int) int { return b[0] - a[0] })
 	end := len(text)
 	for _, at := range found {
 		if at[1] <= end {
-			text, end = text[:at[0]]+secretShown+text[at[1]:], at[0]
+			text, end = text[:at[0]]+Shown+text[at[1]:], at[0]
 		}
 	}
 	return text
 }
 
-// maskRanges returns data with each character of the ranges replaced by an asterisk.
+// MaskRanges returns data with each character of the ranges replaced by an asterisk.
 // It keeps white space, and with it the shape of the text.
-func maskRanges(data []byte, ranges [][2]int) []byte {
+func MaskRanges(data []byte, ranges [][2]int) []byte {
 	if len(ranges) == 0 {
 		return data
 	}

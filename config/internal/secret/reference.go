@@ -1,4 +1,4 @@
-package config
+package secret
 
 import (
 	"regexp"
@@ -11,22 +11,22 @@ var (
 	schemes = regexp.MustCompile(`(?i)\b(?:bearer|basic|token|digest|api-?key|key)\b`)
 )
 
-// isReference reports whether a secret field's value reveals nothing: it consists only of words
+// IsReference reports whether a secret field's value reveals nothing: it consists only of words
 // such as Bearer, argument placeholders, and references without defaults that may be secrets. Only
 // such values are stored.
-func isReference(text string) bool {
+func IsReference(text string) bool {
 	rest := strings.ReplaceAll(text, "$$", "\x00")
-	if literalOf(text) != "" && strings.Contains(rest, "${") {
+	if LiteralOf(text) != "" && strings.Contains(rest, "${") {
 		return false
 	}
 	rest = references.ReplaceAllString(rest, " ")
 	return strings.Trim(schemes.ReplaceAllString(rest, " "), " \t\n:;,=/") == ""
 }
 
-// literalOf returns the secret written in a text. In a text with references, only a default can be
+// LiteralOf returns the secret written in a text. In a text with references, only a default can be
 // the secret, since the rest, such as "Bearer ", is not. A short default is a placeholder, which
 // some local servers require.
-func literalOf(text string) string {
+func LiteralOf(text string) string {
 	text = strings.ReplaceAll(text, "$$", "\x00")
 	if !strings.Contains(text, "${") {
 		return text
