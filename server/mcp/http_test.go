@@ -291,6 +291,59 @@ func TestClientsOnStreamsOfLines(t *testing.T) {
 	}
 }
 
+// TestMessagesThatCannotBeDecodedAreAnswered sends messages that are invalid in different ways, and
+// then a valid one.
+func TestMessagesThatCannotBeDecodedAreAnswered(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	const begin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	deep := strings.Repeat(`[`, 1000) + strings.Repeat(`]`, 1000)
+	const call = `{"jsonrpc":"2.0","id":5,"method":"ping","params":{}}`
+	for _, c := range []struct{ line, want string }{
+		{call, `{"jsonrpc":"2.0","id":5,"result":{}}`},
+		{strings.Replace(call, "{}", `{"a":`+deep[2:1998]+`}`, 1), `"result"`},
+		{`{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":` + deep + `}}`, `{"error":{"code":-32700,"message":"the message is nested deeper than 1000 levels"},"id":5,"jsonrpc":"2.0"}`},
+		{`{"jsonrpc":"2.0","method":"notifications/progress","params":{"a":` + deep + `}}`, `"code":-32700`},
+		{`{"jsonrpc":"2.0","id":1,"result":{"a":` + deep + `}}`, `"id":null`},
+		{`[` + deep + `]`, `"code":-32700`},
+		{`{"jsonrpc":"2.0","id":5`, `"code":-32700`},
+		{`{"jsonrpc":"1.0","id":"x","method":"ping"}`, `"id":"x"`},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"code":-32600`},
+		{`{"jsonrpc":"2.0","id":5,"method":7}`, `"code":-32600`},
+		{`{"jsonrpc":"2.0"}`, `"code":-32600`},
+		{`[]`, `"code":-32600`},
+		{`[1]`, `"code":-32600`},
+		{"[" + call + "]", `"code":-32600`},
+	} {
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- w.surface.ServeLines(t.Context(), service.Caller{Tenant: "acme", Subject: "local"}, in, out)
+		}()
+		answers := bufio.NewReader(fromServer)
+		ask := func(line string) string {
+			go func() { _, _ = io.WriteString(toServer, line+"\n") }()
+			answer, err := answers.ReadString('\n')
+			if err != nil {
+				t.Fatalf("%.100s: %v", c.line, err)
+			}
+			return answer
+		}
+		ask(begin)
+		if got := ask(c.line); !strings.Contains(got, c.want) {
+			t.Errorf("%.100s answers %s", c.line, got)
+		}
+		if got := ask(`{"jsonrpc":"2.0","id":9,"method":"ping"}`); !strings.Contains(got, `"id":9`) || !strings.Contains(got, `"result"`) {
+			t.Errorf("after %.100s, a ping answers %s", c.line, got)
+		}
+		_ = toServer.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("%.100s: %v", c.line, err)
+		}
+	}
+}
+
 func TestTheRoutesAreDescribed(t *testing.T) {
 	t.Parallel()
 	w := serving(t)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"io"
 
@@ -23,7 +24,9 @@ func (s *Surface) ServeLines(ctx context.Context, caller service.Caller, in io.R
 	lines := jsonlines.NewReader(in, maxLine, func(line string) {
 		s.settings.Logger.Warn("the client sent a line that is not a message", zap.String("line", clip.Text(line)))
 	})
-	err := s.server.Run(ctx, taskTransport{&mcp.IOTransport{Reader: readCloser{lines, in}, Writer: out, MaxLineLength: maxLine}})
+	writer := &lockedWriter{WriteCloser: out}
+	filter := &lineFilter{lines: bufio.NewReader(lines), out: writer, logger: s.settings.Logger}
+	err := s.server.Run(ctx, taskTransport{&mcp.IOTransport{Reader: readCloser{filter, in}, Writer: writer, MaxLineLength: maxLine}})
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // it was asked to end
 	}

@@ -1,0 +1,100 @@
+package mcp
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"go.uber.org/zap"
+)
+
+// maxDepth is the maximum nesting depth of a message that the SDK decodes.
+const maxDepth = 1000
+
+// lineFilter reads lines and passes on those that the SDK can decode: any other would end its
+// connection. It answers the others with errors.
+type lineFilter struct {
+	lines  *bufio.Reader
+	out    *lockedWriter
+	logger *zap.Logger
+	rest   []byte
+}
+
+// Read reads messages, each followed by a line break.
+func (f *lineFilter) Read(p []byte) (int, error) {
+	for len(f.rest) == 0 {
+		line, err := f.lines.ReadBytes('\n')
+		if err != nil { // a message always has a line break
+			return 0, err
+		}
+		if code, wrong := checkMessage(line); wrong != nil {
+			f.reject(callID(line), code, wrong)
+			continue
+		}
+		f.rest = line
+	}
+	n := copy(p, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
+
+// reject answers a message with an error; a nil id is unknown.
+func (f *lineFilter) reject(id json.RawMessage, code int, wrong error) {
+	text := clip.Text(wrong.Error())
+	f.logger.Warn("the client sent an invalid message", zap.String("error", text))
+	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text}}) // id is valid JSON
+	_, _ = f.out.Write(append(answer, '\n'))                                                                                      // the next answer reports a broken output
+}
+
+// checkMessage returns an error and its JSON-RPC code if a line is not a message. The SDK reads no
+// batches.
+func checkMessage(line []byte) (code int, _ error) {
+	if !json.Valid(line) {
+		return jsonrpc.CodeParseError, errors.New("the message is not valid JSON")
+	}
+	if depth, _ := rawjson.Measure(line); depth > maxDepth {
+		return jsonrpc.CodeParseError, fmt.Errorf("the message is nested deeper than %d levels", maxDepth)
+	}
+	if line[0] == '[' {
+		return jsonrpc.CodeInvalidRequest, errors.New("batches are not supported: send each message in a line")
+	}
+	_, err := jsonrpc.DecodeMessage(line)
+	return jsonrpc.CodeInvalidRequest, err
+}
+
+// callID returns the id of a call that cannot be decoded; nil if it has none.
+func callID(line []byte) json.RawMessage {
+	var call struct {
+		ID     any    `json:"id"`
+		Method string `json:"method"`
+	}
+	if json.Unmarshal(line, &call) != nil || call.Method == "" {
+		return nil
+	}
+	switch call.ID.(type) {
+	case string, float64:
+		id, _ := json.Marshal(call.ID) // a string or a number
+		return id
+	default:
+		return nil
+	}
+}
+
+// lockedWriter makes writes exclusive.
+type lockedWriter struct {
+	mu sync.Mutex
+	io.WriteCloser
+}
+
+// Write writes a message.
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.WriteCloser.Write(p)
+}
