@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/registry"
@@ -22,25 +23,25 @@ type acting interface {
 
 // callContext looks up a call in a revision of the configuration. It returns nil if the agent
 // does not exist.
-func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *interaction.Request) *callContext {
-	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // may resolve partially
+func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *question.Consent, q *interaction.Request) *question.Call {
+	e, _ := resolve.Explain(ctx, rev, asked.About.Agent) // may resolve partially
 	if e == nil {
 		return nil
 	}
 	answer := newCallAnswer(l, e, &toolCall{tool: q.Tool, arguments: q.Arguments})
-	c := &callContext{
-		gatePath: answer.GatePath, gatePlace: answer.GatePlace, conditions: answer.Conditions,
-		tool: answer.Source, toolPath: answer.SourcePath, toolPlace: answer.SourcePlace,
+	c := &question.Call{
+		GatePath: answer.GatePath, GatePlace: answer.GatePlace, Conditions: answer.Conditions,
+		Tool: answer.Source, ToolPath: answer.SourcePath, ToolPlace: answer.SourcePlace,
 	}
 	if choice := e.Tool(q.Tool); choice != nil && choice.Source.Kind == toolset.SourceGlobal {
 		if tool, ok := rev.Set().Tools.Get(q.Tool); ok {
-			c.tool = cmp.Or(tool.Descriptor().Description, c.tool)
+			c.Tool = cmp.Or(tool.Descriptor().Description, c.Tool)
 		}
 		declared := cmp.Or(choice.Source.Name, q.Tool)
 		i := slices.IndexFunc(l.file.Tools, func(t config.Entry[tools.Kind]) bool { return t.ID == declared })
 		if i >= 0 {
 			if says, ok := l.file.Tools[i].Config.(acting); ok {
-				c.action = says.Action()
+				c.Action = says.Action()
 			}
 		}
 	}

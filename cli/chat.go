@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -145,7 +146,7 @@ func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) e
 	ctx = withCaller(ctx)
 	return p.withRuntime(ctx, l, "tracing is off", func(rt *runtime.AgentRuntime, _ *observed) error {
 		l.startProviders(ctx, rt.Revision(), l.agent)
-		explain := func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
+		explain := func(ctx context.Context, asked *question.Consent, q *interaction.Request) *question.Call {
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
 		return p.withSession(ctx, l, rt, &o.owner, func(where *place) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/display"
@@ -165,7 +166,7 @@ func (m *chatModel) enterLine() {
 		m.waits = false
 		shown := text
 		if m.editor.masked {
-			shown = hiddenText
+			shown = question.HiddenText
 		}
 		m.editor.masked = false
 		m.addMessage(shown + "\n")

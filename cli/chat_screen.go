@@ -141,7 +141,7 @@ func (f *screenFront) run(ctx context.Context, c *conversation, converse func(co
 	}, Hide: func(secret bool) {
 		f.change(func(m *chatModel) { m.editor.masked = secret })
 	}}
-	c.answers.input = input
+	c.answers.Input = input
 	f.redact = c.where.redact
 	m := &chatModel{front: f, lines: lines, interrupts: c.interrupts, title: c.title(), chatPane: chatPane{follow: true}}
 	program := tea.NewProgram(m, tea.WithInput(f.in), tea.WithOutput(f.out), tea.WithoutSignalHandler())

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
@@ -43,7 +44,7 @@ type conversation struct {
 	// and tools limits the tools of all turns; nil allows all.
 	systems, messages []string
 	tools             spec.Names
-	answers           *answerer
+	answers           *question.Answerer
 	shown             turnView
 	// delegates also shows the events of delegates.
 	delegates bool
@@ -54,7 +55,7 @@ type conversation struct {
 }
 
 // converse reads prompts and runs a turn for each, until there are no more.
-func (p *program) converse(ctx context.Context, where *place, agent string, o *chatOptions, explain explainCall) error {
+func (p *program) converse(ctx context.Context, where *place, agent string, o *chatOptions, explain question.ExplainCall) error {
 	variables, err := encodeVariables(o.variables)
 	if err != nil {
 		return p.misuse(err)
@@ -63,11 +64,11 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 	if err != nil {
 		return err
 	}
-	answers, err := newAnswerer(p.Streams, approveAsk, false, where.redact)
+	answers, err := question.NewAnswerer(p.Streams, question.ApproveAsk, false, where.redact)
 	if err != nil {
 		return err
 	}
-	answers.session, answers.context = "which is kept, also for later turns", explain
+	answers.Session, answers.Context = "which is kept, also for later turns", explain
 	c := &conversation{
 		program: p, where: where, session: s, agent: cmp.Or(agent, s.CurrentAgent()), variables: variables, answers: answers,
 		systems: o.systems, messages: o.messages, tools: o.tools,
@@ -158,11 +159,11 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 		if c.screen == nil && terminal.IsTerminal(c.In) {
 			fmt.Fprint(c.Err, ask)
 		}
-		line, ok := c.answers.input.Next(reading, nil)
-		if err := c.answers.input.Failed; err != nil {
+		line, ok := c.answers.Input.Next(reading, nil)
+		if err := c.answers.Input.Failed; err != nil {
 			fmt.Fprintf(c.Err, "error> %v\n", err)
 		}
-		if !ok || c.answers.input.Ended {
+		if !ok || c.answers.Input.Ended {
 			if c.screen == nil && terminal.IsTerminal(c.In) {
 				fmt.Fprintln(c.Err)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/diag"
@@ -37,7 +38,7 @@ type runOptions struct {
 
 func newRun(p *program) *cobra.Command {
 	var at serverFlags
-	o := runOptions{approve: &choice{value: approveAuto, allowed: []string{approveAuto, approveAsk, approveYes, approveNo}}}
+	o := runOptions{approve: &choice{value: question.ApproveAuto, allowed: []string{question.ApproveAuto, question.ApproveAsk, question.ApproveYes, question.ApproveNo}}}
 	cmd := &cobra.Command{
 		Use:   "run (FILE | -f FILE… | --server URL) [AGENT] [PROMPT]",
 		Short: "Run one turn of an agent",
@@ -114,7 +115,7 @@ func (o *runOptions) opensChat(args []string, remote bool) bool {
 	if !remote {
 		_, names = o.files.split(args, 1)
 	}
-	return len(names) <= 1 && o.session.id == "" && !o.quiet && o.format.value == "text" && (o.approve.value == approveAuto || o.approve.value == approveAsk)
+	return len(names) <= 1 && o.session.id == "" && !o.quiet && o.format.value == "text" && (o.approve.value == question.ApproveAuto || o.approve.value == question.ApproveAsk)
 }
 
 // runAgent runs one turn of the agent that args name.
@@ -148,7 +149,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	}
 	prompt.tenant = o.tenant
 	l.builder.ListToolsFor(tools.TenantValues(o.tenant))
-	a, err := newAnswerer(p.Streams, o.approve.value, prompt.read, l.file.Redact)
+	a, err := question.NewAnswerer(p.Streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err
 	}
@@ -162,10 +163,10 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 }
 
 // runTurn runs a turn; a nil answerer answers nothing.
-func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntime, q *prompt, out *turnview.Printer, a *answerer, o *runOptions) error {
+func runTurn(ctx context.Context, p *program, l *loaded, rt *runtime.AgentRuntime, q *prompt, out *turnview.Printer, a *question.Answerer, o *runOptions) error {
 	l.startProviders(ctx, rt.Revision(), l.agent)
 	if a != nil {
-		a.context = func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
+		a.Context = func(ctx context.Context, asked *question.Consent, q *interaction.Request) *question.Call {
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
 	}
@@ -219,7 +220,7 @@ const abortTime = 10 * time.Second
 
 // await runs a turn to its end and answers its interactions, if there is an answerer. A turn left
 // waiting leaves nothing running at peers.
-func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out *turnview.Printer, a *answerer) (*runtime.Result, error) {
+func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out *turnview.Printer, a *question.Answerer) (*runtime.Result, error) {
 	if a == nil {
 		result, err := rt.Run(ctx, req, out)
 		if result != nil && result.State != nil { // nobody can resume it
@@ -231,7 +232,7 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 		}
 		return result, err
 	}
-	a.screen = out.Screen
+	a.Screen = out.Screen
 	turn, err := rt.Start(ctx, req, event.SinkFunc(func(ev event.Event) {
 		out.Emit(ev)
 		a.Emit(ev)
@@ -239,7 +240,7 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 	if err != nil {
 		return nil, err
 	}
-	a.run(ctx, ownTurn{turn})
+	a.Run(ctx, ownTurn{turn})
 	return turn.Wait(context.WithoutCancel(ctx))
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -69,17 +70,17 @@ func (q *prompt) load(ctx context.Context, in io.Reader) error {
 }
 
 // ask asks for a typed prompt until there is one. It returns errNoPrompt at the end of the input.
-func (q *prompt) ask(ctx context.Context, a *answerer) error {
+func (q *prompt) ask(ctx context.Context, a *question.Answerer) error {
 	for q.typed && strings.TrimSpace(q.text) == "" {
 		a.Prompt("prompt: ")
-		line, ok := a.input.Next(ctx, nil)
-		if !ok || a.input.Ended {
+		line, ok := a.Input.Next(ctx, nil)
+		if !ok || a.Input.Ended {
 			fmt.Fprintln(a.Err)
 		}
 		switch {
 		case !ok:
 			return ctx.Err()
-		case a.input.Ended:
+		case a.Input.Ended:
 			return errNoPrompt
 		}
 		q.text = line

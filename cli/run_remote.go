@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -33,7 +34,7 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 	return p.reach(ctx, at, func(where *place) error {
 		out.Redact = where.redact
 		prompt := promptAmong(args[1:], p.In)
-		a, err := newAnswerer(p.Streams, o.approve.value, prompt.read, where.redact)
+		a, err := question.NewAnswerer(p.Streams, o.approve.value, prompt.read, where.redact)
 		if err != nil {
 			return p.misuse(err)
 		}
@@ -84,12 +85,12 @@ func (r *storedRun) begins() (input []model.Message, variables json.RawMessage) 
 func newTurnID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // runStored creates a turn, follows it to its end and shows the result.
-func (p *program) runStored(ctx context.Context, where *place, r storedRun, out *turnview.Printer, a *answerer) error {
+func (p *program) runStored(ctx context.Context, where *place, r storedRun, out *turnview.Printer, a *question.Answerer) error {
 	if err := r.prompt.ask(ctx, a); err != nil {
 		return ignoreNoPrompt(err)
 	}
 	if a != nil {
-		a.session, a.screen = "which is kept, also for later turns", out.Screen
+		a.Session, a.Screen = "which is kept, also for later turns", out.Screen
 	}
 	turn, err := beginTurn(ctx, where, &r, out)
 	if err != nil {
@@ -207,7 +208,7 @@ type reading struct {
 
 // run follows the turn to its end, answers its interactions if there is an answerer, and returns
 // the result. If ctx ends, it ends the turn.
-func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*runtime.Result, error) {
+func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *question.Answerer) (*runtime.Result, error) {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	log := make(chan reading)
 	go func() {
@@ -224,7 +225,7 @@ func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*run
 	go func() {
 		defer close(answering)
 		if a != nil {
-			a.run(ctx, t)
+			a.Run(ctx, t)
 		}
 	}()
 	err := t.follow(ctx, log, out, a)
@@ -241,7 +242,7 @@ func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*run
 
 // follow shows the turn's events until it has ended or, without an answerer, waits. If ctx ends it
 // ends the turn, and shows the progress for a while.
-func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.Sink, a *answerer) error {
+func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.Sink, a *question.Answerer) error {
 	var given <-chan time.Time
 	canceled := ctx.Done()
 	for {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/config/settings"
@@ -287,17 +288,17 @@ func findInteraction(all []native.Interaction, id string) (int, error) {
 
 // answer returns the answer to a question from the flags.
 func (o *resolveOptions) answer(q *interaction.Request) (interaction.Answer, error) {
-	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
+	asked := question.PermissionOf(q.Action, q.Parameters, q.ResponseSchema)
 	r := interaction.Answer{Target: q.ID, Action: interaction.Resume, Reason: o.reason}
 	switch {
 	case asked != nil && o.result == "":
-		r.Result = asked.answer(q, o.approve, scopeOnce).Result
+		r.Result = asked.Answer(q, o.approve, question.ScopeOnce).Result
 	case o.refuse:
 		r.Action = interaction.Cancel
 	case o.approve:
 		return r, fmt.Errorf("interaction %s asks for an answer, not for a permission: use --result", q.ID)
 	default:
-		r.Result = asJSON(o.result)
+		r.Result = question.AsJSON(o.result)
 	}
 	return r, nil
 }

@@ -1,4 +1,4 @@
-package cli
+package question
 
 import (
 	"bytes"
@@ -21,14 +21,14 @@ func TestWhoAnswers(t *testing.T) {
 		promptRead    bool
 		answers, fail bool
 	}{
-		{approve: approveAuto},
-		{approve: approveAuto, promptRead: true},
-		{approve: approveAsk, answers: true},
-		{approve: approveAsk, promptRead: true, fail: true},
-		{approve: approveYes, promptRead: true, answers: true},
-		{approve: approveNo, answers: true},
+		{approve: ApproveAuto},
+		{approve: ApproveAuto, promptRead: true},
+		{approve: ApproveAsk, answers: true},
+		{approve: ApproveAsk, promptRead: true, fail: true},
+		{approve: ApproveYes, promptRead: true, answers: true},
+		{approve: ApproveNo, answers: true},
 	} {
-		a, err := newAnswerer(terminal.Streams{In: strings.NewReader("")}, tt.approve, tt.promptRead, plain)
+		a, err := NewAnswerer(terminal.Streams{In: strings.NewReader("")}, tt.approve, tt.promptRead, plain)
 		if (a != nil) != tt.answers || (err != nil) != tt.fail {
 			t.Errorf("%+v: %v, %v", tt, a, err)
 		}
@@ -56,40 +56,40 @@ func TestAnswers(t *testing.T) {
 		want    interaction.Answer
 		shown   string
 	}{
-		"yes":                        {approveYes, permission, "", resume(`{"approved":true,"scope":"once"}`), "? May it? (pay {\"key\":\"***\"})\n  yes\n"},
-		"yes is no answer to others": {approveYes, other, "", cancel("--approve yes was given"), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  no\n"},
-		"no":                         {approveNo, permission, "", cancel("--approve no was given"), "? May it? (pay {\"key\":\"***\"})\n  no\n"},
+		"yes":                        {ApproveYes, permission, "", resume(`{"approved":true,"scope":"once"}`), "? May it? (pay {\"key\":\"***\"})\n  yes\n"},
+		"yes is no answer to others": {ApproveYes, other, "", cancel("--approve yes was given"), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  no\n"},
+		"no":                         {ApproveNo, permission, "", cancel("--approve no was given"), "? May it? (pay {\"key\":\"***\"})\n  no\n"},
 		"once": {
-			approveAsk, permission, " Yes \n", resume(`{"approved":true,"scope":"once"}`),
+			ApproveAsk, permission, " Yes \n", resume(`{"approved":true,"scope":"once"}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses:  Yes \n",
 		},
 		"for the session": {
-			approveAsk, permission, "s\n", resume(`{"approved":true,"scope":"session"}`),
+			ApproveAsk, permission, "s\n", resume(`{"approved":true,"scope":"session"}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses: s\n",
 		},
 		"anything else": {
-			approveAsk, permission, "yo\n", resume(`{"approved":false}`),
+			ApproveAsk, permission, "yo\n", resume(`{"approved":false}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses: yo\n",
 		},
 		"nothing": {
-			approveAsk, permission, "", resume(`{"approved":false}`),
+			ApproveAsk, permission, "", resume(`{"approved":false}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses: \n",
 		},
 		"only once": {
-			approveAsk, &onceOnly, "y\n", resume(`{"approved":true,"scope":"once"}`),
+			ApproveAsk, &onceOnly, "y\n", resume(`{"approved":true,"scope":"once"}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [?] explains, anything else refuses: y\n",
 		},
-		"nobody":                   {approveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: \n"},
-		"text":                     {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
-		"the default":              {approveAsk, preset, " \n", resume(`"today"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\":  \n"},
-		"another than the default": {approveAsk, preset, "later\n", resume(`"later"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\": later\n"},
-		"nobody, though a default": {approveAsk, preset, "", cancel("nobody answered"), "? When?\n  your answer, as JSON or text, or Enter for \"today\": \n"},
-		"JSON":                     {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
+		"nobody":                   {ApproveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: \n"},
+		"text":                     {ApproveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
+		"the default":              {ApproveAsk, preset, " \n", resume(`"today"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\":  \n"},
+		"another than the default": {ApproveAsk, preset, "later\n", resume(`"later"`), "? When?\n  your answer, as JSON or text, or Enter for \"today\": later\n"},
+		"nobody, though a default": {ApproveAsk, preset, "", cancel("nobody answered"), "? When?\n  your answer, as JSON or text, or Enter for \"today\": \n"},
+		"JSON":                     {ApproveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}\\u202e\\u001b[2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var shown bytes.Buffer
-			a, err := newAnswerer(terminal.Streams{In: strings.NewReader(tt.typed), Err: &shown}, tt.approve, false,
+			a, err := NewAnswerer(terminal.Streams{In: strings.NewReader(tt.typed), Err: &shown}, tt.approve, false,
 				func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") })
 			if err != nil {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	t.Cleanup(func() { _ = typed.Close() })
 	over := make(chan struct{})
 	close(over)
-	a, err := newAnswerer(terminal.Streams{In: in, Err: &bytes.Buffer{}}, approveAsk, false, plain)
+	a, err := NewAnswerer(terminal.Streams{In: in, Err: &bytes.Buffer{}}, ApproveAsk, false, plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,3 +120,6 @@ func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 		t.Errorf("the answer is %+v", got)
 	}
 }
+
+// plain is the redact function for texts without secrets.
+func plain(text string) string { return text }

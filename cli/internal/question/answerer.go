@@ -1,4 +1,5 @@
-package cli
+// Package question asks a person the questions of a turn.
+package question
 
 import (
 	"cmp"
@@ -18,50 +19,51 @@ import (
 
 // The values of --approve.
 const (
-	approveAsk = "ask"
-	approveYes = "yes"
-	approveNo  = "no"
-	// approveAuto asks if standard input is a terminal; otherwise the turn ends waiting.
-	approveAuto = "auto"
+	ApproveAsk = "ask"
+	ApproveYes = "yes"
+	ApproveNo  = "no"
+	// ApproveAuto asks if standard input is a terminal; otherwise the turn ends waiting.
+	ApproveAuto = "auto"
 )
 
-// answerer answers the interactions of a turn, either by asking on standard input or always the
+// Answerer answers the interactions of a turn, either by asking on standard input or always the
 // same way.
-type answerer struct {
+type Answerer struct {
 	terminal.Streams
 	approve string
 	redact  func(string) string
-	input   *terminal.LineReader
-	// context looks up the tool and rule behind a call; nil shows no context.
-	context explainCall
-	// session describes how long a permission for the session lasts.
-	session string
-	// screen shows progress on the same terminal; nil without progress.
-	screen *turnview.Screen
+	// Input has the typed lines.
+	Input *terminal.LineReader
+	// Context looks up the tool and rule behind a call; nil shows no context.
+	Context ExplainCall
+	// Session describes how long a permission for the session lasts.
+	Session string
+	// Screen shows progress on the same terminal; nil without progress.
+	Screen *turnview.Screen
 	// asked is signaled when the turn opens an interaction.
 	asked chan struct{}
 }
 
-// explainCall describes a call using the configuration.
-type explainCall func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
+// ExplainCall describes a call using the configuration.
+type ExplainCall func(ctx context.Context, asked *Consent, q *interaction.Request) *Call
 
-// newAnswerer returns the answerer for a value of --approve; nil if nothing answers. Asking needs
+// NewAnswerer returns the answerer for a value of --approve; nil if nothing answers. Asking needs
 // standard input, so it is an error if the prompt was read from it.
-func newAnswerer(s terminal.Streams, approve string, promptRead bool, redact func(string) string) (*answerer, error) {
+func NewAnswerer(s terminal.Streams, approve string, promptRead bool, redact func(string) string) (*Answerer, error) {
 	switch {
-	case approve == approveAsk && promptRead:
+	case approve == ApproveAsk && promptRead:
 		return nil, errors.New("--approve ask reads the answers from standard input: give the prompt as the last argument")
-	case approve == approveAuto && (promptRead || !terminal.IsTerminal(s.In)):
+	case approve == ApproveAuto && (promptRead || !terminal.IsTerminal(s.In)):
 		return nil, nil //nolint:nilnil // nobody answers
 	}
-	return &answerer{
-		Streams: s, approve: approve, redact: redact, input: &terminal.LineReader{In: s.In}, asked: make(chan struct{}, 1),
-		session: "which ends with this command",
+	return &Answerer{
+		Streams: s, approve: approve, redact: redact, Input: &terminal.LineReader{In: s.In}, asked: make(chan struct{}, 1),
+		Session: "which ends with this command",
 	}, nil
 }
 
 // Emit notes a question.
-func (a *answerer) Emit(ev event.Event) {
+func (a *Answerer) Emit(ev event.Event) {
 	if _, ok := ev.Data.(*event.InteractionRequest); ok {
 		select {
 		case a.asked <- struct{}{}:
@@ -70,8 +72,8 @@ func (a *answerer) Emit(ev event.Event) {
 	}
 }
 
-// asking is a turn that may ask questions.
-type asking interface {
+// Turn is a turn that may ask questions.
+type Turn interface {
 	// Done returns a channel that is closed when the turn ends.
 	Done() <-chan struct{}
 	// Open returns the turn's open interactions.
@@ -82,8 +84,8 @@ type asking interface {
 	Cancel(reason error)
 }
 
-// run answers questions until the turn ends.
-func (a *answerer) run(ctx context.Context, turn asking) {
+// Run answers questions until the turn ends.
+func (a *Answerer) Run(ctx context.Context, turn Turn) {
 	for {
 		select {
 		case <-turn.Done():
@@ -97,7 +99,7 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 				continue
 			}
 			a.PrintErrorf("%s", a.redact(err.Error()))
-			if !more || a.input.Ended || a.approve == approveYes || a.approve == approveNo {
+			if !more || a.Input.Ended || a.approve == ApproveYes || a.approve == ApproveNo {
 				turn.Cancel(err) // asking again would not help
 				return
 			}
@@ -107,7 +109,7 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 
 // next answers one question. It reports whether there was one and it was answered; with an error
 // this is unknown.
-func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error) {
+func (a *Answerer) next(ctx context.Context, turn Turn) (more bool, err error) {
 	open, err := turn.Open(ctx)
 	if err != nil || len(open) == 0 {
 		return false, err
@@ -120,11 +122,11 @@ func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error)
 }
 
 // answer returns the answer to a question; ok is false if the turn ended first.
-func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interaction.Request) (r interaction.Answer, ok bool) {
-	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
-	a.Prompt("? " + terminal.OneLine(a.redact(question(q))) + "\n")
+func (a *Answerer) answer(ctx context.Context, over <-chan struct{}, q *interaction.Request) (r interaction.Answer, ok bool) {
+	asked := PermissionOf(q.Action, q.Parameters, q.ResponseSchema)
+	a.Prompt("? " + terminal.OneLine(a.redact(questionText(q))) + "\n")
 	switch {
-	case a.approve == approveYes || a.approve == approveNo:
+	case a.approve == ApproveYes || a.approve == ApproveNo:
 		return a.answerAlike(q, asked), true
 	case asked != nil:
 		return a.askConsent(ctx, over, q, asked)
@@ -133,14 +135,14 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interact
 }
 
 // askForm asks until it has an answer in the right form. ok is false if the turn ended first.
-func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interaction.Request, form answerForm) (r interaction.Answer, ok bool) {
+func (a *Answerer) askForm(ctx context.Context, over <-chan struct{}, q *interaction.Request, form answerForm) (r interaction.Answer, ok bool) {
 	for {
 		a.Prompt(form.ask(a.redact))
 		line, ok := a.line(ctx, over, form.secret)
 		switch {
 		case !ok:
 			return r, false
-		case a.input.Ended:
+		case a.Input.Ended:
 			return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "nobody answered"}, true
 		case form.preset != nil && strings.TrimSpace(line) == "":
 			return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: form.preset}, true
@@ -154,21 +156,21 @@ func (a *answerer) askForm(ctx context.Context, over <-chan struct{}, q *interac
 
 // answerAlike returns the answer of --approve yes or no to a question. asked is nil unless it is a
 // permission question.
-func (a *answerer) answerAlike(q *interaction.Request, asked *consent) interaction.Answer {
-	if a.approve == approveYes && asked != nil {
+func (a *Answerer) answerAlike(q *interaction.Request, asked *Consent) interaction.Answer {
+	if a.approve == ApproveYes && asked != nil {
 		fmt.Fprintln(a.Err, "  yes")
-		return asked.answer(q, true, scopeOnce)
+		return asked.Answer(q, true, ScopeOnce)
 	}
 	fmt.Fprintln(a.Err, "  no")
 	if asked != nil && q.Action != permissionAction { // to cancel would end the peer's task
-		return asked.answer(q, false, scopeOnce)
+		return asked.Answer(q, false, ScopeOnce)
 	}
 	return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "--approve " + a.approve + " was given"}
 }
 
 // askConsent asks a person for a permission and explains it whenever requested. ok is false if the
 // turn ended first.
-func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *interaction.Request, asked *consent) (r interaction.Answer, ok bool) {
+func (a *Answerer) askConsent(ctx context.Context, over <-chan struct{}, q *interaction.Request, asked *Consent) (r interaction.Answer, ok bool) {
 	choices := "  [y] once, [?] explains, anything else refuses: "
 	if asked.forSession() {
 		choices = "  [y] once, [s] for the session, [?] explains, anything else refuses: "
@@ -183,21 +185,21 @@ func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *inte
 		case "?":
 			fmt.Fprint(a.Err, a.explain(ctx, q, asked))
 		case "y", "yes":
-			return asked.answer(q, true, scopeOnce), true
-		case "s", scopeSession:
-			return asked.answer(q, true, scopeSession), true
+			return asked.Answer(q, true, ScopeOnce), true
+		case "s", ScopeSession:
+			return asked.Answer(q, true, ScopeSession), true
 		default:
-			return asked.answer(q, false, scopeOnce), true
+			return asked.Answer(q, false, ScopeOnce), true
 		}
 	}
 }
 
-// consent is a permission question for a tool call, by a local agent or by a peer that runs the
+// Consent is a permission question for a tool call, by a local agent or by a peer that runs the
 // same program.
-type consent struct {
+type Consent struct {
 	schema json.RawMessage
-	// about describes the call, if the question does.
-	about struct {
+	// About describes the call, if the question does.
+	About struct {
 		Agent string `json:"agent"`
 		Tool  string `json:"tool"`
 		Rule  string `json:"rule"`
@@ -209,10 +211,10 @@ type consent struct {
 // maxPeers bounds through how many peers a question is followed.
 const maxPeers = 8
 
-// permissionOf returns the permission that a question requests; nil for any other question. A peer
+// PermissionOf returns the permission that a question requests; nil for any other question. A peer
 // forwards its agent's question as data.
-func permissionOf(action string, parameters, schema json.RawMessage) *consent {
-	p := &consent{schema: schema}
+func PermissionOf(action string, parameters, schema json.RawMessage) *Consent {
+	p := &Consent{schema: schema}
 	for action == inputAction && len(p.interactions) < maxPeers {
 		var at struct {
 			Data struct {
@@ -231,12 +233,12 @@ func permissionOf(action string, parameters, schema json.RawMessage) *consent {
 	if action != permissionAction {
 		return nil
 	}
-	_ = json.Unmarshal(parameters, &p.about) // missing fields are not shown
+	_ = json.Unmarshal(parameters, &p.About) // missing fields are not shown
 	return p
 }
 
 // forSession reports whether the permission may be granted for the session.
-func (p *consent) forSession() bool {
+func (p *Consent) forSession() bool {
 	var form struct {
 		Properties struct {
 			Scope struct {
@@ -244,11 +246,11 @@ func (p *consent) forSession() bool {
 			} `json:"scope"`
 		} `json:"properties"`
 	}
-	return json.Unmarshal(p.schema, &form) == nil && slices.Contains(form.Properties.Scope.Enum, scopeSession)
+	return json.Unmarshal(p.schema, &form) == nil && slices.Contains(form.Properties.Scope.Enum, ScopeSession)
 }
 
-// answer grants or denies the permission in the form that each peer on the way expects.
-func (p *consent) answer(q *interaction.Request, approved bool, scope string) interaction.Answer {
+// Answer grants or denies the permission in the form that each peer on the way expects.
+func (p *Consent) Answer(q *interaction.Request, approved bool, scope string) interaction.Answer {
 	result := map[string]any{"approved": approved}
 	if approved {
 		result["scope"] = scope
@@ -262,8 +264,8 @@ func (p *consent) answer(q *interaction.Request, approved bool, scope string) in
 
 // The scopes of a permission.
 const (
-	scopeOnce    = "once"
-	scopeSession = "session"
+	ScopeOnce    = "once"
+	ScopeSession = "session"
 )
 
 // permissionAction is the action of the permission plugin's questions.
@@ -272,7 +274,7 @@ const permissionAction = "tool:PermissionConfirm"
 // inputAction is the action of a question from an A2A peer.
 const inputAction = "a2a:input_required"
 
-func question(q *interaction.Request) string {
+func questionText(q *interaction.Request) string {
 	asked := cmp.Or(q.Message, q.Action)
 	if q.Tool == "" { // the question is not about a call
 		return asked
@@ -280,8 +282,8 @@ func question(q *interaction.Request) string {
 	return fmt.Sprintf("%s (%s %s)", asked, q.Tool, q.Arguments)
 }
 
-// asJSON returns a line unchanged if it is JSON, or else as a JSON string.
-func asJSON(line string) json.RawMessage {
+// AsJSON returns a line unchanged if it is JSON, or else as a JSON string.
+func AsJSON(line string) json.RawMessage {
 	if json.Valid([]byte(line)) {
 		return json.RawMessage(line)
 	}
@@ -292,7 +294,7 @@ func asJSON(line string) json.RawMessage {
 // readLine reads a line as the answer to a question: as JSON if that fits the schema, otherwise
 // as the plain text of a field.
 func readLine(ctx context.Context, q *interaction.Request, line string) json.RawMessage {
-	plain := asJSON(line)
+	plain := AsJSON(line)
 	if interaction.Check(ctx, q, &interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: plain}) == nil {
 		return plain
 	}
@@ -304,28 +306,28 @@ func readLine(ctx context.Context, q *interaction.Request, line string) json.Raw
 
 // line reads a typed line without echo if it is secret. At end of input it returns "", which
 // rejects.
-func (a *answerer) line(ctx context.Context, over <-chan struct{}, secret bool) (string, bool) {
-	if f, ok := a.In.(*os.File); ok && secret && a.input.Hide == nil && terminal.IsTerminal(f) {
+func (a *Answerer) line(ctx context.Context, over <-chan struct{}, secret bool) (string, bool) {
+	if f, ok := a.In.(*os.File); ok && secret && a.Input.Hide == nil && terminal.IsTerminal(f) {
 		restore := terminal.HideTyping(f)
 		defer fmt.Fprintln(a.Err) // the terminal did not echo it
 		defer restore()
 	}
-	if a.input.Hide != nil {
-		a.input.Hide(secret)
+	if a.Input.Hide != nil {
+		a.Input.Hide(secret)
 	}
-	echoed := terminal.IsTerminal(a.In) && !secret && a.input.Hide == nil
-	a.screen.SetPrompted(echoed)
-	line, ok := a.input.Next(ctx, over)
+	echoed := terminal.IsTerminal(a.In) && !secret && a.Input.Hide == nil
+	a.Screen.SetPrompted(echoed)
+	line, ok := a.Input.Next(ctx, over)
 	switch {
-	case ok && !a.input.Ended:
-		a.screen.SetPrompted(false) // the person pressed Enter
-	case echoed && a.screen == nil:
+	case ok && !a.Input.Ended:
+		a.Screen.SetPrompted(false) // the person pressed Enter
+	case echoed && a.Screen == nil:
 		fmt.Fprintln(a.Err)
 	}
 	if !terminal.IsTerminal(a.In) { // a terminal would echo the input
 		shown := terminal.OneLine(line)
 		if secret {
-			shown = hiddenText
+			shown = HiddenText
 		}
 		fmt.Fprintln(a.Err, shown)
 	}

@@ -1,4 +1,4 @@
-package cli
+package question
 
 import (
 	"encoding/json"
@@ -54,8 +54,8 @@ func formOf(q *interaction.Request) answerForm {
 // formatPassword is the format of hidden text.
 const formatPassword = "password"
 
-// hiddenText replaces a secret answer.
-const hiddenText = "••••••••"
+// HiddenText replaces a secret answer.
+const HiddenText = "••••••••"
 
 // ask returns the prompt for the form.
 func (f *answerForm) ask(redact func(string) string) string {

@@ -1,4 +1,4 @@
-package cli
+package question
 
 import (
 	"bytes"
@@ -11,46 +11,46 @@ import (
 	"github.com/agentruntime/agentruntime/event/interaction"
 )
 
-// callContext describes a call that needs a person's permission. Its texts may be empty.
-type callContext struct {
-	// gatePath and gatePlace locate the rule that asks; conditions are the ones that matched.
-	gatePath, gatePlace string
-	conditions          []string
-	// tool describes the tool, and toolPath and toolPlace locate it.
-	tool, toolPath, toolPlace string
-	// action is the call's effect according to the tool's settings.
-	action string
+// Call describes a call that needs a person's permission. Its texts may be empty.
+type Call struct {
+	// GatePath and GatePlace locate the rule that asks; Conditions are the ones that matched.
+	GatePath, GatePlace string
+	Conditions          []string
+	// Tool describes the tool, and ToolPath and ToolPlace locate it.
+	Tool, ToolPath, ToolPlace string
+	// Action is the call's effect according to the tool's settings.
+	Action string
 }
 
 // explain describes a permission question: its agent, its reason, the call's effect and the
 // meaning of each answer.
-func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *consent) string {
+func (a *Answerer) explain(ctx context.Context, q *interaction.Request, asked *Consent) string {
 	var b strings.Builder
-	about := &asked.about
+	about := &asked.About
 	rule := "no rule speaks of the call, and the default is to ask"
 	if about.Rule != "" {
 		rule = fmt.Sprintf("the rule %q of agent %s", about.Rule, about.Agent)
 	}
-	var known *callContext
-	if a.context != nil && len(asked.interactions) == 0 {
-		known = a.context(ctx, asked, q)
+	var known *Call
+	if a.Context != nil && len(asked.interactions) == 0 {
+		known = a.Context(ctx, asked, q)
 	}
 	if known == nil {
 		terminal.WriteRow(&b, "asks", rule, "", "")
 		terminal.WriteRow(&b, "", "its location is known to the operator of the agent", "", "")
 	} else {
-		terminal.WriteRow(&b, "asks", rule, known.gatePath, known.gatePlace)
-		for _, condition := range known.conditions {
+		terminal.WriteRow(&b, "asks", rule, known.GatePath, known.GatePlace)
+		for _, condition := range known.Conditions {
 			terminal.WriteRow(&b, "because", condition, "", "")
 		}
-		terminal.WriteRow(&b, "tool", strings.TrimSpace(q.Tool+" "+inParentheses(known.tool)), known.toolPath, known.toolPlace)
-		terminal.WriteRow(&b, "does", known.action, "", "")
+		terminal.WriteRow(&b, "tool", strings.TrimSpace(q.Tool+" "+inParentheses(known.Tool)), known.ToolPath, known.ToolPlace)
+		terminal.WriteRow(&b, "does", known.Action, "", "")
 	}
 	terminal.WriteRow(&b, "with", strings.Join(indented(q.Arguments), "\n           "), "", "")
 	terminal.WriteRow(&b, "y", "makes this call; the next one is asked about again", "", "")
 	if asked.forSession() {
 		terminal.WriteRow(&b, "s", "makes this call, and remembers that for later ones of "+q.Tool+" that the same rule asks about,", "", "")
-		terminal.WriteRow(&b, "", "for the rest of the session, "+a.session, "", "")
+		terminal.WriteRow(&b, "", "for the rest of the session, "+a.Session, "", "")
 	}
 	terminal.WriteRow(&b, "else", "rejects the call; the model is told, continues and may ask again", "", "")
 	return terminal.EscapeLines(a.redact(b.String()))
