@@ -11,9 +11,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/cli/internal/turnview"
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -118,7 +120,7 @@ func (p *program) onScreen(o *chatOptions) *program {
 	if o.screen == nil {
 		return p
 	}
-	o.screen.mouse = o.mouse
+	o.screen.Mouse = o.mouse
 	return p.with(terminal.Streams{In: p.In, Out: o.screen, Err: o.screen})
 }
 
@@ -153,6 +155,37 @@ func (p *program) chatHere(ctx context.Context, args []string, o *chatOptions) e
 			return p.converse(ctx, where, l.agent, o, explain)
 		})
 	})
+}
+
+// converse holds a conversation with an agent.
+func (p *program) converse(ctx context.Context, where *place, agent string, o *chatOptions, explain question.ExplainCall) error {
+	variables, err := encodeVariables(o.variables)
+	if err != nil {
+		return p.misuse(err)
+	}
+	s, err := chooseSession(ctx, where, agent, o.resume)
+	if err != nil {
+		return err
+	}
+	answers, err := question.NewAnswerer(p.Streams, question.ApproveAsk, false, where.redact)
+	if err != nil {
+		return err
+	}
+	answers.Session, answers.Context = "which is kept, also for later turns", explain
+	begin := func(ctx context.Context, r *turnRequest) (runningTurn, error) {
+		return beginTurn(ctx, where, &storedRun{
+			id: newTurnID(), agent: r.Agent, takes: true, session: s.ID, busy: service.RejectBusy, model: r.Model, tools: o.tools,
+			input: r.Input, variables: variables, delegates: *o.delegates,
+		}, &turnview.Printer{Streams: p.Streams, Redact: where.redact})
+	}
+	err = runChat(ctx, chatSettings{
+		Streams: p.Streams, Session: s, Agent: cmp.Or(agent, s.CurrentAgent()), Model: o.model, Models: where.models, Systems: o.systems, Messages: o.messages,
+		Answers: answers, Screen: o.screen, Redact: where.redact, GetSession: where.GetSession, BeginTurn: begin,
+	})
+	if err == nil && where.keeps {
+		fmt.Fprintf(p.Err, "Resume with: %s chat %s --resume=%s\n", p.Command(), where.name, terminal.OneLine(s.ID))
+	}
+	return err
 }
 
 // onlyAgent returns the only agent of a configuration.

@@ -25,9 +25,9 @@ type screenFront struct {
 	reader   display.Reader
 	// delegates has a reader for each delegate.
 	delegates turnview.Delegates[*display.Reader]
-	// mouse is set if the mouse wheel scrolls; the terminal then does not select text by mouse
+	// Mouse is set if the mouse wheel scrolls; the terminal then does not select text by mouse
 	// alone.
-	mouse bool
+	Mouse bool
 
 	mu sync.Mutex
 	// changes are updates that the model has yet to apply; running is set while the screen shows
@@ -141,8 +141,8 @@ func (f *screenFront) run(ctx context.Context, c *conversation, converse func(co
 	}, Hide: func(secret bool) {
 		f.change(func(m *chatModel) { m.editor.masked = secret })
 	}}
-	c.answers.Input = input
-	f.redact = c.where.redact
+	c.Answers.Input = input
+	f.redact = c.Redact
 	m := &chatModel{front: f, lines: lines, interrupts: c.interrupts, title: c.title(), chatPane: chatPane{follow: true}}
 	program := tea.NewProgram(m, tea.WithInput(f.in), tea.WithOutput(f.out), tea.WithoutSignalHandler())
 	f.mu.Lock()

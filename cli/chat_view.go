@@ -34,7 +34,7 @@ func (m *chatModel) rows() int { return max(m.height-len(m.editorLines())-1, 1) 
 func (m *chatModel) View() tea.View {
 	var v tea.View
 	v.AltScreen = true
-	if m.front.mouse {
+	if m.front.Mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.width == 0 || m.height == 0 {

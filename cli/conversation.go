@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +16,6 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
-	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // turnView shows the turns of a conversation.
@@ -30,77 +27,74 @@ type turnView interface {
 	Close() error
 }
 
+// chatSettings configure a conversation. All fields are required unless noted.
+type chatSettings struct {
+	terminal.Streams
+	// Session is the session to continue, and Agent has the conversation in the next turn.
+	Session *native.Session
+	Agent   string
+	// Model replaces the agent's model unless empty.
+	Model string
+	// Models returns the models and pools that a turn may use, and the agent's own model; nil if
+	// only the server knows them.
+	Models func(agent string) (all []string, own string)
+	// Systems are instructions for the first turn, and Messages the prompts to send before reading
+	// any. Both may be empty.
+	Systems, Messages []string
+	Answers           *question.Answerer
+	// Screen shows the conversation full-screen; nil shows it as lines.
+	Screen *screenFront
+	// Redact hides secrets.
+	Redact func(string) string
+	// GetSession returns the current state of a session, and BeginTurn creates a turn in Session.
+	GetSession func(ctx context.Context, id string) (*native.Session, error)
+	BeginTurn  func(ctx context.Context, r *turnRequest) (runningTurn, error)
+}
+
+// turnRequest is the request for a turn of the conversation. Agent is empty if the session selects
+// it, and Model if the agent does.
+type turnRequest struct {
+	Agent, Model string
+	Input        []model.Message
+}
+
+// runningTurn is a turn that has begun.
+type runningTurn interface {
+	// Run shows the turn's events and answers its questions until it ends. If ctx ends, it ends the
+	// turn.
+	Run(ctx context.Context, out event.Sink, answers *question.Answerer) (*runtime.Result, error)
+}
+
 // conversation is a session at a terminal.
 type conversation struct {
-	*program
-	where   *place
-	session *native.Session
-	// agent has the conversation in the next turn.
-	agent string
-	// model replaces the agent's model in the next turn unless empty.
-	model     string
-	variables []byte
-	// systems are instructions for the next turn, messages the prompts to send before reading any,
-	// and tools limits the tools of all turns; nil allows all.
-	systems, messages []string
-	tools             spec.Names
-	answers           *question.Answerer
-	shown             turnView
-	// delegates also shows the events of delegates.
-	delegates bool
-	// screen is nil in line mode.
-	screen *screenFront
+	chatSettings
+	shown turnView
 	// interrupts receives a value for each Ctrl-C.
 	interrupts chan os.Signal
 }
 
-// converse reads prompts and runs a turn for each, until there are no more.
-func (p *program) converse(ctx context.Context, where *place, agent string, o *chatOptions, explain question.ExplainCall) error {
-	variables, err := encodeVariables(o.variables)
-	if err != nil {
-		return p.misuse(err)
-	}
-	s, err := chooseSession(ctx, where, agent, o.resume)
-	if err != nil {
-		return err
-	}
-	answers, err := question.NewAnswerer(p.Streams, question.ApproveAsk, false, where.redact)
-	if err != nil {
-		return err
-	}
-	answers.Session, answers.Context = "which is kept, also for later turns", explain
-	c := &conversation{
-		program: p, where: where, session: s, agent: cmp.Or(agent, s.CurrentAgent()), variables: variables, answers: answers,
-		systems: o.systems, messages: o.messages, tools: o.tools,
-		model: o.model, delegates: *o.delegates, shown: turnview.NewTranscript(p.Out, where.redact), interrupts: make(chan os.Signal, 1), screen: o.screen,
-	}
-	if problem := c.checkModel(c.model); problem != "" {
+// runChat reads prompts and runs a turn for each, until there are no more.
+func runChat(ctx context.Context, s chatSettings) error {
+	c := &conversation{chatSettings: s, shown: turnview.NewTranscript(s.Out, s.Redact), interrupts: make(chan os.Signal, 1)}
+	if problem := c.checkModel(c.Model); problem != "" {
 		return errors.New(problem)
 	}
 	signal.Reset(os.Interrupt) // which would end the command, not only the turn
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
-	fmt.Fprintf(p.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(s.ID), terminal.OneLine(joinNames(" / ", terminal.OrDash(c.agent), c.currentModel())))
-	if c.screen != nil {
-		c.shown = c.screen
-		err = c.screen.run(ctx, c, c.readPrompts)
-	} else {
-		err = c.readPrompts(ctx)
+	fmt.Fprintf(c.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(c.Session.ID), terminal.OneLine(joinNames(" / ", terminal.OrDash(c.Agent), c.currentModel())))
+	if c.Screen == nil {
+		return c.readPrompts(ctx)
 	}
-	if err != nil {
-		return err
-	}
-	if where.keeps {
-		fmt.Fprintf(p.Err, "Resume with: %s chat %s --resume=%s\n", p.Command(), where.name, terminal.OneLine(s.ID))
-	}
-	return nil
+	c.shown = c.Screen
+	return c.Screen.run(ctx, c, c.readPrompts)
 }
 
 // readPrompts runs a turn for each typed prompt.
 func (c *conversation) readPrompts(ctx context.Context) error {
-	if len(c.messages) > 0 {
-		c.showPrompts(c.messages)
-		if err := c.runTurn(ctx, c.messages...); err != nil {
+	if len(c.Messages) > 0 {
+		c.showPrompts(c.Messages)
+		if err := c.runTurn(ctx, c.Messages...); err != nil {
 			return err
 		}
 	}
@@ -124,13 +118,13 @@ func (c *conversation) readPrompts(ctx context.Context) error {
 
 // showPrompts shows prompts that were not typed.
 func (c *conversation) showPrompts(texts []string) {
-	if c.screen == nil {
+	if c.Screen == nil {
 		for _, text := range texts {
 			fmt.Fprintf(c.Err, "you> %s\n", terminal.OneLine(text))
 		}
 		return
 	}
-	c.screen.change(func(m *chatModel) {
+	c.Screen.change(func(m *chatModel) {
 		for _, text := range texts {
 			m.add(&chatBlock{kind: blockPrompt, text: text})
 		}
@@ -156,15 +150,15 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 	}()
 	ask := "you> "
 	for {
-		if c.screen == nil && terminal.IsTerminal(c.In) {
+		if c.Screen == nil && terminal.IsTerminal(c.In) {
 			fmt.Fprint(c.Err, ask)
 		}
-		line, ok := c.answers.Input.Next(reading, nil)
-		if err := c.answers.Input.Failed; err != nil {
+		line, ok := c.Answers.Input.Next(reading, nil)
+		if err := c.Answers.Input.Failed; err != nil {
 			fmt.Fprintf(c.Err, "error> %v\n", err)
 		}
-		if !ok || c.answers.Input.Ended {
-			if c.screen == nil && terminal.IsTerminal(c.In) {
+		if !ok || c.Answers.Input.Ended {
+			if c.Screen == nil && terminal.IsTerminal(c.In) {
 				fmt.Fprintln(c.Err)
 			}
 			return text, ok && text != ""
@@ -201,11 +195,11 @@ func (c *conversation) runCommand(line string) {
 	switch {
 	case name == "/help" && rest == "":
 		fmt.Fprint(c.Err, chatHelp)
-		if c.screen != nil {
+		if c.Screen != nil {
 			fmt.Fprint(c.Err, chatKeys)
 		}
 	case name == "/session" && rest == "":
-		fmt.Fprintf(c.Err, "system> session %s of agent %s\n", c.session.ID, terminal.OrDash(c.agent))
+		fmt.Fprintf(c.Err, "system> session %s of agent %s\n", c.Session.ID, terminal.OrDash(c.Agent))
 	case name == "/model" && rest == "":
 		fmt.Fprintf(c.Err, "system> %s\n", c.describeModel())
 	case name == "/model":
@@ -217,24 +211,24 @@ func (c *conversation) runCommand(line string) {
 
 // currentModel returns the model that answers next; empty if only the server knows it.
 func (c *conversation) currentModel() string {
-	if c.model != "" || c.where.models == nil {
-		return c.model
+	if c.Model != "" || c.Models == nil {
+		return c.Model
 	}
-	_, own := c.where.models(c.agent)
+	_, own := c.Models(c.Agent)
 	return own
 }
 
 // describeModel describes the current model and the alternatives.
 func (c *conversation) describeModel() string {
-	current := "the default of agent " + terminal.OrDash(c.agent)
+	current := "the default of agent " + terminal.OrDash(c.Agent)
 	if name := c.currentModel(); name != "" {
 		current = name
 	}
 	text := "the model is " + current
-	if c.where.models == nil {
+	if c.Models == nil {
 		return text
 	}
-	if all, _ := c.where.models(c.agent); len(all) > 0 {
+	if all, _ := c.Models(c.Agent); len(all) > 0 {
 		text += "; there are " + strings.Join(all, ", ")
 	}
 	return text
@@ -246,19 +240,19 @@ func (c *conversation) chooseModel(name string) {
 		fmt.Fprintf(c.Err, "error> %s\n", problem)
 		return
 	}
-	c.model = name
+	c.Model = name
 	fmt.Fprintf(c.Err, "system> later turns are answered by %s\n", terminal.OneLine(name))
 }
 
 // checkModel returns why a model cannot answer, or "" if no reason is known here.
 func (c *conversation) checkModel(name string) string {
-	if name == "" || c.where.models == nil {
+	if name == "" || c.Models == nil {
 		return ""
 	}
-	all, own := c.where.models(c.agent)
+	all, own := c.Models(c.Agent)
 	switch {
 	case own == "":
-		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", terminal.OrDash(c.agent))
+		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", terminal.OrDash(c.Agent))
 	case len(all) > 0 && !slices.Contains(all, name):
 		return fmt.Sprintf("unknown model %s: choose one of %s", terminal.OneLine(name), strings.Join(all, ", "))
 	default:
@@ -268,8 +262,8 @@ func (c *conversation) checkModel(name string) string {
 
 // inputOf returns the input of a turn.
 func (c *conversation) inputOf(texts []string) []model.Message {
-	input := make([]model.Message, 0, len(c.systems)+len(texts))
-	for _, text := range c.systems {
+	input := make([]model.Message, 0, len(c.Systems)+len(texts))
+	for _, text := range c.Systems {
 		input = append(input, model.System(text))
 	}
 	for _, text := range texts {
@@ -298,14 +292,11 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	defer func() { <-watching }()
 	defer cancel(nil)
 	c.shown.Begin()
-	turn, err := beginTurn(turning, c.where, &storedRun{
-		id: newTurnID(), agent: c.namedAgent(), takes: true, session: c.session.ID, busy: service.RejectBusy, model: c.model, tools: c.tools,
-		input: c.inputOf(texts), variables: c.variables, delegates: c.delegates,
-	}, &turnview.Printer{Streams: c.Streams, Redact: c.where.redact})
+	turn, err := c.BeginTurn(turning, &turnRequest{Agent: c.namedAgent(), Model: c.Model, Input: c.inputOf(texts)})
 	var result *runtime.Result
 	if err == nil {
-		c.systems = nil
-		result, err = turn.run(turning, c.shown, c.answers)
+		c.Systems = nil
+		result, err = turn.Run(turning, c.shown, c.Answers)
 	}
 	if failed := c.shown.Close(); failed != nil {
 		return failed
@@ -314,7 +305,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && !errors.Is(context.Cause(turning), errInterrupted):
-		fmt.Fprintf(c.Err, "error> %s\n", terminal.OneLine(c.where.redact(err.Error())))
+		fmt.Fprintf(c.Err, "error> %s\n", terminal.OneLine(c.Redact(err.Error())))
 	case result != nil && result.Status == event.StatusSucceeded && result.Agent != "":
 		return c.noteAgent(ctx, result.Agent)
 	}
@@ -323,27 +314,27 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 
 // namedAgent returns the agent to name in the next turn: empty if the session selects it anyway.
 func (c *conversation) namedAgent() string {
-	if c.agent == c.session.CurrentAgent() {
+	if c.Agent == c.Session.CurrentAgent() {
 		return ""
 	}
-	return c.agent
+	return c.Agent
 }
 
 // noteAgent notes which agent has the conversation after a turn.
 func (c *conversation) noteAgent(ctx context.Context, agent string) error {
-	session, err := c.where.GetSession(ctx, c.session.ID)
+	session, err := c.GetSession(ctx, c.Session.ID)
 	if err != nil {
 		return err
 	}
-	c.agent, c.session = agent, session
-	if c.screen != nil {
-		c.screen.change(func(m *chatModel) { m.title = c.title() })
+	c.Agent, c.Session = agent, session
+	if c.Screen != nil {
+		c.Screen.change(func(m *chatModel) { m.title = c.title() })
 	}
 	return nil
 }
 
 // title is shown above the conversation.
-func (c *conversation) title() string { return terminal.OrDash(c.agent) + " · " + c.session.ID }
+func (c *conversation) title() string { return terminal.OrDash(c.Agent) + " · " + c.Session.ID }
 
 // joinNames joins the nonempty names.
 func joinNames(separator string, names ...string) string {

@@ -14,9 +14,7 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
-	"github.com/agentruntime/agentruntime/internal/display"
 	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 )
 
@@ -202,29 +200,4 @@ var silentAnswers = []string{
 	"workflows publish --server SERVER --type x --source y", "workflows runs answer x call --server SERVER --approve",
 	"workflows schedules create --server SERVER --cron @daily --agent a --prompt Go", "workflows schedules delete x --server SERVER",
 	"workflows triggers create --server SERVER --type x --agent a --prompt Go", "workflows triggers delete x --server SERVER",
-}
-
-// screenStyle matches the colors and attributes that the screen writes.
-var screenStyle = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
-
-// TestNothingOnTheChatScreenControlsTheTerminal renders every kind of block, the status line
-// and the editor with attacks in their texts.
-func TestNothingOnTheChatScreenControlsTheTerminal(t *testing.T) {
-	t.Parallel()
-	front := &screenFront{redact: func(text string) string { return text }}
-	for _, kind := range []display.Kind{blockPrompt, blockMessage, display.KindText, display.KindReasoning, display.KindTool, display.KindError, "other"} {
-		for _, unfolded := range []bool{false, true} {
-			m := &chatModel{front: front, title: escapetest.Text, chatPane: chatPane{width: 60, height: 30, follow: true, unfolded: unfolded}}
-			m.Update(tea.PasteMsg{Content: escapetest.Text})
-			text := "# " + escapetest.Text + "\n\n`" + escapetest.Text + "`\n\n[" + escapetest.Text + "](https://x.example/" + escapetest.Text + ")\n\n| a |\n|---|\n| " + escapetest.Text + " |\n"
-			m.add(&chatBlock{kind: kind, delegate: escapetest.Text, text: text, input: escapetest.Text, call: &display.Display{Action: escapetest.Text, Label: escapetest.Text, Ref: escapetest.Text}})
-			shown := m.View().Content
-			if !escapetest.IsInert(screenStyle.ReplaceAllString(shown, "")) {
-				t.Errorf("a block of kind %s controls the terminal: %q", kind, shown)
-			}
-			if !strings.Contains(shown, escapetest.Mark) || strings.Count(shown, "\n") >= m.height {
-				t.Errorf("a block of kind %s is shown as %q", kind, shown)
-			}
-		}
-	}
 }

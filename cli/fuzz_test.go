@@ -7,11 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/testkit/escapetest"
 )
 
 // FuzzValidate validates and explains arbitrary files: nothing panics, the JSON is valid, both
@@ -62,27 +59,5 @@ func FuzzValidate(f *testing.F) {
 		call("explain", file, "a", "--format", "json")
 		call("explain", file, "a")
 		call("explain", file, "a", "--tool", "t")
-	})
-}
-
-// FuzzMarkdown renders arbitrary Markdown for the chat screen: nothing panics, no text or entity
-// controls the terminal, and no line is wider than the screen.
-func FuzzMarkdown(f *testing.F) {
-	for _, attack := range escapetest.Corpus {
-		for _, around := range []string{"%", "# %", "- %\n  1. %", "> `%`", "~~~%\n%\n~~~", "[%](https://x.example/% '%')", "![%](%)", "| % |\n|---|\n| % |", "<b title='%'>%</b>", "**%** *%* <%>", "[%]\n\n[%]: % '%'"} {
-			f.Add(strings.ReplaceAll(around, "%", attack.Text), 20)
-		}
-	}
-	f.Add("&#27;[2J &#x9b;8m &#13;a &ZeroWidthSpace; \\\x1b `&#27;`\n\n    &#27;]0;t&#7;", 7)
-	f.Fuzz(func(t *testing.T, source string, width int) {
-		width = max(1, width%200)
-		for _, line := range renderMarkdown(source, width) {
-			if shown := screenStyle.ReplaceAllString(line, ""); !escapetest.IsInert(shown) || strings.Contains(shown, "\n") {
-				t.Errorf("%q is shown as %q", source, line)
-			}
-			if cells := ansi.StringWidth(line); cells > width && width > 40 {
-				t.Errorf("%q has a line of %d cells on a screen of %d: %q", source, cells, width, line)
-			}
-		}
 	})
 }

@@ -96,7 +96,7 @@ func (p *program) runStored(ctx context.Context, where *place, r storedRun, out 
 	if err != nil {
 		return err
 	}
-	result, err := turn.run(ctx, out, a)
+	result, err := turn.Run(ctx, out, a)
 	if result == nil && ctx.Err() == nil {
 		fmt.Fprintf(p.Err, "! the turn continues without this command: %s events %s %s --follow\n", p.Command(), where.name, turn.id)
 	}
@@ -206,9 +206,9 @@ type reading struct {
 	err    error
 }
 
-// run follows the turn to its end, answers its interactions if there is an answerer, and returns
+// Run follows the turn to its end, answers its interactions if there is an answerer, and returns
 // the result. If ctx ends, it ends the turn.
-func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *question.Answerer) (*runtime.Result, error) {
+func (t *remoteTurn) Run(ctx context.Context, out event.Sink, a *question.Answerer) (*runtime.Result, error) {
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	log := make(chan reading)
 	go func() {
