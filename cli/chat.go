@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/cli/internal/chat"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
@@ -38,7 +39,7 @@ type chatOptions struct {
 	plain, mouse bool
 	delegates    *bool
 	// screen shows the conversation full-screen; nil shows it as lines.
-	screen *screenFront
+	screen *chat.Screen
 }
 
 // latestSession is the value of --resume for the session with the latest activity.
@@ -115,7 +116,7 @@ Exit codes: 0 done, 1 the session cannot be used, 2 usage or a file cannot be re
 // onScreen returns the program with the whole terminal as its output, if there is one.
 func (p *program) onScreen(o *chatOptions) *program {
 	if !o.plain {
-		o.screen = newScreenFront(p.Streams)
+		o.screen = chat.NewScreen(p.Streams)
 	}
 	if o.screen == nil {
 		return p
@@ -172,13 +173,13 @@ func (p *program) converse(ctx context.Context, where *place, agent string, o *c
 		return err
 	}
 	answers.Session, answers.Context = "which is kept, also for later turns", explain
-	begin := func(ctx context.Context, r *turnRequest) (runningTurn, error) {
+	begin := func(ctx context.Context, r *chat.TurnRequest) (chat.Turn, error) {
 		return beginTurn(ctx, where, &storedRun{
 			id: newTurnID(), agent: r.Agent, takes: true, session: s.ID, busy: service.RejectBusy, model: r.Model, tools: o.tools,
 			input: r.Input, variables: variables, delegates: *o.delegates,
 		}, &turnview.Printer{Streams: p.Streams, Redact: where.redact})
 	}
-	err = runChat(ctx, chatSettings{
+	err = chat.Run(ctx, chat.Settings{
 		Streams: p.Streams, Session: s, Agent: cmp.Or(agent, s.CurrentAgent()), Model: o.model, Models: where.models, Systems: o.systems, Messages: o.messages,
 		Answers: answers, Screen: o.screen, Redact: where.redact, GetSession: where.GetSession, BeginTurn: begin,
 	})

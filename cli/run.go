@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/cli/internal/chat"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/cli/internal/turnview"
@@ -79,11 +80,11 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file cannot be read, 130 canc
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.opensChat(args, at.server != "") {
-				if chat := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.session, delegates: o.delegates}); newScreenFront(p.Streams) != nil {
+				if options := (&chatOptions{files: o.files, logFlags: o.logFlags, variables: o.variables, owner: o.session, delegates: o.delegates}); chat.NewScreen(p.Streams) != nil {
 					if at.server != "" {
-						return p.onScreen(chat).chatAt(withCaller(cmd.Context()), &at, args[0], chat)
+						return p.onScreen(options).chatAt(withCaller(cmd.Context()), &at, args[0], options)
 					}
-					return p.onScreen(chat).chatHere(cmd.Context(), args, chat)
+					return p.onScreen(options).chatHere(cmd.Context(), args, options)
 				}
 			}
 			if at.server != "" {

@@ -1,4 +1,5 @@
-package cli
+// Package chat holds a conversation with an agent at a terminal, full-screen or as lines.
+package chat
 
 import (
 	"context"
@@ -27,8 +28,8 @@ type turnView interface {
 	Close() error
 }
 
-// chatSettings configure a conversation. All fields are required unless noted.
-type chatSettings struct {
+// Settings configure a conversation. All fields are required unless noted.
+type Settings struct {
 	terminal.Streams
 	// Session is the session to continue, and Agent has the conversation in the next turn.
 	Session *native.Session
@@ -43,23 +44,23 @@ type chatSettings struct {
 	Systems, Messages []string
 	Answers           *question.Answerer
 	// Screen shows the conversation full-screen; nil shows it as lines.
-	Screen *screenFront
+	Screen *Screen
 	// Redact hides secrets.
 	Redact func(string) string
 	// GetSession returns the current state of a session, and BeginTurn creates a turn in Session.
 	GetSession func(ctx context.Context, id string) (*native.Session, error)
-	BeginTurn  func(ctx context.Context, r *turnRequest) (runningTurn, error)
+	BeginTurn  func(ctx context.Context, r *TurnRequest) (Turn, error)
 }
 
-// turnRequest is the request for a turn of the conversation. Agent is empty if the session selects
+// TurnRequest is the request for a turn of the conversation. Agent is empty if the session selects
 // it, and Model if the agent does.
-type turnRequest struct {
+type TurnRequest struct {
 	Agent, Model string
 	Input        []model.Message
 }
 
-// runningTurn is a turn that has begun.
-type runningTurn interface {
+// Turn is a turn that has begun.
+type Turn interface {
 	// Run shows the turn's events and answers its questions until it ends. If ctx ends, it ends the
 	// turn.
 	Run(ctx context.Context, out event.Sink, answers *question.Answerer) (*runtime.Result, error)
@@ -67,15 +68,15 @@ type runningTurn interface {
 
 // conversation is a session at a terminal.
 type conversation struct {
-	chatSettings
+	Settings
 	shown turnView
 	// interrupts receives a value for each Ctrl-C.
 	interrupts chan os.Signal
 }
 
-// runChat reads prompts and runs a turn for each, until there are no more.
-func runChat(ctx context.Context, s chatSettings) error {
-	c := &conversation{chatSettings: s, shown: turnview.NewTranscript(s.Out, s.Redact), interrupts: make(chan os.Signal, 1)}
+// Run reads prompts and runs a turn for each, until there are no more.
+func Run(ctx context.Context, s Settings) error {
+	c := &conversation{Settings: s, shown: turnview.NewTranscript(s.Out, s.Redact), interrupts: make(chan os.Signal, 1)}
 	if problem := c.checkModel(c.Model); problem != "" {
 		return errors.New(problem)
 	}
@@ -124,9 +125,9 @@ func (c *conversation) showPrompts(texts []string) {
 		}
 		return
 	}
-	c.Screen.change(func(m *chatModel) {
+	c.Screen.change(func(m *screenModel) {
 		for _, text := range texts {
-			m.add(&chatBlock{kind: blockPrompt, text: text})
+			m.add(&block{kind: blockPrompt, text: text})
 		}
 		m.turning = true
 	})
@@ -292,7 +293,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	defer func() { <-watching }()
 	defer cancel(nil)
 	c.shown.Begin()
-	turn, err := c.BeginTurn(turning, &turnRequest{Agent: c.namedAgent(), Model: c.Model, Input: c.inputOf(texts)})
+	turn, err := c.BeginTurn(turning, &TurnRequest{Agent: c.namedAgent(), Model: c.Model, Input: c.inputOf(texts)})
 	var result *runtime.Result
 	if err == nil {
 		c.Systems = nil
@@ -328,7 +329,7 @@ func (c *conversation) noteAgent(ctx context.Context, agent string) error {
 	}
 	c.Agent, c.Session = agent, session
 	if c.Screen != nil {
-		c.Screen.change(func(m *chatModel) { m.title = c.title() })
+		c.Screen.change(func(m *screenModel) { m.title = c.title() })
 	}
 	return nil
 }

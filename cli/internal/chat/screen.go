@@ -1,4 +1,4 @@
-package cli
+package chat
 
 import (
 	"cmp"
@@ -15,9 +15,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/display"
 )
 
-// screenFront shows a conversation full-screen. The conversation runs as it does without a
+// Screen shows a conversation full-screen. The conversation runs as it does without a
 // screen: it reads the lines typed here, and its output becomes blocks.
-type screenFront struct {
+type Screen struct {
 	// in and out are the terminal. messages receives output while the screen is not open.
 	in, out  *os.File
 	messages io.Writer
@@ -32,27 +32,27 @@ type screenFront struct {
 	mu sync.Mutex
 	// changes are updates that the model has yet to apply; running is set while the screen shows
 	// it.
-	changes []func(*chatModel)
+	changes []func(*screenModel)
 	running bool
 	program *tea.Program
 }
 
-// newScreenFront returns a conversation's front on a terminal; nil if the streams are not a
+// NewScreen returns a conversation's front on a terminal; nil if the streams are not a
 // terminal.
-func newScreenFront(s terminal.Streams) *screenFront {
+func NewScreen(s terminal.Streams) *Screen {
 	in, isFile := s.In.(*os.File)
 	out, _ := terminal.FileOf(s.Out)
 	if !isFile || !terminal.IsTerminal(in) || !terminal.Controllable(s.Out) {
 		return nil
 	}
-	return &screenFront{in: in, out: out, messages: s.Err}
+	return &Screen{in: in, out: out, messages: s.Err}
 }
 
 // changed is the message that changes are pending.
 type changed struct{}
 
 // change queues a change of the model; changes are applied in order.
-func (f *screenFront) change(do func(*chatModel)) {
+func (f *Screen) change(do func(*screenModel)) {
 	f.mu.Lock()
 	f.changes = append(f.changes, do)
 	first, program := len(f.changes) == 1, f.program
@@ -63,7 +63,7 @@ func (f *screenFront) change(do func(*chatModel)) {
 }
 
 // takeChanges returns the pending changes.
-func (f *screenFront) takeChanges() []func(*chatModel) {
+func (f *Screen) takeChanges() []func(*screenModel) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	list := f.changes
@@ -72,7 +72,7 @@ func (f *screenFront) takeChanges() []func(*chatModel) {
 }
 
 // Write shows a message.
-func (f *screenFront) Write(p []byte) (int, error) {
+func (f *Screen) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	running := f.running
 	f.mu.Unlock()
@@ -80,24 +80,24 @@ func (f *screenFront) Write(p []byte) (int, error) {
 		return f.messages.Write(p)
 	}
 	text := string(p)
-	f.change(func(m *chatModel) { m.addMessage(text) })
+	f.change(func(m *screenModel) { m.addMessage(text) })
 	return len(p), nil
 }
 
 // Begin prepares the front for the events of another turn.
-func (f *screenFront) Begin() {
+func (f *Screen) Begin() {
 	f.reader = display.Reader{}
 	f.delegates = turnview.Delegates[*display.Reader]{Open: func(io.Writer) *display.Reader { return new(display.Reader) }}
 }
 
 // Close implements turnView.
-func (f *screenFront) Close() error {
-	f.change(func(m *chatModel) { m.endTurn() })
+func (f *Screen) Close() error {
+	f.change(func(m *screenModel) { m.endTurn() })
 	return nil
 }
 
 // Emit shows an event of a turn while it runs.
-func (f *screenFront) Emit(ev event.Event) {
+func (f *Screen) Emit(ev event.Event) {
 	record, err := event.NewRecord(ev)
 	if err != nil {
 		fmt.Fprintf(f, "error> %s\n", err)
@@ -117,7 +117,7 @@ func (f *screenFront) Emit(ev event.Event) {
 		finish = nil // of the delegate alone
 	}
 	if len(events) > 0 || finish != nil {
-		f.change(func(m *chatModel) {
+		f.change(func(m *screenModel) {
 			if finish != nil && finish.Result != nil && finish.Result.Response != "" {
 				m.showOutput(finish.Result.Response)
 			}
@@ -134,16 +134,16 @@ func (f *screenFront) Emit(ev event.Event) {
 }
 
 // run shows the screen until the conversation ends.
-func (f *screenFront) run(ctx context.Context, c *conversation, converse func(context.Context) error) error {
+func (f *Screen) run(ctx context.Context, c *conversation, converse func(context.Context) error) error {
 	lines := make(chan string, 16) // never full, so that the screen never blocks
 	input := &terminal.LineReader{Read: lines, Waiting: func(waits bool) {
-		f.change(func(m *chatModel) { m.setWaiting(waits) })
+		f.change(func(m *screenModel) { m.setWaiting(waits) })
 	}, Hide: func(secret bool) {
-		f.change(func(m *chatModel) { m.editor.masked = secret })
+		f.change(func(m *screenModel) { m.editor.masked = secret })
 	}}
 	c.Answers.Input = input
 	f.redact = c.Redact
-	m := &chatModel{front: f, lines: lines, interrupts: c.interrupts, title: c.title(), chatPane: chatPane{follow: true}}
+	m := &screenModel{front: f, lines: lines, interrupts: c.interrupts, title: c.title(), pane: pane{follow: true}}
 	program := tea.NewProgram(m, tea.WithInput(f.in), tea.WithOutput(f.out), tea.WithoutSignalHandler())
 	f.mu.Lock()
 	f.program, f.running = program, true

@@ -1,4 +1,4 @@
-package cli
+package chat
 
 import (
 	"math/rand/v2"
@@ -54,8 +54,8 @@ func TestMarkdownLosesNothing(t *testing.T) {
 func TestPartsOfAnAnswerGiveTheWhole(t *testing.T) {
 	t.Parallel()
 	text := "First *one*.\n\nSecond.\n\n```\na\n\nb\n```\n\nThird and\nlast.\n\n- x\n\n  y\n\nEnd."
-	m := &chatModel{chatPane: chatPane{width: 30}}
-	parts, whole := &chatBlock{kind: "text", open: true}, &chatBlock{kind: "text", text: text}
+	m := &screenModel{pane: pane{width: 30}}
+	parts, whole := &block{kind: "text", open: true}, &block{kind: "text", text: text}
 	for _, r := range text {
 		parts.text += string(r)
 		parts.stale = true

@@ -1,4 +1,4 @@
-package cli
+package chat
 
 import (
 	"regexp"
@@ -18,13 +18,13 @@ var screenStyle = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 // and the editor with attacks in their texts.
 func TestNothingOnTheChatScreenControlsTheTerminal(t *testing.T) {
 	t.Parallel()
-	front := &screenFront{redact: func(text string) string { return text }}
+	front := &Screen{redact: func(text string) string { return text }}
 	for _, kind := range []display.Kind{blockPrompt, blockMessage, display.KindText, display.KindReasoning, display.KindTool, display.KindError, "other"} {
 		for _, unfolded := range []bool{false, true} {
-			m := &chatModel{front: front, title: escapetest.Text, chatPane: chatPane{width: 60, height: 30, follow: true, unfolded: unfolded}}
+			m := &screenModel{front: front, title: escapetest.Text, pane: pane{width: 60, height: 30, follow: true, unfolded: unfolded}}
 			m.Update(tea.PasteMsg{Content: escapetest.Text})
 			text := "# " + escapetest.Text + "\n\n`" + escapetest.Text + "`\n\n[" + escapetest.Text + "](https://x.example/" + escapetest.Text + ")\n\n| a |\n|---|\n| " + escapetest.Text + " |\n"
-			m.add(&chatBlock{kind: kind, delegate: escapetest.Text, text: text, input: escapetest.Text, call: &display.Display{Action: escapetest.Text, Label: escapetest.Text, Ref: escapetest.Text}})
+			m.add(&block{kind: kind, delegate: escapetest.Text, text: text, input: escapetest.Text, call: &display.Display{Action: escapetest.Text, Label: escapetest.Text, Ref: escapetest.Text}})
 			shown := m.View().Content
 			if !escapetest.IsInert(screenStyle.ReplaceAllString(shown, "")) {
 				t.Errorf("a block of kind %s controls the terminal: %q", kind, shown)

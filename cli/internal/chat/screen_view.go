@@ -1,4 +1,4 @@
-package cli
+package chat
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // scroll scrolls the pane by a number of lines.
-func (m *chatModel) scroll(by int) {
+func (m *screenModel) scroll(by int) {
 	total, rows := 0, m.rows()
 	for _, b := range m.blocks {
 		total += len(m.render(b))
@@ -28,10 +28,10 @@ func (m *chatModel) scroll(by int) {
 }
 
 // rows returns the number of lines above the editor.
-func (m *chatModel) rows() int { return max(m.height-len(m.editorLines())-1, 1) }
+func (m *screenModel) rows() int { return max(m.height-len(m.editorLines())-1, 1) }
 
 // View implements tea.Model.
-func (m *chatModel) View() tea.View {
+func (m *screenModel) View() tea.View {
 	var v tea.View
 	v.AltScreen = true
 	if m.front.Mouse {
@@ -75,7 +75,7 @@ func (m *chatModel) View() tea.View {
 }
 
 // turnview.StatusLine returns the line above the editor.
-func (m *chatModel) statusLine() string {
+func (m *screenModel) statusLine() string {
 	var parts []string
 	switch {
 	case m.asks():
@@ -98,13 +98,13 @@ func (m *chatModel) statusLine() string {
 }
 
 // editorLines returns the visible lines of the editor: the last ones.
-func (m *chatModel) editorLines() []string {
+func (m *screenModel) editorLines() []string {
 	lines := m.editor.render(m.width)
 	return lines[max(len(lines)-max(m.height/3, 1), 0):]
 }
 
 // render returns the lines of a block.
-func (m *chatModel) render(b *chatBlock) []string {
+func (m *screenModel) render(b *block) []string {
 	if b.lines != nil && !b.stale && b.width == m.width && b.unfolded == m.unfolded {
 		return b.lines
 	}
@@ -121,7 +121,7 @@ func (m *chatModel) render(b *chatBlock) []string {
 }
 
 // renderKind renders the lines of a block by its kind.
-func (m *chatModel) renderKind(b *chatBlock) {
+func (m *screenModel) renderKind(b *block) {
 	switch b.kind {
 	case blockPrompt:
 		b.lines = indentLines(wrapLines(styleEach(styleYou, cleanText(b.text)), m.width-2), "› ", "  ")
@@ -144,7 +144,7 @@ func (m *chatModel) renderKind(b *chatBlock) {
 
 // renderAnswer renders an answer. The part before its last empty line outside of code is rendered
 // only once.
-func (m *chatModel) renderAnswer(b *chatBlock) {
+func (m *screenModel) renderAnswer(b *block) {
 	tail := b.text[b.rendered:]
 	if at := strings.LastIndex(tail, "\n\n"); at > 0 && strings.Count(tail[:at], "```")%2 == 0 && !strings.HasPrefix(tail[at+2:], " ") && at+2 < len(tail) {
 		b.done = append(append(b.done, renderMarkdown(tail[:at], m.width)...), "")
@@ -156,7 +156,7 @@ func (m *chatModel) renderAnswer(b *chatBlock) {
 }
 
 // renderCall renders a call: a line, and unfolded all that went in and came out.
-func (m *chatModel) renderCall(b *chatBlock) []string {
+func (m *screenModel) renderCall(b *block) []string {
 	head := strings.TrimSpace(b.call.Action + " " + cmp.Or(b.call.Label, b.call.Ref))
 	style := styleTool
 	if b.call.Phase == display.PhaseFailed {

@@ -1,4 +1,4 @@
-package cli
+package chat
 
 import (
 	"strings"
@@ -9,12 +9,12 @@ import (
 
 func TestTheScreenTellsDelegatesApart(t *testing.T) {
 	t.Parallel()
-	front := &screenFront{redact: func(s string) string { return s }}
+	front := &Screen{redact: func(s string) string { return s }}
 	front.Begin()
 	for _, ev := range turntest.DelegateLog() {
 		front.Emit(ev)
 	}
-	m := &chatModel{front: front, chatPane: chatPane{width: 80, height: 40, follow: true}}
+	m := &screenModel{front: front, pane: pane{width: 80, height: 40, follow: true}}
 	for _, change := range front.takeChanges() {
 		change(m)
 	}

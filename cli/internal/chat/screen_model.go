@@ -1,4 +1,4 @@
-package cli
+package chat
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
-// chatBlock is a part of the conversation: a prompt, a text, a call or a message.
-type chatBlock struct {
+// block is a part of the conversation: a prompt, a text, a call or a message.
+type block struct {
 	kind display.Kind
 	// delegate is the delegate's name; empty for the turn itself.
 	delegate string
@@ -44,10 +44,10 @@ const (
 	blockMessage display.Kind = "message"
 )
 
-// chatPane is the scrollable area above the editor.
-type chatPane struct {
+// pane is the scrollable area above the editor.
+type pane struct {
 	width, height int
-	blocks        []*chatBlock
+	blocks        []*block
 	// top is the first visible line unless the screen follows the end.
 	top    int
 	follow bool
@@ -57,14 +57,14 @@ type chatPane struct {
 	delegate string
 }
 
-// chatModel is the state of the screen.
-type chatModel struct {
-	front      *screenFront
+// screenModel is the state of the screen.
+type screenModel struct {
+	front      *Screen
 	lines      chan<- string
 	interrupts chan<- os.Signal
 	title      string
 
-	chatPane
+	pane
 	editor  lineEditor
 	queue   []string
 	history []string
@@ -79,13 +79,13 @@ type chatModel struct {
 }
 
 // asks reports whether the typed line answers a question.
-func (m *chatModel) asks() bool { return m.waits && m.turning }
+func (m *screenModel) asks() bool { return m.waits && m.turning }
 
 // Init implements tea.Model.
-func (m *chatModel) Init() tea.Cmd { return func() tea.Msg { return changed{} } }
+func (m *screenModel) Init() tea.Cmd { return func() tea.Msg { return changed{} } }
 
 // Update implements tea.Model.
-func (m *chatModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *screenModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -104,7 +104,7 @@ func (m *chatModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // pressKey handles a key.
-func (m *chatModel) pressKey(key tea.KeyPressMsg) tea.Cmd {
+func (m *screenModel) pressKey(key tea.KeyPressMsg) tea.Cmd {
 	page := max(m.height-4, 1)
 	switch key.String() {
 	case "enter":
@@ -145,7 +145,7 @@ func (m *chatModel) pressKey(key tea.KeyPressMsg) tea.Cmd {
 const wheelLines = 3
 
 // turnWheel scrolls with the mouse wheel.
-func (m *chatModel) turnWheel(button tea.MouseButton) {
+func (m *screenModel) turnWheel(button tea.MouseButton) {
 	switch button {
 	case tea.MouseWheelUp:
 		m.scroll(-wheelLines)
@@ -156,7 +156,7 @@ func (m *chatModel) turnWheel(button tea.MouseButton) {
 
 // enterLine takes the typed line as the answer to a question, or as a prompt, which waits while a
 // turn runs.
-func (m *chatModel) enterLine() {
+func (m *screenModel) enterLine() {
 	text := m.editor.take()
 	if begun, goesOn := strings.CutSuffix(text, `\`); goesOn && !m.asks() {
 		m.editor.insert(begun + "\n")
@@ -184,13 +184,13 @@ func (m *chatModel) enterLine() {
 }
 
 // feedLines hands the next prompt to the conversation if it waits for one.
-func (m *chatModel) feedLines() {
+func (m *screenModel) feedLines() {
 	switch {
 	case !m.waits || m.turning:
 	case len(m.queue) > 0:
 		text := m.queue[0]
 		m.queue = m.queue[1:]
-		m.add(&chatBlock{kind: blockPrompt, text: text})
+		m.add(&block{kind: blockPrompt, text: text})
 		m.turning, m.waits = !strings.HasPrefix(text, "/"), false
 		m.lines <- text
 	case m.ending:
@@ -200,13 +200,13 @@ func (m *chatModel) feedLines() {
 }
 
 // setWaiting records whether the conversation waits for a line.
-func (m *chatModel) setWaiting(waits bool) {
+func (m *screenModel) setWaiting(waits bool) {
 	m.waits = waits
 	m.feedLines()
 }
 
 // endTurn records that a turn ended.
-func (m *chatModel) endTurn() {
+func (m *screenModel) endTurn() {
 	m.turning, m.editor.masked = false, false
 	for _, b := range m.blocks {
 		if b.open {
@@ -216,7 +216,7 @@ func (m *chatModel) endTurn() {
 }
 
 // recall shows another line of the history in the editor.
-func (m *chatModel) recall(back int) {
+func (m *screenModel) recall(back int) {
 	at := m.recalled + back
 	if at < 0 || at > len(m.history) {
 		return
@@ -234,7 +234,7 @@ func (m *chatModel) recall(back int) {
 }
 
 // add adds a block at the end.
-func (m *chatModel) add(b *chatBlock) *chatBlock {
+func (m *screenModel) add(b *block) *block {
 	b.delegate = m.delegate
 	m.blocks = append(m.blocks, b)
 	return b
@@ -242,7 +242,7 @@ func (m *chatModel) add(b *chatBlock) *chatBlock {
 
 // lastBlock returns the last block of the shown turn or delegate, if it is open and of the given
 // kind.
-func (m *chatModel) lastBlock(kind display.Kind) *chatBlock {
+func (m *screenModel) lastBlock(kind display.Kind) *block {
 	for _, b := range slices.Backward(m.blocks) {
 		if b.delegate != m.delegate {
 			continue
@@ -256,10 +256,10 @@ func (m *chatModel) lastBlock(kind display.Kind) *chatBlock {
 }
 
 // addMessage adds a message or question of the conversation.
-func (m *chatModel) addMessage(text string) {
+func (m *screenModel) addMessage(text string) {
 	b := m.lastBlock(blockMessage)
 	if b == nil {
-		b = m.add(&chatBlock{kind: blockMessage})
+		b = m.add(&block{kind: blockMessage})
 	}
 	b.text += text
 	b.open, b.stale = !strings.HasSuffix(b.text, "\n"), true
@@ -267,38 +267,38 @@ func (m *chatModel) addMessage(text string) {
 
 // showEvent shows an event of a turn. An event without a display is shown by its type; a private
 // one is hidden.
-func (m *chatModel) showEvent(e *display.Event) {
+func (m *screenModel) showEvent(e *display.Event) {
 	d, visible := e.Readable()
 	switch {
 	case !visible:
 	case d == nil && e.Type != display.TypeTurnCompleted:
-		m.add(&chatBlock{kind: display.KindStatus, text: fmt.Sprintf("%s %s", e.Type, m.front.redact(string(e.Data)))})
+		m.add(&block{kind: display.KindStatus, text: fmt.Sprintf("%s %s", e.Type, m.front.redact(string(e.Data)))})
 	case d == nil || d.Kind == display.KindInteraction: // which the question shows
 	case d.Kind == display.KindText || d.Kind == display.KindReasoning:
 		m.showText(d)
 	case d.Kind == display.KindTool:
 		m.showCall(d)
 	case d.Kind == display.KindError:
-		m.add(&chatBlock{kind: display.KindError, text: m.front.redact(cmp.Or(d.Text, string(d.Error)))})
+		m.add(&block{kind: display.KindError, text: m.front.redact(cmp.Or(d.Text, string(d.Error)))})
 	case e.Type == display.TypeAssistantReset:
-		m.blocks = slices.DeleteFunc(m.blocks, func(b *chatBlock) bool {
+		m.blocks = slices.DeleteFunc(m.blocks, func(b *block) bool {
 			return b.open && b.delegate == m.delegate && (b.kind == display.KindText || b.kind == display.KindReasoning)
 		})
 	case e.Type == display.TypeDelegate && d.Phase != display.PhaseStarted:
-		m.add(&chatBlock{kind: display.KindStatus, text: m.front.redact(turnview.StatusLine(d))})
+		m.add(&block{kind: display.KindStatus, text: m.front.redact(turnview.StatusLine(d))})
 	case d.Phase == display.PhaseStarted, e.Type == display.TypeTurnWaiting, e.Type == display.TypeTurnResumed:
 	default:
-		m.add(&chatBlock{kind: display.KindStatus, text: "turn " + m.front.redact(turnview.StatusLine(d))})
+		m.add(&block{kind: display.KindStatus, text: "turn " + m.front.redact(turnview.StatusLine(d))})
 	}
 }
 
 // showText shows the model's text: the parts as they arrive, or the whole text if no parts were
 // shown.
-func (m *chatModel) showText(d *display.Display) {
+func (m *screenModel) showText(d *display.Display) {
 	b := m.lastBlock(d.Kind)
 	if d.Phase == display.PhaseDelta {
 		if b == nil {
-			b = m.add(&chatBlock{kind: d.Kind, open: true})
+			b = m.add(&block{kind: d.Kind, open: true})
 		}
 		b.text += d.Text
 		b.stale = true
@@ -311,12 +311,12 @@ func (m *chatModel) showText(d *display.Display) {
 		}
 	}
 	if b == nil && d.Text != "" {
-		m.add(&chatBlock{kind: d.Kind, text: d.Text})
+		m.add(&block{kind: d.Kind, text: d.Text})
 	}
 }
 
 // showOutput shows the answer of a turn without shown text.
-func (m *chatModel) showOutput(text string) {
+func (m *screenModel) showOutput(text string) {
 	for _, b := range slices.Backward(m.blocks) {
 		if b.kind == blockPrompt {
 			break
@@ -325,12 +325,12 @@ func (m *chatModel) showOutput(text string) {
 			return
 		}
 	}
-	m.add(&chatBlock{kind: display.KindText, text: text})
+	m.add(&block{kind: display.KindText, text: text})
 }
 
 // showCall shows a call or its result.
-func (m *chatModel) showCall(d *display.Display) {
-	var b *chatBlock
+func (m *screenModel) showCall(d *display.Display) {
+	var b *block
 	for _, other := range slices.Backward(m.blocks) {
 		if other.kind == display.KindTool && other.call.Ref == d.Ref && other.open && other.delegate == m.delegate {
 			b = other
@@ -338,7 +338,7 @@ func (m *chatModel) showCall(d *display.Display) {
 		}
 	}
 	if b == nil {
-		b = m.add(&chatBlock{kind: display.KindTool, open: true})
+		b = m.add(&block{kind: display.KindTool, open: true})
 	}
 	b.call, b.stale = d, true
 	switch d.Phase {
@@ -354,7 +354,7 @@ func (m *chatModel) showCall(d *display.Display) {
 }
 
 // addUsage adds the usage of a turn.
-func (m *chatModel) addUsage(d *event.RunFinish) {
+func (m *screenModel) addUsage(d *event.RunFinish) {
 	m.usage.Usage.Add(d.Usage)
 	m.usage.Steps += d.Steps
 	if d.Cost != nil {
