@@ -28,7 +28,7 @@ func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked 
 	if e == nil {
 		return nil
 	}
-	answer := newCallAnswer(l, e, &toolCall{tool: q.Tool, arguments: q.Arguments})
+	answer := newCallAnswer(l.where, e, &toolCall{tool: q.Tool, arguments: q.Arguments})
 	c := &question.Call{
 		GatePath: answer.GatePath, GatePlace: answer.GatePlace, Conditions: answer.Conditions,
 		Tool: answer.Source, ToolPath: answer.SourcePath, ToolPlace: answer.SourcePlace,

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server/admin"
+	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/spf13/cobra"
 )
 
@@ -71,8 +72,8 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 		var asked *toolCall
 		if cmd.Flags().Changed("call") {
 			var err error
-			if asked, err = parseCall(cmd, call); err != nil {
-				return err
+			if asked, err = parseCall(call); err != nil {
+				return usagef(cmd, "%w", err)
 			}
 		}
 		var turn *sessionRequest
@@ -101,13 +102,13 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 		if tool != "" {
 			return explainTool(cmd, p, l, agent, tool, nil)
 		}
-		return explain(cmd, p, l, agent)
+		return explainAgent(cmd, p, l, agent)
 	}
 	return cmd
 }
 
-// explain shows how an agent resolves.
-func explain(cmd *cobra.Command, p *program, l *loaded, agent string) error {
+// explainAgent shows how an agent resolves.
+func explainAgent(cmd *cobra.Command, p *program, l *loaded, agent string) error {
 	rev, list, err := l.check(cmd.Context())
 	if err != nil {
 		return err
@@ -117,7 +118,7 @@ func explain(cmd *cobra.Command, p *program, l *loaded, agent string) error {
 	if e == nil && out.format != "json" {
 		return failed(l.refuse(own, p.Err))
 	}
-	err = x.show(out)
+	err = showExplanation(x, l, out)
 	if errors.As(err, new(exit)) && out.format == "mermaid" {
 		return failed(l.refuse(own, p.Err))
 	}
@@ -131,8 +132,7 @@ func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent stri
 		if err != nil {
 			return err
 		}
-		x := &explanation{Summary: e.Summary, Decisions: e.Decisions, redact: out.redact}
-		return x.show(out)
+		return showExplanation(&explanation{Summary: e.Summary, Decisions: e.Decisions}, nil, out)
 	})
 }
 
@@ -149,14 +149,14 @@ func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, 
 	if own.HasErrors() {
 		return failed(out.json(&toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
 	}
-	var a interface{ text() string } = newToolAnswer(l, e, tool)
+	var a interface{ Text() string } = newToolAnswer(l.where, e, tool)
 	var end error
 	if call != nil && e.Tool(tool) == nil {
 		end = exit{exitFailed}
 	} else if call != nil {
-		a = newCallAnswer(l, e, call)
+		a = newCallAnswer(l.where, e, call)
 	}
-	return cmp.Or(out.show(a, a.text()), end)
+	return cmp.Or(out.show(a, a.Text()), end)
 }
 
 // about returns how an agent resolves and the diagnostics that concern it: its own, those about
@@ -223,19 +223,75 @@ func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppr
 	return own
 }
 
-// show writes the explanation. The command fails if the agent does not resolve.
-func (x *explanation) show(out *output) error {
+// showExplanation writes an explanation; l has the files, and is nil if a server explains. The
+// command fails if the agent does not resolve.
+func showExplanation(x *explanation, l *loaded, out *output) error {
 	var err error
-	switch out.format {
-	case "json":
+	switch {
+	case out.format == "json":
 		err = out.json(x, nil)
-	case "mermaid":
-		err = x.mermaid(out.Out)
+	case out.format == "mermaid":
+		err = out.Printf("%s", x.Flowchart(out.redact))
+	case l == nil:
+		text := x.Text(nil)
+		for i := range x.Diagnostics {
+			text += findingLine(&x.Diagnostics[i])
+		}
+		err = out.Printf("%s", out.redact(text))
 	default:
-		err = x.text(out.Out)
+		if err = out.Printf("%s", out.redact(x.Text(l.where))); err == nil && len(x.Diagnostics) > 0 {
+			report := l.report(x.Diagnostics, out.Out)
+			report.Agents = 1
+			err = renderReport(report, out.Out, diag.FormatText)
+		}
 	}
 	if err != nil || x.Resolves {
 		return err
 	}
 	return exit{exitFailed}
+}
+
+// explainWorkflow shows a workflow: its starts and its steps.
+func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) error {
+	l, err := p.load(names, false, unheard())
+	if err != nil {
+		return err
+	}
+	_, list, err := l.check(cmd.Context())
+	if err != nil {
+		return err
+	}
+	var found *workflow.Workflow
+	ids := make([]string, len(l.file.Workflows))
+	for i, w := range l.file.Workflows {
+		if ids[i] = w.ID; w.ID == id {
+			found = w
+		}
+	}
+	if found == nil {
+		missing := diag.New(diag.InvalidValue, "", "workflow %q is not defined", id).WithNearest(id, ids)
+		return errors.Join(l.refuse(diag.List{missing}, p.Err), exit{exitFailed})
+	}
+	path := diag.Key("workflows", id)
+	own := diag.List{}
+	for _, d := range list {
+		if within(d.Path, path) {
+			own = append(own, d)
+		}
+	}
+	out := p.output(cmd, l.file.Redact)
+	if out.format == "mermaid" {
+		err = out.Printf("%s", drawWorkflow(found, l.file.Redact))
+	} else {
+		err = out.show(describeWorkflow(found, own), found.Explain())
+	}
+	if err == nil && own.HasErrors() {
+		return errors.Join(l.refuse(own, p.Err), exit{exitFailed})
+	}
+	return err
+}
+
+// newExplanation describes an agent; e is nil if the agent does not exist.
+func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
+	return &explanation{Summary: resolve.Summarize(agent, e, list), Decisions: l.file.Decisions(agent)}
 }

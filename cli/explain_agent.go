@@ -2,12 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
@@ -18,23 +18,19 @@ type explanation struct {
 	Decisions []config.Decision `json:"decisions,omitempty"`
 	// Request lists the tools of a client's turn; nil without such a turn.
 	Request *requestGrant `json:"request,omitempty"`
-
-	// loaded has the files; nil if a server explains.
-	loaded *loaded
-	redact func(string) string
 }
 
-// newExplanation describes an agent; e is nil if the agent does not exist.
-func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
-	return &explanation{Summary: resolve.Summarize(agent, e, list), Decisions: l.file.Decisions(agent), loaded: l, redact: l.file.Redact}
-}
+// positions returns the position of a path in the files as file:line:column, or "" if no file has it.
+// The code is that of a diagnostic about the path.
+type positions func(code diag.Code, path string) string
 
-// text writes the explanation for people.
-func (x *explanation) text(w io.Writer) error {
+// Text returns the explanation for people, without the diagnostics. where is nil if there are no
+// files.
+func (x *explanation) Text(where positions) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "agent %s", x.Agent)
-	if x.loaded != nil {
-		if at := x.loaded.where(diag.UnusedDefinition, x.Path); at != "" {
+	if where != nil {
+		if at := where(diag.UnusedDefinition, x.Path); at != "" {
 			fmt.Fprintf(&b, " (%s)", at)
 		}
 	}
@@ -71,19 +67,7 @@ func (x *explanation) text(w io.Writer) error {
 	if len(x.Diagnostics) > 0 {
 		b.WriteByte('\n')
 	}
-	if x.loaded == nil {
-		for i := range x.Diagnostics {
-			b.WriteString(findingLine(&x.Diagnostics[i]))
-		}
-		_, err := io.WriteString(w, x.redact(b.String()))
-		return err
-	}
-	if _, err := io.WriteString(w, x.redact(b.String())); err != nil || len(x.Diagnostics) == 0 {
-		return err
-	}
-	report := x.loaded.report(x.Diagnostics, w)
-	report.Agents = 1
-	return renderReport(report, w, diag.FormatText)
+	return b.String()
 }
 
 // decided lists the places that decided the fields.
@@ -165,8 +149,8 @@ func (x *explanation) offered() string {
 	}
 }
 
-// mermaid writes the stages as a flowchart.
-func (x *explanation) mermaid(w io.Writer) error {
+// Flowchart returns the stages as a Mermaid flowchart with redacted labels.
+func (x *explanation) Flowchart(redact func(string) string) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
 	for i := range x.Stages {
@@ -177,7 +161,7 @@ func (x *explanation) mermaid(w io.Writer) error {
 			if c.Detail != "" {
 				text += ": " + c.Detail
 			}
-			fmt.Fprintf(&b, "    s%dn%d[\"%s\"]\n", i+1, j+1, mermaidText(x.redact(text)))
+			fmt.Fprintf(&b, "    s%dn%d[\"%s\"]\n", i+1, j+1, mermaidText(redact(text)))
 			if j > 0 {
 				fmt.Fprintf(&b, "    s%dn%d --> s%dn%d\n", i+1, j, i+1, j+1)
 			}
@@ -187,8 +171,7 @@ func (x *explanation) mermaid(w io.Writer) error {
 			fmt.Fprintf(&b, "  s%d --> s%d\n", i, i+1)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // mermaidText escapes characters that would end a label or be taken as markup.
@@ -196,4 +179,10 @@ func mermaidText(text string) string {
 	return strings.NewReplacer(
 		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "`", "#96;", "\n", " ",
 	).Replace(text)
+}
+
+// requestGrant lists the tools that a request gives an agent.
+type requestGrant struct {
+	*toolgrant.Grant
+	Source string `json:"toolSource,omitempty"`
 }

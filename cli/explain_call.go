@@ -11,7 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/spf13/cobra"
 )
 
 // toolCall is the call to explain.
@@ -22,14 +21,14 @@ type toolCall struct {
 
 // parseCall reads a tool's id and, after a space, the arguments as JSON; they default to an empty
 // object.
-func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
+func parseCall(text string) (*toolCall, error) {
 	trimmed := strings.TrimSpace(text)
 	tool, arguments := trimmed, ""
 	if i := strings.IndexFunc(trimmed, unicode.IsSpace); i >= 0 {
 		tool, arguments = trimmed[:i], strings.TrimSpace(trimmed[i:])
 	}
 	if tool == "" || strings.ContainsAny(tool, `{}"`) {
-		return nil, usagef(cmd, `--call is a tool and its arguments as JSON, as in --call 'wc {"text":"x"}'; it is %q`, text)
+		return nil, fmt.Errorf(`--call is a tool and its arguments as JSON, as in --call 'wc {"text":"x"}'; it is %q`, text)
 	}
 	if arguments == "" {
 		arguments = "{}"
@@ -40,7 +39,7 @@ func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at += max(0, int(syntax.Offset)-1)
 		}
-		return nil, usagef(cmd, "--call: the arguments are not JSON: character %d: %w", utf8.RuneCountInString(text[:at])+1, err)
+		return nil, fmt.Errorf("--call: the arguments are not JSON: character %d: %w", utf8.RuneCountInString(text[:at])+1, err)
 	}
 	return &toolCall{tool: tool, arguments: json.RawMessage(arguments)}, nil
 }
@@ -59,8 +58,9 @@ type callAnswer struct {
 	Undecided []string `json:"undecided_plugins,omitempty"`
 }
 
-func newCallAnswer(l *loaded, e *resolve.Explanation, call *toolCall) *callAnswer {
-	a := &callAnswer{toolAnswer: *newToolAnswer(l, e, call.tool), Arguments: call.arguments}
+// newCallAnswer describes the outcome of a call by the agent that e explains.
+func newCallAnswer(where positions, e *resolve.Explanation, call *toolCall) *callAnswer {
+	a := &callAnswer{toolAnswer: *newToolAnswer(where, e, call.tool), Arguments: call.arguments}
 	if e.Tool(call.tool) == nil {
 		return a
 	}
@@ -68,14 +68,14 @@ func newCallAnswer(l *loaded, e *resolve.Explanation, call *toolCall) *callAnswe
 	a.Problem, a.Undecided, a.Conditions = v.Problem, v.Silent, v.Gate.Conditions
 	a.Gate, a.GatePath, a.GatePlace, a.Access = "", "", "", v.Gate.Access.String()
 	if v.Gate.Rule != "" {
-		a.gate(l, e, &v.Gate)
+		a.gate(where, e, &v.Gate)
 	}
 	a.Decision = v.Decision()
 	return a
 }
 
-// text returns the answer for people.
-func (a *callAnswer) text() string {
+// Text returns the answer for people.
+func (a *callAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", a.Decision, a.sentence())
 	a.rows(&b)

@@ -67,12 +67,6 @@ func (r *sessionRequest) latestText() string {
 	return ""
 }
 
-// requestGrant lists the tools that a request gives an agent.
-type requestGrant struct {
-	*toolgrant.Grant
-	Source string `json:"toolSource,omitempty"`
-}
-
 // explainRequest shows how an agent resolves for a client's turn request.
 func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *sessionRequest) error {
 	ctx := cmd.Context()
@@ -92,7 +86,7 @@ func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *
 	found := l.file.Complete(e.Diagnostics, diag.FromError(err))
 	x := newExplanation(l, agent, e, found)
 	x.Request = &requestGrant{grant, r.ToolSource}
-	return x.show(p.output(cmd, l.file.Redact))
+	return showExplanation(x, l, p.output(cmd, l.file.Redact))
 }
 
 // grantTools returns an agent with the model and the tools of a turn.

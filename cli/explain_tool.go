@@ -44,7 +44,8 @@ type toolAnswer struct {
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
 }
 
-func newToolAnswer(l *loaded, e *resolve.Explanation, id string) *toolAnswer {
+// newToolAnswer explains why the agent that e explains has a tool or not.
+func newToolAnswer(where positions, e *resolve.Explanation, id string) *toolAnswer {
 	a := &toolAnswer{Agent: e.Agent.ID, Tool: id}
 	c := e.Tool(id)
 	if c == nil {
@@ -53,26 +54,26 @@ func newToolAnswer(l *loaded, e *resolve.Explanation, id string) *toolAnswer {
 	}
 	a.Reason, a.Offered = reason(c), c.Offered()
 	a.Source, a.SourcePath = c.Source.String(), sourcePath(e, c)
-	a.SourcePlace = l.where(diag.UnusedDefinition, a.SourcePath)
+	a.SourcePlace = where(diag.UnusedDefinition, a.SourcePath)
 	a.Rule = c.Rule.Rule()
 	if c.Rule.Field != "" {
 		a.RulePath = e.Origin.Path(e.Path, diag.Index(string(c.Rule.Field), c.Rule.Index))
-		a.RulePlace = l.where(diag.InvalidPattern, a.RulePath)
+		a.RulePlace = where(diag.InvalidPattern, a.RulePath)
 	}
 	if c.Verdict.Rule != "" {
 		a.Access = c.Verdict.Access.String()
-		a.gate(l, e, &c.Verdict)
+		a.gate(where, e, &c.Verdict)
 	}
 	return a
 }
 
 // gate records the rule that decides and its place.
-func (a *toolAnswer) gate(l *loaded, e *resolve.Explanation, v *plugins.Verdict) {
+func (a *toolAnswer) gate(where positions, e *resolve.Explanation, v *plugins.Verdict) {
 	a.Gate = fmt.Sprintf("plugin %s: %s", v.Plugin, v.Rule)
 	a.GatePath, a.GatePlace = "", ""
 	if v.Path != "" {
 		a.GatePath = e.Origin.Path(e.Path, v.Path)
-		a.GatePlace = l.where(diag.InvalidPattern, a.GatePath)
+		a.GatePlace = where(diag.InvalidPattern, a.GatePath)
 	}
 }
 
@@ -122,8 +123,8 @@ func sourcePath(e *resolve.Explanation, c *resolve.ToolChoice) string {
 	return e.Path
 }
 
-// text returns the answer for people.
-func (a *toolAnswer) text() string {
+// Text returns the answer for people.
+func (a *toolAnswer) Text() string {
 	var b strings.Builder
 	if a.Offered {
 		fmt.Fprintf(&b, "agent %s has tool %s%s\n", a.Agent, a.Tool, a.however())

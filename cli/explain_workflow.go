@@ -1,54 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec/workflow"
-	"github.com/spf13/cobra"
 )
-
-// explainWorkflow shows a workflow: its starts and its steps.
-func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) error {
-	l, err := p.load(names, false, unheard())
-	if err != nil {
-		return err
-	}
-	_, list, err := l.check(cmd.Context())
-	if err != nil {
-		return err
-	}
-	var found *workflow.Workflow
-	ids := make([]string, len(l.file.Workflows))
-	for i, w := range l.file.Workflows {
-		if ids[i] = w.ID; w.ID == id {
-			found = w
-		}
-	}
-	if found == nil {
-		missing := diag.New(diag.InvalidValue, "", "workflow %q is not defined", id).WithNearest(id, ids)
-		return errors.Join(l.refuse(diag.List{missing}, p.Err), exit{exitFailed})
-	}
-	path := diag.Key("workflows", id)
-	own := diag.List{}
-	for _, d := range list {
-		if within(d.Path, path) {
-			own = append(own, d)
-		}
-	}
-	out := p.output(cmd, l.file.Redact)
-	if out.format == "mermaid" {
-		err = out.Printf("%s", drawWorkflow(found, l.file.Redact))
-	} else {
-		err = out.show(describeWorkflow(found, own), found.Explain())
-	}
-	if err == nil && own.HasErrors() {
-		return errors.Join(l.refuse(own, p.Err), exit{exitFailed})
-	}
-	return err
-}
 
 // workflowView is the output of explain for a workflow, for programs.
 type workflowView struct {
@@ -69,6 +27,7 @@ type workflowStep struct {
 	Attempts  int      `json:"attempts"`
 }
 
+// describeWorkflow describes a workflow and the diagnostics about it.
 func describeWorkflow(w *workflow.Workflow, found diag.List) *workflowView {
 	v := &workflowView{Workflow: w.ID, Description: w.Description, Starts: append([]string{}, w.Starts()...), Steps: []workflowStep{}, Diagnostics: found}
 	steps := w.AllSteps()
