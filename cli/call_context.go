@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/cli/internal/explain"
 	"github.com/agentruntime/agentruntime/cli/internal/question"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/event/interaction"
@@ -28,7 +29,7 @@ func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked 
 	if e == nil {
 		return nil
 	}
-	answer := newCallAnswer(l.where, e, &toolCall{tool: q.Tool, arguments: q.Arguments})
+	answer := explain.NewCallAnswer(l.where, e, &explain.Call{Tool: q.Tool, Arguments: q.Arguments})
 	c := &question.Call{
 		GatePath: answer.GatePath, GatePlace: answer.GatePlace, Conditions: answer.Conditions,
 		Tool: answer.Source, ToolPath: answer.SourcePath, ToolPlace: answer.SourcePlace,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/agentruntime/agentruntime/cli/internal/explain"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -69,10 +70,10 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 			names, _ := files.split(args, len(args))
 			return explainWorkflow(cmd, p, names, flow)
 		}
-		var asked *toolCall
+		var asked *explain.Call
 		if cmd.Flags().Changed("call") {
 			var err error
-			if asked, err = parseCall(call); err != nil {
+			if asked, err = explain.ParseCall(call); err != nil {
 				return usagef(cmd, "%w", err)
 			}
 		}
@@ -94,7 +95,7 @@ or the server cannot be reached, 2 usage or a file cannot be read.`,
 			l.discoverLimits(cmd.Context(), p)
 		}
 		if asked != nil {
-			return explainTool(cmd, p, l, agent, asked.tool, asked)
+			return explainTool(cmd, p, l, agent, asked.Tool, asked)
 		}
 		if turn != nil {
 			return explainRequest(cmd, p, l, agent, turn)
@@ -132,12 +133,12 @@ func explainAtServer(cmd *cobra.Command, p *program, at *serverFlags, agent stri
 		if err != nil {
 			return err
 		}
-		return showExplanation(&explanation{Summary: e.Summary, Decisions: e.Decisions}, nil, out)
+		return showExplanation(&explain.Agent{Summary: e.Summary, Decisions: e.Decisions}, nil, out)
 	})
 }
 
 // explainTool explains why an agent has a tool or not, or the outcome of a call.
-func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, call *toolCall) error {
+func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, call *explain.Call) error {
 	_, e, own, err := l.aboutLocal(cmd.Context(), agent)
 	if err != nil {
 		return err
@@ -147,14 +148,14 @@ func explainTool(cmd *cobra.Command, p *program, l *loaded, agent, tool string, 
 		return failed(l.refuse(own, p.Err))
 	}
 	if own.HasErrors() {
-		return failed(out.json(&toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
+		return failed(out.json(&explain.ToolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, nil))
 	}
-	var a interface{ Text() string } = newToolAnswer(l.where, e, tool)
+	var a interface{ Text() string } = explain.NewToolAnswer(l.where, e, tool)
 	var end error
 	if call != nil && e.Tool(tool) == nil {
 		end = exit{exitFailed}
 	} else if call != nil {
-		a = newCallAnswer(l.where, e, call)
+		a = explain.NewCallAnswer(l.where, e, call)
 	}
 	return cmp.Or(out.show(a, a.Text()), end)
 }
@@ -225,7 +226,7 @@ func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppr
 
 // showExplanation writes an explanation; l has the files, and is nil if a server explains. The
 // command fails if the agent does not resolve.
-func showExplanation(x *explanation, l *loaded, out *output) error {
+func showExplanation(x *explain.Agent, l *loaded, out *output) error {
 	var err error
 	switch {
 	case out.format == "json":
@@ -281,9 +282,9 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 	}
 	out := p.output(cmd, l.file.Redact)
 	if out.format == "mermaid" {
-		err = out.Printf("%s", drawWorkflow(found, l.file.Redact))
+		err = out.Printf("%s", explain.DrawWorkflow(found, l.file.Redact))
 	} else {
-		err = out.show(describeWorkflow(found, own), found.Explain())
+		err = out.show(explain.NewWorkflow(found, own), found.Explain())
 	}
 	if err == nil && own.HasErrors() {
 		return errors.Join(l.refuse(own, p.Err), exit{exitFailed})
@@ -292,6 +293,6 @@ func explainWorkflow(cmd *cobra.Command, p *program, names []string, id string) 
 }
 
 // newExplanation describes an agent; e is nil if the agent does not exist.
-func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
-	return &explanation{Summary: resolve.Summarize(agent, e, list), Decisions: l.file.Decisions(agent)}
+func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explain.Agent {
+	return &explain.Agent{Summary: resolve.Summarize(agent, e, list), Decisions: l.file.Decisions(agent)}
 }

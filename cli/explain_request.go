@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/agentruntime/agentruntime/cli/internal/explain"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/toolgrant"
 	"github.com/agentruntime/agentruntime/registry"
@@ -85,7 +86,7 @@ func explainRequest(cmd *cobra.Command, p *program, l *loaded, agent string, r *
 	e, err := resolve.ExplainEphemeral(ctx, rev, &resolve.Ephemeral{Agent: turn})
 	found := l.file.Complete(e.Diagnostics, diag.FromError(err))
 	x := newExplanation(l, agent, e, found)
-	x.Request = &requestGrant{grant, r.ToolSource}
+	x.Request = &explain.RequestGrant{Grant: grant, Source: r.ToolSource}
 	return showExplanation(x, l, p.output(cmd, l.file.Redact))
 }
 

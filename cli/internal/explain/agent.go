@@ -1,4 +1,6 @@
-package cli
+// Package explain has the answers of the command explain: records for programs that also render as
+// text for people.
+package explain
 
 import (
 	"fmt"
@@ -11,22 +13,22 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
-// explanation is the output of explain for an agent.
-type explanation struct {
+// Agent is the output of explain for an agent.
+type Agent struct {
 	*resolve.Summary
 	// Decisions are the places that decide the fields of an extending or patched agent.
 	Decisions []config.Decision `json:"decisions,omitempty"`
 	// Request lists the tools of a client's turn; nil without such a turn.
-	Request *requestGrant `json:"request,omitempty"`
+	Request *RequestGrant `json:"request,omitempty"`
 }
 
-// positions returns the position of a path in the files as file:line:column, or "" if no file has it.
+// Positions returns the position of a path in the files as file:line:column, or "" if no file has it.
 // The code is that of a diagnostic about the path.
-type positions func(code diag.Code, path string) string
+type Positions func(code diag.Code, path string) string
 
 // Text returns the explanation for people, without the diagnostics. where is nil if there are no
 // files.
-func (x *explanation) Text(where positions) string {
+func (x *Agent) Text(where Positions) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "agent %s", x.Agent)
 	if where != nil {
@@ -71,7 +73,7 @@ func (x *explanation) Text(where positions) string {
 }
 
 // decided lists the places that decided the fields.
-func (x *explanation) decided() string {
+func (x *Agent) decided() string {
 	if len(x.Decisions) == 0 {
 		return ""
 	}
@@ -99,7 +101,7 @@ func (x *explanation) decided() string {
 }
 
 // granted lists the turn's tools.
-func (x *explanation) granted() string {
+func (x *Agent) granted() string {
 	if x.Request == nil {
 		return ""
 	}
@@ -115,7 +117,7 @@ func (x *explanation) granted() string {
 	return b.String()
 }
 
-func (x *explanation) runsOn() string {
+func (x *Agent) runsOn() string {
 	switch {
 	case x.Endpoint != "":
 		return "the endpoint " + x.Endpoint
@@ -128,7 +130,7 @@ func (x *explanation) runsOn() string {
 	}
 }
 
-func (x *explanation) retries() string {
+func (x *Agent) retries() string {
 	if x.Retried {
 		return ", with retries"
 	}
@@ -136,7 +138,7 @@ func (x *explanation) retries() string {
 }
 
 // offered describes which tools the model is offered.
-func (x *explanation) offered() string {
+func (x *Agent) offered() string {
 	switch {
 	case x.Endpoint != "":
 		return ""
@@ -150,7 +152,7 @@ func (x *explanation) offered() string {
 }
 
 // Flowchart returns the stages as a Mermaid flowchart with redacted labels.
-func (x *explanation) Flowchart(redact func(string) string) string {
+func (x *Agent) Flowchart(redact func(string) string) string {
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
 	for i := range x.Stages {
@@ -181,8 +183,8 @@ func mermaidText(text string) string {
 	).Replace(text)
 }
 
-// requestGrant lists the tools that a request gives an agent.
-type requestGrant struct {
+// RequestGrant lists the tools that a request gives an agent.
+type RequestGrant struct {
 	*toolgrant.Grant
 	Source string `json:"toolSource,omitempty"`
 }

@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"fmt"
@@ -8,17 +8,17 @@ import (
 	"github.com/agentruntime/agentruntime/spec/workflow"
 )
 
-// workflowView is the output of explain for a workflow, for programs.
-type workflowView struct {
+// Workflow is the output of explain for a workflow, for programs.
+type Workflow struct {
 	Workflow    string         `json:"workflow"`
 	Description string         `json:"description,omitempty"`
 	Starts      []string       `json:"starts"`
-	Steps       []workflowStep `json:"steps"`
+	Steps       []WorkflowStep `json:"steps"`
 	Diagnostics diag.List      `json:"diagnostics,omitempty"`
 }
 
-// workflowStep is a step of a workflow.
-type workflowStep struct {
+// WorkflowStep is a step of a workflow.
+type WorkflowStep struct {
 	ID        string   `json:"id"`
 	Does      string   `json:"does"`
 	When      string   `json:"when,omitempty"`
@@ -27,13 +27,13 @@ type workflowStep struct {
 	Attempts  int      `json:"attempts"`
 }
 
-// describeWorkflow describes a workflow and the diagnostics about it.
-func describeWorkflow(w *workflow.Workflow, found diag.List) *workflowView {
-	v := &workflowView{Workflow: w.ID, Description: w.Description, Starts: append([]string{}, w.Starts()...), Steps: []workflowStep{}, Diagnostics: found}
+// NewWorkflow describes a workflow and the diagnostics about it.
+func NewWorkflow(w *workflow.Workflow, found diag.List) *Workflow {
+	v := &Workflow{Workflow: w.ID, Description: w.Description, Starts: append([]string{}, w.Starts()...), Steps: []WorkflowStep{}, Diagnostics: found}
 	steps := w.AllSteps()
 	for i := range steps {
 		s := &steps[i]
-		one := workflowStep{ID: s.ID, Does: s.Does(), DependsOn: s.DependsOn(), Timeout: s.TimeLimit().String(), Attempts: s.Attempts()}
+		one := WorkflowStep{ID: s.ID, Does: s.Does(), DependsOn: s.DependsOn(), Timeout: s.TimeLimit().String(), Attempts: s.Attempts()}
 		if s.When != nil {
 			one.When = s.When.Text()
 		}
@@ -42,9 +42,9 @@ func describeWorkflow(w *workflow.Workflow, found diag.List) *workflowView {
 	return v
 }
 
-// drawWorkflow draws a workflow as a flowchart: solid arrows are the order of the steps,
+// DrawWorkflow draws a workflow as a flowchart: solid arrows are the order of the steps,
 // thick ones carry data.
-func drawWorkflow(w *workflow.Workflow, redact func(string) string) string {
+func DrawWorkflow(w *workflow.Workflow, redact func(string) string) string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
 	starts := w.Starts()

@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"encoding/json"
@@ -13,15 +13,15 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 )
 
-// toolCall is the call to explain.
-type toolCall struct {
-	tool      string
-	arguments json.RawMessage
+// Call is the call of a tool to explain.
+type Call struct {
+	Tool      string
+	Arguments json.RawMessage
 }
 
-// parseCall reads a tool's id and, after a space, the arguments as JSON; they default to an empty
+// ParseCall reads a tool's id and, after a space, the arguments as JSON; they default to an empty
 // object.
-func parseCall(text string) (*toolCall, error) {
+func ParseCall(text string) (*Call, error) {
 	trimmed := strings.TrimSpace(text)
 	tool, arguments := trimmed, ""
 	if i := strings.IndexFunc(trimmed, unicode.IsSpace); i >= 0 {
@@ -41,12 +41,12 @@ func parseCall(text string) (*toolCall, error) {
 		}
 		return nil, fmt.Errorf("--call: the arguments are not JSON: character %d: %w", utf8.RuneCountInString(text[:at])+1, err)
 	}
-	return &toolCall{tool: tool, arguments: json.RawMessage(arguments)}, nil
+	return &Call{Tool: tool, Arguments: json.RawMessage(arguments)}, nil
 }
 
-// callAnswer describes the outcome of a call.
-type callAnswer struct {
-	toolAnswer
+// CallAnswer describes the outcome of a call.
+type CallAnswer struct {
+	ToolAnswer
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Decision is one of: allow, ask, deny, terminate, unavailable.
 	Decision string `json:"decision,omitempty"`
@@ -58,13 +58,13 @@ type callAnswer struct {
 	Undecided []string `json:"undecided_plugins,omitempty"`
 }
 
-// newCallAnswer describes the outcome of a call by the agent that e explains.
-func newCallAnswer(where positions, e *resolve.Explanation, call *toolCall) *callAnswer {
-	a := &callAnswer{toolAnswer: *newToolAnswer(where, e, call.tool), Arguments: call.arguments}
-	if e.Tool(call.tool) == nil {
+// NewCallAnswer describes the outcome of a call by the agent that e explains.
+func NewCallAnswer(where Positions, e *resolve.Explanation, call *Call) *CallAnswer {
+	a := &CallAnswer{ToolAnswer: *NewToolAnswer(where, e, call.Tool), Arguments: call.Arguments}
+	if e.Tool(call.Tool) == nil {
 		return a
 	}
-	v := e.Call(call.tool, call.arguments)
+	v := e.Call(call.Tool, call.Arguments)
 	a.Problem, a.Undecided, a.Conditions = v.Problem, v.Silent, v.Gate.Conditions
 	a.Gate, a.GatePath, a.GatePlace, a.Access = "", "", "", v.Gate.Access.String()
 	if v.Gate.Rule != "" {
@@ -75,7 +75,7 @@ func newCallAnswer(where positions, e *resolve.Explanation, call *toolCall) *cal
 }
 
 // Text returns the answer for people.
-func (a *callAnswer) Text() string {
+func (a *CallAnswer) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", a.Decision, a.sentence())
 	a.rows(&b)
@@ -96,7 +96,7 @@ func (a *callAnswer) Text() string {
 }
 
 // sentence describes the decision in words.
-func (a *callAnswer) sentence() string {
+func (a *CallAnswer) sentence() string {
 	subject := "agent " + a.Agent
 	switch a.Decision {
 	case resolve.CallUnavailable:

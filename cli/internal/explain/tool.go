@@ -1,4 +1,4 @@
-package cli
+package explain
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
-// toolAnswer explains why an agent has a tool or not.
-type toolAnswer struct {
+// ToolAnswer explains why an agent has a tool or not.
+type ToolAnswer struct {
 	Agent string `json:"agent"`
 	Tool  string `json:"tool"`
 	// Offered is set if the model is offered the tool.
@@ -44,9 +44,9 @@ type toolAnswer struct {
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
 }
 
-// newToolAnswer explains why the agent that e explains has a tool or not.
-func newToolAnswer(where positions, e *resolve.Explanation, id string) *toolAnswer {
-	a := &toolAnswer{Agent: e.Agent.ID, Tool: id}
+// NewToolAnswer explains why the agent that e explains has a tool or not.
+func NewToolAnswer(where Positions, e *resolve.Explanation, id string) *ToolAnswer {
+	a := &ToolAnswer{Agent: e.Agent.ID, Tool: id}
 	c := e.Tool(id)
 	if c == nil {
 		a.Reason, a.Hint = "unknown", nearestTool(e, id)
@@ -68,7 +68,7 @@ func newToolAnswer(where positions, e *resolve.Explanation, id string) *toolAnsw
 }
 
 // gate records the rule that decides and its place.
-func (a *toolAnswer) gate(where positions, e *resolve.Explanation, v *plugins.Verdict) {
+func (a *ToolAnswer) gate(where Positions, e *resolve.Explanation, v *plugins.Verdict) {
 	a.Gate = fmt.Sprintf("plugin %s: %s", v.Plugin, v.Rule)
 	a.GatePath, a.GatePlace = "", ""
 	if v.Path != "" {
@@ -124,7 +124,7 @@ func sourcePath(e *resolve.Explanation, c *resolve.ToolChoice) string {
 }
 
 // Text returns the answer for people.
-func (a *toolAnswer) Text() string {
+func (a *ToolAnswer) Text() string {
 	var b strings.Builder
 	if a.Offered {
 		fmt.Fprintf(&b, "agent %s has tool %s%s\n", a.Agent, a.Tool, a.however())
@@ -137,14 +137,14 @@ func (a *toolAnswer) Text() string {
 }
 
 // rows writes the reasons for the answer.
-func (a *toolAnswer) rows(b *strings.Builder) {
+func (a *ToolAnswer) rows(b *strings.Builder) {
 	terminal.WriteRow(b, "source", a.Source, a.SourcePath, a.SourcePlace)
 	terminal.WriteRow(b, "catalog", a.Rule, a.RulePath, a.RulePlace)
 	terminal.WriteRow(b, "gate", a.Gate, a.GatePath, a.GatePlace)
 }
 
 // however describes in words what prevents the agent from using the tool.
-func (a *toolAnswer) however() string {
+func (a *ToolAnswer) however() string {
 	switch a.Access {
 	case plugins.AccessAsk.String():
 		return ", but every call of it needs the consent of a person"
@@ -156,7 +156,7 @@ func (a *toolAnswer) however() string {
 }
 
 // because explains in words why the agent does not have the tool.
-func (a *toolAnswer) because() string {
+func (a *ToolAnswer) because() string {
 	switch a.Reason {
 	case "excluded":
 		return "its catalog excludes it"
