@@ -68,34 +68,34 @@ type Turn interface {
 
 // conversation is a session at a terminal.
 type conversation struct {
-	Settings
-	shown turnView
+	settings Settings
+	shown    turnView
 	// interrupts receives a value for each Ctrl-C.
 	interrupts chan os.Signal
 }
 
 // Run reads prompts and runs a turn for each, until there are no more.
 func Run(ctx context.Context, s Settings) error {
-	c := &conversation{Settings: s, shown: turnview.NewTranscript(s.Out, s.Redact), interrupts: make(chan os.Signal, 1)}
-	if problem := c.checkModel(c.Model); problem != "" {
+	c := &conversation{settings: s, shown: turnview.NewTranscript(s.Out, s.Redact), interrupts: make(chan os.Signal, 1)}
+	if problem := c.checkModel(c.settings.Model); problem != "" {
 		return errors.New(problem)
 	}
 	signal.Reset(os.Interrupt) // which would end the command, not only the turn
 	signal.Notify(c.interrupts, os.Interrupt)
 	defer signal.Stop(c.interrupts)
-	fmt.Fprintf(c.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(c.Session.ID), terminal.OneLine(joinNames(" / ", terminal.OrDash(c.Agent), c.currentModel())))
-	if c.Screen == nil {
+	fmt.Fprintf(c.settings.Err, "Session %s [%s]\n/help lists the commands, Ctrl-D ends the conversation\n", terminal.OneLine(c.settings.Session.ID), terminal.OneLine(joinNames(" / ", terminal.OrDash(c.settings.Agent), c.currentModel())))
+	if c.settings.Screen == nil {
 		return c.readPrompts(ctx)
 	}
-	c.shown = c.Screen
-	return c.Screen.run(ctx, c, c.readPrompts)
+	c.shown = c.settings.Screen
+	return c.settings.Screen.run(ctx, c, c.readPrompts)
 }
 
 // readPrompts runs a turn for each typed prompt.
 func (c *conversation) readPrompts(ctx context.Context) error {
-	if len(c.Messages) > 0 {
-		c.showPrompts(c.Messages)
-		if err := c.runTurn(ctx, c.Messages...); err != nil {
+	if len(c.settings.Messages) > 0 {
+		c.showPrompts(c.settings.Messages)
+		if err := c.runTurn(ctx, c.settings.Messages...); err != nil {
 			return err
 		}
 	}
@@ -119,13 +119,13 @@ func (c *conversation) readPrompts(ctx context.Context) error {
 
 // showPrompts shows prompts that were not typed.
 func (c *conversation) showPrompts(texts []string) {
-	if c.Screen == nil {
+	if c.settings.Screen == nil {
 		for _, text := range texts {
-			fmt.Fprintf(c.Err, "you> %s\n", terminal.OneLine(text))
+			fmt.Fprintf(c.settings.Err, "you> %s\n", terminal.OneLine(text))
 		}
 		return
 	}
-	c.Screen.change(func(m *screenModel) {
+	c.settings.Screen.change(func(m *screenModel) {
 		for _, text := range texts {
 			m.add(&block{kind: blockPrompt, text: text})
 		}
@@ -151,21 +151,21 @@ func (c *conversation) readPrompt(ctx context.Context) (text string, more bool) 
 	}()
 	ask := "you> "
 	for {
-		if c.Screen == nil && terminal.IsTerminal(c.In) {
-			fmt.Fprint(c.Err, ask)
+		if c.settings.Screen == nil && terminal.IsTerminal(c.settings.In) {
+			fmt.Fprint(c.settings.Err, ask)
 		}
-		line, ok := c.Answers.Input.Next(reading, nil)
-		if err := c.Answers.Input.Failed; err != nil {
-			fmt.Fprintf(c.Err, "error> %v\n", err)
+		line, ok := c.settings.Answers.Input.Next(reading, nil)
+		if err := c.settings.Answers.Input.Failed; err != nil {
+			fmt.Fprintf(c.settings.Err, "error> %v\n", err)
 		}
-		if !ok || c.Answers.Input.Ended {
-			if c.Screen == nil && terminal.IsTerminal(c.In) {
-				fmt.Fprintln(c.Err)
+		if !ok || c.settings.Answers.Input.Ended {
+			if c.settings.Screen == nil && terminal.IsTerminal(c.settings.In) {
+				fmt.Fprintln(c.settings.Err)
 			}
 			return text, ok && text != ""
 		}
-		if !terminal.IsTerminal(c.In) { // a terminal would echo the input
-			fmt.Fprintln(c.Err, ask+terminal.OneLine(line))
+		if !terminal.IsTerminal(c.settings.In) { // a terminal would echo the input
+			fmt.Fprintln(c.settings.Err, ask+terminal.OneLine(line))
 		}
 		begun, goesOn := strings.CutSuffix(line, `\`)
 		text += begun
@@ -195,41 +195,41 @@ func (c *conversation) runCommand(line string) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
 	case name == "/help" && rest == "":
-		fmt.Fprint(c.Err, chatHelp)
-		if c.Screen != nil {
-			fmt.Fprint(c.Err, chatKeys)
+		fmt.Fprint(c.settings.Err, chatHelp)
+		if c.settings.Screen != nil {
+			fmt.Fprint(c.settings.Err, chatKeys)
 		}
 	case name == "/session" && rest == "":
-		fmt.Fprintf(c.Err, "system> session %s of agent %s\n", c.Session.ID, terminal.OrDash(c.Agent))
+		fmt.Fprintf(c.settings.Err, "system> session %s of agent %s\n", c.settings.Session.ID, terminal.OrDash(c.settings.Agent))
 	case name == "/model" && rest == "":
-		fmt.Fprintf(c.Err, "system> %s\n", c.describeModel())
+		fmt.Fprintf(c.settings.Err, "system> %s\n", c.describeModel())
 	case name == "/model":
 		c.chooseModel(strings.TrimSpace(rest))
 	default:
-		fmt.Fprintf(c.Err, "error> unknown command %s; /help lists the commands\n", terminal.OneLine(name))
+		fmt.Fprintf(c.settings.Err, "error> unknown command %s; /help lists the commands\n", terminal.OneLine(name))
 	}
 }
 
 // currentModel returns the model that answers next; empty if only the server knows it.
 func (c *conversation) currentModel() string {
-	if c.Model != "" || c.Models == nil {
-		return c.Model
+	if c.settings.Model != "" || c.settings.Models == nil {
+		return c.settings.Model
 	}
-	_, own := c.Models(c.Agent)
+	_, own := c.settings.Models(c.settings.Agent)
 	return own
 }
 
 // describeModel describes the current model and the alternatives.
 func (c *conversation) describeModel() string {
-	current := "the default of agent " + terminal.OrDash(c.Agent)
+	current := "the default of agent " + terminal.OrDash(c.settings.Agent)
 	if name := c.currentModel(); name != "" {
 		current = name
 	}
 	text := "the model is " + current
-	if c.Models == nil {
+	if c.settings.Models == nil {
 		return text
 	}
-	if all, _ := c.Models(c.Agent); len(all) > 0 {
+	if all, _ := c.settings.Models(c.settings.Agent); len(all) > 0 {
 		text += "; there are " + strings.Join(all, ", ")
 	}
 	return text
@@ -238,22 +238,22 @@ func (c *conversation) describeModel() string {
 // chooseModel sets the model of later turns. A server checks it with the next turn.
 func (c *conversation) chooseModel(name string) {
 	if problem := c.checkModel(name); problem != "" {
-		fmt.Fprintf(c.Err, "error> %s\n", problem)
+		fmt.Fprintf(c.settings.Err, "error> %s\n", problem)
 		return
 	}
-	c.Model = name
-	fmt.Fprintf(c.Err, "system> later turns are answered by %s\n", terminal.OneLine(name))
+	c.settings.Model = name
+	fmt.Fprintf(c.settings.Err, "system> later turns are answered by %s\n", terminal.OneLine(name))
 }
 
 // checkModel returns why a model cannot answer, or "" if no reason is known here.
 func (c *conversation) checkModel(name string) string {
-	if name == "" || c.Models == nil {
+	if name == "" || c.settings.Models == nil {
 		return ""
 	}
-	all, own := c.Models(c.Agent)
+	all, own := c.settings.Models(c.settings.Agent)
 	switch {
 	case own == "":
-		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", terminal.OrDash(c.Agent))
+		return fmt.Sprintf("agent %s runs elsewhere; its model cannot be chosen here", terminal.OrDash(c.settings.Agent))
 	case len(all) > 0 && !slices.Contains(all, name):
 		return fmt.Sprintf("unknown model %s: choose one of %s", terminal.OneLine(name), strings.Join(all, ", "))
 	default:
@@ -263,8 +263,8 @@ func (c *conversation) checkModel(name string) string {
 
 // inputOf returns the input of a turn.
 func (c *conversation) inputOf(texts []string) []model.Message {
-	input := make([]model.Message, 0, len(c.Systems)+len(texts))
-	for _, text := range c.Systems {
+	input := make([]model.Message, 0, len(c.settings.Systems)+len(texts))
+	for _, text := range c.settings.Systems {
 		input = append(input, model.System(text))
 	}
 	for _, text := range texts {
@@ -293,11 +293,11 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	defer func() { <-watching }()
 	defer cancel(nil)
 	c.shown.Begin()
-	turn, err := c.BeginTurn(turning, &TurnRequest{Agent: c.namedAgent(), Model: c.Model, Input: c.inputOf(texts)})
+	turn, err := c.settings.BeginTurn(turning, &TurnRequest{Agent: c.namedAgent(), Model: c.settings.Model, Input: c.inputOf(texts)})
 	var result *runtime.Result
 	if err == nil {
-		c.Systems = nil
-		result, err = turn.Run(turning, c.shown, c.Answers)
+		c.settings.Systems = nil
+		result, err = turn.Run(turning, c.shown, c.settings.Answers)
 	}
 	if failed := c.shown.Close(); failed != nil {
 		return failed
@@ -306,7 +306,7 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && !errors.Is(context.Cause(turning), errInterrupted):
-		fmt.Fprintf(c.Err, "error> %s\n", terminal.OneLine(c.Redact(err.Error())))
+		fmt.Fprintf(c.settings.Err, "error> %s\n", terminal.OneLine(c.settings.Redact(err.Error())))
 	case result != nil && result.Status == event.StatusSucceeded && result.Agent != "":
 		return c.noteAgent(ctx, result.Agent)
 	}
@@ -315,27 +315,29 @@ func (c *conversation) runTurn(ctx context.Context, texts ...string) error {
 
 // namedAgent returns the agent to name in the next turn: empty if the session selects it anyway.
 func (c *conversation) namedAgent() string {
-	if c.Agent == c.Session.CurrentAgent() {
+	if c.settings.Agent == c.settings.Session.CurrentAgent() {
 		return ""
 	}
-	return c.Agent
+	return c.settings.Agent
 }
 
 // noteAgent notes which agent has the conversation after a turn.
 func (c *conversation) noteAgent(ctx context.Context, agent string) error {
-	session, err := c.GetSession(ctx, c.Session.ID)
+	session, err := c.settings.GetSession(ctx, c.settings.Session.ID)
 	if err != nil {
 		return err
 	}
-	c.Agent, c.Session = agent, session
-	if c.Screen != nil {
-		c.Screen.change(func(m *screenModel) { m.title = c.title() })
+	c.settings.Agent, c.settings.Session = agent, session
+	if c.settings.Screen != nil {
+		c.settings.Screen.change(func(m *screenModel) { m.title = c.title() })
 	}
 	return nil
 }
 
 // title is shown above the conversation.
-func (c *conversation) title() string { return terminal.OrDash(c.Agent) + " · " + c.Session.ID }
+func (c *conversation) title() string {
+	return terminal.OrDash(c.settings.Agent) + " · " + c.settings.Session.ID
+}
 
 // joinNames joins the nonempty names.
 func joinNames(separator string, names ...string) string {

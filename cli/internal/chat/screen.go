@@ -141,8 +141,8 @@ func (f *Screen) run(ctx context.Context, c *conversation, converse func(context
 	}, Hide: func(secret bool) {
 		f.change(func(m *screenModel) { m.editor.masked = secret })
 	}}
-	c.Answers.Input = input
-	f.redact = c.Redact
+	c.settings.Answers.Input = input
+	f.redact = c.settings.Redact
 	m := &screenModel{front: f, lines: lines, interrupts: c.interrupts, title: c.title(), pane: pane{follow: true}}
 	program := tea.NewProgram(m, tea.WithInput(f.in), tea.WithOutput(f.out), tea.WithoutSignalHandler())
 	f.mu.Lock()
