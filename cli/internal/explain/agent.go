@@ -23,7 +23,7 @@ type Agent struct {
 }
 
 // Positions returns the position of a path in the files as file:line:column, or "" if no file has it.
-// The code is that of a diagnostic about the path.
+// code is the code of a diagnostic about the path.
 type Positions func(code diag.Code, path string) string
 
 // Text returns the explanation for people, without the diagnostics. where is nil if there are no
