@@ -136,6 +136,7 @@ type Set struct {
 	files atomic.Pointer[[]*config.File]
 }
 
+// NewSet returns the secrets of a configuration.
 func NewSet(f *config.File) *Set {
 	r := new(Set)
 	r.files.Store(&[]*config.File{f})

@@ -214,6 +214,7 @@ func (o *Printer) aside(format string, args ...any) {
 	o.progress(format, args...)
 }
 
+// EndLine ends an open line of text.
 func (o *Printer) EndLine() {
 	if o.line {
 		o.write("\n")
