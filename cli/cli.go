@@ -67,7 +67,10 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		return exitUsage
 	}
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := checkSubcommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -116,6 +119,30 @@ that a store keeps, so that they outlive the process.`,
 	arrangeHelp(root)
 	newCompleter(p).install(root)
 	return root
+}
+
+// checkSubcommand rejects an unknown subcommand of a command that only groups others, and an unknown
+// topic of help. Cobra shows the help of the group and succeeds.
+func checkSubcommand(root *cobra.Command, args []string) error {
+	cmd, rest, err := root.Find(args)
+	if err == nil && cmd.Name() == "help" {
+		if cmd, rest, err = root.Find(rest); err != nil {
+			return err
+		}
+	}
+	isGroup := cmd != root && cmd.HasSubCommands() && cmd.Use == cmd.Name()
+	if err != nil || !isGroup || cmd.ParseFlags(rest) != nil || cmd.Flags().NArg() == 0 {
+		return nil // cobra reports the errors
+	}
+	name, hint := cmd.Flags().Arg(0), ""
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	if near, ok := nearest.Of(name, names); ok {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return usagef(cmd, "unknown command %q for %q%s", name, cmd.CommandPath(), hint)
 }
 
 // unlimited means that a command takes any number of arguments.
