@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
@@ -93,8 +94,9 @@ func newRoot(p *program) *cobra.Command {
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
 that a store keeps, so that they outlive the process.`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkEmptyFlags(cmd) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
@@ -143,6 +145,24 @@ func checkSubcommand(root *cobra.Command, args []string) error {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	return usagef(cmd, "unknown command %q for %q%s", name, cmd.CommandPath(), hint)
+}
+
+// freeTexts are the flags whose value may be empty.
+var freeTexts = []string{"note", "reason", "result"}
+
+// checkEmptyFlags rejects flags with an empty value, as an unset shell variable leaves it. An empty
+// value would have the same effect as no flag, such as a check of all agents instead of one.
+func checkEmptyFlags(cmd *cobra.Command) error {
+	if cmd.GroupID == ownGroup {
+		return nil
+	}
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" && !slices.Contains(freeTexts, f.Name) {
+			err = usagef(cmd, "--%s is empty", f.Name)
+		}
+	})
+	return err
 }
 
 // unlimited means that a command takes any number of arguments.

@@ -129,6 +129,9 @@ func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
 		errs = append(errs, set(option, address))
 		e.BaseURL = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	}
+	for _, d := range e.Validate() {
+		errs = append(errs, errors.New(strings.ReplaceAll(d.Message, "base_url", "the URL")))
+	}
 	if len(o.allowPrivate) > 0 {
 		errs = append(errs, set("allow_private", o.allowPrivate))
 	}
@@ -143,6 +146,14 @@ func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
 		errs = append(errs, err, set("signatures", "required"), set("signature_keys", string(text)))
 	}
 	return e, errors.Join(errs...)
+}
+
+// listKnown returns the end of a message about an unknown ID.
+func listKnown(ids []string) string {
+	if len(ids) == 0 {
+		return "there is none"
+	}
+	return "there are " + strings.Join(ids, ", ")
 }
 
 // parseHeaders parses header lines. Errors do not repeat a line because it may contain a secret.

@@ -31,7 +31,7 @@ func checkToolServer(ctx context.Context, cmd *cobra.Command, p *program, files 
 	set := rev.Set()
 	bundle, ok := set.Bundles.Get(o.mcp)
 	if !ok {
-		return usagef(cmd, "no MCP server %q; there are %s", o.mcp, strings.Join(set.Bundles.IDs(), ", "))
+		return usagef(cmd, "no MCP server %q; %s", o.mcp, listKnown(set.Bundles.IDs()))
 	}
 	live, ok := bundle.Source.(tools.TenantBundle)
 	if !ok {

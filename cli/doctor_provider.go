@@ -49,7 +49,7 @@ func checkProvider(ctx context.Context, cmd *cobra.Command, p *program, files []
 		}
 		return exit{exitFailed}
 	case !ok:
-		return usagef(cmd, "no provider %q; there are %s", o.provider, strings.Join(set.Providers.IDs(), ", "))
+		return usagef(cmd, "no provider %q; %s", o.provider, listKnown(set.Providers.IDs()))
 	}
 	asked, err := findModel(set, o)
 	if err != nil {

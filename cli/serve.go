@@ -51,7 +51,8 @@ the errors and continues unchanged. It lists changes that require a restart.
 
 Exit codes: 0 after a clean shutdown, 1 the configuration is invalid, the store or the
 address cannot be used, or something was interrupted, 2 usage or a file cannot be read.`,
-		Args: arguments(1, unlimited),
+		Args:    arguments(1, unlimited),
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return checkListen(cmd, o.listen) },
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return serve(cmd.Context(), p, files, &o)
 		},
@@ -60,6 +61,20 @@ address cannot be used, or something was interrupted, 2 usage or a file cannot b
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "reload when one of the files, or a file they refer to, changes")
 	return cmd
+}
+
+// checkListen checks an address like server.listen. Whether others may reach it depends on the
+// files.
+func checkListen(cmd *cobra.Command, address string) error {
+	server := settings.Server{Listen: address, AllowUnauthenticated: true}
+	for _, d := range server.Validate().Errors() {
+		text := "--" + d.Message
+		if d.Hint != "" {
+			text += " (" + d.Hint + ")"
+		}
+		return usagef(cmd, "%s", text)
+	}
+	return nil
 }
 
 func serve(ctx context.Context, p *program, files []string, o *serveOptions) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -91,6 +92,8 @@ func PeerURL(path, raw string) diag.List {
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must start with http:// or https://", path)}
 	case u.Hostname() == "":
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s names no host", path)}
+	case !IsPortValid(u):
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "the port of %s is not from 1 to 65535", path)}
 	case u.User != nil:
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must not contain a user or password", path).WithHint("use auth")}
 	case u.RawQuery != "" || u.ForceQuery:
@@ -101,6 +104,12 @@ func PeerURL(path, raw string) diag.List {
 	return nil
 }
 
+// IsPortValid reports whether a URL has no port or one from 1 to 65535.
+func IsPortValid(u *url.URL) bool {
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return u.Port() == "" || err == nil && port > 0
+}
+
 // PublicURL checks a publicly readable URL, unless it is empty: http or https, with a host and
 // without secrets. Messages do not repeat the URL.
 func PublicURL(path, raw string) diag.List {
@@ -108,7 +117,7 @@ func PublicURL(path, raw string) diag.List {
 		return nil
 	}
 	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || !IsPortValid(u) {
 		return diag.List{diag.New(diag.InvalidValue, path, "%s must be an absolute http or https URL without a user", path)}
 	}
 	return PublicParameters(path, raw)

@@ -37,6 +37,7 @@ func TestChecksReportTheFieldAtItsPath(t *testing.T) {
 		"public URL":              {check.PublicURL("f", "https://a.example/x?page=5&v=2024-10-01#top"), ""},
 		"public URL, absent":      {check.PublicURL("f", ""), ""},
 		"public URL, user":        {check.PublicURL("f", "https://u@a.example"), "invalid-value f: f must be an absolute http or https URL without a user"},
+		"public URL, port":        {check.PublicURL("f", "https://a.example:99999"), "invalid-value f: f must be an absolute http or https URL without a user"},
 		"public URL, key":         {check.PublicURL("f", "https://a.example?key=x"), "invalid-value f: f is public, and its user or parameters may be secrets"},
 		"public URL, long":        {check.PublicURL("f", "https://a.example?x=12345678"), "invalid-value f: f is public, and its user or parameters may be secrets"},
 		"public URL, fragment":    {check.PublicURL("f", "https://a.example#token=x"), "invalid-value f: f is public, and its user or parameters may be secrets"},

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -104,7 +104,7 @@ func (a *address) setHost(authority string) error {
 		return errors.New("url has an empty port")
 	}
 	a.host, a.port = u.Hostname(), u.Port()
-	if n, err := strconv.ParseUint(a.port, 10, 16); a.port != "" && (err != nil || n == 0) {
+	if !check.IsPortValid(u) {
 		return errors.New("the port of url is not from 1 to 65535")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/landing"
 	"github.com/agentruntime/agentruntime/spec"
@@ -169,6 +170,8 @@ func checkURL(path, address string) diag.List {
 		return refuse("must start with http:// or https://")
 	case u.Host == "" || u.Hostname() == "":
 		return refuse("it names no host")
+	case !check.IsPortValid(u):
+		return refuse("its port is not from 1 to 65535")
 	case u.User != nil:
 		return refuse("credentials do not belong into a URL, which is shown; use headers or auth")
 	case u.Fragment != "":

@@ -38,6 +38,7 @@ func TestWhatIsWrongWithAnEntry(t *testing.T) {
 		"no URL":               {config{URL: "http://a b"}, "url invalid-value"},
 		"another scheme":       {config{URL: "ftp://x.example"}, "url invalid-value"},
 		"no host":              {config{URL: "https:///x"}, "url invalid-value"},
+		"a port":               {config{URL: "https://x.example:99999"}, "url invalid-value"},
 		"a password":           {config{URL: "https://a:b@x.example"}, "url invalid-value"},
 		"a fragment":           {config{URL: "https://x.example/#a"}, "url invalid-value"},
 		"headers":              {at(func(c *config) { c.Headers = map[string]string{"a b": "", "Accept": "", "C": "\n"} }), "headers.Accept invalid-value, headers.C invalid-value, headers.a b invalid-value"},

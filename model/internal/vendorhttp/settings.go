@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
@@ -39,6 +40,8 @@ func CheckURL(path, raw string) diag.List {
 		return fault("must start with http:// or https://")
 	case u.Hostname() == "":
 		return fault("names no host")
+	case !check.IsPortValid(u):
+		return fault("has a port that is not from 1 to 65535")
 	case u.User != nil:
 		list := fault("must not contain a user or password")
 		list[0] = list[0].WithHint("use api_key or headers")

@@ -30,6 +30,8 @@ func TestCheckBaseURL(t *testing.T) {
 		"ftp://x":             "http://",
 		"http://":             "names no host",
 		"http://:80":          "names no host",
+		"http://x:99999":      "port that is not from 1 to 65535",
+		"http://x:0":          "port that is not from 1 to 65535",
 		"http://u:secret@x":   "user or password",
 		"http://x?secret=1":   "query",
 		"http://x?":           "query",
