@@ -145,7 +145,7 @@ func ReadJSON(r *http.Request, into any, strict bool) error {
 // DecodeJSON decodes a JSON object like ReadJSON.
 func DecodeJSON(data []byte, into any, strict bool) error {
 	if err := CheckJSON(data, MaxJSONDepth); err != nil {
-		return badBody(clip.Text(err.Error()))
+		return badBody(err.Error())
 	}
 	if bytes.TrimSpace(data)[0] != '{' {
 		return badBody("is not a JSON object")

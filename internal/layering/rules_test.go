@@ -95,6 +95,7 @@ var siblings = map[string][]string{
 	"internal/pattern":             {"internal/panics"},
 	"internal/process":             {"internal/clip"},
 	"internal/gitrepo":             {"internal/pattern"},
+	"internal/rawjson":             {"internal/clip"},
 	"internal/schema":              {"internal/clip", "internal/nearest", "internal/panics", "internal/pattern"},
 }
 

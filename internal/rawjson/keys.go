@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // fewKeys is the maximum number of an object's keys that are compared one by one. Larger objects
@@ -176,8 +178,9 @@ func foldKey(key []byte) string {
 }
 
 func ambiguousError(a, b []byte) error {
+	first, second := clip.Text(string(a)), clip.Text(string(b))
 	if bytes.Equal(a, b) {
-		return fmt.Errorf("the key %q is there twice", a)
+		return fmt.Errorf("the key %q is there twice", first)
 	}
-	return fmt.Errorf("the keys %q and %q differ only in case", a, b)
+	return fmt.Errorf("the keys %q and %q differ only in case", first, second)
 }

@@ -6,33 +6,36 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"pgregory.net/rapid"
 )
 
 func TestAmbiguousKeys(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("k", 1000)
 	many := make([]string, 40)
 	for i := range many {
 		many[i] = fmt.Sprintf(`"key%d":%d`, i, i)
 	}
 	for raw, want := range map[string]string{
-		`{}`:                                "",
-		`null`:                              "",
-		`"{\"a\":1,\"a\":2}"`:               "",
-		`["a","a","A"]`:                     "",
-		`{"a":"A","b":"a"}`:                 "",
-		`{"a":{"b":1},"c":{"b":1}}`:         "",
-		`[{"a":1},{"A":1}]`:                 "",
-		`{"a":1,"a":2}`:                     `the key "a" is there twice`,
-		`{"a":1,"\u0061":2}`:                `the key "a" is there twice`,
-		`{"amount":5 , "AMOUNT" : 5000}`:    `the keys "amount" and "AMOUNT" differ only in case`,
-		`{"x":[{"a":[1,{}],"A":2}]}`:        `the keys "a" and "A" differ only in case`,
-		`{"s":1,"ſ":2}`:                     `the keys "s" and "ſ" differ only in case`,
-		`{"k":1,"\u212a":2}`:                "the keys \"k\" and \"\u212a\" differ only in case",
-		`{"\ud800":1,"\ud801":2}`:           `the key "�" is there twice`,
-		`{"":1,"":2}`:                       `the key "" is there twice`,
-		"{" + strings.Join(many, ",") + `}`: "",
+		`{}`:                                          "",
+		`null`:                                        "",
+		`"{\"a\":1,\"a\":2}"`:                         "",
+		`["a","a","A"]`:                               "",
+		`{"a":"A","b":"a"}`:                           "",
+		`{"a":{"b":1},"c":{"b":1}}`:                   "",
+		`[{"a":1},{"A":1}]`:                           "",
+		`{"a":1,"a":2}`:                               `the key "a" is there twice`,
+		`{"a":1,"\u0061":2}`:                          `the key "a" is there twice`,
+		`{"amount":5 , "AMOUNT" : 5000}`:              `the keys "amount" and "AMOUNT" differ only in case`,
+		`{"x":[{"a":[1,{}],"A":2}]}`:                  `the keys "a" and "A" differ only in case`,
+		`{"s":1,"ſ":2}`:                               `the keys "s" and "ſ" differ only in case`,
+		`{"k":1,"\u212a":2}`:                          "the keys \"k\" and \"\u212a\" differ only in case",
+		`{"\ud800":1,"\ud801":2}`:                     `the key "�" is there twice`,
+		`{"":1,"":2}`:                                 `the key "" is there twice`,
+		`{"` + long + `":1,"` + long + `":2}`:         `the key "` + clip.Text(long) + `" is there twice`,
+		"{" + strings.Join(many, ",") + `}`:           "",
 		"{" + strings.Join(many, ",") + `,"KEY7":1}`:  `the keys "key7" and "KEY7" differ only in case`,
 		"{" + strings.Join(many, ",") + `,"key39":1}`: `the key "key39" is there twice`,
 	} {

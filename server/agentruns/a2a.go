@@ -143,7 +143,7 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 		return nil, &rpcError{Code: rpcParse, Message: "the body is not JSON"}
 	}
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, &rpcError{Code: rpcRequest, Message: "the body cannot be used: " + clip.Text(err.Error())}
+		return nil, &rpcError{Code: rpcRequest, Message: "the body cannot be used: " + err.Error()}
 	}
 	if err := json.Unmarshal(data, req); err != nil || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return nil, &rpcError{Code: rpcRequest, Message: "the body is not a JSON-RPC request"}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/service/workflow"
@@ -91,7 +90,7 @@ func readBatch(r *http.Request) ([]workflow.Event, error) {
 	}
 	var list []map[string]json.RawMessage
 	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return nil, &service.InvalidError{Field: "body", Problem: clip.Text(err.Error())}
+		return nil, &service.InvalidError{Field: "body", Problem: err.Error()}
 	}
 	if err := json.Unmarshal(data, &list); err != nil || len(list) > maxBatch {
 		return nil, &service.InvalidError{Field: "body", Problem: fmt.Sprintf("must be a list of at most %d events", maxBatch)}
