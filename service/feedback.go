@@ -74,7 +74,7 @@ func checkFeedback(req *SaveFeedback) error {
 	case req.Score != nil && !(*req.Score >= 0 && *req.Score <= 1): // NaN is neither
 		return &InvalidError{"score", "must be 0 to 1"}
 	case req.Score == nil && req.Label == "" && req.Comment == "":
-		return &InvalidError{"score", "score, label or comment is required"}
+		return &InvalidError{"score", "is required, or a label or a comment"}
 	}
 	return nil
 }

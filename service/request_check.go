@@ -54,7 +54,7 @@ func checkTurn(req *CreateTurn) error {
 	if req.FromStart && req.SnapshotID != "" {
 		return &InvalidError{"snapshot_id", "must be empty with from_start"}
 	}
-	if err := checkID("id", req.ID); err != nil {
+	if err := checkID("turn", req.ID); err != nil {
 		return err
 	}
 	return checkMetadata(req.Metadata)
@@ -80,7 +80,7 @@ func checkBefore(m *model.Message) error {
 }
 
 func checkSession(req *CreateSession) error {
-	if err := checkID("id", req.ID); err != nil {
+	if err := checkID("session", req.ID); err != nil {
 		return err
 	}
 	if err := checkLabels(req.Labels); err != nil {
@@ -103,13 +103,18 @@ func checkSessionMetadata(metadata json.RawMessage) error {
 	return nil
 }
 
-// checkID checks an id that a caller chose; it may be empty.
-func checkID(field, id string) error {
+// checkID checks the id that a caller chose for a record of a kind; it may be empty.
+func checkID(kind, id string) error {
 	if id == "" {
 		return nil
 	}
-	if found := spec.CheckID(field, field, id); len(found) > 0 {
-		return &InvalidError{field, found[0].Message}
+	return CheckID(kind, id)
+}
+
+// CheckID checks the id of a record of a kind. The error is an *InvalidError.
+func CheckID(kind, id string) error {
+	if found := spec.CheckID("id", kind, id); len(found) > 0 {
+		return &InvalidError{"id", found[0].Message + ": " + found[0].Hint}
 	}
 	return nil
 }

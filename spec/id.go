@@ -34,7 +34,7 @@ func CheckID(path, kind, id string) diag.List {
 	}
 	d := diag.New(diag.InvalidID, path, "%s id %q is not allowed", kind, clip.Text(id)).
 		WithHint("start with a letter or digit, then letters, digits, '_', '.', ':' or '-', at most 128 in all")
-	if strings.Contains(id, "/") {
+	if kind == "agent" && strings.Contains(id, "/") {
 		d = d.WithHint("'/' is reserved for agents of a remote source (source/agent)")
 	}
 	return diag.List{d}

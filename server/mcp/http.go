@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
@@ -88,7 +89,7 @@ func (s *Surface) serveMessage(w http.ResponseWriter, r *http.Request, caller se
 			return err
 		}
 		if err := server.CheckJSON(body, server.MaxJSONDepth); err != nil {
-			return writeRPCError(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, err.Error())
+			return writeRPCError(w, http.StatusBadRequest, nil, jsonrpc.CodeParseError, diag.Sentence("the body", err.Error()))
 		}
 		if m, err = readMessage(body); err != nil {
 			return writeRPCError(w, http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "the body must be one JSON-RPC message")

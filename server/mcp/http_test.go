@@ -71,6 +71,9 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		if status != tt.status {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
+		if name == "not JSON" && !strings.Contains(body, `"the body is not valid JSON: unexpected end of JSON input at byte 1"`) {
+			t.Errorf("%s: the error is %s", name, body)
+		}
 		if status >= 400 && !strings.HasPrefix(body, `{"jsonrpc":"2.0","id":`) {
 			t.Errorf("%s: the error is %s", name, body)
 		}

@@ -125,7 +125,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{"POST /turns", `{"session_id":"` + turn.SessionID + `","on_busy":"wait","input":[{"role":"user","parts":[{"type":"text"}]}]}`, 400, "on_busy"},
 		{"POST /turns", `{"session_id":"none","input":[{"role":"user","parts":[{"type":"text"}]}]}`, 404, `session \"none\" not found`},
 		{"POST /turns", `{"metadata":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "at most 1048576 are allowed"},
-		{"POST /sessions", `{"id":"a b"}`, 400, "id: "},
+		{"POST /sessions", `{"id":"a b"}`, 400, `id: session id \"a b\" is not allowed: start with a letter or digit, `},
 		{"POST /sessions", `{"metadata":[]}`, 400, "metadata must be a JSON object"},
 		{"POST /sessions/import", `{"version":2}`, 400, "version: "},
 		{"POST /sessions/import?as=x", `{"version":1}`, 400, "as: unknown parameter"},

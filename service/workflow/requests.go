@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/event/interaction"
 	"github.com/agentruntime/agentruntime/service"
-	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/spec/workflow"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/uuid"
@@ -197,8 +196,8 @@ func (e *Engine) Save(ctx context.Context, caller service.Caller, id string, w *
 	if len(w.Schedules) == 0 {
 		kind = kindEvent
 	}
-	if found := spec.CheckID("id", kind, id); len(found) > 0 {
-		return nil, &service.InvalidError{Field: "id", Problem: found[0].Message}
+	if err := service.CheckID(kind, id); err != nil {
+		return nil, err
 	}
 	w.ID, w.Tenant, w.Subject = id, caller.Tenant, caller.Subject
 	if err := e.settings.Source.Check(ctx, caller.Tenant, w); err != nil {
