@@ -194,6 +194,7 @@ func (a *App) Serve(ctx context.Context) error {
 	var err error
 	if a.server == nil {
 		<-ctx.Done()
+		a.logShutdown()
 	} else {
 		err = a.serveAndDrain(ctx)
 	}
@@ -215,9 +216,15 @@ func (a *App) serveAndDrain(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
+	a.logShutdown()
 	_ = a.drainRuns(ctx) // Shutdown reports its errors
 	stop()
 	return <-ended
+}
+
+// logShutdown logs that the app ends because it was told to, unlike a process that is killed.
+func (a *App) logShutdown() {
+	a.settings.Logger.Info("shutting down", zap.Duration("grace", a.settings.File.Turns.GraceTime()))
 }
 
 // drainRuns rejects new runs and hands back the running turns, once, within the grace time.
