@@ -151,9 +151,10 @@ func checkSubcommand(root *cobra.Command, args []string) error {
 var freeTexts = []string{"note", "reason", "result"}
 
 // checkEmptyFlags rejects flags with an empty value, as an unset shell variable leaves it. An empty
-// value would have the same effect as no flag, such as a check of all agents instead of one.
+// value would have the same effect as no flag, such as a check of all agents instead of one. An
+// update clears a field with it.
 func checkEmptyFlags(cmd *cobra.Command) error {
-	if cmd.GroupID == ownGroup {
+	if cmd.GroupID == ownGroup || cmd.Name() == "update" {
 		return nil
 	}
 	var err error
