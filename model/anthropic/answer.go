@@ -1,11 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
-	"encoding/json"
-	"maps"
-	"slices"
-
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -37,108 +32,83 @@ func newAnswer(r *report) *answer {
 	return a
 }
 
-// Translate handles one event of the vendor's stream. It reports whether the answer
-// is complete; then the last of the events is an EventFinish.
-func (a *answer) Translate(ev *vendorhttp.ServerEvent, out *vendorhttp.Batch) (done bool, err error) {
-	a.out = out
-	if ev.IsEnd() {
-		done, err = a.finishAnswer() // the other vendors' end mark
-	} else {
-		done, err = a.translateEvent(ev)
+// addText adds a piece of text. If the answer may become a report, the text is held back until that
+// is decided.
+func (a *answer) addText(piece string) {
+	if a.report != nil {
+		a.report.holdText(piece)
+		return
 	}
-	out.Usage = a.usageSoFar()
-	return done, err
+	a.out.AddDelta(model.EventText, piece)
 }
 
-// End ends an answer that has a finish reason but no final event.
-func (a *answer) End(out *vendorhttp.Batch) (done bool, err error) {
-	if a.reason == "" {
-		return false, nil
+func (a *answer) addArguments(b *block, piece string) {
+	switch {
+	case b.report:
+		a.report.addArguments(a, b, piece)
+	case piece != "":
+		a.out.Add(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: piece})
 	}
-	a.out = out
-	return a.finishAnswer()
 }
 
-func (a *answer) translateEvent(ev *vendorhttp.ServerEvent) (done bool, err error) {
-	name, err := eventName(ev)
-	if err != nil {
-		return false, err
+// endCall ends the last stopped call: since the answer continued, the call was not cut off.
+func (a *answer) endCall() {
+	if a.ending >= 0 {
+		a.out.Add(model.Event{Type: model.EventToolCallEnd, Index: a.ending})
+		a.ending = -1
 	}
-	switch name {
-	case "content_block_delta":
-		return false, a.continueBlock(ev.Data)
-	case "content_block_start":
-		return false, a.startBlock(ev.Data)
-	case "content_block_stop":
-		return false, a.stopBlock(ev.Data)
-	case "message_start":
-		return false, a.beginMessage(ev.Data)
-	case "message_delta":
-		return false, a.noteStopReason(ev.Data)
-	case "message_stop":
-		return a.finishAnswer()
-	case "message":
-		return a.readMessage(ev.Data)
-	case "error":
-		r := parseRefusal(ev.Data)
-		r.message = cmp.Or(r.message, vendorhttp.PlainError(ev.Data))
-		return false, r.modelError()
+}
+
+// reporting tracks the report through one answer.
+type reporting struct {
+	*report
+	// call is the report's call; nil until it starts. Further calls are ignored.
+	call *block
+	// held is text that may or may not be the answer.
+	held []byte
+	// arguments are the arguments of a wrapped report.
+	arguments []byte
+}
+
+func (r *reporting) beginCall(call *block) {
+	if r.call == nil {
+		r.call = call
+	}
+}
+
+// holdText holds back a piece of text.
+func (r *reporting) holdText(piece string) { r.held = append(r.held, piece...) }
+
+// releaseText emits the held text: an answer that calls tools is not the final one.
+func (r *reporting) releaseText(a *answer) {
+	if r.call == nil {
+		a.out.AddDelta(model.EventText, string(r.held))
+		r.held = nil
+	}
+}
+
+func (r *reporting) addArguments(a *answer, call *block, piece string) {
+	switch {
+	case call != r.call:
+	case r.wrapped:
+		r.arguments = append(r.arguments, piece...)
 	default:
-		a.out.Unknown = name != "ping"
+		a.out.AddDelta(model.EventText, piece)
 	}
-	return false, nil
 }
 
-// eventName returns the event's type; some gateways specify it only in the data.
-func eventName(ev *vendorhttp.ServerEvent) (string, error) {
-	if name := string(ev.Name); name != "" && name != "message" {
-		return name, nil
+// finishAnswer adds the held text. If the model did not use the report, its answer is the text.
+// Text beside the report is not part of the answer and becomes reasoning; it comes last, so that it
+// is not mistaken for part of a thought signed by the vendor.
+func (r *reporting) finishAnswer(a *answer) {
+	if r.call == nil {
+		r.releaseText(a)
+		return
 	}
-	var typed struct {
-		Type    vendorhttp.Text `json:"type"`
-		Content json.RawMessage `json:"content"`
+	if r.wrapped {
+		a.out.AddDelta(model.EventText, unwrapAnswer(r.arguments))
 	}
-	err := vendorhttp.DecodeEvent(ev.Data, &typed)
-	if typed.Type == "" && !vendorhttp.IsNothing(typed.Content) {
-		typed.Type = "message"
-	}
-	return string(typed.Type), err
-}
-
-type messageStart struct {
-	Message vendorhttp.Detail[startedMessage] `json:"message"`
-}
-
-type startedMessage struct {
-	Usage vendorhttp.Detail[*usage] `json:"usage"`
-}
-
-type messageDelta struct {
-	Delta struct {
-		StopReason vendorhttp.Text `json:"stop_reason"`
-	} `json:"delta"`
-	Usage vendorhttp.Detail[*usage] `json:"usage"`
-}
-
-func (a *answer) beginMessage(data []byte) error {
-	var ev messageStart
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
-		return err
-	}
-	a.countUsage(ev.Message.Value.Usage.Value)
-	return nil
-}
-
-func (a *answer) noteStopReason(data []byte) error {
-	var ev messageDelta
-	if err := vendorhttp.DecodeEvent(data, &ev); err != nil {
-		return err
-	}
-	if ev.Delta.StopReason != "" {
-		a.reason = string(ev.Delta.StopReason)
-	}
-	a.countUsage(ev.Usage.Value)
-	return nil
+	a.out.AddDelta(model.EventReasoning, string(r.held))
 }
 
 // usage is the vendor's count. Its input tokens exclude those read from or written to the cache.
@@ -170,54 +140,10 @@ func (a *answer) countUsage(u *usage) {
 	a.counted = true
 }
 
-// finishAnswer ends the answer. Without a reason it ended naturally. A call that may have been cut
-// off is left open.
-func (a *answer) finishAnswer() (done bool, err error) {
-	reason := finishReason(a.reason)
-	if reason == model.FinishStop {
-		if err := a.closeBlocks(); err != nil {
-			return false, err
-		}
-		if a.endCall(); a.calls > 0 {
-			reason = model.FinishToolCalls
-		}
-	}
-	if a.report != nil {
-		a.report.finishAnswer(a)
-	}
-	a.out.Add(model.Event{Type: model.EventFinish, Reason: reason, Usage: a.usageSoFar()})
-	return true, nil
-}
-
-// closeBlocks closes the open blocks, because some gateways do not. The arguments of a call show
-// whether they are complete.
-func (a *answer) closeBlocks() error {
-	for _, index := range slices.Sorted(maps.Keys(a.blocks)) {
-		if a.blocks[index].arguments.IsOpen() {
-			return vendorhttp.Malformed("a tool call does not end", nil)
-		}
-		a.closeBlock(index)
-	}
-	return nil
-}
-
 // usageSoFar returns the usage of the answer so far; nil if the vendor did not report it.
 func (a *answer) usageSoFar() *model.Usage {
 	if !a.counted {
 		return nil
 	}
 	return &a.usage
-}
-
-// finishReason returns why the answer ended, according to the vendor; the answer itself shows
-// whether it waits for tool results.
-func finishReason(vendor string) model.FinishReason {
-	switch vendor {
-	case "max_tokens", "model_context_window_exceeded":
-		return model.FinishMaxTokens
-	case "refusal":
-		return model.FinishContentFilter
-	default:
-		return model.FinishStop
-	}
 }

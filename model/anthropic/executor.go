@@ -118,3 +118,69 @@ func (e *Executor) CheckParams(_ string, p *model.Params) []model.ParamFault {
 	}
 	return append(faults, claude.CheckSampling(p, true)...)
 }
+
+// exchange is one request. It starts with the concessions already known for the model.
+type exchange struct {
+	executor *Executor
+	request  *model.Request
+	granted  concessions
+	// plan is the latest form of the request.
+	plan *plan
+}
+
+// Encode returns the request with the concessions so far.
+func (x *exchange) Encode() (path string, body []byte, err error) {
+	if x.plan, err = x.executor.planRequest(x.request, x.granted); err != nil {
+		return "", nil, err
+	}
+	if path = messagesPath; x.executor.at.Path != nil {
+		if path, err = x.executor.at.Path(x.request.Model); err != nil {
+			return "", nil, err
+		}
+	}
+	body, err = x.plan.encodeBody()
+	return path, body, err
+}
+
+// planRequest decides how a request is sent.
+func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
+	p := &plan{cached: req.Cache}
+	if p.params.Version = e.at.Version; p.params.Version == "" {
+		p.params.Model, p.params.ServiceTier = req.Model, req.ServiceTier
+	}
+	p.params.Stop = req.Stop
+	var err error
+	if wantsAnswer(req) {
+		if p.params.OutputConfig.Format = newForm(req, c); p.params.OutputConfig.Format == nil {
+			if p.report, err = newReport(req); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if p.tools, err = e.tools.Encoded(req.Tools); err != nil {
+		return nil, err
+	}
+	w := writer{forgetReasoning: c.forgetReasoning}
+	if err := w.writeConversation(req.Messages); err != nil {
+		return nil, err
+	}
+	p.params.System, p.params.Messages = w.system, w.messages
+	p.chooseTools(req, c)
+	p.planThinking(req, c, e.maxOutputTokens)
+	p.setSampling(req, c)
+	if p.cached {
+		p.markCached()
+	}
+	return p, nil
+}
+
+// Concede avoids the feature for which the request was rejected, and remembers it.
+func (x *exchange) Concede(refusal *model.Error) (more bool) {
+	if x.granted, more = x.granted.afterRefusal(refusal, x.plan); more {
+		x.executor.known.Remember(x.request.Model, x.granted.ofModel())
+	}
+	return more
+}
+
+// Translator returns the translator for the answer to the plan.
+func (x *exchange) Translator() vendorhttp.Translator { return newAnswer(x.plan.report) }

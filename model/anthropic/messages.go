@@ -117,9 +117,6 @@ func (w *writer) trimEnd() {
 	}
 }
 
-// isBlank reports whether the API rejects a text as empty.
-func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
-
 // The marks distinguish the vendor's two forms of encrypted reasoning, and both from other
 // vendors' reasoning.
 const (

@@ -1,6 +1,9 @@
 package anthropic
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // The types below are the part of the Messages API that this package writes, in the order of the
 // vendor's SDK. In the tests, the SDK's types read every request.
@@ -106,6 +109,9 @@ type textBlock struct {
 }
 
 func newTextBlock(text string) *textBlock { return &textBlock{Text: text, Type: "text"} }
+
+// isBlank reports whether the API rejects a text as empty.
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 func (b *textBlock) blockType() string { return b.Type }
 

@@ -22,38 +22,6 @@ type plan struct {
 	forced, limited bool
 }
 
-// planRequest decides how a request is sent.
-func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
-	p := &plan{cached: req.Cache}
-	if p.params.Version = e.at.Version; p.params.Version == "" {
-		p.params.Model, p.params.ServiceTier = req.Model, req.ServiceTier
-	}
-	p.params.Stop = req.Stop
-	var err error
-	if wantsAnswer(req) {
-		if p.params.OutputConfig.Format = newForm(req, c); p.params.OutputConfig.Format == nil {
-			if p.report, err = newReport(req); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if p.tools, err = e.tools.Encoded(req.Tools); err != nil {
-		return nil, err
-	}
-	w := writer{forgetReasoning: c.forgetReasoning}
-	if err := w.writeConversation(req.Messages); err != nil {
-		return nil, err
-	}
-	p.params.System, p.params.Messages = w.system, w.messages
-	p.chooseTools(req, c)
-	p.planThinking(req, c, e.maxOutputTokens)
-	p.setSampling(req, c)
-	if p.cached {
-		p.markCached()
-	}
-	return p, nil
-}
-
 // chooseTools decides which tool the model must call, or whether it may call any.
 func (p *plan) chooseTools(req *model.Request, c concessions) {
 	insists := p.report != nil && (len(req.Tools) == 0 || req.ToolChoice.Mode == model.ToolsNone)
