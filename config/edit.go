@@ -141,12 +141,6 @@ func (f *File) isFresh() bool {
 	return true
 }
 
-// variable is a variable's value at lookup.
-type variable struct {
-	value string
-	set   bool
-}
-
 // editor reads a document that differs in a few entries.
 type editor struct {
 	file    *File

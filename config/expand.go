@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -275,5 +276,38 @@ func fileErrorReason(err error) error {
 			return path.Err
 		}
 		return err
+	}
+}
+
+// variable is a variable's value at lookup.
+type variable struct {
+	value string
+	set   bool
+}
+
+// bracedSpelling matches the inside of other systems' references: ${env:NAME}, ${env.NAME}, ${{
+// secrets.NAME }}.
+var bracedSpelling = regexp.MustCompile(`^\{?\s*(?:env|secrets|vars)[.:]\s*([A-Za-z_]\w*)\s*$`)
+
+// withoutKeptRefs returns a text without workflow references, which expansion keeps.
+func withoutKeptRefs(text string) string {
+	e := expander{keepsRefs: true}
+	var out strings.Builder
+	for {
+		i := strings.IndexByte(text, '$')
+		if i < 0 {
+			return out.String() + text
+		}
+		out.WriteString(text[:i])
+		text = text[i:]
+		n := e.keptRef(text)
+		if n == 0 {
+			n = 1
+			if strings.HasPrefix(text, "$$") {
+				n = 2
+			}
+			out.WriteString(text[:n])
+		}
+		text = text[n:]
 	}
 }

@@ -33,10 +33,6 @@ func spelledAs(whole, inside string) foreignSpelling {
 	return foreignSpelling{regexp.MustCompile(`^\s*` + whole + `\s*$`), regexp.MustCompile(inside)}
 }
 
-// bracedSpelling matches the inside of other systems' references: ${env:NAME}, ${env.NAME}, ${{
-// secrets.NAME }}.
-var bracedSpelling = regexp.MustCompile(`^\{?\s*(?:env|secrets|vars)[.:]\s*([A-Za-z_]\w*)\s*$`)
-
 // urlName matches the names of fields that hold an address.
 var urlName = regexp.MustCompile(`(?i)(^|_)(url|uri|dsn)$`)
 

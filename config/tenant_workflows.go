@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -62,29 +61,6 @@ func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *place) {
 		if slices.Contains([]string{"tenant", "subject", keys.AllowWidening}, key.Text) {
 			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).setHint("the runs of its workflows belong to the tenant itself")
 		}
-	}
-}
-
-// withoutKeptRefs returns a text without workflow references, which expansion keeps.
-func withoutKeptRefs(text string) string {
-	e := expander{keepsRefs: true}
-	var out strings.Builder
-	for {
-		i := strings.IndexByte(text, '$')
-		if i < 0 {
-			return out.String() + text
-		}
-		out.WriteString(text[:i])
-		text = text[i:]
-		n := e.keptRef(text)
-		if n == 0 {
-			n = 1
-			if strings.HasPrefix(text, "$$") {
-				n = 2
-			}
-			out.WriteString(text[:n])
-		}
-		text = text[n:]
 	}
 }
 
