@@ -36,6 +36,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
@@ -179,11 +180,11 @@ type File struct {
 	patched []patch
 	// options are the options of loading, and included the files used as values.
 	options    Options
-	included   map[string]included
+	included   map[string]expand.Included
 	unextended map[string]bool
 	// looked are the variables used in values, and budget is the remaining size of the
 	// configuration.
-	looked map[string]variable
+	looked map[string]expand.Variable
 	budget budget
 	// edited holds the document's data for Edit: set in a file returned by Edit, read on demand in
 	// others.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
@@ -17,7 +18,7 @@ import (
 // next value.
 type decoder struct {
 	file     *File
-	expander expander
+	expander expand.Expander
 	strict   bool // an unset variable is an error
 	found    diag.List
 	kinds    Kinds

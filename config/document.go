@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -351,11 +352,11 @@ func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 			out.WriteString(mark + rebased + "}")
 			continue
 		}
-		read, ok := w.file.included[relativeTo(dir, path)]
-		if !ok || read.err != nil {
+		read, ok := w.file.included[expand.RelativeTo(dir, path)]
+		if !ok || read.Err != nil {
 			return "", fmt.Errorf("write document: the file %s was not read", path)
 		}
-		out.WriteString(escapeText(strings.TrimRight(read.text, "\r\n")))
+		out.WriteString(escapeText(strings.TrimRight(read.Text, "\r\n")))
 	}
 	return out.String() + text, nil
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -22,7 +23,7 @@ func (l *loader) readDirs() {
 			if value == nil || value.Kind != yamltree.String || value.Text == "" {
 				continue
 			}
-			dir := relativeTo(l.file.documents[value.Document].dir, filepath.FromSlash(value.Text))
+			dir := expand.RelativeTo(l.file.documents[value.Document].dir, filepath.FromSlash(value.Text))
 			at := slices.Index(entry.Children, value) - 1
 			entry.Children = slices.Delete(slices.Clone(entry.Children), at, at+2)
 			l.file.noted.placeNodes(entry, value.Document, dir)

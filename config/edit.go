@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
@@ -129,12 +130,12 @@ func noteExtends(extends map[string]string, id string, value []byte) bool {
 func (f *File) isFresh() bool {
 	lookup := f.options.lookupFunc()
 	for name, known := range f.looked {
-		if value, set := lookup(name); (variable{value, set}) != known {
+		if value, set := lookup(name); (expand.Variable{Value: value, Set: set}) != known {
 			return false
 		}
 	}
 	for name, known := range f.included {
-		if text, err := readText(name); known.err != nil || err != nil || text != known.text {
+		if text, err := expand.ReadText(name); known.Err != nil || err != nil || text != known.Text {
 			return false
 		}
 	}
@@ -347,7 +348,7 @@ func (e *editor) newFile(x *File, canonical *layout) *File {
 		redactor: old.redactor.With(&x.redactor),
 	}
 	if f.looked == nil && len(x.looked) > 0 {
-		f.looked = make(map[string]variable, len(x.looked))
+		f.looked = make(map[string]expand.Variable, len(x.looked))
 	}
 	maps.Copy(f.looked, x.looked)
 	f.edited = &edited{layout: canonical, extends: e.extends}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
@@ -63,7 +64,7 @@ func readSource(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" && stdin != nil {
 		return io.ReadAll(io.LimitReader(stdin, yamltree.MaxFileSize))
 	}
-	return readLimited(path, yamltree.MaxFileSize)
+	return expand.ReadLimited(path, yamltree.MaxFileSize)
 }
 
 // Parse is Load for files that were read already. The file is never nil.
@@ -72,7 +73,7 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 }
 
 // parseBare is Parse without any patches.
-func parseBare(source Source, opts Options, known map[string]included) (*File, diag.List) {
+func parseBare(source Source, opts Options, known map[string]expand.Included) (*File, diag.List) {
 	l := newLoader(opts, newBudget(), known)
 	l.leavesOut = func(*patch) bool { return true }
 	return l.parse([]Source{source})
@@ -85,10 +86,12 @@ type budget struct {
 	expanded, unread, overlaid int
 }
 
-func newBudget() budget { return budget{yamltree.MaxExpanded, maxIncludedTotal, overlay.MaxFields} }
+func newBudget() budget {
+	return budget{yamltree.MaxExpanded, expand.MaxIncludedTotal, overlay.MaxFields}
+}
 
 // parse is Parse with a remaining budget and files that were already read.
-func parse(sources []Source, opts Options, left budget, known map[string]included) (*File, diag.List) {
+func parse(sources []Source, opts Options, left budget, known map[string]expand.Included) (*File, diag.List) {
 	return newLoader(opts, left, known).parse(sources)
 }
 
@@ -103,14 +106,14 @@ type loader struct {
 	overlaid int
 }
 
-func newLoader(opts Options, left budget, known map[string]included) *loader {
+func newLoader(opts Options, left budget, known map[string]expand.Included) *loader {
 	return &loader{decoder: newDecoder(opts, left, known), overlaid: left.overlaid}
 }
 
-func newDecoder(opts Options, left budget, known map[string]included) decoder {
+func newDecoder(opts Options, left budget, known map[string]expand.Included) decoder {
 	return decoder{
 		file: &File{origins: overlay.NewOrigins(), options: opts}, strict: opts.RequireVariables, kinds: opts.Kinds,
-		expander: expander{lookup: opts.lookupFunc(), left: left.expanded, unread: left.unread, files: maps.Clone(known)},
+		expander: expand.Expander{Lookup: opts.lookupFunc(), Left: left.expanded, Unread: left.unread, Files: maps.Clone(known)},
 	}
 }
 
@@ -147,10 +150,10 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 		list = append(list, doc.omittedFindings()...)
 		f.Partial = f.Partial || doc.hasTooManyErrors()
 	}
-	f.included, f.looked = l.expander.files, l.expander.looked
+	f.included, f.looked = l.expander.Files, l.expander.Looked
 	f.readEdited = sync.OnceValue(f.newEdited)
-	f.budget = budget{l.expander.left, l.expander.unread, l.overlaid}
-	for name := range l.expander.files {
+	f.budget = budget{l.expander.Left, l.expander.Unread, l.overlaid}
+	for name := range l.expander.Files {
 		f.addReferredFile(name)
 	}
 	for i := range list {

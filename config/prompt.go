@@ -27,10 +27,10 @@ func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Valu
 			return
 		}
 		if p != nil && p.key == "system_prompt" {
-			d.expander.scopes = promptScopes
+			d.expander.Scopes = promptScopes
 		}
 		d.decodeText(f, n, v, p)
-		d.expander.scopes = nil
+		d.expander.Scopes = nil
 		return
 	}
 	var from record.PromptFile
@@ -40,7 +40,7 @@ func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Valu
 		return
 	}
 	key, value := n.FindField("file")
-	text, err := d.expander.includeFile(from.File, "")
+	text, err := d.expander.IncludeFile(from.File, "")
 	if err == nil && !utf8.ValidString(text) {
 		err = fmt.Errorf("the file %s is not UTF-8 text", clip.Text(from.File))
 	}
@@ -57,9 +57,9 @@ func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Valu
 	switch n.Kind {
 	case yamltree.String:
 		level := record.Field{Enum: spec.EffortLevels()}
-		d.expander.scopes = tenantScopes
+		d.expander.Scopes = tenantScopes
 		text, known, ok := d.readText(f, n, p)
-		d.expander.scopes = nil
+		d.expander.Scopes = nil
 		if !ok || !known {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
@@ -170,7 +171,7 @@ func (l *loader) storePaths() {
 		s.DSN = filepath.Join(s.DataDir, storeFile)
 	case s.DSN == "":
 	case file:
-		s.DSN = relativeTo(l.file.documents[dsn.Document].dir, s.DSN)
+		s.DSN = expand.RelativeTo(l.file.documents[dsn.Document].dir, s.DSN)
 	default:
 		l.file.redactor.AddSecret(s.DSN)
 		for _, password := range secret.PasswordsOf(s.DSN) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
@@ -299,7 +300,7 @@ func (d *overlayChecker) checkReferences(n *yamltree.Node, p *place) {
 	case yamltree.String:
 		text := n.Text
 		if d.keepsRefs {
-			text = withoutKeptRefs(text)
+			text = expand.WithoutKeptRefs(text)
 		}
 		if at := indexReference(text, "${"); at >= 0 {
 			d.checkReference(n, text[at:], p)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
@@ -134,19 +135,19 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 	if strings.IndexByte(n.Text, '$') < 0 {
 		return n.Text, true, true
 	}
-	x := d.expander.expand(n.Text, d.file.dirOf(n))
-	for _, hidden := range x.hidden {
+	x := d.expander.Expand(n.Text, d.file.dirOf(n))
+	for _, hidden := range x.Hidden {
 		d.file.redactor.AddValue(hidden)
 	}
-	if x.err != nil {
-		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), x.err)
-		if x.meant != "" {
-			found.setHint("write ${" + x.meant + "}")
+	if x.Err != nil {
+		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), x.Err)
+		if x.Meant != "" {
+			found.setHint("write ${" + x.Meant + "}")
 		}
 		return "", false, false
 	}
-	for i, name := range x.unset {
-		if slices.Contains(x.unset[:i], name) {
+	for i, name := range x.Unset {
+		if slices.Contains(x.Unset[:i], name) {
 			continue
 		}
 		found := diag.New(diag.UnsetVariable, p.path(), "the variable %s is not set", name).
@@ -156,13 +157,13 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 		}
 		d.addFinding(found, n)
 	}
-	if kind == credential && isQuoted(x.text) {
+	if kind == credential && isQuoted(x.Text) {
 		found := diag.New(diag.InvalidValue, p.path(), "the variable in %s has quotes around its value, which are sent with it", p.label()).
 			WithHint("remove the quotes from the environment")
 		found.Severity = diag.Warning
 		d.addFinding(found, n)
 	}
-	return x.text, len(x.unset) == 0, true
+	return x.Text, len(x.Unset) == 0, true
 }
 
 // argumentHint continues the hint about an unset variable in a tool, where the author may have
@@ -182,8 +183,8 @@ func isQuoted(text string) bool {
 
 func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
 	if f.Tenant {
-		d.expander.scopes = tenantScopes
-		defer func() { d.expander.scopes = nil }()
+		d.expander.Scopes = tenantScopes
+		defer func() { d.expander.Scopes = nil }()
 	}
 	text, known, ok := d.readText(f, n, p)
 	if !ok {
@@ -194,7 +195,7 @@ func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value,
 	}
 	if f.Path {
 		d.file.noted.of(n).isPath = true
-		text = relativeTo(d.file.dirOf(n), text)
+		text = expand.RelativeTo(d.file.dirOf(n), text)
 	}
 	if f.Dir && known && strings.TrimSpace(text) != "" {
 		d.checkDirectory(n, text, p)

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/diag"
@@ -82,7 +83,7 @@ func (f *File) BeforePatches() *File {
 		before.documents = append(before.documents, &sourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, dir: doc.dir})
 	}
 	l := &loader{overlaid: overlay.MaxFields, leavesOut: func(p *patch) bool { return !p.mayWiden }}
-	l.file, l.expander = before, expander{lookup: f.options.lookupFunc(), left: yamltree.MaxExpanded, unread: maxIncludedTotal, files: f.included}
+	l.file, l.expander = before, expand.Expander{Lookup: f.options.lookupFunc(), Left: yamltree.MaxExpanded, Unread: expand.MaxIncludedTotal, Files: f.included}
 	before.root = l.mergeDocuments()
 	l.decodeComponents(f.options.Kinds)
 	l.decodeModels()

@@ -9,8 +9,8 @@ import (
 // decodeWorkflows decodes the workflows. Texts in them keep their ${{ … }}, which refer to values
 // of a run.
 func (l *loader) decodeWorkflows() {
-	l.expander.keepsRefs = true
-	defer func() { l.expander.keepsRefs = false }()
+	l.expander.KeepsRefs = true
+	defer func() { l.expander.KeepsRefs = false }()
 	l.eachEntry(keys.Workflows, func(id string, n *yamltree.Node, p *place, _ bool) {
 		w, found, start := l.decodeWorkflow(id, n, p)
 		l.addValidationFindings(start, p, n, found)

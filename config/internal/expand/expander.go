@@ -1,4 +1,5 @@
-package config
+// Package expand replaces references to variables and files in the texts of a configuration.
+package expand
 
 import (
 	"bytes"
@@ -22,61 +23,63 @@ import (
 const (
 	// maxIncluded is the maximum size of a referenced file in bytes.
 	maxIncluded = 1 << 20
-	// maxIncludedTotal limits the bytes read from all such files.
-	maxIncludedTotal = 256 << 20
+	// MaxIncludedTotal limits the bytes read from all such files.
+	MaxIncludedTotal = 256 << 20
 )
 
-// expander replaces references in texts:
+// Expander replaces references in texts:
 //
 //	${NAME}           the variable NAME
 //	${NAME:-default}  the same, or default when NAME is not set or empty
 //	${file:path}      the contents of a file, without the newlines at its end
 //	$$                a single $
 //	${turn.NAME}      in the prompt of an agent alone: stays, for the turn
-//	${tenant.NAME}    where scopes has it: stays, for the tenant
+//	${tenant.NAME}    where Scopes has it: stays, for the tenant
 //	${{ … }}          in a workflow alone: stays, for the run, and so does $${{
 //
 // A $ before anything else is literal. Replacements are not expanded again, and a default cannot
 // contain references. A name consists of letters, digits and '_' and does not begin with a digit.
-type expander struct {
-	lookup func(string) (string, bool)
-	files  map[string]included
-	// looked are the variables that were looked up.
-	looked map[string]variable
-	// left is the number of bytes still allowed in texts, unread the number that may still be read
+type Expander struct {
+	// Lookup returns the value of a variable, and Files holds the files that were read.
+	Lookup func(string) (string, bool)
+	Files  map[string]Included
+	// Looked are the variables that were looked up.
+	Looked map[string]Variable
+	// Left is the number of bytes still allowed in texts, Unread the number that may still be read
 	// from files.
-	left, unread int
-	// scopes are the scopes whose variables the text may reference: such references stay, and the
+	Left, Unread int
+	// Scopes are the scopes whose variables the text may reference: such references stay, and the
 	// rest is quoted. Nil expands to plain text.
-	scopes []spec.Scope
-	// keepsRefs is set while a workflow is decoded.
-	keepsRefs bool
+	Scopes []spec.Scope
+	// KeepsRefs is set while a workflow is decoded.
+	KeepsRefs bool
 }
 
-type included struct {
-	text string
-	err  error
+// Included is the content of a file, or the error of reading it.
+type Included struct {
+	Text string
+	Err  error
 }
 
-// expansion is the result of expanding a text.
-type expansion struct {
-	text string
-	// hidden are the values to hide.
-	hidden []secret.Value
-	// unset are the names of variables without a value.
-	unset []string
-	// err is the error in the text itself, and meant is the variable that a
+// Expansion is the result of expanding a text.
+type Expansion struct {
+	Text string
+	// Hidden are the values to hide.
+	Hidden []secret.Value
+	// Unset are the names of variables without a value.
+	Unset []string
+	// Err is the error in the text itself, and Meant is the variable that a
 	// reference in the syntax of another system probably names.
-	err   error
-	meant string
+	Err   error
+	Meant string
 }
 
-// expand expands a text from a file in the directory dir.
-func (e *expander) expand(text, dir string) expansion {
+// Expand expands a text from a file in the directory dir.
+func (e *Expander) Expand(text, dir string) Expansion {
 	if strings.IndexByte(text, '$') < 0 {
-		return expansion{text: text}
+		return Expansion{Text: text}
 	}
-	var x expansion
+	var x Expansion
 	var out strings.Builder
 	var kept spec.Template // what comes before out
 	for {
@@ -98,10 +101,10 @@ func (e *expander) expand(text, dir string) expansion {
 		case '{':
 			end := strings.IndexByte(text, '}')
 			if end < 0 {
-				x.err = fmt.Errorf("the reference %q lacks its closing }", clip.Text(text))
+				x.Err = fmt.Errorf("the reference %q lacks its closing }", clip.Text(text))
 				return x
 			}
-			if r, ok := spec.ParseReference(text[2:end]); ok && slices.Contains(e.scopes, r.Scope) {
+			if r, ok := spec.ParseReference(text[2:end]); ok && slices.Contains(e.Scopes, r.Scope) {
 				kept = (kept + spec.QuoteTemplate(out.String())).WithReference(r)
 				out.Reset()
 				text = text[end+1:]
@@ -109,11 +112,11 @@ func (e *expander) expand(text, dir string) expansion {
 			}
 			value, err := e.expandReference(text[2:end], dir, &x)
 			if err != nil {
-				x.err = err
+				x.Err = err
 				return x
 			}
-			if e.left -= len(value); e.left < 0 {
-				x.err = fmt.Errorf("the values of variables and files have more than %d bytes", yamltree.MaxExpanded)
+			if e.Left -= len(value); e.Left < 0 {
+				x.Err = fmt.Errorf("the values of variables and files have more than %d bytes", yamltree.MaxExpanded)
 				return x
 			}
 			out.WriteString(value)
@@ -124,18 +127,18 @@ func (e *expander) expand(text, dir string) expansion {
 		}
 	}
 	out.WriteString(text)
-	if x.text = out.String(); e.scopes != nil {
-		x.text = string(kept + spec.QuoteTemplate(x.text))
+	if x.Text = out.String(); e.Scopes != nil {
+		x.Text = string(kept + spec.QuoteTemplate(x.Text))
 	}
 	return x
 }
 
 // keptRef returns the length of the reference to keep at the start of a text, or 0. An unterminated
 // reference extends to the end of the text and is reported where it is read.
-func (e *expander) keptRef(text string) int {
+func (e *Expander) keptRef(text string) int {
 	const begin, end = "${{", "}}"
 	switch {
-	case !e.keepsRefs:
+	case !e.KeepsRefs:
 		return 0
 	case strings.HasPrefix(text, "$"+begin):
 		return len("$" + begin)
@@ -155,84 +158,84 @@ var places = map[spec.Scope]string{
 }
 
 // expandReference returns the value of a reference, which is given without its braces.
-func (e *expander) expandReference(ref, dir string, x *expansion) (string, error) {
+func (e *Expander) expandReference(ref, dir string, x *Expansion) (string, error) {
 	if scope, name, ok := strings.Cut(ref, "."); ok && places[spec.Scope(scope)] != "" {
-		if slices.Contains(e.scopes, spec.Scope(scope)) {
+		if slices.Contains(e.Scopes, spec.Scope(scope)) {
 			return "", fmt.Errorf("%q is not a valid variable name; write ${%s.NAME}, and $$ for a plain $", clip.Text(name), scope)
 		}
 		return "", fmt.Errorf("${%s.%s} can stand in %s only; write $$ for a plain $", scope, clip.Text(name), places[spec.Scope(scope)])
 	}
 	if path, ok := strings.CutPrefix(ref, "file:"); ok {
-		value, err := e.includeFile(path, dir)
+		value, err := e.IncludeFile(path, dir)
 		if err != nil {
 			return "", err
 		}
 		value = strings.TrimRight(value, "\r\n")
-		x.hidden = append(x.hidden, secret.Value{Text: value, Shown: "${" + ref + "}"})
+		x.Hidden = append(x.Hidden, secret.Value{Text: value, Shown: "${" + ref + "}"})
 		return value, nil
 	}
 	name, fallback, optional := strings.Cut(ref, ":-")
 	if !spec.IsVariableName(name) {
 		if m := bracedSpelling.FindStringSubmatch(ref); m != nil {
-			x.meant = m[1]
+			x.Meant = m[1]
 		}
 		return "", fmt.Errorf("%q is not a valid variable name; write ${NAME}, ${NAME:-default} or ${file:path}, and $$ for a plain $", clip.Text(name))
 	}
 	if strings.Contains(fallback, "${") {
 		return "", fmt.Errorf("the default of ${%s} contains a reference; it can only be a plain text", name)
 	}
-	value, set := e.lookup(name)
-	if e.looked == nil {
-		e.looked = make(map[string]variable)
+	value, set := e.Lookup(name)
+	if e.Looked == nil {
+		e.Looked = make(map[string]Variable)
 	}
-	e.looked[name] = variable{value, set}
+	e.Looked[name] = Variable{value, set}
 	switch {
 	case set && (value != "" || !optional):
-		x.hidden = append(x.hidden, secret.Value{Text: value, Shown: "${" + name + "}"})
+		x.Hidden = append(x.Hidden, secret.Value{Text: value, Shown: "${" + name + "}"})
 		return value, nil
 	case optional:
 		return fallback, nil
 	default:
-		x.unset = append(x.unset, name)
+		x.Unset = append(x.Unset, name)
 		return "", nil
 	}
 }
 
-// includeFile returns the text of a file. Its contents never appear in the error.
-func (e *expander) includeFile(path, dir string) (string, error) {
+// IncludeFile returns the text of a file. Its contents never appear in the error.
+func (e *Expander) IncludeFile(path, dir string) (string, error) {
 	if path == "" {
 		return "", errors.New("the path of the file is required")
 	}
-	full := relativeTo(dir, path)
-	if known, ok := e.files[full]; ok {
-		return known.text, known.err
+	full := RelativeTo(dir, path)
+	if known, ok := e.Files[full]; ok {
+		return known.Text, known.Err
 	}
-	var read included
-	read.text, read.err = readText(full)
-	if e.unread -= len(read.text); e.unread < 0 {
-		read = included{err: fmt.Errorf("the files have more than %d bytes together", maxIncludedTotal)}
+	var read Included
+	read.Text, read.Err = ReadText(full)
+	if e.Unread -= len(read.Text); e.Unread < 0 {
+		read = Included{Err: fmt.Errorf("the files have more than %d bytes together", MaxIncludedTotal)}
 	}
-	if read.err != nil {
-		read.err = fmt.Errorf("the file %s cannot be read: %w", clip.Text(path), read.err)
+	if read.Err != nil {
+		read.Err = fmt.Errorf("the file %s cannot be read: %w", clip.Text(path), read.Err)
 	}
-	if e.files == nil {
-		e.files = map[string]included{}
+	if e.Files == nil {
+		e.Files = map[string]Included{}
 	}
-	e.files[full] = read
-	return read.text, read.err
+	e.Files[full] = read
+	return read.Text, read.Err
 }
 
-// relativeTo returns path relative to the directory dir.
-func relativeTo(dir, path string) string {
+// RelativeTo returns path relative to the directory dir.
+func RelativeTo(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(dir, path)
 }
 
-// readText reads a text file of limited size. The error does not repeat the
+// ReadText reads a text file of limited size. The error does not repeat the
 // path.
-func readText(path string) (string, error) {
+func ReadText(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fileErrorReason(err)
@@ -240,7 +243,7 @@ func readText(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", errors.New("it is not a regular file")
 	}
-	data, err := readLimited(path, maxIncluded+1)
+	data, err := ReadLimited(path, maxIncluded+1)
 	switch {
 	case err != nil:
 		return "", fileErrorReason(err)
@@ -250,8 +253,8 @@ func readText(path string) (string, error) {
 	return string(bytes.TrimPrefix(data, []byte("\ufeff"))), nil
 }
 
-// readLimited reads at most limit bytes of a file.
-func readLimited(path string, limit int64) ([]byte, error) {
+// ReadLimited reads at most limit bytes of a file.
+func ReadLimited(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -279,19 +282,19 @@ func fileErrorReason(err error) error {
 	}
 }
 
-// variable is a variable's value at lookup.
-type variable struct {
-	value string
-	set   bool
+// Variable is a variable's value at lookup.
+type Variable struct {
+	Value string
+	Set   bool
 }
 
 // bracedSpelling matches the inside of other systems' references: ${env:NAME}, ${env.NAME}, ${{
 // secrets.NAME }}.
 var bracedSpelling = regexp.MustCompile(`^\{?\s*(?:env|secrets|vars)[.:]\s*([A-Za-z_]\w*)\s*$`)
 
-// withoutKeptRefs returns a text without workflow references, which expansion keeps.
-func withoutKeptRefs(text string) string {
-	e := expander{keepsRefs: true}
+// WithoutKeptRefs returns a text without workflow references, which expansion keeps.
+func WithoutKeptRefs(text string) string {
+	e := Expander{KeepsRefs: true}
 	var out strings.Builder
 	for {
 		i := strings.IndexByte(text, '$')

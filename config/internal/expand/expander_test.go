@@ -1,4 +1,4 @@
-package config
+package expand
 
 import (
 	"os"
@@ -12,15 +12,15 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 )
 
-func testExpander() *expander {
+func testExpander() *Expander {
 	env := map[string]string{"A": "value of a", "EMPTY": "", "REF": "${A} $$ ${file:x}", "_b2": "2"}
-	return &expander{
-		lookup: func(name string) (string, bool) {
+	return &Expander{
+		Lookup: func(name string) (string, bool) {
 			v, ok := env[name]
 			return v, ok
 		},
-		left:   1 << 20,
-		unread: 10 << 20,
+		Left:   1 << 20,
+		Unread: 10 << 20,
 	}
 }
 
@@ -76,20 +76,20 @@ func TestExpand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := testExpander().expand(tt.text, dir)
+			x := testExpander().Expand(tt.text, dir)
 			switch {
-			case tt.err == "" && x.err != nil:
-				t.Fatal(x.err)
+			case tt.err == "" && x.Err != nil:
+				t.Fatal(x.Err)
 			case tt.err != "":
-				if x.err == nil || !strings.Contains(x.err.Error(), tt.err) || strings.Contains(x.err.Error(), "xxxx") {
-					t.Fatalf("error %v, want %q", x.err, tt.err)
+				if x.Err == nil || !strings.Contains(x.Err.Error(), tt.err) || strings.Contains(x.Err.Error(), "xxxx") {
+					t.Fatalf("error %v, want %q", x.Err, tt.err)
 				}
 				return
 			}
-			if x.text != tt.want {
-				t.Errorf("got %q, want %q", x.text, tt.want)
+			if x.Text != tt.want {
+				t.Errorf("got %q, want %q", x.Text, tt.want)
 			}
-			if diff := cmp.Diff(tt.unset, x.unset); diff != "" {
+			if diff := cmp.Diff(tt.unset, x.Unset); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -98,9 +98,9 @@ func TestExpand(t *testing.T) {
 
 func TestExpandHides(t *testing.T) {
 	t.Parallel()
-	x := testExpander().expand("${A} ${B:-default} ${C}", "")
+	x := testExpander().Expand("${A} ${B:-default} ${C}", "")
 	want := []secret.Value{{Text: "value of a", Shown: "${A}"}}
-	if diff := cmp.Diff(want, x.hidden); diff != "" {
+	if diff := cmp.Diff(want, x.Hidden); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -108,11 +108,11 @@ func TestExpandHides(t *testing.T) {
 func TestExpandIsBounded(t *testing.T) {
 	t.Parallel()
 	e := testExpander()
-	e.left = 25
-	if x := e.expand("${A}${A}", ""); x.err != nil {
-		t.Error(x.err)
+	e.Left = 25
+	if x := e.Expand("${A}${A}", ""); x.Err != nil {
+		t.Error(x.Err)
 	}
-	if x := e.expand("${A}", ""); x.err == nil {
+	if x := e.Expand("${A}", ""); x.Err == nil {
 		t.Error("the limit was not noticed")
 	}
 }
@@ -123,20 +123,20 @@ func FuzzExpand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		e := testExpander()
-		e.files = map[string]included{}
-		x := e.expand(text, "/nonexistent")
-		if x.err != nil {
+		e.Files = map[string]Included{}
+		x := e.Expand(text, "/nonexistent")
+		if x.Err != nil {
 			return
 		}
-		if !strings.Contains(text, "$") && x.text != text {
-			t.Errorf("%q became %q", text, x.text)
+		if !strings.Contains(text, "$") && x.Text != text {
+			t.Errorf("%q became %q", text, x.Text)
 		}
-		if utf8.ValidString(text) && !utf8.ValidString(x.text) {
-			t.Errorf("%q became invalid: %q", text, x.text)
+		if utf8.ValidString(text) && !utf8.ValidString(x.Text) {
+			t.Errorf("%q became invalid: %q", text, x.Text)
 		}
 		// Escaped text is restored unchanged.
-		if y := testExpander().expand(strings.ReplaceAll(text, "$", "$$"), ""); y.err != nil || y.text != text || len(y.hidden)+len(y.unset) > 0 {
-			t.Errorf("escaped %q became %q, %v", text, y.text, y.err)
+		if y := testExpander().Expand(strings.ReplaceAll(text, "$", "$$"), ""); y.Err != nil || y.Text != text || len(y.Hidden)+len(y.Unset) > 0 {
+			t.Errorf("escaped %q became %q, %v", text, y.Text, y.Err)
 		}
 	})
 }
