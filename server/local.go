@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/service"
 )
 
@@ -63,9 +64,5 @@ func hostWithoutPort(host string) string {
 
 // isLoopbackName reports whether a host name is a loopback address or localhost.
 func isLoopbackName(host string) bool {
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return hostlist.IsLoopback(host) || strings.HasSuffix(host, ".localhost")
 }

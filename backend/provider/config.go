@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
@@ -169,7 +170,7 @@ func checkAddress(path, address string) diag.List {
 	if err != nil || port == "" {
 		return diag.List{diag.New(diag.InvalidValue, path, "%s must be unix: and a path, or host:port", path)}
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !hostlist.IsLoopback(host) {
 		return diag.List{diag.New(diag.InvalidValue, path, "%s must be on this machine: the protocol is not encrypted", path).
 			WithHint("use 127.0.0.1, ::1 or a unix socket; a tunnel can lead elsewhere")}
 	}

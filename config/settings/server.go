@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -233,8 +234,7 @@ func loopbackOnly(address string) bool {
 	if err != nil {
 		return false
 	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return hostlist.IsLoopback(host)
 }
 
 // checkPublicURL checks the public URL of the server.

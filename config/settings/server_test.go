@@ -26,6 +26,7 @@ func TestServerValidate(t *testing.T) {
 		"no HTTP":          {settings.Server{Listen: "none"}, nil},
 		"another port":     {settings.Server{Listen: "[::1]:0"}, nil},
 		"this machine":     {settings.Server{Listen: "localhost:80"}, nil},
+		"in capitals":      {settings.Server{Listen: "LOCALHOST:80"}, nil},
 		"a machine":        {settings.Server{Listen: ":8080", PublicURL: "https://agents.example.com/runtime", Keys: oneKey}, nil},
 		"no port":          {settings.Server{Listen: "127.0.0.1"}, []string{`invalid-value listen: listen is "127.0.0.1"; it must be host:port`}},
 		"a URL":            {settings.Server{Listen: "http://127.0.0.1:80"}, []string{`invalid-value listen: listen is "http://127.0.0.1:80"; it must be host:port`}},

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -146,7 +146,7 @@ func containerAddress(relative, full string) (string, error) {
 		return "", errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI is not a URL")
 	}
 	host := u.Hostname()
-	usable := u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || net.ParseIP(host).IsLoopback() || host == "169.254.170.2" || host == "169.254.170.23" || host == "fd00:ec2::23")
+	usable := u.Scheme == "https" || u.Scheme == "http" && (hostlist.IsLoopback(host) || host == "169.254.170.2" || host == "169.254.170.23" || host == "fd00:ec2::23")
 	if !usable {
 		return "", errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI must use https, or an address of the machine")
 	}

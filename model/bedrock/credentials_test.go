@@ -231,7 +231,7 @@ func TestKeysThatCannotBeHad(t *testing.T) {
 
 func TestContainersGetKeysFromTheirMachineAlone(t *testing.T) {
 	for full, allowed := range map[string]bool{
-		"http://127.0.0.1:9/x": true, "http://localhost/x": true, "http://169.254.170.23/v1": true, "http://[fd00:ec2::23]/v1": true, "https://keys.example/x": true,
+		"http://127.0.0.1:9/x": true, "http://localhost/x": true, "http://LocalHost/x": true, "http://169.254.170.23/v1": true, "http://[fd00:ec2::23]/v1": true, "https://keys.example/x": true,
 		"http://keys.example/x": false, "http://169.254.169.254/x": false, "file:///etc/passwd": false, "http://%zz": false, "": false,
 	} {
 		if _, err := containerAddress("", full); (err == nil) != allowed {

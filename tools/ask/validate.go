@@ -2,12 +2,12 @@ package ask
 
 import (
 	"encoding/json"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -108,8 +108,7 @@ func isSafe(address string) bool {
 	if err != nil || u.User != nil || u.Hostname() == "" {
 		return false
 	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && addr.IsLoopback())
+	return u.Scheme == "https" || u.Scheme == "http" && hostlist.IsLoopback(u.Hostname())
 }
 
 // answerSchema returns the schema of an answer, with the choices that the model

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
@@ -68,7 +69,7 @@ var isAddress = regexp.MustCompile(`^([A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(:[0-9]+)?$`
 // schemeOf returns the most likely scheme of a server at host.
 func schemeOf(host string) string {
 	name, _, _ := strings.Cut(host, ":")
-	if ip := net.ParseIP(name); name == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsPrivate()) {
+	if hostlist.IsLoopback(name) || net.ParseIP(name).IsPrivate() {
 		return "http://"
 	}
 	return "https://"

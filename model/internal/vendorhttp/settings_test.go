@@ -50,6 +50,7 @@ func TestAddressesWithoutASchemeGetOne(t *testing.T) {
 	for raw, hint := range map[string]string{
 		"127.0.0.1:8080/v1":  "write http://127.0.0.1:8080/v1",
 		"localhost:11434":    "write http://localhost:11434",
+		"LocalHost:11434":    "write http://LocalHost:11434",
 		"192.168.1.7/v1":     "write http://192.168.1.7/v1",
 		"api.example.com/v1": "write https://api.example.com/v1",
 		"user:secret@x":      "",
