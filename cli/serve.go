@@ -67,14 +67,15 @@ address cannot be used, or something was interrupted, 2 usage or a file cannot b
 // files.
 func checkListen(cmd *cobra.Command, address string) error {
 	server := settings.Server{Listen: address, AllowUnauthenticated: true}
-	for _, d := range server.Validate().Errors() {
-		text := "--" + d.Message
-		if d.Hint != "" {
-			text += " (" + d.Hint + ")"
-		}
-		return usagef(cmd, "%s", text)
+	list := server.Validate().Errors()
+	if len(list) == 0 {
+		return nil
 	}
-	return nil
+	text := "--" + list[0].Message
+	if list[0].Hint != "" {
+		text += " (" + list[0].Hint + ")"
+	}
+	return usagef(cmd, "%s", text)
 }
 
 func serve(ctx context.Context, p *program, files []string, o *serveOptions) error {
