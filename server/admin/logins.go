@@ -16,16 +16,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/landing"
 	"github.com/agentruntime/agentruntime/internal/panics"
-	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
 )
-
-// LoginSource returns the logins of a tenant and its subject. A *service.Service implements it.
-type LoginSource interface {
-	LoginsOf(tenant, subject string) tools.LoginSource
-}
 
 // loginRoutes returns the routes of logins at MCP servers. The server gets and stores the tokens;
 // the client has the browser.
@@ -83,15 +77,6 @@ type DeletedLogin struct {
 	// Revoked reports whether the tokens were revoked, and RevokeError why not.
 	Revoked     bool   `json:"revoked"`
 	RevokeError string `json:"revoke_error,omitempty"`
-}
-
-// loginTarget is a server at which somebody logs in, for an owner.
-type loginTarget struct {
-	revision *registry.Revision
-	server   tools.LoginBundle
-	tenant   *tools.TenantVariables
-	// key names the server and the owner.
-	key string
 }
 
 // maxSubject is the maximum length of a subject in bytes.

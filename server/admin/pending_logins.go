@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -25,6 +26,20 @@ const (
 
 // isNoScope reports whether a character is invalid in scopes (RFC 6749, section 3.3).
 func isNoScope(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }
+
+// LoginSource returns the logins of a tenant and its subject. A *service.Service implements it.
+type LoginSource interface {
+	LoginsOf(tenant, subject string) tools.LoginSource
+}
+
+// loginTarget is a server at which somebody logs in, for an owner.
+type loginTarget struct {
+	revision *registry.Revision
+	server   tools.LoginBundle
+	tenant   *tools.TenantVariables
+	// key names the server and the owner.
+	key string
+}
 
 // pendingLogins keeps the logins that wait for the browser, in this process.
 type pendingLogins struct {

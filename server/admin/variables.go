@@ -10,13 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// TenantVariables stores tenants' own variables. A *service.Service implements it.
-type TenantVariables interface {
-	TenantVariables(ctx context.Context, tenant string) ([]service.TenantVariable, error)
-	SetTenantVariable(ctx context.Context, set service.SetTenantVariable) (*service.TenantVariable, error)
-	DeleteTenantVariable(ctx context.Context, tenant, name string) error
-}
-
 // variableRoutes returns the routes for tenants' variables.
 func (s *Surface) variableRoutes() []server.Route {
 	const all, one = Prefix + "/tenants/{tenant}/variables", Prefix + "/tenants/{tenant}/variables/{name}"
