@@ -68,27 +68,3 @@ func (s *Server) warnNoEffect() diag.List {
 		"encryption_key has no effect: nothing is encrypted without access tokens, runs, notifications or tenant secrets")
 	return list
 }
-
-// warnNoEffect returns warnings of paths of files that the driver does not create.
-// With postgres it returns none: the file that names the database may override one
-// for processes with SQLite.
-func (s *Store) warnNoEffect() diag.List {
-	var list diag.List
-	switch {
-	case s.Kind() == StoreMemory:
-		warnIneffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: the driver memory makes no files")
-	case s.Kind() == StoreSQLite && s.DSN != "":
-		warnIneffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: dsn says where the file is")
-	}
-	return list
-}
-
-// warnNoEffect warns of settings that never take effect.
-func (t *Turns) warnNoEffect() diag.List {
-	var list diag.List
-	warnIneffective(&list, t.OnRevisionGone != "" && t.Revision == revisionLatest, "on_revision_gone",
-		"on_revision_gone never applies: with the revision latest no turn needs an earlier one")
-	warnIneffective(&list, t.OnInteractionTimeout != "" && t.InteractionTimeout == 0, "on_interaction_timeout",
-		"on_interaction_timeout never applies: interaction_timeout is 0, which is for ever")
-	return list
-}

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -57,28 +56,6 @@ func checkScopes(scopes spec.Names) diag.List {
 	for i, scope := range scopes {
 		if !validScope(scope) {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index("scopes", i), "unknown scope %q", clip.Text(scope)).WithHint("such as %s", ScopeMetricsRead))
-		}
-	}
-	return list
-}
-
-// UnknownScopes warns about scopes of keys and clients that no route of the server needs. Such a
-// scope is harmless: it may be meant for another server.
-func (s *Server) UnknownScopes(known []string) diag.List {
-	var list diag.List
-	warn := func(path string, scopes spec.Names) {
-		for i, scope := range scopes {
-			if validScope(scope) && !slices.Contains(known, scope) {
-				list = append(list, diag.New(diag.UnknownScope, diag.Index(diag.Key(path, "scopes"), i), "no route needs the scope %q", clip.Text(scope)).WithNearest(scope, known))
-			}
-		}
-	}
-	for i := range s.Keys {
-		warn(diag.Index("keys", i), s.Keys[i].Scopes)
-	}
-	if s.OAuth != nil {
-		for i := range s.OAuth.Clients {
-			warn(diag.Index("oauth.clients", i), s.OAuth.Clients[i].Scopes)
 		}
 	}
 	return list

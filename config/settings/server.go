@@ -3,17 +3,6 @@ package settings
 import (
 	"cmp"
 	"encoding/base64"
-	"net"
-	"net/url"
-	"strconv"
-	"strings"
-	"time"
-
-	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/check"
-	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/hostlist"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 const (
@@ -78,33 +67,6 @@ type ServerTLS struct {
 	KeyFile  string `json:"key_file" required:"true" path:"read" doc:"Its private key, as PEM."`
 }
 
-// Defaults of ServerLimits: sizes in bytes.
-const (
-	DefaultMaxBodyBytes      = 16 << 20
-	DefaultMaxHeaderBytes    = 64 << 10
-	DefaultReadHeaderTimeout = 10 * time.Second
-	DefaultReadTimeout       = time.Minute
-	DefaultWriteTimeout      = 30 * time.Second
-	DefaultIdleTimeout       = 2 * time.Minute
-)
-
-// ServerLimits limit the cost of one request.
-type ServerLimits struct {
-	MaxBodyBytes      *int           `json:"max_body_bytes,omitempty" min:"1" default:"16777216" doc:"Maximum size of a request body, in bytes."`
-	MaxHeaderBytes    *int           `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"Maximum size of a request header, in bytes."`
-	ReadHeaderTimeout *spec.Duration `json:"read_header_timeout,omitempty" default:"10s" doc:"Maximum time for a client to send its header."`
-	ReadTimeout       *spec.Duration `json:"read_timeout,omitempty" default:"60s" doc:"Maximum time for a client to send its body."`
-	WriteTimeout      *spec.Duration `json:"write_timeout,omitempty" default:"30s" doc:"Maximum time for a client to read one piece of a response. A whole response has no limit."`
-	IdleTimeout       *spec.Duration `json:"idle_timeout,omitempty" default:"120s" doc:"Maximum idle time of a connection between requests."`
-}
-
-// ServerRate limits the requests of one key.
-type ServerRate struct {
-	PerSecond   float64 `json:"per_second,omitempty" min:"0" default:"0" doc:"Sustained requests per second. 0 means no limit."`
-	Burst       int     `json:"burst,omitempty" min:"0" doc:"Maximum burst of requests. Defaults to per_second, at least 1."`
-	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"Maximum number of concurrent requests, including streams. 0 means no limit."`
-}
-
 // ServesOpenAI reports whether the server serves clients of the OpenAI API.
 func (s *Server) ServesOpenAI() bool { return orDefault(s.OpenAI, true) }
 
@@ -113,6 +75,9 @@ func (s *Server) ServesAGUI() bool { return orDefault(s.AGUI, true) }
 
 // ServesAISDK reports whether the server serves AI SDK chats.
 func (s *Server) ServesAISDK() bool { return orDefault(s.AISDK, true) }
+
+// ServesMCP reports whether MCP clients can use the agents.
+func (s *Server) ServesMCP() bool { return orDefault(s.MCP, true) }
 
 // ServesConsole reports whether the web console is served.
 func (s *Server) ServesConsole() bool { return orDefault(s.Console, s.Local()) }
@@ -134,157 +99,4 @@ func (s *Server) EncryptionBytes() []byte {
 		return nil
 	}
 	return key
-}
-
-// BodyLimit returns the size limit of a request body, in bytes.
-func (l *ServerLimits) BodyLimit() int { return orDefault(l.MaxBodyBytes, DefaultMaxBodyBytes) }
-
-// HeaderLimit returns the size limit of a request header, in bytes.
-func (l *ServerLimits) HeaderLimit() int { return orDefault(l.MaxHeaderBytes, DefaultMaxHeaderBytes) }
-
-// HeaderTime returns how long a client may take to send its header.
-func (l *ServerLimits) HeaderTime() time.Duration {
-	return orDefault(l.ReadHeaderTimeout, spec.Duration(DefaultReadHeaderTimeout)).Std()
-}
-
-// BodyTime returns how long a client may take to send its body.
-func (l *ServerLimits) BodyTime() time.Duration {
-	return orDefault(l.ReadTimeout, spec.Duration(DefaultReadTimeout)).Std()
-}
-
-// WriteTime returns how long a client may take to read one piece of a response.
-func (l *ServerLimits) WriteTime() time.Duration {
-	return orDefault(l.WriteTimeout, spec.Duration(DefaultWriteTimeout)).Std()
-}
-
-// IdleTime returns how long a connection may be idle between requests.
-func (l *ServerLimits) IdleTime() time.Duration {
-	return orDefault(l.IdleTimeout, spec.Duration(DefaultIdleTimeout)).Std()
-}
-
-func orDefault[T any](v *T, byDefault T) T {
-	if v == nil {
-		return byDefault
-	}
-	return *v
-}
-
-// Validate checks the record by itself. Secrets are not repeated in messages.
-func (s *Server) Validate() diag.List {
-	var list diag.List
-	if s.Address() != ListenNone {
-		list = append(list, s.checkListen("listen", s.Address())...)
-	}
-	if s.A2A.GRPCListen != "" {
-		list = append(list, check.Within("a2a", s.checkListen("grpc_listen", s.A2A.GRPCListen))...)
-	}
-	if s.PublicURL != "" {
-		list = append(list, checkPublicURL(s.PublicURL)...)
-	} else if s.Address() != ListenNone && !list.HasErrors() && !loopbackOnly(s.Address()) {
-		missing := diag.New(diag.MissingField, "public_url", "without public_url, agent cards name the listen address, which others may not reach")
-		missing.Severity = diag.Warning
-		list = append(list, missing.WithHint("write public_url: https://agents.example.com"))
-	}
-	if s.AllowUnauthenticated && s.Authenticated() {
-		list = append(list, diag.New(diag.InvalidValue, "allow_unauthenticated", "allow_unauthenticated is set, but there are keys"))
-	}
-	list = append(list, s.checkKeys()...)
-	list = append(list, s.checkOAuth()...)
-	if s.JWT != nil {
-		list = append(list, check.Within("jwt", s.JWT.Validate())...)
-	}
-	list = append(list, s.checkOrigins()...)
-	if s.EncryptionKey != "" && s.EncryptionBytes() == nil {
-		list = append(list, diag.New(diag.InvalidValue, "encryption_key", "encryption_key is not the base64 of %d bytes", encryptionKeyBytes).
-			WithHint("openssl rand -base64 %d", encryptionKeyBytes))
-	}
-	list = append(list, check.Within("limits", s.Limits.Validate())...)
-	list = append(list, check.Within("rate", s.Rate.Validate())...)
-	list = append(list, check.Within("a2a", s.A2A.Validate())...)
-	list = append(list, s.checkMCP()...)
-	list = append(list, check.Within("agents", s.Agents.Validate())...)
-	list = append(list, check.Within("agent_runs", s.AgentRuns.Validate())...)
-	list = append(list, check.Within("sessions", s.Sessions.Validate())...)
-	return append(list, s.warnNoEffect()...)
-}
-
-// checkListen checks an address and who can reach it.
-func (s *Server) checkListen(path, address string) diag.List {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return diag.List{diag.New(diag.InvalidValue, path, "%s is %q; it must be host:port", path, clip.Text(address)).
-			WithHint("such as %s, or :8080 for every address of the machine", DefaultListen)}
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return diag.List{diag.New(diag.InvalidValue, path, "%s has the port %q; it must be a number from 0 to 65535", path, clip.Text(port))}
-	}
-	if strings.ContainsAny(host, " /") {
-		return diag.List{diag.New(diag.InvalidValue, path, "%s has the host %q; it must be a name or an IP address", path, clip.Text(host))}
-	}
-	if !s.Authenticated() && !s.AllowUnauthenticated && !loopbackOnly(address) {
-		return diag.List{diag.New(diag.InvalidValue, path, "%s is reachable from other machines without a key: anybody could use every agent", path).
-			WithHint("make a key with \"runtime keys new\", listen on 127.0.0.1, or write allow_unauthenticated: true")}
-	}
-	return nil
-}
-
-// loopbackOnly reports whether an address is reachable only from the machine itself.
-func loopbackOnly(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	return hostlist.IsLoopback(host)
-}
-
-// checkPublicURL checks the public URL of the server.
-func checkPublicURL(raw string) diag.List {
-	list := check.PeerURL("public_url", raw)
-	for i := range list {
-		list[i].Code, list[i].Hint = diag.InvalidValue, "such as https://agents.example.com"
-	}
-	return list
-}
-
-// checkOrigins checks the sites whose pages may use the server.
-func (s *Server) checkOrigins() diag.List {
-	var list diag.List
-	for i, origin := range s.CORSOrigins {
-		path := diag.Index("cors_origins", i)
-		if origin == "*" {
-			if !s.Authenticated() {
-				list = append(list, diag.New(diag.InvalidValue, path, "every site is allowed and no key is required: any page could use every agent"))
-			}
-			continue
-		}
-		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
-			list = append(list, diag.New(diag.InvalidValue, path, "%q is not a valid origin", clip.Text(origin)).
-				WithHint("a scheme, a host and a port, such as https://console.example.com"))
-		}
-	}
-	return list
-}
-
-// Validate checks the record by itself. Paths are relative to the limits.
-func (l *ServerLimits) Validate() diag.List {
-	list := check.Positive("max_body_bytes", l.MaxBodyBytes)
-	list = append(list, check.Positive("max_header_bytes", l.MaxHeaderBytes)...)
-	list = append(list, check.PositiveSpan("read_header_timeout", l.ReadHeaderTimeout)...)
-	list = append(list, check.PositiveSpan("read_timeout", l.ReadTimeout)...)
-	list = append(list, check.PositiveSpan("write_timeout", l.WriteTimeout)...)
-	return append(list, check.PositiveSpan("idle_timeout", l.IdleTimeout)...)
-}
-
-// Validate checks the record by itself. Paths are relative to the rate.
-func (r *ServerRate) Validate() diag.List {
-	var list diag.List
-	if r.PerSecond < 0 {
-		list = append(list, diag.New(diag.InvalidValue, "per_second", "per_second is %v; it must be 0 or more", r.PerSecond))
-	}
-	list = append(list, check.NotNegative("burst", &r.Burst)...)
-	if r.Burst > 0 && r.PerSecond == 0 {
-		list = append(list, diag.New(diag.InvalidValue, "burst", "burst belongs to per_second, which is 0"))
-	}
-	return append(list, check.NotNegative("concurrency", &r.Concurrency)...)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -72,28 +71,6 @@ func checkGlobs(field string, globs []string) diag.List {
 	for i, glob := range globs {
 		if _, err := pattern.Compile(glob); err != nil {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index(field, i), "invalid pattern %q: %v", clip.Text(glob), err))
-		}
-	}
-	return list
-}
-
-// checkKeys checks the keys, individually and together.
-func (s *Server) checkKeys() diag.List {
-	var list diag.List
-	for i := range s.Keys {
-		k := &s.Keys[i]
-		path := diag.Index("keys", i)
-		list = append(list, check.Within(path, k.Validate())...)
-		same := func(of func(*ServerKey) string) bool {
-			return of(k) != "" && slices.ContainsFunc(s.Keys[:i], func(other ServerKey) bool { return of(&other) == of(k) })
-		}
-		switch {
-		case same(func(k *ServerKey) string { return k.ID }):
-			list = append(list, diag.New(diag.DuplicateID, diag.Key(path, "id"), "there is a key %q already", clip.Text(k.ID)))
-		case same(func(k *ServerKey) string { return k.Hash }):
-			list = append(list, diag.New(diag.InvalidValue, diag.Key(path, "hash"), "another key has the same hash; only the first would count"))
-		case same(func(k *ServerKey) string { return k.Key }):
-			list = append(list, diag.New(diag.InvalidValue, diag.Key(path, "key"), "another key is the same; only the first would count"))
 		}
 	}
 	return list

@@ -1,10 +1,5 @@
 package settings
 
-import (
-	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/clip"
-)
-
 // MCPPrompt is a prompt that MCP clients offer to their users.
 type MCPPrompt struct {
 	Name        string        `json:"name" required:"true" pattern:"^[a-zA-Z0-9_.-]{1,128}$" doc:"The unique name of the prompt."`
@@ -27,25 +22,4 @@ type MCPResource struct {
 	Description string `json:"description,omitempty" doc:"What the resource contains."`
 	MIMEType    string `json:"mime_type,omitempty" default:"text/plain" doc:"The text's MIME type."`
 	Text        string `json:"text" required:"true" doc:"The content."`
-}
-
-// ServesMCP reports whether MCP clients can use the agents.
-func (s *Server) ServesMCP() bool { return orDefault(s.MCP, true) }
-
-// checkMCP reports duplicate prompts and resources.
-func (s *Server) checkMCP() (list diag.List) {
-	checkUnique := func(seen map[string]bool, at, id string) {
-		if seen[id] {
-			list = append(list, diag.New(diag.DuplicateID, at, "%q is listed twice", clip.Text(id)))
-		}
-		seen[id] = true
-	}
-	names, addresses := map[string]bool{}, map[string]bool{}
-	for i := range s.MCPPrompts {
-		checkUnique(names, diag.Index("mcp_prompts", i)+".name", s.MCPPrompts[i].Name)
-	}
-	for i := range s.MCPResources {
-		checkUnique(addresses, diag.Index("mcp_resources", i)+".uri", s.MCPResources[i].URI)
-	}
-	return list
 }

@@ -63,28 +63,6 @@ func (c *OAuthClient) Validate() diag.List {
 	return list
 }
 
-// checkOAuth checks the programs that get tokens, including conflicts with the keys.
-func (s *Server) checkOAuth() diag.List {
-	if s.OAuth == nil {
-		return nil
-	}
-	list := check.Within("oauth", check.PositiveSpan("token_ttl", s.OAuth.TokenTTL))
-	if s.EncryptionBytes() == nil {
-		list = append(list, diag.New(diag.MissingField, "encryption_key", "encryption_key is required: access tokens are signed with it").
-			WithHint("openssl rand -base64 %d", encryptionKeyBytes))
-	}
-	for i := range s.OAuth.Clients {
-		c := &s.OAuth.Clients[i]
-		path := diag.Index("oauth.clients", i)
-		list = append(list, check.Within(path, c.Validate())...)
-		if slices.ContainsFunc(s.OAuth.Clients[:i], func(o OAuthClient) bool { return o.ID == c.ID }) ||
-			slices.ContainsFunc(s.Keys, func(k ServerKey) bool { return k.ID == c.ID }) {
-			list = append(list, diag.New(diag.DuplicateID, diag.Key(path, "id"), "there is a client or a key %q already", clip.Text(c.ID)))
-		}
-	}
-	return list
-}
-
 // jwtAlgorithms are the accepted signature algorithms, all with public keys.
 var jwtAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
 

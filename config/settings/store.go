@@ -84,6 +84,20 @@ func (s *Store) Validate() diag.List {
 	return append(list, s.warnNoEffect()...)
 }
 
+// warnNoEffect returns warnings of paths of files that the driver does not create.
+// With postgres it returns none: the file that names the database may override one
+// for processes with SQLite.
+func (s *Store) warnNoEffect() diag.List {
+	var list diag.List
+	switch {
+	case s.Kind() == StoreMemory:
+		warnIneffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: the driver memory makes no files")
+	case s.Kind() == StoreSQLite && s.DSN != "":
+		warnIneffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: dsn says where the file is")
+	}
+	return list
+}
+
 var (
 	postgresURL = regexp.MustCompile(`^postgres(ql)?://`)
 	// postgresLike matches values that look like a PostgreSQL address.

@@ -113,3 +113,13 @@ func (t *Turns) Validate() diag.List {
 	list = append(list, check.NotNegativeSpan("grace", t.Grace)...)
 	return append(list, t.warnNoEffect()...)
 }
+
+// warnNoEffect warns of settings that never take effect.
+func (t *Turns) warnNoEffect() diag.List {
+	var list diag.List
+	warnIneffective(&list, t.OnRevisionGone != "" && t.Revision == revisionLatest, "on_revision_gone",
+		"on_revision_gone never applies: with the revision latest no turn needs an earlier one")
+	warnIneffective(&list, t.OnInteractionTimeout != "" && t.InteractionTimeout == 0, "on_interaction_timeout",
+		"on_interaction_timeout never applies: interaction_timeout is 0, which is for ever")
+	return list
+}
