@@ -18,10 +18,10 @@ var screenStyle = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 // and the editor with attacks in their texts.
 func TestNothingOnTheChatScreenControlsTheTerminal(t *testing.T) {
 	t.Parallel()
-	front := &Screen{redact: func(text string) string { return text }}
+	screen := &Screen{redact: func(text string) string { return text }}
 	for _, kind := range []display.Kind{blockPrompt, blockMessage, display.KindText, display.KindReasoning, display.KindTool, display.KindError, "other"} {
 		for _, unfolded := range []bool{false, true} {
-			m := &screenModel{front: front, title: escapetest.Text, pane: pane{width: 60, height: 30, follow: true, unfolded: unfolded}}
+			m := &screenModel{screen: screen, title: escapetest.Text, pane: pane{width: 60, height: 30, follow: true, unfolded: unfolded}}
 			m.Update(tea.PasteMsg{Content: escapetest.Text})
 			text := "# " + escapetest.Text + "\n\n`" + escapetest.Text + "`\n\n[" + escapetest.Text + "](https://x.example/" + escapetest.Text + ")\n\n| a |\n|---|\n| " + escapetest.Text + " |\n"
 			m.add(&block{kind: kind, delegate: escapetest.Text, text: text, input: escapetest.Text, call: &display.Display{Action: escapetest.Text, Label: escapetest.Text, Ref: escapetest.Text}})

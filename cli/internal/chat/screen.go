@@ -37,8 +37,7 @@ type Screen struct {
 	program *tea.Program
 }
 
-// NewScreen returns a conversation's front on a terminal; nil if the streams are not a
-// terminal.
+// NewScreen returns the screen of a conversation; nil if the streams are not a terminal.
 func NewScreen(s terminal.Streams) *Screen {
 	in, isFile := s.In.(*os.File)
 	out, _ := terminal.FileOf(s.Out)
@@ -84,13 +83,13 @@ func (f *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Begin prepares the front for the events of another turn.
+// Begin prepares the screen for the events of another turn.
 func (f *Screen) Begin() {
 	f.reader = display.Reader{}
 	f.delegates = turnview.Delegates[*display.Reader]{Open: func(io.Writer) *display.Reader { return new(display.Reader) }}
 }
 
-// Close implements turnView.
+// Close ends the view of a turn.
 func (f *Screen) Close() error {
 	f.change(func(m *screenModel) { m.endTurn() })
 	return nil
@@ -143,7 +142,7 @@ func (f *Screen) run(ctx context.Context, c *conversation, converse func(context
 	}}
 	c.settings.Answers.Input = input
 	f.redact = c.settings.Redact
-	m := &screenModel{front: f, lines: lines, interrupts: c.interrupts, title: c.title(), pane: pane{follow: true}}
+	m := &screenModel{screen: f, lines: lines, interrupts: c.interrupts, title: c.title(), pane: pane{follow: true}}
 	program := tea.NewProgram(m, tea.WithInput(f.in), tea.WithOutput(f.out), tea.WithoutSignalHandler())
 	f.mu.Lock()
 	f.program, f.running = program, true

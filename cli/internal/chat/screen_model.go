@@ -59,7 +59,7 @@ type pane struct {
 
 // screenModel is the state of the screen.
 type screenModel struct {
-	front      *Screen
+	screen     *Screen
 	lines      chan<- string
 	interrupts chan<- os.Signal
 	title      string
@@ -90,7 +90,7 @@ func (m *screenModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case changed:
-		for _, change := range m.front.takeChanges() {
+		for _, change := range m.screen.takeChanges() {
 			change(m)
 		}
 	case tea.MouseWheelMsg:
@@ -272,23 +272,23 @@ func (m *screenModel) showEvent(e *display.Event) {
 	switch {
 	case !visible:
 	case d == nil && e.Type != display.TypeTurnCompleted:
-		m.add(&block{kind: display.KindStatus, text: fmt.Sprintf("%s %s", e.Type, m.front.redact(string(e.Data)))})
+		m.add(&block{kind: display.KindStatus, text: fmt.Sprintf("%s %s", e.Type, m.screen.redact(string(e.Data)))})
 	case d == nil || d.Kind == display.KindInteraction: // which the question shows
 	case d.Kind == display.KindText || d.Kind == display.KindReasoning:
 		m.showText(d)
 	case d.Kind == display.KindTool:
 		m.showCall(d)
 	case d.Kind == display.KindError:
-		m.add(&block{kind: display.KindError, text: m.front.redact(cmp.Or(d.Text, string(d.Error)))})
+		m.add(&block{kind: display.KindError, text: m.screen.redact(cmp.Or(d.Text, string(d.Error)))})
 	case e.Type == display.TypeAssistantReset:
 		m.blocks = slices.DeleteFunc(m.blocks, func(b *block) bool {
 			return b.open && b.delegate == m.delegate && (b.kind == display.KindText || b.kind == display.KindReasoning)
 		})
 	case e.Type == display.TypeDelegate && d.Phase != display.PhaseStarted:
-		m.add(&block{kind: display.KindStatus, text: m.front.redact(turnview.StatusLine(d))})
+		m.add(&block{kind: display.KindStatus, text: m.screen.redact(turnview.StatusLine(d))})
 	case d.Phase == display.PhaseStarted, e.Type == display.TypeTurnWaiting, e.Type == display.TypeTurnResumed:
 	default:
-		m.add(&block{kind: display.KindStatus, text: "turn " + m.front.redact(turnview.StatusLine(d))})
+		m.add(&block{kind: display.KindStatus, text: "turn " + m.screen.redact(turnview.StatusLine(d))})
 	}
 }
 
@@ -343,13 +343,13 @@ func (m *screenModel) showCall(d *display.Display) {
 	b.call, b.stale = d, true
 	switch d.Phase {
 	case display.PhaseStarted:
-		b.input = m.front.redact(string(d.Input))
+		b.input = m.screen.redact(string(d.Input))
 	case display.PhaseProgress:
-		b.text += m.front.redact(d.Text)
+		b.text += m.screen.redact(d.Text)
 	case display.PhaseFailed:
-		b.text, b.open = m.front.redact(cmp.Or(d.Text, string(d.Error))), false
+		b.text, b.open = m.screen.redact(cmp.Or(d.Text, string(d.Error))), false
 	default:
-		b.text, b.open = m.front.redact(string(d.Output)), false
+		b.text, b.open = m.screen.redact(string(d.Output)), false
 	}
 }
 

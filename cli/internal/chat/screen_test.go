@@ -9,13 +9,13 @@ import (
 
 func TestTheScreenTellsDelegatesApart(t *testing.T) {
 	t.Parallel()
-	front := &Screen{redact: func(s string) string { return s }}
-	front.Begin()
+	screen := &Screen{redact: func(s string) string { return s }}
+	screen.Begin()
 	for _, ev := range turntest.DelegateLog() {
-		front.Emit(ev)
+		screen.Emit(ev)
 	}
-	m := &screenModel{front: front, pane: pane{width: 80, height: 40, follow: true}}
-	for _, change := range front.takeChanges() {
+	m := &screenModel{screen: screen, pane: pane{width: 80, height: 40, follow: true}}
+	for _, change := range screen.takeChanges() {
 		change(m)
 	}
 	var got []string

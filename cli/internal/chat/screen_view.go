@@ -34,7 +34,7 @@ func (m *screenModel) rows() int { return max(m.height-len(m.editorLines())-1, 1
 func (m *screenModel) View() tea.View {
 	var v tea.View
 	v.AltScreen = true
-	if m.front.Mouse {
+	if m.screen.Mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.width == 0 || m.height == 0 {
@@ -162,7 +162,7 @@ func (m *screenModel) renderCall(b *block) []string {
 	if b.call.Phase == display.PhaseFailed {
 		style = styleError
 	}
-	head = "● " + terminal.OneLine(m.front.redact(head))
+	head = "● " + terminal.OneLine(m.screen.redact(head))
 	if !m.unfolded {
 		detail := terminal.OneLine(turnview.JoinParts(turnview.JoinParts("", b.input), b.text))
 		return []string{ansi.Truncate(style.Render(head)+" "+styleFaint.Render(strings.TrimSpace(detail)), m.width, "…")}

@@ -42,10 +42,10 @@ func IsInert(text string) bool {
 }
 
 const (
-	// Attack is text that controls terminals, escaped for YAML and JSON, and Mark its part that is
-	// always shown.
+	// Attack is text that controls terminals, escaped for YAML and JSON.
 	Attack = `\u001b[2J\u001b]52;c;eA==\u0007\u009b8m\u202e\r\b`
-	Mark   = "[2J"
+	// Mark is the part of Attack that is always shown.
+	Mark = "[2J"
 	// ForgedLine is the start of a line that attackers try to add to the output.
 	ForgedLine = "FORGED"
 )
