@@ -176,7 +176,7 @@ func (p *program) publishDocument(cmd *cobra.Command, c *changeFlags, document [
 		if err != nil {
 			return err
 		}
-		change.Progress = p.showProvenOverlays()
+		change.Progress = showProvenOverlays(p.Err)
 		err = out.publishChange(change, func() (*admin.Published, error) { return at.Publish(ctx, document, change) })
 		if rejected, ok := errors.AsType[*native.Error](err); ok && rejected.Details.Findings.HasErrors() {
 			if err := show(rejected.Details.Findings); err != nil {
@@ -272,13 +272,13 @@ func (c *changeFlags) change(ctx context.Context, at *admin.Client) (*admin.Chan
 
 // showProvenOverlays returns a function that shows how many tenants' overlays were checked:
 // periodically, and at the end.
-func (p *program) showProvenOverlays() func(done, total int) {
+func showProvenOverlays(to io.Writer) func(done, total int) {
 	const interval = time.Second
 	shown := time.Now()
 	return func(done, total int) {
 		if now := time.Now(); done == total || now.Sub(shown) >= interval {
 			shown = now
-			fmt.Fprintf(p.Err, "overlays of tenants proved: %d of %d\n", done, total)
+			fmt.Fprintf(to, "overlays of tenants proved: %d of %d\n", done, total)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -160,36 +161,38 @@ func loginBundle(set *registry.Set, id string) (tools.LoginBundle, error) {
 func (p *program) waitForLogin(ctx context.Context, l *loaded, server tools.LoginBundle, tenant *tools.TenantVariables, o *loginOptions) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.tooLate())
 	defer cancel()
-	done, err := server.LogIn(waiting, &tools.LoginRequest{Tenant: tenant, Scopes: o.scopes, Show: p.showLoginURL})
+	done, err := server.LogIn(waiting, &tools.LoginRequest{
+		Tenant: tenant, Scopes: o.scopes, Show: func(address string) { writeLoginURL(p.Out, address) },
+	})
 	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
 		return context.Cause(waiting) // the time may also end while the store or the server is read
 	}
 	if err != nil {
 		return err
 	}
-	return p.showLogin(done, o.tenant, l.file.Redact)
+	return writeLogin(p.Out, done, o.tenant, l.file.Redact)
 }
 
-func (p *program) showLoginURL(address string) {
-	fmt.Fprintf(p.Out, "Open this URL in a browser on this machine:\n\n  %s\n\n", terminal.OneLine(address))
+func writeLoginURL(out io.Writer, address string) {
+	fmt.Fprintf(out, "Open this URL in a browser on this machine:\n\n  %s\n\n", terminal.OneLine(address))
 }
 
-// showLogin shows a stored login. The error is a failure to list the tools.
-func (p *program) showLogin(done *tools.LoginResult, tenant string, redact func(string) string) error {
-	fmt.Fprintf(p.Out, "Logged in at %s for tenant %s.\n", terminal.OneLine(done.Issuer), tenant)
+// writeLogin shows a stored login. The error is a failure to list the tools.
+func writeLogin(out io.Writer, done *tools.LoginResult, tenant string, redact func(string) string) error {
+	fmt.Fprintf(out, "Logged in at %s for tenant %s.\n", terminal.OneLine(done.Issuer), tenant)
 	if len(done.Scopes) > 0 {
-		fmt.Fprintf(p.Out, "Scopes: %s\n", terminal.OneLine(strings.Join(done.Scopes, " ")))
+		fmt.Fprintf(out, "Scopes: %s\n", terminal.OneLine(strings.Join(done.Scopes, " ")))
 	}
 	switch {
 	case done.IsRenewable:
-		fmt.Fprintln(p.Out, "The token is renewed before it expires.")
+		fmt.Fprintln(out, "The token is renewed before it expires.")
 	case !done.Expiry.IsZero():
-		fmt.Fprintf(p.Out, "The token expires at %s and cannot be renewed.\n", done.Expiry.Format(time.RFC3339))
+		fmt.Fprintf(out, "The token expires at %s and cannot be renewed.\n", done.Expiry.Format(time.RFC3339))
 	}
 	if done.ListError != nil {
 		return fmt.Errorf("the login is stored, but the tools cannot be listed: %w", done.ListError)
 	}
-	_, err := fmt.Fprintf(p.Out, "%s in %s\n", terminal.Count(done.Tools, "tool", "tools"), terminal.OneLine(redact(done.Catalog)))
+	_, err := fmt.Fprintf(out, "%s in %s\n", terminal.Count(done.Tools, "tool", "tools"), terminal.OneLine(redact(done.Catalog)))
 	return err
 }
 
@@ -226,22 +229,22 @@ func logOut(ctx context.Context, cmd *cobra.Command, p *program, args []string, 
 		if err != nil {
 			return err
 		}
-		return p.showLogout(done, o.tenant, l.file.Redact)
+		return writeLogout(p.Out, done, o.tenant, l.file.Redact)
 	})
 }
 
-// showLogout shows a deleted login; nil if there was none. The error is a failure to revoke its
+// writeLogout shows a deleted login; nil if there was none. The error is a failure to revoke its
 // tokens.
-func (p *program) showLogout(done *tools.LogoutResult, tenant string, redact func(string) string) (err error) {
+func writeLogout(out io.Writer, done *tools.LogoutResult, tenant string, redact func(string) string) (err error) {
 	switch {
 	case done == nil:
-		_, err = fmt.Fprintf(p.Out, "Nobody has logged in for tenant %s.\n", tenant)
+		_, err = fmt.Fprintf(out, "Nobody has logged in for tenant %s.\n", tenant)
 	case done.RevokeError != nil:
 		return fmt.Errorf("the login is deleted, but its tokens are not revoked: %w", done.RevokeError)
 	case done.IsRevoked:
-		_, err = fmt.Fprintf(p.Out, "Logged out at %s for tenant %s. The tokens are revoked.\n", terminal.OneLine(redact(done.Issuer)), tenant)
+		_, err = fmt.Fprintf(out, "Logged out at %s for tenant %s. The tokens are revoked.\n", terminal.OneLine(redact(done.Issuer)), tenant)
 	default:
-		_, err = fmt.Fprintf(p.Out, "Logged out at %s for tenant %s. The authorization server revokes no tokens.\n", terminal.OneLine(redact(done.Issuer)), tenant)
+		_, err = fmt.Fprintf(out, "Logged out at %s for tenant %s. The authorization server revokes no tokens.\n", terminal.OneLine(redact(done.Issuer)), tenant)
 	}
 	return err
 }

@@ -39,7 +39,7 @@ func (p *program) logInAtServer(cmd *cobra.Command, id string, o *loginOptions) 
 		if done.ListError != "" {
 			result.ListError = errors.New(done.ListError)
 		}
-		return p.showLogin(result, o.tenant, out.redact)
+		return writeLogin(p.Out, result, o.tenant, out.redact)
 	})
 }
 
@@ -69,7 +69,7 @@ func (p *program) finishLogin(ctx context.Context, c *admin.Client, id string, o
 	if err != nil {
 		return nil, errors.New("the server returns no URL to open")
 	}
-	p.showLoginURL(started.URL)
+	writeLoginURL(p.Out, started.URL)
 	query, err := page.Wait(ctx, u.Query().Get("state"))
 	if err != nil {
 		return nil, err
@@ -85,13 +85,13 @@ func (p *program) logOutAtServer(cmd *cobra.Command, id string, o *loginOptions)
 			return err
 		}
 		if !done.Found {
-			return p.showLogout(nil, o.tenant, out.redact)
+			return writeLogout(p.Out, nil, o.tenant, out.redact)
 		}
 		result := &tools.LogoutResult{Issuer: done.Issuer, IsRevoked: done.Revoked}
 		if done.RevokeError != "" {
 			result.RevokeError = errors.New(done.RevokeError)
 		}
-		return p.showLogout(result, o.tenant, out.redact)
+		return writeLogout(p.Out, result, o.tenant, out.redact)
 	})
 }
 

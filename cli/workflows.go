@@ -36,9 +36,8 @@ type flows = serverCommands[*workflows.Client]
 // maxTarget limits a file with a target, an input or event data, in bytes.
 const maxTarget = 1 << 20
 
-// readJSON reads a file with JSON, or standard input for "-".
-func (p *program) readJSON(flag, path string) (json.RawMessage, error) {
-	in := p.In
+// readJSON reads a file with JSON, or in for "-".
+func readJSON(in io.Reader, flag, path string) (json.RawMessage, error) {
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
@@ -59,13 +58,13 @@ func (p *program) readJSON(flag, path string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// objectOf returns the object given by flags, as members or a file; nil if neither is given.
-func (p *program) objectOf(cmd *cobra.Command, members map[string]json.RawMessage, fileFlag, path string) (json.RawMessage, error) {
+// readObject returns the object given by flags, as members or a file; nil if neither is given.
+func readObject(cmd *cobra.Command, in io.Reader, members map[string]json.RawMessage, fileFlag, path string) (json.RawMessage, error) {
 	switch {
 	case path != "" && members != nil:
 		return nil, usagef(cmd, "--%s excludes flags for single values", fileFlag)
 	case path != "":
-		return p.readJSON("--"+fileFlag, path)
+		return readJSON(in, "--"+fileFlag, path)
 	case members == nil:
 		return nil, nil
 	}
@@ -109,12 +108,12 @@ started. An event with the source and ID of an earlier event starts no run.`
 	flags.VarP(&assignments[json.RawMessage]{to: &o.data, form: jsonForm}, "data", "p", "set a field of the data: NAME=TEXT or NAME:=JSON; can be repeated")
 	flags.StringVar(&o.dataFile, "data-file", "", "read the data as JSON from this `path`, or - for standard input")
 	flags.VarP(&assignments[json.RawMessage]{to: &o.extensions, form: jsonForm}, "extension", "e", "set an extension attribute: NAME=TEXT or NAME:=JSON; can be repeated")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return f.completeEvent(cmd, &o) }
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return o.completeEvent(cmd, f.In) }
 	return cmd
 }
 
 // completeEvent checks an event and reads its non-text parts.
-func (p *program) completeEvent(cmd *cobra.Command, o *publishOptions) (err error) {
+func (o *publishOptions) completeEvent(cmd *cobra.Command, in io.Reader) (err error) {
 	if o.event.Type == "" {
 		return usagef(cmd, "--type is required")
 	}
@@ -124,6 +123,6 @@ func (p *program) completeEvent(cmd *cobra.Command, o *publishOptions) (err erro
 		}
 	}
 	o.event.Extensions = o.extensions
-	o.event.Data, err = p.objectOf(cmd, o.data, "data-file", o.dataFile)
+	o.event.Data, err = readObject(cmd, in, o.data, "data-file", o.dataFile)
 	return err
 }

@@ -237,7 +237,7 @@ func (o *startOptions) apply(cmd *cobra.Command, p *program, req *workflows.Star
 	if changed("type") || changed("source") || changed("subject") {
 		o.applyMatch(changed, req)
 	}
-	input, err := p.objectOf(cmd, o.input, "input-file", o.inputFile)
+	input, err := readObject(cmd, p.In, o.input, "input-file", o.inputFile)
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ var errManySteps = errors.New("--param needs a target with a single call, and --
 func (o *targetOptions) apply(cmd *cobra.Command, p *program, t *workflows.Target) error {
 	changed := cmd.Flags().Changed
 	if o.file != "" {
-		data, err := p.readJSON("--target-file", o.file)
+		data, err := readJSON(p.In, "--target-file", o.file)
 		if err != nil {
 			return err
 		}
