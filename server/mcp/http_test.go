@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -300,23 +301,28 @@ func TestMessagesThatCannotBeDecodedAreAnswered(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
 	const begin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	const old = "2025-03-26" // the last version with batches
 	deep := strings.Repeat(`[`, 1000) + strings.Repeat(`]`, 1000)
 	const call = `{"jsonrpc":"2.0","id":5,"method":"ping","params":{}}`
-	for _, c := range []struct{ line, want string }{
-		{call, `{"jsonrpc":"2.0","id":5,"result":{}}`},
-		{strings.Replace(call, "{}", `{"a":`+deep[2:1998]+`}`, 1), `"result"`},
-		{`{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":` + deep + `}}`, `{"error":{"code":-32700,"message":"the message is nested deeper than 1000 levels"},"id":5,"jsonrpc":"2.0"}`},
-		{`{"jsonrpc":"2.0","method":"notifications/progress","params":{"a":` + deep + `}}`, `"code":-32700`},
-		{`{"jsonrpc":"2.0","id":1,"result":{"a":` + deep + `}}`, `"id":null`},
-		{`[` + deep + `]`, `"code":-32700`},
-		{`{"jsonrpc":"2.0","id":5`, `"code":-32700`},
-		{`{"jsonrpc":"1.0","id":"x","method":"ping"}`, `"id":"x"`},
-		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"code":-32600`},
-		{`{"jsonrpc":"2.0","id":5,"method":7}`, `"code":-32600`},
-		{`{"jsonrpc":"2.0"}`, `"code":-32600`},
-		{`[]`, `"code":-32600`},
-		{`[1]`, `"code":-32600`},
-		{"[" + call + "]", `"code":-32600`},
+	for _, c := range []struct{ line, want, version string }{
+		{line: call, want: `{"jsonrpc":"2.0","id":5,"result":{}}`},
+		{line: strings.Replace(call, "{}", `{"a":`+deep[2:1998]+`}`, 1), want: `"result"`},
+		{line: `{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":` + deep + `}}`, want: `{"error":{"code":-32700,"message":"the message is nested deeper than 1000 levels"},"id":5,"jsonrpc":"2.0"}`},
+		{line: `{"jsonrpc":"2.0","method":"notifications/progress","params":{"a":` + deep + `}}`, want: `"code":-32700`},
+		{line: `{"jsonrpc":"2.0","id":1,"result":{"a":` + deep + `}}`, want: `"id":null`},
+		{line: `[` + deep + `]`, want: `"code":-32700`},
+		{line: `{"jsonrpc":"2.0","id":5`, want: `"code":-32700`},
+		{line: `{"jsonrpc":"1.0","id":"x","method":"ping"}`, want: `"id":"x"`},
+		{line: `{"jsonrpc":"2.0","id":{},"method":"ping"}`, want: `"code":-32600`},
+		{line: `{"jsonrpc":"2.0","id":5,"method":7}`, want: `"code":-32600`},
+		{line: `{"jsonrpc":"2.0"}`, want: `"code":-32600`},
+		{line: `[]`, want: `"code":-32600`},
+		{line: `[1]`, want: `"code":-32600`},
+		{line: "[" + call + "]", want: `"code":-32600`},
+		{line: "[" + call + "]", want: `[{"jsonrpc":"2.0","id":5,"result":{}}]`, version: old},
+		{line: `[]`, want: `"code":-32600`, version: old},
+		{line: `[1]`, want: `"code":-32600`, version: old},
+		{line: "[" + call + "," + call + "]", want: "two messages of the batch have one id", version: old},
 	} {
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
@@ -333,7 +339,7 @@ func TestMessagesThatCannotBeDecodedAreAnswered(t *testing.T) {
 			}
 			return answer
 		}
-		ask(begin)
+		ask(strings.Replace(begin, "2025-06-18", cmp.Or(c.version, "2025-06-18"), 1))
 		if got := ask(c.line); !strings.Contains(got, c.want) {
 			t.Errorf("%.100s answers %s", c.line, got)
 		}

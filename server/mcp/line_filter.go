@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -23,8 +24,13 @@ type lineFilter struct {
 	lines  *bufio.Reader
 	out    *lockedWriter
 	logger *zap.Logger
-	rest   []byte
+	// batches is set if the client's version is one of batchVersions.
+	batches bool
+	rest    []byte
 }
+
+// batchVersions are the versions in which the SDK reads batches.
+var batchVersions = []string{"2024-11-05", "2025-03-26"}
 
 // Read reads messages, each followed by a line break.
 func (f *lineFilter) Read(p []byte) (int, error) {
@@ -33,7 +39,7 @@ func (f *lineFilter) Read(p []byte) (int, error) {
 		if err != nil { // a message always has a line break
 			return 0, err
 		}
-		if code, wrong := checkMessage(line); wrong != nil {
+		if code, wrong := f.checkLine(line); wrong != nil {
 			f.reject(callID(line), code, wrong)
 			continue
 		}
@@ -52,9 +58,8 @@ func (f *lineFilter) reject(id json.RawMessage, code int, wrong error) {
 	_, _ = f.out.Write(append(answer, '\n'))                                                                                      // the next answer reports a broken output
 }
 
-// checkMessage returns an error and its JSON-RPC code if a line is not a message. The SDK reads no
-// batches.
-func checkMessage(line []byte) (code int, _ error) {
+// checkLine returns an error and its JSON-RPC code if a line has no messages that the SDK can decode.
+func (f *lineFilter) checkLine(line []byte) (code int, _ error) {
 	if !json.Valid(line) {
 		return jsonrpc.CodeParseError, errors.New("the message is not valid JSON")
 	}
@@ -62,10 +67,45 @@ func checkMessage(line []byte) (code int, _ error) {
 		return jsonrpc.CodeParseError, fmt.Errorf("the message is nested deeper than %d levels", maxDepth)
 	}
 	if line[0] == '[' {
-		return jsonrpc.CodeInvalidRequest, errors.New("batches are not supported: send each message in a line")
+		return jsonrpc.CodeInvalidRequest, f.checkBatch(line)
 	}
-	_, err := jsonrpc.DecodeMessage(line)
+	message, err := jsonrpc.DecodeMessage(line)
+	if call, ok := message.(*jsonrpc.Request); ok && call.Method == methodInitialize {
+		var begin struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		_ = json.Unmarshal(call.Params, &begin) // the SDK rejects others
+		f.batches = slices.Contains(batchVersions, begin.ProtocolVersion)
+	}
 	return jsonrpc.CodeInvalidRequest, err
+}
+
+// checkBatch returns an error for a batch that the SDK cannot decode.
+func (f *lineFilter) checkBatch(line []byte) error {
+	if !f.batches {
+		return errors.New("batches are not supported: send each message in a line")
+	}
+	var batch []json.RawMessage
+	if err := json.Unmarshal(line, &batch); err != nil {
+		return err // not reached: it is a list
+	}
+	if len(batch) == 0 {
+		return errors.New("the batch has no messages")
+	}
+	ids := make(map[jsonrpc.ID]bool)
+	for _, one := range batch {
+		message, err := jsonrpc.DecodeMessage(one)
+		if err != nil {
+			return err
+		}
+		if call, ok := message.(*jsonrpc.Request); ok {
+			if ids[call.ID] {
+				return errors.New("two messages of the batch have one id")
+			}
+			ids[call.ID] = true
+		}
+	}
+	return nil
 }
 
 // callID returns the id of a call that cannot be decoded; nil if it has none.
