@@ -147,8 +147,8 @@ func checkSubcommand(root *cobra.Command, args []string) error {
 	return usagef(cmd, "unknown command %q for %q%s", name, cmd.CommandPath(), hint)
 }
 
-// freeTexts are the flags whose value may be empty.
-var freeTexts = []string{"note", "reason", "result"}
+// freeTexts are the flags whose value may be empty, or whose command rejects it in its own words.
+var freeTexts = []string{"call", "note", "reason", "result"}
 
 // checkEmptyFlags rejects flags with an empty value, as an unset shell variable leaves it. An empty
 // value would have the same effect as no flag, such as a check of all agents instead of one. An
