@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -159,6 +160,8 @@ type batch struct {
 	overlays *overlays
 	// digests are the digests of the cases by ID, computed before the first run.
 	digests map[string]string
+	// configSum is the result of configDigest once it is known.
+	configSum []byte
 
 	mu   sync.Mutex
 	cost float64
@@ -216,17 +219,43 @@ func (b *batch) digestOf(c *Case) string {
 		revision = rev.Hash()
 	}
 	_, _ = fmt.Fprintf(sum, "%s\x00%s\x00%s\x00%q\x00", data, revision, cmp.Or(b.Mode, ModeReplay), slices.Sorted(maps.Keys(b.Graders)))
-	for _, name := range b.filesOf(c) {
-		content, err := readFile(name, maxDataSize)
-		_, _ = fmt.Fprintf(sum, "%s\x00%t\x00%d\x00%s", filepath.Base(name), err == nil, len(content), content)
-	}
+	hashFiles(sum, b.filesOf(c))
+	_, _ = sum.Write(b.configDigest())
 	digest := hex.EncodeToString(sum.Sum(nil)[:8])
 	b.digests[c.ID] = digest
 	return digest
 }
 
-// filesOf returns the existing files that a case reads: recordings, tool results, attachments,
-// judge programs, and the files that the configuration refers to, such as scripts of models.
+// configDigest identifies the files that the configuration refers to, such as scripts of models. The
+// files of the configuration itself are part of its revision.
+func (b *batch) configDigest() []byte {
+	if b.configSum == nil && b.Config != nil {
+		var names []string
+		for _, name := range b.Config.Files() {
+			if b.Config.Source(name) == nil {
+				names = append(names, name)
+			}
+		}
+		sum := sha256.New()
+		hashFiles(sum, names)
+		b.configSum = sum.Sum(nil)
+	}
+	return b.configSum
+}
+
+// hashFiles hashes the names and contents of files, without those that do not exist.
+func hashFiles(sum io.Writer, names []string) {
+	for _, name := range names {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		content, err := readFile(name, maxDataSize)
+		_, _ = fmt.Fprintf(sum, "%s\x00%t\x00%d\x00%s", filepath.Base(name), err == nil, len(content), content)
+	}
+}
+
+// filesOf returns the files that a case may read: recordings, tool results, attachments and judge
+// programs.
 func (b *batch) filesOf(c *Case) []string {
 	dir := b.Suite.Dir(c.ID)
 	names := []string{ToolRepliesPath(dir, c.ID)}
@@ -248,17 +277,7 @@ func (b *batch) filesOf(c *Case) []string {
 			names = append(names, word)
 		}
 	}
-	if b.Config != nil {
-		for _, name := range b.Config.Files() {
-			if b.Config.Source(name) == nil { // the configuration itself is part of the revision
-				names = append(names, name)
-			}
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool {
-		info, err := os.Stat(name)
-		return err != nil || !info.Mode().IsRegular()
-	})
+	return names
 }
 
 func (b *batch) skipped(ctx context.Context, j job) *Result {
