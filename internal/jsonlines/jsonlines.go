@@ -15,6 +15,9 @@ var ErrTooLong = errors.New("a line is too long")
 // Reader returns the lines of a stream that are JSON-RPC messages. It is not safe for concurrent
 // use.
 type Reader struct {
+	// Accept reports whether to return a message, which has no line break; nil returns all.
+	Accept func(message []byte) bool
+
 	from  *bufio.Reader
 	max   int
 	other func(line string)
@@ -32,11 +35,12 @@ func (r *Reader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		line, err := r.readLine()
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			if isMessage(text) {
+			switch {
+			case !isMessage(text):
+				r.other(string(text))
+			case r.Accept == nil || r.Accept(text):
 				r.rest = append(r.rest, text...)
 				r.rest = append(r.rest, '\n')
-			} else {
-				r.other(string(text))
 			}
 		}
 		if err != nil && len(r.rest) == 0 {

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,36 +17,25 @@ import (
 // maxDepth is the maximum nesting depth of a message that the SDK decodes.
 const maxDepth = 1000
 
-// lineFilter reads lines and passes on those that the SDK can decode: any other would end its
-// connection. It answers the others with errors.
+// lineFilter accepts the messages that the SDK can decode: any other would end its connection. It
+// answers the others with errors.
 type lineFilter struct {
-	lines  *bufio.Reader
-	out    *lockedWriter
+	out    io.Writer
 	logger *zap.Logger
 	// batches is set if the client's version is one of batchVersions.
 	batches bool
-	rest    []byte
 }
 
 // batchVersions are the versions in which the SDK reads batches.
 var batchVersions = []string{"2024-11-05", "2025-03-26"}
 
-// Read reads messages, each followed by a line break.
-func (f *lineFilter) Read(p []byte) (int, error) {
-	for len(f.rest) == 0 {
-		line, err := f.lines.ReadBytes('\n')
-		if err != nil { // a message always has a line break
-			return 0, err
-		}
-		if code, wrong := f.checkLine(line); wrong != nil {
-			f.reject(callID(line), code, wrong)
-			continue
-		}
-		f.rest = line
+// accept reports whether the SDK can decode a message, and answers it if not.
+func (f *lineFilter) accept(line []byte) bool {
+	code, wrong := f.checkLine(line)
+	if wrong != nil {
+		f.reject(callID(line), code, wrong)
 	}
-	n := copy(p, f.rest)
-	f.rest = f.rest[n:]
-	return n, nil
+	return wrong == nil
 }
 
 // reject answers a message with an error; a nil id is unknown.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bufio"
 	"context"
 	"io"
 
@@ -25,8 +24,8 @@ func (s *Surface) ServeLines(ctx context.Context, caller service.Caller, in io.R
 		s.settings.Logger.Warn("the client sent a line that is not a message", zap.String("line", clip.Text(line)))
 	})
 	writer := &lockedWriter{WriteCloser: out}
-	filter := &lineFilter{lines: bufio.NewReader(lines), out: writer, logger: s.settings.Logger}
-	err := s.server.Run(ctx, taskTransport{&mcp.IOTransport{Reader: readCloser{filter, in}, Writer: writer, MaxLineLength: maxLine}})
+	lines.Accept = (&lineFilter{out: writer, logger: s.settings.Logger}).accept
+	err := s.server.Run(ctx, taskTransport{&mcp.IOTransport{Reader: readCloser{lines, in}, Writer: writer, MaxLineLength: maxLine}})
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // it was asked to end
 	}
