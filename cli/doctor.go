@@ -16,6 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
 	"github.com/agentruntime/agentruntime/config/settings"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -129,8 +130,8 @@ func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
 		errs = append(errs, set(option, address))
 		e.BaseURL = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	}
-	for _, d := range e.Validate() {
-		errs = append(errs, errors.New(strings.ReplaceAll(d.Message, "base_url", "the URL")))
+	for _, d := range check.PeerURL("the URL", e.BaseURL) {
+		errs = append(errs, errors.New(d.Message))
 	}
 	if len(o.allowPrivate) > 0 {
 		errs = append(errs, set("allow_private", o.allowPrivate))
