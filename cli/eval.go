@@ -115,8 +115,8 @@ invalid or cannot be read, 130 canceled.`,
 	return cmd
 }
 
-// checkRecord rejects --record with a flag whose recordings would replace those of the cases as
-// they are written.
+// checkRecord rejects --record with a flag that changes the cases, because the recordings would
+// replace those of the unchanged cases.
 func (o *evalOptions) checkRecord() error {
 	for _, other := range []struct {
 		flag, advice string

@@ -30,7 +30,7 @@ func Reference(kinds Kinds) string { return describe.Reference(kinds.components(
 // It returns nothing if there are no provider kinds.
 func Starter(kinds Kinds) []byte { return describe.Starter(kinds.components()) }
 
-// components returns what the descriptions of files need to know about the program.
+// components returns the kinds and sections of the program, for descriptions of its files.
 func (k *Kinds) components() *describe.Components {
 	return &describe.Components{
 		Kinds: map[string][]record.Kind{

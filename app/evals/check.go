@@ -74,8 +74,8 @@ type agentKey struct {
 // knownTools are the tools of an agent, its delegates and its handoff targets.
 type knownTools struct {
 	ids map[string]bool
-	// schemas are their parameters, those of an agent with a tool of the same ID included; nil for a
-	// tool that no catalog admits.
+	// schemas are the parameters of each tool, once for each agent that has it. The parameters of a
+	// tool that no catalog admits are unknown.
 	schemas []plugins.ToolSchema
 	// partial is set if an agent runs elsewhere, so that some tools are unknown.
 	partial bool
@@ -198,7 +198,7 @@ func (k *checkedSuite) checkByArguments(name string, use *ToolUse, compiled *com
 	}
 }
 
-// warnConditions warns of conditions that no call of the tools is expected to meet.
+// warnConditions warns of conditions that do not fit the arguments of the tools.
 func (k *checkedSuite) warnConditions(path string, rule *permission.Rule, schemas []plugins.ToolSchema) {
 	for _, d := range rule.CheckSchemas(schemas) {
 		d.Path = path

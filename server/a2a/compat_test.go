@@ -155,8 +155,8 @@ func TestTheLastEventOfAnOldStreamSaysSo(t *testing.T) {
 	}
 }
 
-// TestErrorsUseTheNamesOfTheVersion sends messages with a wrong role in each binding. Only JSON-RPC
-// of 0.3 has roles other than those of 1.0.
+// TestErrorsUseTheNamesOfTheVersion sends messages with a wrong role in each binding. Version
+// 1.0 renamed the roles of JSON-RPC; the other bindings of 0.3 already use the new names.
 func TestErrorsUseTheNamesOfTheVersion(t *testing.T) {
 	w := open(t, speaksBoth)
 	const oldREST = `{"message":{"messageId":"m1","role":"ROLE_USER","content":[{"text":"hello"}]}}`

@@ -129,8 +129,8 @@ func (p *pendingLogins) endLogin(login *pendingLogin) {
 	close(login.ended)
 }
 
-// takeLogin removes and returns the login with an ID. It returns nil if there is no such login or its
-// key lacks the prefix, so that only one caller continues a login.
+// takeLogin removes and returns the login with an ID, so that only one caller continues it. It
+// returns nil for an unknown login and for one whose key lacks the prefix.
 func (p *pendingLogins) takeLogin(id, prefix string) *pendingLogin {
 	p.mu.Lock()
 	defer p.mu.Unlock()

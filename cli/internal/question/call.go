@@ -13,7 +13,7 @@ import (
 
 // Call describes a call that needs a person's permission. Its texts may be empty.
 type Call struct {
-	// GatePath and GatePlace locate the rule that asks; Conditions are the ones that matched.
+	// GatePath and GatePlace locate the rule that asks; Conditions are its conditions.
 	GatePath, GatePlace string
 	Conditions          []string
 	// Tool describes the tool, and ToolPath and ToolPlace locate it.

@@ -5,7 +5,7 @@ package keys
 // Version is the version of the file format.
 const Version = 1
 
-// The top-level keys that have a meaning of their own.
+// The top-level keys that the loader treats specially.
 const (
 	Agents    = "agents"
 	Models    = "models"
