@@ -3,7 +3,6 @@
 package access
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/spec"
@@ -69,32 +68,3 @@ func (f *Field) Top() string {
 
 // Compared reports whether Widened compares the field.
 func (f *Field) Compared() bool { return f.widens != nil }
-
-// Fields returns all fields of an agent, in the order of the record.
-func Fields() []Field { return slices.Clone(fields) }
-
-// OverlaysMaySet reports whether tenant overlays may set a top-level field of an agent. They may
-// not set unclassified fields.
-func OverlaysMaySet(top string) bool {
-	i := slices.IndexFunc(fields, func(f Field) bool { return f.Top() == top })
-	return i >= 0 && fields[i].Overlay != MayNotChange
-}
-
-// Widened returns the fields whose change lets an agent do or use more, judged by the agents alone:
-// the tools that an agent gains are known only when both are resolved.
-func Widened(before, after *spec.Agent) []Field {
-	var found []Field
-	for i := range fields {
-		if f := &fields[i]; f.widens != nil && f.widens(before, after) {
-			found = append(found, *f)
-		}
-	}
-	return found
-}
-
-// Covers reports whether the table classifies a field.
-func Covers(path string) bool {
-	return slices.ContainsFunc(fields, func(f Field) bool {
-		return f.Path == path || f.whole && strings.HasPrefix(path, f.Path+".")
-	})
-}

@@ -1,6 +1,11 @@
 package access
 
-import "github.com/agentruntime/agentruntime/spec"
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
 
 // The widening changes of fields that are compared when agents are resolved.
 const (
@@ -112,4 +117,47 @@ func limit(path, widens string, of func(*spec.Agent) *int) Field {
 	return Field{Path: path, Class: Narrowing, Widens: widens, Overlay: MayNarrow, widens: func(before, after *spec.Agent) bool {
 		return isAbove(of(after), of(before))
 	}}
+}
+
+// policy returns a limit of the context policy and its default. No policy means no limit.
+func policy(name string, byDefault int, of func(*spec.ContextPolicy) *int) Field {
+	value := func(a *spec.Agent) *int {
+		if a.ContextPolicy == nil {
+			return nil
+		}
+		if n := of(a.ContextPolicy); n != nil {
+			return n
+		}
+		return &byDefault
+	}
+	return limit("context_policy."+name, raised, value)
+}
+
+// Fields returns all fields of an agent, in the order of the record.
+func Fields() []Field { return slices.Clone(fields) }
+
+// OverlaysMaySet reports whether tenant overlays may set a top-level field of an agent. They may
+// not set unclassified fields.
+func OverlaysMaySet(top string) bool {
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Top() == top })
+	return i >= 0 && fields[i].Overlay != MayNotChange
+}
+
+// Widened returns the fields whose change lets an agent do or use more, judged by the agents alone:
+// the tools that an agent gains are known only when both are resolved.
+func Widened(before, after *spec.Agent) []Field {
+	var found []Field
+	for i := range fields {
+		if f := &fields[i]; f.widens != nil && f.widens(before, after) {
+			found = append(found, *f)
+		}
+	}
+	return found
+}
+
+// Covers reports whether the table classifies a field.
+func Covers(path string) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool {
+		return f.Path == path || f.whole && strings.HasPrefix(path, f.Path+".")
+	})
 }

@@ -157,20 +157,6 @@ func onMismatchWidens(before, after *spec.Agent) bool {
 	return was != nil && is != nil && was.OnMismatch != spec.MismatchAccepted && is.OnMismatch == spec.MismatchAccepted
 }
 
-// policy returns a limit of the context policy and its default. No policy means no limit.
-func policy(name string, byDefault int, of func(*spec.ContextPolicy) *int) Field {
-	value := func(a *spec.Agent) *int {
-		if a.ContextPolicy == nil {
-			return nil
-		}
-		if n := of(a.ContextPolicy); n != nil {
-			return n
-		}
-		return &byDefault
-	}
-	return limit("context_policy."+name, raised, value)
-}
-
 // endpoint returns a field of the endpoint.
 func endpoint(name, widens string, of func(*spec.Endpoint) any) Field {
 	return Field{Path: "endpoint." + name, Class: Widening, Widens: widens, Overlay: MayNotChange, widens: endpointDiffers(of)}

@@ -13,6 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// keyHeader carries a resource's key.
+const keyHeader = "Api-Key"
+
 // Config is a provider of type azure_openai, as written in a configuration.
 type Config struct {
 	BaseURL          string             `json:"base_url,omitempty" required:"true" doc:"The endpoint of the resource, such as https://NAME.openai.azure.com, without the path /openai."`

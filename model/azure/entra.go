@@ -14,6 +14,9 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/cloudauth"
 )
 
+// transports reach the vendor and the machine's metadata service.
+type transports struct{ vendor, metadata http.RoundTripper }
+
 const (
 	defaultAuthority = "https://login.microsoftonline.com"
 	defaultScope     = "https://cognitiveservices.azure.com/.default"

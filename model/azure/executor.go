@@ -4,7 +4,6 @@ package azure
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -14,9 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/model/openai"
 )
-
-// keyHeader carries a resource's key.
-const keyHeader = "Api-Key"
 
 // vendorKey matches resource keys, in the current and the older form, and tokens.
 var vendorKey = regexp.MustCompile(`\b[0-9A-Za-z]{50,54}JQQJ99[0-9A-Za-z]{20,30}\b|\b[0-9a-f]{32}\b|\beyJ[\w-]{8,}\.[\w.-]*`)
@@ -30,9 +26,6 @@ func Kind() model.ProviderKind {
 func New(settings model.Settings, c *Config) (*openai.Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
-
-// transports reach the vendor and the machine's metadata service.
-type transports struct{ vendor, metadata http.RoundTripper }
 
 func newExecutor(settings model.Settings, c *Config, t transports) (*openai.Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)

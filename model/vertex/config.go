@@ -13,6 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// keyHeader carries a key; a key in the URL would end up in logs.
+const keyHeader = "X-Goog-Api-Key"
+
 // Config is a provider of type vertex, as written in a configuration.
 type Config struct {
 	Project            string             `json:"project,omitempty" required:"true" pattern:"^[a-z0-9.:-]+$" doc:"The ID of the project to charge."`

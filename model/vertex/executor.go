@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -21,8 +20,6 @@ import (
 )
 
 const (
-	// keyHeader carries a key; a key in the URL would end up in logs.
-	keyHeader = "X-Goog-Api-Key"
 	// geminiVersion and claudeVersion are the API versions in paths.
 	geminiVersion = "v1beta1"
 	claudeVersion = "v1"
@@ -64,9 +61,6 @@ func Kind() model.ProviderKind {
 func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
-
-// transports connect to the vendor and to the machine's metadata service.
-type transports struct{ vendor, metadata http.RoundTripper }
 
 // vendorKey matches the vendor's keys and tokens.
 var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}|\bya29\.[\w.*-]{8,}`)

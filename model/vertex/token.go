@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"net/http"
 	"net/url"
 	"os"
 	"time"
@@ -16,6 +17,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 )
+
+// transports connect to the vendor and to the machine's metadata service.
+type transports struct{ vendor, metadata http.RoundTripper }
 
 const (
 	scope = "https://www.googleapis.com/auth/cloud-platform"
