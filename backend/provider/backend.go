@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -43,8 +42,6 @@ func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	if err != nil {
 		return &backend.Result{}, err
 	}
-	h.provider.host.turns.enter(job.TurnID, d)
-	defer h.provider.host.turns.leave(job.TurnID, d)
 	defer d.releaseProcess()
 	ctx, cancel := context.WithTimeoutCause(ctx, d.at.Left, errTimeUp)
 	defer cancel()
@@ -92,27 +89,4 @@ func (h *hosted) Abort(ctx context.Context, state *backend.State) error {
 		return nil
 	}
 	return h.provider.cancelTurn(ctx, at, "the turn was ended")
-}
-
-// liveTurns are the turns in progress, for their questions.
-type liveTurns struct {
-	mu    sync.Mutex
-	drive map[string]*drive
-}
-
-func (l *liveTurns) enter(turnID string, d *drive) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.drive == nil {
-		l.drive = map[string]*drive{}
-	}
-	l.drive[turnID] = d
-}
-
-func (l *liveTurns) leave(turnID string, d *drive) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.drive[turnID] == d {
-		delete(l.drive, turnID)
-	}
 }

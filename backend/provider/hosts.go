@@ -52,7 +52,6 @@ type host struct {
 	limit    *time.Timer
 	resting  sync.WaitGroup
 	used     bool
-	turns    liveTurns
 	requests openRequests
 	// answers is how long the provider may take to answer, not counting its waits for tools.
 	answers time.Duration
