@@ -11,13 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 )
 
-// hosted runs the turns of one agent at a provider.
-type hosted struct {
-	provider *provider
-	options  *options
-	limit    time.Duration
-}
-
 var (
 	_ backend.Backend = (*hosted)(nil)
 	_ backend.Aborter = (*hosted)(nil)
@@ -65,11 +58,37 @@ func (h *hosted) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	return result, err
 }
 
-// cancelTimeout limits how long ending a turn at its provider may take.
-const cancelTimeout = 5 * time.Second
+// newDrive returns the turn of a job, from its start or its saved state.
+func newDrive(h *hosted, job *backend.Job, host backend.Host) (*drive, error) {
+	d := &drive{hosted: h, job: job, host: host, env: *job.Local, last: job.State, began: time.Now(), known: map[string]bool{}, asked: map[string]int{}}
+	d.at = position{Version: positionVersion, Provider: h.provider.id, SessionID: sessionIDFor(job.SessionID, job.Agent.ID), Left: h.limit}
+	if job.State != nil && len(job.State.Hosted) > 0 {
+		at, err := decodePosition(job.State.Hosted)
+		if err != nil {
+			return nil, err
+		}
+		if at.Provider != h.provider.id {
+			return nil, fmt.Errorf("continue the turn at agent provider %s: %w", at.Provider, errOtherProvider)
+		}
+		d.at = *at
+	}
+	d.env.Model, d.env.ModelID, d.env.Provider, d.env.Upstream = d, h.provider.id, h.provider.id, h.options.Model
+	if job.State != nil {
+		d.addQuestions() // one of them may wait
+	}
+	return d, d.checkBudgets()
+}
 
-// createPatience is how long the end of a turn waits for its creation.
-const createPatience = time.Second
+// checkBudgets returns an error if the turn's budgets cannot be enforced: providers do not report
+// their models' usage.
+func (d *drive) checkBudgets() error {
+	left := d.job.Meter.Left()
+	if left == nil || left.MaxTokens == nil && left.MaxCost == nil {
+		return nil
+	}
+	return &TurnError{Code: CodeUnmetered, Detail: fmt.Sprintf(
+		"agent provider %q does not report usage, so a turn that is limited by max_tokens or max_cost cannot run there", d.at.Provider)}
+}
 
 // Abort ends the turn at the provider, after it was ended here.
 func (h *hosted) Abort(ctx context.Context, state *backend.State) error {

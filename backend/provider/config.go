@@ -10,12 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/hostlist"
-	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -86,22 +84,6 @@ func (c addressConfig) MarshalJSON() ([]byte, error) {
 	type plain addressConfig
 	c.config, c.GrantKey = c.withoutSecrets(), redact.Text(c.GrantKey)
 	return json.Marshal(plain(c))
-}
-
-// Kinds returns the ways to host a provider.
-func Kinds() []backend.AgentProviderKind {
-	kinds, _ := KindsWithManager()
-	return kinds
-}
-
-// KindsWithManager returns Kinds and a function that sets the manager for the providers' requests
-// for sessions and turns.
-func KindsWithManager() ([]backend.AgentProviderKind, func(providerproto.Manager)) {
-	h := newHosts()
-	return []backend.AgentProviderKind{
-		spec.NewKind("process", "A provider that is started here.", h.openProcess),
-		spec.NewKind("address", "A provider that is running on this machine.", h.openAddress),
-	}, func(m providerproto.Manager) { h.manager.Store(&m) }
 }
 
 // Validate checks the rules that tags cannot express.

@@ -14,23 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The keys of the requests that create a turn, read it and its events, and answer a question.
-const (
-	createKey  = "CreateTurn"
-	turnKey    = "GetTurn"
-	eventsKey  = "ListTurnEvents"
-	resolveKey = "ResolveInteraction "
-)
-
-// readKey returns the key of a request that reads the turn. Requests sent during the creation have
-// a separate key, because their answers may not know the turn.
-func (d *drive) readKey(key string) string {
-	if d.creation != nil {
-		return "early " + key
-	}
-	return key
-}
-
 // creation creates a turn at the provider while the turn is followed: the provider may call tools,
 // ask questions and report events before it answers.
 type creation struct {

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
-	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/tools"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -42,38 +39,6 @@ type drive struct {
 	known map[string]bool
 	said  saying
 	asked map[string]int // how often each interaction was asked
-}
-
-// newDrive returns the turn of a job, from its start or its saved state.
-func newDrive(h *hosted, job *backend.Job, host backend.Host) (*drive, error) {
-	d := &drive{hosted: h, job: job, host: host, env: *job.Local, last: job.State, began: time.Now(), known: map[string]bool{}, asked: map[string]int{}}
-	d.at = position{Version: positionVersion, Provider: h.provider.id, SessionID: sessionIDFor(job.SessionID, job.Agent.ID), Left: h.limit}
-	if job.State != nil && len(job.State.Hosted) > 0 {
-		at, err := decodePosition(job.State.Hosted)
-		if err != nil {
-			return nil, err
-		}
-		if at.Provider != h.provider.id {
-			return nil, fmt.Errorf("continue the turn at agent provider %s: %w", at.Provider, errOtherProvider)
-		}
-		d.at = *at
-	}
-	d.env.Model, d.env.ModelID, d.env.Provider, d.env.Upstream = d, h.provider.id, h.provider.id, h.options.Model
-	if job.State != nil {
-		d.addQuestions() // one of them may wait
-	}
-	return d, d.checkBudgets()
-}
-
-// checkBudgets returns an error if the turn's budgets cannot be enforced: providers do not report
-// their models' usage.
-func (d *drive) checkBudgets() error {
-	left := d.job.Meter.Left()
-	if left == nil || left.MaxTokens == nil && left.MaxCost == nil {
-		return nil
-	}
-	return &TurnError{Code: CodeUnmetered, Detail: fmt.Sprintf(
-		"agent provider %q does not report usage, so a turn that is limited by max_tokens or max_cost cannot run there", d.at.Provider)}
 }
 
 // loopJob returns the job for the local loop.
@@ -143,81 +108,6 @@ func (d *drive) keepPosition(ctx context.Context) error {
 	return d.keepState(ctx, state)
 }
 
-// Stream continues the provider with the messages of the request or the results of its calls,
-// until it calls tools or its turn ends.
-func (d *drive) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		err := d.continueTurn(ctx, req, yield)
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(model.Event{}, err)
-		}
-	}
-}
-
-// errStopped reports that the answer is no longer read.
-var errStopped = errors.New("the answer is not read any more")
-
-// continueTurn lets the provider continue.
-func (d *drive) continueTurn(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) error {
-	d.said = saying{yield: yield}
-	err := d.proceed(ctx, req)
-	if errors.Is(err, errBusy) {
-		return d.passCalls()
-	}
-	return err
-}
-
-// proceed starts or resumes the turn at the provider and follows it.
-func (d *drive) proceed(ctx context.Context, req *model.Request) error {
-	if err := d.attach(ctx); err != nil {
-		return err
-	}
-	if d.at.Live {
-		if err := d.resumeTurn(ctx, req); err != nil {
-			return err
-		}
-	} else if err := d.beginTurn(ctx, req); err != nil {
-		return err
-	}
-	return d.followTurn(ctx)
-}
-
-// resumeTurn continues the turn at the provider. If the runtime ended while creating it, the turn
-// is created now if the provider keeps its turns and does not know it.
-func (d *drive) resumeTurn(ctx context.Context, req *model.Request) error {
-	if err := d.openCalls(); err != nil {
-		return err
-	}
-	d.deliverResults(req)
-	if d.creation != nil {
-		d.creation.seen = time.Now()
-	}
-	if d.met {
-		return nil
-	}
-	sent := *req
-	if n := d.at.Messages; n > 0 && n < len(req.Messages) {
-		sent.Messages = req.Messages[:n]
-	}
-	if d.findCreation(&sent) || d.at.Seq > 0 || !d.process.current().Capabilities.GetResumableTurns() {
-		d.met = true
-		return nil
-	}
-	_, err := d.getTurn(ctx)
-	if errors.Is(err, errBusy) {
-		return err
-	}
-	d.met = true
-	if status.Code(err) != codes.NotFound {
-		return nil // following the turn reveals other errors
-	}
-	d.at.Grant = hostservice.HashGrant(d.calls.Grant)
-	if err := d.keepPosition(ctx); err != nil {
-		return err
-	}
-	return d.startCreation(ctx, &sent, d.knowsSession(), false)
-}
-
 // attach acquires a process for the turn if it has none.
 func (d *drive) attach(ctx context.Context) error {
 	if d.process.current() != nil {
@@ -236,64 +126,6 @@ func (d *drive) attach(ctx context.Context) error {
 
 // releaseProcess gives the process back.
 func (d *drive) releaseProcess() { d.process.use(nil) }
-
-// grantLimit is the maximum lifetime of a grant.
-const grantLimit = 24 * time.Hour
-
-// openCalls lets the provider call back for the turn.
-func (d *drive) openCalls() error {
-	d.process.opening.Lock()
-	defer d.process.opening.Unlock()
-	if d.calls != nil && d.calls.TurnID == d.at.TurnID {
-		return nil
-	}
-	entries := d.job.Local.Tools
-	offered := make([]hostservice.Tool, 0, len(d.job.Local.Offered))
-	if d.callsTools() {
-		for _, t := range d.job.Local.Offered {
-			offered = append(offered, hostservice.Tool{Tool: t, Effect: entries.Get(t.Name).Descriptor.EffectClass()})
-		}
-	}
-	calls, err := d.hosted.provider.host.service.Open(&hostservice.Turn{
-		SessionID: d.at.SessionID, TurnID: d.at.TurnID, RuntimeTurnID: d.job.TurnID, Tools: offered, Connections: d.hosted.provider.connections,
-		Until: time.Now().Add(grantLimit), Earlier: d.at.Grant,
-	})
-	if err != nil {
-		return err
-	}
-	d.calls = calls
-	if d.job.State != nil {
-		d.settleResults(d.job.State.Messages)
-	}
-	return nil
-}
-
-// callsTools reports whether the provider can call tools here.
-func (d *drive) callsTools() bool {
-	return canCallTools(d.process.current().Capabilities) && !d.hosted.provider.toolless
-}
-
-// beginTurn creates the next turn at the provider.
-func (d *drive) beginTurn(ctx context.Context, req *model.Request) error {
-	can := d.process.current().Capabilities
-	if err := d.hosted.provider.checkCapabilities(can, d.needs(req)); err != nil {
-		return &TurnError{Code: CodeCapability, Detail: err.Error(), Err: err}
-	}
-	again := d.at.Number > 0
-	d.at.Number++
-	d.at.TurnID, d.at.Seq, d.at.Live, d.at.Grant = turnIDFor(d.job.TurnID, d.at.Number), 0, true, ""
-	d.at.Messages = len(req.Messages)
-	d.met = true
-	clear(d.known)
-	if err := d.openCalls(); err != nil {
-		return err
-	}
-	d.at.Grant = hostservice.HashGrant(d.calls.Grant)
-	if err := d.keepPosition(ctx); err != nil {
-		return err
-	}
-	return d.startCreation(ctx, req, again || d.knowsSession(), again)
-}
 
 // needs returns the turn's requirements on the provider. A delegate has a separate session,
 // without a requested workspace.
@@ -316,116 +148,69 @@ func (d *drive) preparedWorkspace() (*providerproto.PreparedAgentWorkspace, erro
 	return &providerproto.PreparedAgentWorkspace{Root: root, Cwd: cwd}, err
 }
 
-// deliverResults hands the results of the last calls to the provider.
-func (d *drive) deliverResults(req *model.Request) {
-	if n := len(req.Messages); n > 0 {
-		for i := n - 1; i >= 0 && req.Messages[i].Role != model.RoleAssistant; i-- {
-			d.settleResults(req.Messages[i : i+1])
-		}
+// explainError returns why a call to the provider failed: the end of the turn's context,
+// if that is the cause.
+func (d *drive) explainError(ctx context.Context, what string, err error) error {
+	if err == nil {
+		return nil
 	}
+	if ended := backend.Ended(ctx); ended != nil {
+		return ended
+	}
+	if _, ok := errors.AsType[*TurnError](err); ok {
+		return err
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	if d.lostBy(ctx, err) {
+		d.at.Live = false
+		return d.lostError(err)
+	}
+	return &TurnError{Code: CodeRefused, Detail: fmt.Sprintf("agent provider %q could not %s: %s: %s", d.at.Provider, what, s.Code(), s.Message()), Err: err}
 }
 
-// settleResults hands the results among messages to the provider.
-func (d *drive) settleResults(messages []model.Message) {
-	for i := range messages {
-		for j := range messages[i].Parts {
-			if r := messages[i].Parts[j].ToolResult; r != nil {
-				d.known[r.CallID] = true
-				d.calls.SettleCall(d.providerCall(r.CallID), outcomeOf(r))
-			}
-		}
-	}
+// lostError returns the error for a lost turn.
+func (d *drive) lostError(err error) error {
+	return &TurnError{Code: CodeLost, Detail: fmt.Sprintf("the turn was lost with the process of agent provider %q", d.at.Provider), Err: err}
 }
 
-// endTurn ends the turn at the provider, unless it has ended, and revokes its access to tools.
-func (d *drive) endTurn(ctx context.Context, why error) {
-	if d.at.TurnID == "" {
-		return
+// drainedError returns the error for a turn no longer waited for.
+func (d *drive) drainedError() error {
+	return &TurnError{Code: CodeDrained, Detail: fmt.Sprintf(
+		"agent provider %q is shut down or was changed in the configuration, and the turn took longer than its drain_timeout", d.at.Provider)}
+}
+
+// lossPatience is the maximum time until a process's end is noticed.
+const lossPatience = 2 * time.Second
+
+// lostBy reports whether the turn's process has ended, given the error of a call to it. A
+// connection may break before the end of the process is noticed.
+func (d *drive) lostBy(ctx context.Context, err error) bool {
+	if status.Code(err) != codes.Unavailable || d.isLost() {
+		return d.isLost()
 	}
-	host := d.hosted.provider.host
-	host.service.CloseTurn(d.at.TurnID)
-	defer host.requests.endTurn(d.at.TurnID)
-	if !d.at.Live {
-		return
+	timer := time.NewTimer(lossPatience)
+	defer timer.Stop()
+	select {
+	case <-d.process.current().Lost():
+	case <-timer.C:
+	case <-ctx.Done():
 	}
-	reason := "the turn has ended"
-	if why != nil {
-		reason = why.Error()
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
-	defer cancel()
+	return d.isLost()
+}
+
+// isLost reports whether the turn's process has ended.
+func (d *drive) isLost() bool {
 	p := d.process.current()
 	if p == nil {
-		return
+		return true
 	}
-	if err := host.cancelTurn(ctx, p.Instance, &d.at, reason); err != nil {
-		d.hosted.provider.logger.Warn("cancel of the provider's turn failed", "turn", d.job.TurnID, "error", err)
-	}
-}
-
-// cancelTurn ends a turn at the provider.
-func (p *provider) cancelTurn(ctx context.Context, at *position, reason string) error {
-	ctx, cancel := context.WithTimeout(ctx, cancelTimeout)
-	defer cancel()
-	lease, err := p.acquire(ctx, at.SessionID)
-	if err != nil {
-		return err
-	}
-	defer lease.Release()
-	return p.host.cancelTurn(ctx, lease.Instance, at, reason)
-}
-
-// cancelTurn ends a turn that can no longer call tools. A turn that is still being created is
-// canceled once the provider knows it.
-func (h *host) cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) error {
-	known, err := cancelTurn(ctx, i, at, reason)
-	e := h.requests.find(at.TurnID, createKey)
-	if known || err != nil || e == nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, createPatience)
-	defer cancel()
 	select {
-	case <-e.done:
-	case <-i.Lost():
-		return nil
-	case <-ctx.Done():
-		return errors.New("cancel the turn: the provider is still creating it")
-	}
-	if e.err == nil {
-		_, err = cancelTurn(ctx, i, at, reason)
-	}
-	return err
-}
-
-// cancelTurn cancels a turn at a provider. known is false for a turn that the provider does not
-// know.
-func cancelTurn(ctx context.Context, i *pool.Instance, at *position, reason string) (known bool, err error) {
-	select {
-	case <-i.Lost():
-		return true, nil
+	case <-p.Lost():
+		return true
 	default:
+		return false
 	}
-	turn, err := i.CancelTurn(ctx, &providerproto.CancelAgentProviderTurnRequest{TurnId: at.TurnID, Reason: reason, Subject: subjectOf(at)})
-	switch {
-	case status.Code(err) == codes.NotFound:
-		return false, nil
-	case err != nil:
-		return true, fmt.Errorf("cancel the turn: %w", err)
-	case isLive(turn.GetStatus()):
-		return true, fmt.Errorf("cancel the turn: the provider answers that it is %s", turn.GetStatus())
-	}
-	return true, nil
 }
-
-// outcomeOf returns a call's result in the form for providers.
-func outcomeOf(r *model.ToolResult) hostservice.Outcome {
-	o := hostservice.Outcome{Status: 200, Body: model.PartsText(r.Content)}
-	if r.IsError {
-		o.Status = 400
-	}
-	return o
-}
-
-// questionTimeout limits asking and answering a question.
-const questionTimeout = tools.DefaultTimeout

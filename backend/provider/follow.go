@@ -17,26 +17,12 @@ import (
 const (
 	// eventPage is the number of events per request.
 	eventPage = 200
-	// maxBatch is the maximum number of calls in one answer.
-	maxBatch = 100
 	// firstPoll and lastPoll bound the interval for polling events: it grows while there are none.
 	firstPoll = time.Millisecond
 	lastPoll  = 100 * time.Millisecond
 	// gatherTime is how long a call waits for others made at the same time.
 	gatherTime = time.Millisecond
 )
-
-// isLive reports whether a turn is still running.
-func isLive(s providerproto.AgentExecutionStatus) bool {
-	switch s {
-	case providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_PENDING,
-		providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_RUNNING,
-		providerproto.AgentExecutionStatus_AGENT_EXECUTION_STATUS_WAITING_FOR_INPUT:
-		return true
-	default:
-		return false
-	}
-}
 
 // followTurn forwards events until the provider calls tools, asks a question, or its turn has
 // ended.
@@ -152,14 +138,6 @@ func isSilence(err error) bool {
 	return status.Code(err) == codes.Unavailable || status.Code(err) == codes.DeadlineExceeded
 }
 
-func (d *drive) getTurn(ctx context.Context) (*providerproto.AgentTurn, error) {
-	turn, err := ask(ctx, d, d.readKey(turnKey), d.process.current().GetTurn, &providerproto.GetAgentProviderTurnRequest{TurnId: d.at.TurnID, Subject: d.subject()})
-	if err == nil && d.creation != nil {
-		d.creation.seen = time.Now()
-	}
-	return turn, err
-}
-
 // readEvents forwards the new events and returns their number.
 func (d *drive) readEvents(ctx context.Context) (n int, err error) {
 	for {
@@ -218,21 +196,6 @@ func (d *drive) lookAtTurn(ctx context.Context, called bool) (done bool, err err
 func (d *drive) notFound(err error) error {
 	d.at.Live = false
 	return d.lostError(err)
-}
-
-// passCalls adds the provider's calls to the answer.
-func (d *drive) passCalls() error {
-	for i, c := range d.calls.TakeCalls(maxBatch) {
-		id := d.loopCall(c.ID)
-		d.known[c.ID] = true
-		if err := d.said.pass(
-			model.Event{Type: model.EventToolCallStart, Index: i, ID: id, Name: c.Tool},
-			model.Event{Type: model.EventToolCallEnd, Index: i, Delta: string(c.Arguments)},
-		); err != nil {
-			return err
-		}
-	}
-	return d.said.pass(model.Event{Type: model.EventFinish, Reason: model.FinishToolCalls})
 }
 
 // finishTurn ends the answer with the provider's turn.

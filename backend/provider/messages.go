@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strconv"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/providerproto"
 	"github.com/agentruntime/agentruntime/model"
@@ -142,21 +140,4 @@ func partOf(p *model.Part) *providerproto.AgentMessagePart {
 	default:
 		return nil
 	}
-}
-
-// loopCall returns the turn's id for a call of the provider: the call's id, qualified in further
-// provider turns, which may reuse ids.
-func (d *drive) loopCall(id string) string {
-	if d.at.Number < 2 {
-		return id
-	}
-	return strconv.Itoa(d.at.Number) + "." + id
-}
-
-// providerCall returns the provider's id for a call of the turn.
-func (d *drive) providerCall(id string) string {
-	if d.at.Number < 2 {
-		return id
-	}
-	return strings.TrimPrefix(id, strconv.Itoa(d.at.Number)+".")
 }

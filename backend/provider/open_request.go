@@ -2,17 +2,16 @@ package provider
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend/provider/internal/pool"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
+
+// grantLimit is the maximum lifetime of a grant.
+const grantLimit = 24 * time.Hour
 
 // openRequest is one call to a provider. The provider may call tools before it answers, so a
 // request outlasts the steps of its turn, and even a suspended turn.
@@ -103,64 +102,4 @@ func (o *openRequests) close() {
 	for _, id := range turns {
 		o.endTurn(id)
 	}
-}
-
-// errBusy reports that the provider called tools and waits for their results before it answers.
-var errBusy = errors.New("the provider waits for the results of its tool calls")
-
-const (
-	// answerLimit is the default time limit for answers.
-	answerLimit = 30 * time.Second
-	// busyPatience is how long to wait for an answer while calls wait for the turn.
-	busyPatience = 200 * time.Millisecond
-)
-
-// ask calls the provider for a turn. It returns errBusy if the provider calls tools first; the next
-// ask with the same key then returns the answer.
-func ask[In, Out any](ctx context.Context, d *drive, key string, call func(context.Context, In, ...grpc.CallOption) (Out, error), in In) (out Out, err error) {
-	if ctx.Err() != nil {
-		return out, status.FromContextError(ctx.Err()).Err()
-	}
-	open, turnID := &d.hosted.provider.host.requests, d.at.TurnID
-	e := open.start(ctx, turnID, key, func(ctx context.Context) (any, error) { return call(ctx, in) })
-	if err := d.awaitAnswer(ctx, e); err != nil {
-		if status.Code(err) == codes.DeadlineExceeded {
-			open.drop(turnID, key)
-		}
-		return out, err
-	}
-	open.drop(turnID, key)
-	out, _ = e.reply.(Out)
-	return out, e.err
-}
-
-// awaitAnswer waits for a request's answer, or returns why it stopped waiting.
-func (d *drive) awaitAnswer(ctx context.Context, e *openRequest) error {
-	most := d.hosted.provider.host.answers
-	limit := time.NewTimer(most)
-	defer limit.Stop()
-	waiting := d.waitingCalls()
-	var patience <-chan time.Time
-	for {
-		select {
-		case <-e.done:
-			return nil
-		case <-waiting:
-			waiting, patience = nil, time.After(busyPatience)
-		case <-patience:
-			return errBusy
-		case <-limit.C:
-			return status.Errorf(codes.DeadlineExceeded, "no answer within %s", most)
-		case <-ctx.Done():
-			return status.FromContextError(ctx.Err()).Err()
-		}
-	}
-}
-
-// waitingCalls returns a channel that is closed while calls wait for the turn.
-func (d *drive) waitingCalls() <-chan struct{} {
-	if d.calls == nil {
-		return nil
-	}
-	return d.calls.Waiting()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/provider/internal/hostservice"
@@ -182,4 +183,11 @@ func (p *provider) Close() error {
 		p.err = p.hosts.closeHost(p.host, retired)
 	})
 	return p.err
+}
+
+// hosted runs the turns of one agent at a provider.
+type hosted struct {
+	provider *provider
+	options  *options
+	limit    time.Duration
 }

@@ -28,6 +28,8 @@ const (
 	// maxQuestion bounds the text shown to a person, and maxTitle its title, in bytes.
 	maxQuestion = 64 << 10
 	maxTitle    = 1 << 10
+	// questionTimeout limits asking and answering a question.
+	questionTimeout = tools.DefaultTimeout
 )
 
 // The forms of the answers, compact as they are stored.
