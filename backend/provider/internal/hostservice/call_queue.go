@@ -5,12 +5,23 @@ import (
 	"context"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
+
+// maxUnsettled is the maximum number of a turn's calls without an outcome.
+const maxUnsettled = 1024
+
+// errReused reports that an id names another call already.
+var errReused = errors.New("the id of the call belongs to another call")
+
+// errTooMany reports too many concurrent calls of a turn.
+var errTooMany = fmt.Errorf("%d tool calls of the turn already wait for their result", maxUnsettled)
 
 // Tool is a tool as the provider of a turn may list and call it.
 type Tool struct {

@@ -24,15 +24,6 @@ import (
 // maxMessage bounds a request, in bytes.
 const maxMessage = 16 << 20
 
-// maxUnsettled is the maximum number of a turn's calls without an outcome.
-const maxUnsettled = 1024
-
-// errReused reports that an id names another call already.
-var errReused = errors.New("the id of the call belongs to another call")
-
-// errTooMany reports too many concurrent calls of a turn.
-var errTooMany = fmt.Errorf("%d tool calls of the turn already wait for their result", maxUnsettled)
-
 // Service is the host service of one provider. It is safe for concurrent use.
 type Service struct {
 	providerproto.UnimplementedAgentHostServer
