@@ -6,23 +6,6 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// heldTurn is a turn that this process has claimed and not yet released. The pool guards the
-// mutable fields.
-type heldTurn struct {
-	// turn is the turn as claimed.
-	turn *store.Turn
-	// worker is nil until the work begins.
-	worker *worker
-	// mayDiffer is set once the turn may no longer be running: before its end is committed or
-	// shown, and on a notification about it.
-	mayDiffer bool
-	// since is when the turn was claimed, and bytes the size of its conversation then.
-	since time.Time
-	bytes int
-	// failed is set once the turn has been failed because of its memory.
-	failed bool
-}
-
 // holdTurn records that a turn was claimed, until it is released.
 func (p *Pool) holdTurn(t *store.Turn) *heldTurn {
 	h := &heldTurn{turn: t, since: time.Now()}

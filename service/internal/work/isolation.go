@@ -18,20 +18,6 @@ const (
 	apartTime = 10 * time.Second
 )
 
-// quarantine keeps suspect turns, during which a process died, apart from other turns until
-// they make progress. The pool guards it.
-type quarantine struct {
-	// alone is set if one turn has the process for itself. Otherwise suspects share it.
-	alone bool
-	// suspects counts the turns in quarantine.
-	suspects int
-	// quiet is closed when the other turns have ended, and ended with the quarantine.
-	quiet, ended chan struct{}
-	begun        bool
-	since        time.Time
-	limit        *time.Timer
-}
-
 // acquireIsolation lets a process run only one turn at a time of those whose next
 // crash would be the last, until that turn makes progress. Earlier crashes may have
 // been the fault of another turn on the same worker, which must not end both.

@@ -126,6 +126,37 @@ type Pool struct {
 	tasks  sync.WaitGroup
 }
 
+// heldTurn is a turn that this process has claimed and not yet released. The pool guards the
+// mutable fields.
+type heldTurn struct {
+	// turn is the turn as claimed.
+	turn *store.Turn
+	// worker is nil until the work begins.
+	worker *worker
+	// mayDiffer is set once the turn may no longer be running: before its end is committed or
+	// shown, and on a notification about it.
+	mayDiffer bool
+	// since is when the turn was claimed, and bytes the size of its conversation then.
+	since time.Time
+	bytes int
+	// failed is set once the turn has been failed because of its memory.
+	failed bool
+}
+
+// quarantine keeps suspect turns, during which a process died, apart from other turns until
+// they make progress. The pool guards it.
+type quarantine struct {
+	// alone is set if one turn has the process for itself. Otherwise suspects share it.
+	alone bool
+	// suspects counts the turns in quarantine.
+	suspects int
+	// quiet is closed when the other turns have ended, and ended with the quarantine.
+	quiet, ended chan struct{}
+	begun        bool
+	since        time.Time
+	limit        *time.Timer
+}
+
 // errClosed cancels work in progress when the pool is closed.
 var errClosed = errors.New("the service is closed")
 

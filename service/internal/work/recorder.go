@@ -3,11 +3,13 @@ package work
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/wait"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
@@ -51,6 +53,22 @@ type prepared struct {
 // artifactSource returns the artifacts that a turn made since the last call.
 type artifactSource interface {
 	TakeArtifacts() []*tools.Artifact
+}
+
+// unsavedArtifacts returns the artifacts that are not stored yet.
+func (r *recorder) unsavedArtifacts() []*store.Artifact {
+	if r.artifactSource == nil {
+		return nil
+	}
+	made := r.artifactSource.TakeArtifacts()
+	list := make([]*store.Artifact, len(made))
+	for i, a := range made {
+		list[i] = &store.Artifact{
+			ID: a.ID, SessionID: r.turn.SessionID, TurnID: r.turn.ID, Owner: r.turn.Owner, Name: a.Name, MediaType: a.MediaType,
+			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: r.pool.now(),
+		}
+	}
+	return list
 }
 
 func newRecorder(ctx context.Context, p *Pool, t *store.Turn, lost func()) *recorder {
@@ -291,4 +309,39 @@ func (r *recorder) close() {
 	r.flusher.disarmTimer()
 	r.mu.Unlock()
 	r.gate <- struct{}{} // and never left
+}
+
+// commitTime bounds a commit.
+const commitTime = 15 * time.Second
+
+// firstWait and longestWait limit the wait between two attempts to commit to a store that accepts
+// no writes.
+const (
+	firstWait   = 50 * time.Millisecond
+	longestWait = time.Second
+)
+
+// keepTrying commits, and retries while the store accepts no writes and the worker is not stopped.
+// The worker keeps the turn, because taking it over would also need a write.
+func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
+	for pause := firstWait; ; pause = min(2*pause, longestWait) {
+		err := r.tryCommit(ctx, c)
+		if !errors.Is(err, store.ErrNotWritable) {
+			return err
+		}
+		if pause == firstWait {
+			r.pool.settings.Logger.Warn("turn waits for the store to take writes", zap.String("turn_id", r.turn.ID), zap.Error(err))
+		}
+		if wait.For(r.ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
+// tryCommit commits once. A commit that has begun is not canceled with the turn, because its
+// outcome would be unknown.
+func (r *recorder) tryCommit(ctx context.Context, c *store.Commit) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	return r.pool.settings.Store.Commit(ctx, c)
 }

@@ -136,22 +136,6 @@ func (r *recorder) unsavedMessages(all []model.Message) ([][]byte, error) {
 	return list, nil
 }
 
-// unsavedArtifacts returns the artifacts that are not stored yet.
-func (r *recorder) unsavedArtifacts() []*store.Artifact {
-	if r.artifactSource == nil {
-		return nil
-	}
-	made := r.artifactSource.TakeArtifacts()
-	list := make([]*store.Artifact, len(made))
-	for i, a := range made {
-		list[i] = &store.Artifact{
-			ID: a.ID, SessionID: r.turn.SessionID, TurnID: r.turn.ID, Owner: r.turn.Owner, Name: a.Name, MediaType: a.MediaType,
-			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: r.pool.now(),
-		}
-	}
-	return list
-}
-
 // ending describes how the work on a turn ends.
 type ending struct {
 	// state is the state to resume from, for a turn that is handed back or waits for

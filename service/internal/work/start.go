@@ -70,16 +70,3 @@ func (p *Pool) reserve(ctx context.Context, tenant string) (place dispatch.Place
 	}
 	return place, current, true
 }
-
-// acquireFor returns the revision in which new turns of a tenant begin.
-func (p *Pool) acquireFor(ctx context.Context, tenant string) (*registry.Revision, error) {
-	if p.settings.Tenants == nil || !p.settings.Tenants.AnyTenants() {
-		return p.settings.Runtime.AcquireRevision(), nil
-	}
-	return p.settings.Tenants.AcquireTenant(ctx, tenant)
-}
-
-// claimOf returns this process's claim of a turn.
-func (p *Pool) claimOf(turnID string, current *registry.Revision) *store.Claim {
-	return &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Revision: current.Hash(), Now: p.now()}
-}
