@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -138,10 +139,10 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 		written = bare
 	}
 	w := &documentWriter{file: written, base: written.BaseDir()}
-	w.out.WriteString(`{"version":1`)
+	w.WriteString(`{"version":1`)
 	for _, name := range declaredSections {
 		if _, section := written.declared.FindField(name); section != nil && len(section.Children) > 0 {
-			w.writeKey(name)
+			w.WriteName(name)
 			if err := w.writeSection(name, section); err != nil {
 				return nil, nil, err
 			}
@@ -153,8 +154,8 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 			return nil, nil, err
 		}
 	}
-	w.out.WriteByte('}')
-	return w.out.Bytes(), w.plain, nil
+	w.WriteByte('}')
+	return w.Bytes(), w.plain, nil
 }
 
 // BaseDir returns the base directory of Document's relative paths: the first file's directory.
@@ -182,7 +183,7 @@ func HashDocument(document []byte) string {
 
 // documentWriter writes a tree as JSON with its references.
 type documentWriter struct {
-	jsonWriter
+	rawjson.Writer
 
 	file  *File
 	base  string
@@ -194,26 +195,18 @@ type documentWriter struct {
 	extending *yamltree.Node
 }
 
-// writeKey writes the name of a field that is not the first one.
-func (w *documentWriter) writeKey(name string) {
-	w.out.WriteByte(',')
-	w.writeText(name)
-	w.out.WriteByte(':')
-}
-
 func (w *documentWriter) writeSection(name string, section *yamltree.Node) error {
 	if section.Kind != yamltree.Mapping {
 		return w.writeNode(section)
 	}
-	w.out.WriteByte('{')
-	first := true
+	w.WriteByte('{')
 	for id, entry := range section.Pairs {
-		w.beginMember(&first, id.Text)
+		w.WriteName(id.Text)
 		if err := w.writeEntry(name, entry); err != nil {
 			return err
 		}
 	}
-	w.out.WriteByte('}')
+	w.WriteByte('}')
 	return nil
 }
 
@@ -236,61 +229,60 @@ func (w *documentWriter) writeNode(n *yamltree.Node) error {
 	switch n.Kind {
 	case yamltree.Mapping:
 		if content, ok := w.promptOf(n); ok {
-			w.writeText(content)
+			w.WriteText(content)
 			return nil
 		}
 		return w.writeFields(n)
 	case yamltree.Sequence:
-		w.out.WriteByte('[')
+		w.WriteByte('[')
 		for i, child := range n.Children {
 			if i > 0 {
-				w.out.WriteByte(',')
+				w.WriteByte(',')
 			}
 			if err := w.writeNode(child); err != nil {
 				return err
 			}
 		}
-		w.out.WriteByte(']')
+		w.WriteByte(']')
 	case yamltree.String:
 		text, err := w.textOf(n)
 		if err != nil {
 			return err
 		}
-		w.writeText(text)
+		w.WriteText(text)
 	case yamltree.Null:
-		w.out.WriteString("null")
+		w.WriteString("null")
 	case yamltree.Bool:
-		w.out.WriteString(lowerBool(n.Text))
+		w.WriteString(lowerBool(n.Text))
 	default:
 		v, err := parseNumber(n.Text)
 		if err != nil {
 			return fmt.Errorf("write document: %w", err)
 		}
-		w.out.WriteString(v.json)
+		w.WriteString(v.json)
 	}
 	return nil
 }
 
 func (w *documentWriter) writeFields(n *yamltree.Node) error {
-	w.out.WriteByte('{')
+	w.WriteByte('{')
 	if err := w.writePairs(n); err != nil {
 		return err
 	}
-	w.out.WriteByte('}')
+	w.WriteByte('}')
 	return nil
 }
 
 func (w *documentWriter) writePairs(n *yamltree.Node) error {
-	first := true
 	for key, value := range n.Pairs {
-		w.beginMember(&first, key.Text)
+		w.WriteName(key.Text)
 		if err := w.writeNode(value); err != nil {
 			return err
 		}
 	}
 	for _, name := range w.clearedFields(n) {
-		w.beginMember(&first, name)
-		w.out.WriteString("null")
+		w.WriteName(name)
+		w.WriteString("null")
 	}
 	return nil
 }

@@ -67,12 +67,12 @@ func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
 	base := w.base
 	w.base = dir
 	defer func() { w.base = base }()
-	w.out.WriteString(`{"` + keys.Dir + `":`)
-	w.writeText(named)
-	w.out.WriteByte(',')
+	w.WriteByte('{')
+	w.WriteName(keys.Dir)
+	w.WriteText(named)
 	if err := w.writePairs(entry); err != nil {
 		return err
 	}
-	w.out.WriteByte('}')
+	w.WriteByte('}')
 	return nil
 }

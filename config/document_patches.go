@@ -38,21 +38,18 @@ func (f *File) withoutPatches() *File {
 func (w *documentWriter) writePatches() error {
 	w.keepsPaths = true
 	_, patches := w.file.documents[0].Root.FindField(keys.Patches)
-	separator := byte('{')
-	w.writeKey(keys.Patches)
+	w.WriteName(keys.Patches)
+	w.WriteByte('{')
 	for key, value := range patches.Pairs {
 		if isExtension(key.Text) || value.Kind == yamltree.Null || value.Kind == yamltree.Mapping && len(value.Children) == 0 {
 			continue
 		}
-		w.out.WriteByte(separator)
-		separator = ','
-		w.writeText(key.Text)
-		w.out.WriteByte(':')
+		w.WriteName(key.Text)
 		if err := w.writeNode(value); err != nil {
 			return err
 		}
 	}
-	w.out.WriteByte('}')
+	w.WriteByte('}')
 	return nil
 }
 

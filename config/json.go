@@ -1,12 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -15,12 +14,13 @@ import (
 func (d *decoder) encodeJSON(n *yamltree.Node, p *place) (json.RawMessage, bool) {
 	w := jsonWriter{decoder: d}
 	ok := w.writeValue(n, p)
-	return w.out.Bytes(), ok
+	return w.Bytes(), ok
 }
 
 type jsonWriter struct {
+	rawjson.Writer
+
 	decoder *decoder
-	out     bytes.Buffer
 	// keepsTexts leaves references in texts unchanged.
 	keepsTexts bool
 }
@@ -29,23 +29,23 @@ type jsonWriter struct {
 func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
 	switch n.Kind {
 	case yamltree.Null:
-		w.out.WriteString("null")
+		w.WriteString("null")
 	case yamltree.Bool:
-		w.out.WriteString(lowerBool(n.Text))
+		w.WriteString(lowerBool(n.Text))
 	case yamltree.Int, yamltree.Float:
 		v, err := parseNumber(n.Text)
 		if err != nil {
 			w.decoder.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 			return false
 		}
-		w.out.WriteString(v.json)
+		w.WriteString(v.json)
 	case yamltree.Sequence:
 		return w.writeSequence(n, p)
 	case yamltree.Mapping:
 		return w.writeMapping(n, p)
 	default:
 		if w.keepsTexts {
-			w.writeText(n.Text)
+			w.WriteText(n.Text)
 			return true
 		}
 		kind := ordinary
@@ -57,66 +57,33 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
 		if !ok {
 			return false
 		}
-		w.writeText(text)
+		w.WriteText(text)
 	}
 	return true
 }
 
 func (w *jsonWriter) writeSequence(n *yamltree.Node, p *place) bool {
 	ok := true
-	w.out.WriteByte('[')
+	w.WriteByte('[')
 	for i, child := range n.Children {
 		if i > 0 {
-			w.out.WriteByte(',')
+			w.WriteByte(',')
 		}
 		ok = w.writeValue(child, p.elementPlace(i)) && ok
 	}
-	w.out.WriteByte(']')
+	w.WriteByte(']')
 	return ok
 }
 
 func (w *jsonWriter) writeMapping(n *yamltree.Node, p *place) bool {
-	ok, first := true, true
-	w.out.WriteByte('{')
+	ok := true
+	w.WriteByte('{')
 	for key, value := range n.Pairs {
-		w.beginMember(&first, key.Text)
+		w.WriteName(key.Text)
 		ok = w.writeValue(value, p.fieldPlace(key.Text, key)) && ok
 	}
-	w.out.WriteByte('}')
+	w.WriteByte('}')
 	return ok
-}
-
-// beginMember writes the name of an object's member, after a comma unless it is the first.
-func (w *jsonWriter) beginMember(first *bool, name string) {
-	if !*first {
-		w.out.WriteByte(',')
-	}
-	*first = false
-	w.writeText(name)
-	w.out.WriteByte(':')
-}
-
-// writeText appends a quoted text. Nearly all texts need no escape.
-func (w *jsonWriter) writeText(s string) {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7F {
-			w.writeEscaped(s)
-			return
-		}
-	}
-	w.out.WriteByte('"')
-	w.out.WriteString(s)
-	w.out.WriteByte('"')
-}
-
-func (w *jsonWriter) writeEscaped(s string) {
-	encoder := json.NewEncoder(&w.out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil { // a text always encodes
-		fmt.Fprintf(&w.out, "%q", "")
-		return
-	}
-	w.out.Truncate(w.out.Len() - 1) // the encoder ends with a newline
 }
 
 func lowerBool(text string) string {

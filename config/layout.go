@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -163,9 +164,9 @@ func (l *layout) find(s *placedSection, id string) int {
 
 // quoteKey returns an id as the key of an entry.
 func quoteKey(id string) string {
-	var w jsonWriter
-	w.writeText(id)
-	return w.out.String()
+	var w rawjson.Writer
+	w.WriteText(id)
+	return w.String()
 }
 
 func (l *layout) keyOf(m span) []byte   { return l.text[m.key:m.keyEnd] }

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // rawObject is a JSON object that preserves the order and text of its members.
@@ -78,15 +79,14 @@ func (o rawObject) set(name string, value json.RawMessage) rawObject {
 }
 
 func (o rawObject) encode() (json.RawMessage, error) {
-	var w jsonWriter
-	w.out.WriteByte('{')
-	first := true
+	var w rawjson.Writer
+	w.WriteByte('{')
 	for _, m := range o {
-		w.beginMember(&first, m.name)
-		if err := json.Compact(&w.out, m.value); err != nil {
+		w.WriteName(m.name)
+		if err := json.Compact(&w.Buffer, m.value); err != nil {
 			return nil, err
 		}
 	}
-	w.out.WriteByte('}')
-	return w.out.Bytes(), nil
+	w.WriteByte('}')
+	return w.Bytes(), nil
 }

@@ -80,7 +80,7 @@ func (f *File) patchedEntries(document json.RawMessage, registry string) ([]Docu
 		if err := w.writeEntry(registry, entry); err != nil {
 			return nil, err
 		}
-		list = append(list, DocumentEntry{ID: id.Text, Value: w.out.Bytes()})
+		list = append(list, DocumentEntry{ID: id.Text, Value: w.Bytes()})
 	}
 	return list, nil
 }

@@ -96,7 +96,7 @@ func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
 	}
 	w := jsonWriter{decoder: &d.decoder, keepsTexts: true}
 	w.writeValue(root, nil)
-	return w.out.Bytes(), d.found
+	return w.Bytes(), d.found
 }
 
 // PlainSecretFindings returns the diagnostics in an error of Document.
@@ -350,25 +350,23 @@ var overlaySections = []string{keys.Tools, keys.Agents, keys.Workflows, keys.Pat
 // *PlainSecretError.
 func (f *File) overlayDocument() ([]byte, error) {
 	w := &documentWriter{file: f, base: f.documents[1].dir}
-	w.out.WriteString(`{"version":1`)
+	w.WriteString(`{"version":1`)
 	for _, name := range overlaySections {
 		_, section := f.documents[1].Root.FindField(name)
 		if section == nil || len(section.Children) == 0 {
 			continue
 		}
-		w.out.WriteByte(',')
-		w.writeText(name)
-		w.out.WriteByte(':')
+		w.WriteName(name)
 		if err := w.writeNode(section); err != nil {
 			return nil, err
 		}
 	}
-	w.out.WriteByte('}')
+	w.WriteByte('}')
 	if plain := slices.Concat(w.plain, f.noted.plainTexts()); len(plain) > 0 {
 		slices.Sort(plain)
 		return nil, &PlainSecretError{slices.Compact(plain)}
 	}
-	return w.out.Bytes(), nil
+	return w.Bytes(), nil
 }
 
 // PathOf returns the path of the first of the fields that the overlay sets for an agent, or else

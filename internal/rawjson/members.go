@@ -87,8 +87,28 @@ func (w *Writer) WriteName(name string) {
 	if written := w.Bytes(); written[len(written)-1] != '{' {
 		w.WriteByte(',')
 	}
-	w.Write(quoteText([]byte(name)))
+	w.WriteText(name)
 	w.WriteByte(':')
+}
+
+// WriteText writes a JSON string. It does not escape HTML. Nearly all texts need no escape.
+func (w *Writer) WriteText(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7F {
+			w.writeEscaped(s)
+			return
+		}
+	}
+	w.WriteByte('"')
+	w.WriteString(s)
+	w.WriteByte('"')
+}
+
+func (w *Writer) writeEscaped(s string) {
+	encoder := json.NewEncoder(&w.Buffer)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s)   // a text encodes
+	w.Truncate(w.Len() - 1) // the trailing newline
 }
 
 // WriteMembers writes an object with the names of raw; write writes each value. It reports whether
