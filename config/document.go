@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -111,9 +112,6 @@ func (e *PlainSecretError) Findings() diag.List {
 	return list
 }
 
-// declaredSections are a document's top-level keys, in order: those that turns resolve from.
-var declaredSections = []string{"providers", "models", "model_pools", "tools", "plugins", "agent_providers", "agents", "workflows", "remote_agents", "defaults", keys.Tenants}
-
 // Document returns the declarations, without settings, as one document of canonical JSON for
 // Parse. Patches of a single file stay patches; several files are merged. Variables and files
 // that may hold secrets stay references, other files are inlined. Relative paths start at
@@ -140,7 +138,7 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	}
 	w := &documentWriter{file: written, base: written.BaseDir()}
 	w.WriteString(`{"version":1`)
-	for _, name := range declaredSections {
+	for _, name := range keys.Declared {
 		if _, section := written.declared.FindField(name); section != nil && len(section.Children) > 0 {
 			w.WriteName(name)
 			if err := w.writeSection(name, section); err != nil {
@@ -156,6 +154,23 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	}
 	w.WriteByte('}')
 	return w.Bytes(), w.plain, nil
+}
+
+// withoutPatches returns the file without its patches. It returns nil for a file without patches,
+// and if its patches cannot stay patches: patches of several files are applied in order, and
+// entries that are invalid without them would not be read completely.
+func (f *File) withoutPatches() *File {
+	if len(f.documents) != 1 || len(f.patched) == 0 {
+		return nil
+	}
+	opts := f.options
+	opts.RequireVariables = false
+	doc := f.documents[0]
+	bare, found := parseBare(Source{Name: doc.Name, Data: doc.Data}, opts, f.included)
+	if found.HasErrors() {
+		return nil
+	}
+	return bare
 }
 
 // BaseDir returns the base directory of Document's relative paths: the first file's directory.
@@ -181,6 +196,26 @@ func HashDocument(document []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// ComparedParts returns the documents of two files without the entries equal in both, which takes
+// far less time than reading both. They may contain secrets, and must be neither stored nor shown.
+func ComparedParts(before, after *File) (old, fresh []byte, err error) {
+	was, now := before.asEdited(), after.asEdited()
+	if was != nil && now != nil {
+		if bytes.Equal(was.text, now.text) {
+			return nil, nil, nil
+		}
+		old, fresh = differingParts(was.layout, now.layout)
+		if !bytes.Equal(old, fresh) {
+			return old, fresh, nil
+		}
+	} // the order of entries differs, or the documents have to be written
+	if old, _, err = before.writeDocument(); err != nil {
+		return nil, nil, err
+	}
+	fresh, _, err = after.writeDocument()
+	return old, fresh, err
+}
+
 // documentWriter writes a tree as JSON with its references.
 type documentWriter struct {
 	rawjson.Writer
@@ -203,6 +238,25 @@ func (w *documentWriter) writeSection(name string, section *yamltree.Node) error
 	for id, entry := range section.Pairs {
 		w.WriteName(id.Text)
 		if err := w.writeEntry(name, entry); err != nil {
+			return err
+		}
+	}
+	w.WriteByte('}')
+	return nil
+}
+
+// writePatches writes a file's patches unchanged.
+func (w *documentWriter) writePatches() error {
+	w.keepsPaths = true
+	_, patches := w.file.documents[0].Root.FindField(keys.Patches)
+	w.WriteName(keys.Patches)
+	w.WriteByte('{')
+	for key, value := range patches.Pairs {
+		if isExtension(key.Text) || value.Kind == yamltree.Null || value.Kind == yamltree.Mapping && len(value.Children) == 0 {
+			continue
+		}
+		w.WriteName(key.Text)
+		if err := w.writeNode(value); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
-	"github.com/agentruntime/agentruntime/internal/yamltree"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // DocumentPatch is one patch of a document.
@@ -17,45 +17,9 @@ type DocumentPatch struct {
 	Value json.RawMessage
 }
 
-// withoutPatches returns the file without its patches. It returns nil for a file without patches,
-// and if its patches cannot stay patches: patches of several files are applied in order, and
-// entries that are invalid without them would not be read completely.
-func (f *File) withoutPatches() *File {
-	if len(f.documents) != 1 || len(f.patched) == 0 {
-		return nil
-	}
-	opts := f.options
-	opts.RequireVariables = false
-	doc := f.documents[0]
-	bare, found := parseBare(Source{Name: doc.Name, Data: doc.Data}, opts, f.included)
-	if found.HasErrors() {
-		return nil
-	}
-	return bare
-}
-
-// writePatches writes a file's patches unchanged.
-func (w *documentWriter) writePatches() error {
-	w.keepsPaths = true
-	_, patches := w.file.documents[0].Root.FindField(keys.Patches)
-	w.WriteName(keys.Patches)
-	w.WriteByte('{')
-	for key, value := range patches.Pairs {
-		if isExtension(key.Text) || value.Kind == yamltree.Null || value.Kind == yamltree.Mapping && len(value.Children) == 0 {
-			continue
-		}
-		w.WriteName(key.Text)
-		if err := w.writeNode(value); err != nil {
-			return err
-		}
-	}
-	w.WriteByte('}')
-	return nil
-}
-
 // DocumentPatches returns the patches of a document, in their order.
-func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
-	registries, err := DocumentEntries(document, keys.Patches)
+func DocumentPatches(text json.RawMessage) ([]DocumentPatch, error) {
+	registries, err := DocumentEntries(text, keys.Patches)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +33,7 @@ func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
 			return nil, fmt.Errorf("read patches of %s: %w", registry.ID, err)
 		}
 		for _, p := range patches {
-			list = append(list, DocumentPatch{registry.ID, p.name, p.value})
+			list = append(list, DocumentPatch{registry.ID, p.Name, p.Value})
 		}
 	}
 	return list, nil
@@ -77,12 +41,12 @@ func DocumentPatches(document json.RawMessage) ([]DocumentPatch, error) {
 
 // WithPatch returns a document with a patch that replaces the entry's existing one or follows all
 // others. A nil value removes the patch. had reports whether there was one.
-func WithPatch(document json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
-	doc, err := decodeMembers(document)
+func WithPatch(text json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
+	doc, err := decodeMembers(text)
 	if err != nil {
 		return nil, false, fmt.Errorf("change document: %w", err)
 	}
-	patches := doc.find(keys.Patches)
+	patches := rawjson.Find(doc, keys.Patches)
 	if patches == nil || isNullJSON(patches) {
 		patches = json.RawMessage("{}")
 	}
@@ -104,5 +68,5 @@ func withoutEmpty(patches json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(members, func(m rawMember) bool { return string(m.value) == "{}" }).encode()
+	return slices.DeleteFunc(members, func(m rawjson.Member) bool { return string(m.Value) == "{}" }).encode()
 }

@@ -317,7 +317,7 @@ func (e *editor) canonicalDocument(x *File) (*layout, bool) {
 	}
 	var out bytes.Buffer
 	done := 0
-	for _, name := range declaredSections {
+	for _, name := range keys.Declared {
 		for _, m := range e.changed[name] {
 			s := part.section(name)
 			at := part.find(s, e.next.idOf(m))

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // DocumentEntry is one entry of a document's registry.
@@ -14,15 +16,15 @@ type DocumentEntry struct {
 
 // DocumentEntries returns the entries of one of a document's registries, such as agents, in
 // order. The document must come from File.Document.
-func DocumentEntries(document json.RawMessage, registry string) ([]DocumentEntry, error) {
-	if l, ok := layoutOf(document); ok {
-		return l.listEntries(l.section(registry)), nil
+func DocumentEntries(text json.RawMessage, registry string) ([]DocumentEntry, error) {
+	if l, ok := layoutOf(text); ok {
+		return listEntries(l, l.section(registry)), nil
 	}
-	doc, err := decodeMembers(document)
+	doc, err := decodeMembers(text)
 	if err != nil {
 		return nil, fmt.Errorf("read document: %w", err)
 	}
-	value := doc.find(registry)
+	value := rawjson.Find(doc, registry)
 	if value == nil || isNullJSON(value) {
 		return nil, nil
 	}
@@ -32,15 +34,27 @@ func DocumentEntries(document json.RawMessage, registry string) ([]DocumentEntry
 	}
 	list := make([]DocumentEntry, len(members))
 	for i, m := range members {
-		list[i] = DocumentEntry{ID: m.name, Value: m.value}
+		list[i] = DocumentEntry{ID: m.Name, Value: m.Value}
 	}
 	return list, nil
 }
 
+// listEntries returns a registry's entries, if it exists.
+func listEntries(l *layout, s *placedSection) []DocumentEntry {
+	if s == nil || s.entries == nil {
+		return nil
+	}
+	list := make([]DocumentEntry, len(s.entries))
+	for i, m := range s.entries {
+		list[i] = DocumentEntry{ID: l.idOf(m), Value: slices.Clip(l.valueOf(m))}
+	}
+	return list
+}
+
 // WithEntry returns a document with a registry entry that replaces the one with the same id or
 // follows all others. A nil value removes the entry. had reports whether there was one.
-func WithEntry(document json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
-	if l, ok := layoutOf(document); ok {
+func WithEntry(text json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
+	if l, ok := layoutOf(text); ok {
 		s := l.section(registry)
 		at := l.find(s, id)
 		switch {
@@ -51,17 +65,17 @@ func WithEntry(document json.RawMessage, registry, id string, value json.RawMess
 			return l.withEntry(s, at, id, value), at >= 0, nil
 		}
 	}
-	doc, err := decodeMembers(document)
+	doc, err := decodeMembers(text)
 	if err != nil {
 		return nil, false, fmt.Errorf("change document: %w", err)
 	}
 	var members rawObject
-	if entries := doc.find(registry); entries != nil && !isNullJSON(entries) {
+	if entries := rawjson.Find(doc, registry); entries != nil && !isNullJSON(entries) {
 		if members, err = decodeMembers(entries); err != nil {
 			return nil, false, fmt.Errorf("change document: %s: %w", registry, err)
 		}
 	}
-	had = members.find(id) != nil
+	had = rawjson.Find(members, id) != nil
 	if value == nil {
 		members = members.without(id)
 	} else {
@@ -75,9 +89,4 @@ func WithEntry(document json.RawMessage, registry, id string, value json.RawMess
 		return nil, had, fmt.Errorf("change document: %w", err)
 	}
 	return changed, had, nil
-}
-
-// without returns the object without a member.
-func (o rawObject) without(name string) rawObject {
-	return slices.DeleteFunc(slices.Clone(o), func(m rawMember) bool { return m.name == name })
 }

@@ -35,7 +35,7 @@ func layoutOf(text []byte) (l *layout, ok bool) {
 		return nil, false
 	}
 	l = &layout{text: text}
-	known := declaredSections
+	known := keys.Declared
 	at := len(begin)
 	for at < len(text) && text[at] == ',' {
 		m, ok := l.memberAt(at + 1)
@@ -181,18 +181,6 @@ func (l *layout) idOf(m span) string {
 	var id string
 	_ = json.Unmarshal(key, &id) // it was written as JSON
 	return id
-}
-
-// listEntries returns a registry's entries, if it exists.
-func (l *layout) listEntries(s *placedSection) []DocumentEntry {
-	if s == nil || s.entries == nil {
-		return nil
-	}
-	list := make([]DocumentEntry, len(s.entries))
-	for i, m := range s.entries {
-		list[i] = DocumentEntry{ID: l.idOf(m), Value: slices.Clip(l.valueOf(m))}
-	}
-	return list
 }
 
 // withEntry returns the document with a JSON value that replaces an entry, or follows all others if

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -112,7 +113,7 @@ func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 			needed = append(needed, below)
 		}
 	}
-	doc := rawObject{{"version", json.RawMessage("1")}}
+	doc := rawObject{{Name: "version", Value: json.RawMessage("1")}}
 	for _, section := range []struct {
 		registry string
 		ids      []string
@@ -122,7 +123,7 @@ func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 			return nil, err
 		}
 		if string(entries) != "{}" {
-			doc = append(doc, rawMember{section.registry, entries})
+			doc = append(doc, rawjson.Member{Name: section.registry, Value: entries})
 		}
 	}
 	return doc.encode()
@@ -132,8 +133,8 @@ func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 func (b *TenantBase) entriesOf(registry string, ids []string) rawObject {
 	var entries rawObject
 	for _, id := range ids {
-		if value, ok := b.entries[registry][id]; ok && entries.find(id) == nil {
-			entries = append(entries, rawMember{id, value})
+		if value, ok := b.entries[registry][id]; ok && rawjson.Find(entries, id) == nil {
+			entries = append(entries, rawjson.Member{Name: id, Value: value})
 		}
 	}
 	return entries

@@ -16,6 +16,9 @@ const (
 	Patches   = "patches"
 )
 
+// Declared are a document's top-level keys, in order: those that turns resolve from.
+var Declared = []string{"providers", Models, Pools, Tools, "plugins", "agent_providers", Agents, Workflows, "remote_agents", "defaults", Tenants}
+
 // The keys of entries that the loader reads itself.
 const (
 	Extends       = "extends"

@@ -6,18 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // rawObject is a JSON object that preserves the order and text of its members.
-type rawObject []rawMember
-
-type rawMember struct {
-	name  string
-	value json.RawMessage
-}
+type rawObject []rawjson.Member
 
 // decodeMembers decodes an object without decoding its members' values.
 func decodeMembers(raw json.RawMessage) (rawObject, error) {
@@ -36,13 +32,13 @@ func decodeMembers(raw json.RawMessage) (rawObject, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := rawMember{}
-		m.name, _ = name.(string)
-		if seen[m.name] {
-			return nil, fmt.Errorf("the member %q is repeated", clip.Text(m.name))
+		m := rawjson.Member{}
+		m.Name, _ = name.(string)
+		if seen[m.Name] {
+			return nil, fmt.Errorf("the member %q is repeated", clip.Text(m.Name))
 		}
-		seen[m.name] = true
-		if err := decoder.Decode(&m.value); err != nil {
+		seen[m.Name] = true
+		if err := decoder.Decode(&m.Value); err != nil {
 			return nil, err
 		}
 		o = append(o, m)
@@ -58,32 +54,28 @@ func decodeMembers(raw json.RawMessage) (rawObject, error) {
 
 func isNullJSON(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
-func (o rawObject) find(name string) json.RawMessage {
-	for _, m := range o {
-		if m.name == name {
-			return m.value
-		}
-	}
-	return nil
-}
-
 // set returns the object with the named member replaced or added.
 func (o rawObject) set(name string, value json.RawMessage) rawObject {
 	for i := range o {
-		if o[i].name == name {
-			o[i].value = value
+		if o[i].Name == name {
+			o[i].Value = value
 			return o
 		}
 	}
-	return append(o, rawMember{name, value})
+	return append(o, rawjson.Member{Name: name, Value: value})
+}
+
+// without returns the object without a member.
+func (o rawObject) without(name string) rawObject {
+	return slices.DeleteFunc(slices.Clone(o), func(m rawjson.Member) bool { return m.Name == name })
 }
 
 func (o rawObject) encode() (json.RawMessage, error) {
 	var w rawjson.Writer
 	w.WriteByte('{')
 	for _, m := range o {
-		w.WriteName(m.name)
-		if err := json.Compact(&w.Buffer, m.value); err != nil {
+		w.WriteName(m.Name)
+		if err := json.Compact(&w.Buffer, m.Value); err != nil {
 			return nil, err
 		}
 	}

@@ -2,26 +2,6 @@ package config
 
 import "bytes"
 
-// ComparedParts returns the documents of two files without the entries equal in both, which takes
-// far less time than reading both. They may contain secrets, and must be neither stored nor shown.
-func ComparedParts(before, after *File) (old, fresh []byte, err error) {
-	was, now := before.asEdited(), after.asEdited()
-	if was != nil && now != nil {
-		if bytes.Equal(was.text, now.text) {
-			return nil, nil, nil
-		}
-		old, fresh = differingParts(was.layout, now.layout)
-		if !bytes.Equal(old, fresh) {
-			return old, fresh, nil
-		}
-	} // the order of entries differs, or the documents have to be written
-	if old, _, err = before.writeDocument(); err != nil {
-		return nil, nil, err
-	}
-	fresh, _, err = after.writeDocument()
-	return old, fresh, err
-}
-
 // differingParts returns two documents with the sections that differ, and of registries the
 // entries that differ.
 func differingParts(was, now *layout) (old, fresh []byte) {
