@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/diag"
@@ -130,7 +131,7 @@ func (f *File) Document() ([]byte, error) {
 // must be neither stored nor shown.
 func (f *File) writeDocument() (text []byte, plain []string, err error) {
 	if f.isEdited() {
-		return f.edited.text, nil, nil
+		return f.edited.Text, nil, nil
 	}
 	written := f
 	if bare := f.withoutPatches(); bare != nil {
@@ -201,10 +202,10 @@ func HashDocument(document []byte) string {
 func ComparedParts(before, after *File) (old, fresh []byte, err error) {
 	was, now := before.asEdited(), after.asEdited()
 	if was != nil && now != nil {
-		if bytes.Equal(was.text, now.text) {
+		if bytes.Equal(was.Text, now.Text) {
 			return nil, nil, nil
 		}
-		old, fresh = differingParts(was.layout, now.layout)
+		old, fresh = document.DifferingParts(was.Layout, now.Layout)
 		if !bytes.Equal(old, fresh) {
 			return old, fresh, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
@@ -25,10 +26,10 @@ func DocumentPatches(text json.RawMessage) ([]DocumentPatch, error) {
 	}
 	var list []DocumentPatch
 	for _, registry := range registries {
-		if isNullJSON(registry.Value) || !slices.Contains(keys.Patchable, registry.ID) {
+		if document.IsNull(registry.Value) || !slices.Contains(keys.Patchable, registry.ID) {
 			continue
 		}
-		patches, err := decodeMembers(registry.Value)
+		patches, err := document.DecodeObject(registry.Value)
 		if err != nil {
 			return nil, fmt.Errorf("read patches of %s: %w", registry.ID, err)
 		}
@@ -42,12 +43,12 @@ func DocumentPatches(text json.RawMessage) ([]DocumentPatch, error) {
 // WithPatch returns a document with a patch that replaces the entry's existing one or follows all
 // others. A nil value removes the patch. had reports whether there was one.
 func WithPatch(text json.RawMessage, registry, id string, value json.RawMessage) (changed json.RawMessage, had bool, err error) {
-	doc, err := decodeMembers(text)
+	doc, err := document.DecodeObject(text)
 	if err != nil {
 		return nil, false, fmt.Errorf("change document: %w", err)
 	}
 	patches := rawjson.Find(doc, keys.Patches)
-	if patches == nil || isNullJSON(patches) {
+	if patches == nil || document.IsNull(patches) {
 		patches = json.RawMessage("{}")
 	}
 	if patches, had, err = WithEntry(patches, registry, id, value); err != nil {
@@ -58,15 +59,15 @@ func WithPatch(text json.RawMessage, registry, id string, value json.RawMessage)
 			return nil, had, err
 		}
 	}
-	changed, err = doc.set(keys.Patches, patches).encode()
+	changed, err = doc.Set(keys.Patches, patches).Encode()
 	return changed, had, err
 }
 
 // withoutEmpty returns patches without empty registries.
 func withoutEmpty(patches json.RawMessage) (json.RawMessage, error) {
-	members, err := decodeMembers(patches)
+	members, err := document.DecodeObject(patches)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(members, func(m rawjson.Member) bool { return string(m.Value) == "{}" }).encode()
+	return slices.DeleteFunc(members, func(m rawjson.Member) bool { return string(m.Value) == "{}" }).Encode()
 }

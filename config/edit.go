@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
@@ -37,7 +38,7 @@ type DocumentEdit struct {
 
 // edited indexes a file's document so that Edit can read documents that differ in a few entries.
 type edited struct {
-	*layout
+	*document.Layout
 
 	// extends maps agents to the agents they extend.
 	extends map[string]string
@@ -63,14 +64,14 @@ func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 	if before == nil || !f.isFresh() {
 		return nil, false
 	}
-	next, ok := layoutOf(text)
+	next, ok := document.LayoutOf(text)
 	if !ok {
 		return nil, false
 	}
 	if _, ok := (&yamltree.Document{Data: text}).Check(); !ok {
 		return nil, false
 	}
-	e := &editor{file: f, before: before, next: next, removed: map[string][]string{}, changed: map[string][]span{}}
+	e := &editor{file: f, before: before, next: next, removed: map[string][]string{}, changed: map[string][]document.Member{}}
 	if !e.findChanges() || !e.readExtends() {
 		return nil, false
 	}
@@ -83,14 +84,14 @@ func (f *File) newEdited() *edited {
 	if err != nil || f.Partial || len(f.documents) != 1 || f.refersToUnread() {
 		return nil
 	}
-	l, ok := layoutOf(text)
-	if !ok || l.section(keys.Patches) != nil { // they reach into other entries
+	l, ok := document.LayoutOf(text)
+	if !ok || l.Section(keys.Patches) != nil { // they reach into other entries
 		return nil
 	}
-	made := &edited{layout: l, extends: map[string]string{}}
-	if s := l.section(keys.Agents); s != nil {
-		for _, m := range s.entries {
-			if !noteExtends(made.extends, l.idOf(m), l.valueOf(m)) {
+	made := &edited{Layout: l, extends: map[string]string{}}
+	if s := l.Section(keys.Agents); s != nil {
+		for _, m := range s.Entries {
+			if !noteExtends(made.extends, l.IDOf(m), l.ValueOf(m)) {
 				return nil
 			}
 		}
@@ -146,30 +147,30 @@ func (f *File) isFresh() bool {
 type editor struct {
 	file    *File
 	before  *edited
-	next    *layout
+	next    *document.Layout
 	extends map[string]string
 	// changed are the changed or new entries, and removed the removed ones, by registry.
-	changed map[string][]span
+	changed map[string][]document.Member
 	removed map[string][]string
 }
 
 // findChanges finds the changed entries. ok is false if anything else differs.
 func (e *editor) findChanges() bool {
-	old := e.before.sections
-	if len(old) != len(e.next.sections) {
+	old := e.before.Sections
+	if len(old) != len(e.next.Sections) {
 		return false
 	}
 	left := maxEdits
 	for i := range old {
-		was, now := &old[i], &e.next.sections[i]
+		was, now := &old[i], &e.next.Sections[i]
 		switch {
-		case was.name != now.name, was.name == keys.Patches:
+		case was.Name != now.Name, was.Name == keys.Patches:
 			return false
-		case bytes.Equal(e.before.valueOf(was.at), e.next.valueOf(now.at)):
-		case !slices.Contains(editable, was.name) || !e.compareEntries(was, now):
+		case bytes.Equal(e.before.ValueOf(was.At), e.next.ValueOf(now.At)):
+		case !slices.Contains(editable, was.Name) || !e.compareEntries(was, now):
 			return false
 		}
-		if left -= len(e.changed[was.name]) + len(e.removed[was.name]); left < 0 {
+		if left -= len(e.changed[was.Name]) + len(e.removed[was.Name]); left < 0 {
 			return false
 		}
 	}
@@ -178,34 +179,36 @@ func (e *editor) findChanges() bool {
 
 // compareEntries compares the entries of a registry. ok is false if the remaining entries are in
 // another order or a new one is not at the end.
-func (e *editor) compareEntries(was, now *placedSection) bool {
-	var changed []span
+func (e *editor) compareEntries(was, now *document.Section) bool {
+	var changed []document.Member
 	n := 0
-	for _, old := range was.entries {
-		if n == len(now.entries) || !bytes.Equal(e.before.keyOf(old), e.next.keyOf(now.entries[n])) {
-			e.removed[was.name] = append(e.removed[was.name], e.before.idOf(old))
-			if len(e.removed[was.name]) > maxEdits {
+	for _, old := range was.Entries {
+		if n == len(now.Entries) || !bytes.Equal(e.before.KeyOf(old), e.next.KeyOf(now.Entries[n])) {
+			e.removed[was.Name] = append(e.removed[was.Name], e.before.IDOf(old))
+			if len(e.removed[was.Name]) > maxEdits {
 				return false
 			}
 			continue
 		}
-		if !bytes.Equal(e.before.valueOf(old), e.next.valueOf(now.entries[n])) {
-			changed = append(changed, now.entries[n])
+		if !bytes.Equal(e.before.ValueOf(old), e.next.ValueOf(now.Entries[n])) {
+			changed = append(changed, now.Entries[n])
 		}
 		n++
 	}
-	added := now.entries[n:]
+	added := now.Entries[n:]
 	if len(changed)+len(added) > maxEdits {
 		return false
 	}
 	for i, m := range added {
-		taken := func(other span, in *layout) bool { return bytes.Equal(in.keyOf(other), e.next.keyOf(m)) }
-		if slices.ContainsFunc(was.entries, func(other span) bool { return taken(other, e.before.layout) }) ||
-			slices.ContainsFunc(added[:i], func(other span) bool { return taken(other, e.next) }) {
+		taken := func(other document.Member, in *document.Layout) bool {
+			return bytes.Equal(in.KeyOf(other), e.next.KeyOf(m))
+		}
+		if slices.ContainsFunc(was.Entries, func(other document.Member) bool { return taken(other, e.before.Layout) }) ||
+			slices.ContainsFunc(added[:i], func(other document.Member) bool { return taken(other, e.next) }) {
 			return false
 		}
 	}
-	e.changed[was.name] = append(changed, added...)
+	e.changed[was.Name] = append(changed, added...)
 	return true
 }
 
@@ -220,7 +223,7 @@ func (e *editor) readExtends() bool {
 		delete(e.extends, id)
 	}
 	for _, m := range e.changed[keys.Agents] {
-		if !noteExtends(e.extends, e.next.idOf(m), e.next.valueOf(m)) {
+		if !noteExtends(e.extends, e.next.IDOf(m), e.next.ValueOf(m)) {
 			return false
 		}
 	}
@@ -238,12 +241,12 @@ func (e *editor) read() (*DocumentEdit, bool) {
 	wanted := map[string]map[string]bool{keys.Agents: withAncestors(reached, e.extends), keys.Models: {}, keys.Pools: {}}
 	for _, name := range []string{keys.Models, keys.Pools} {
 		for _, m := range e.changed[name] { // both registries, which share one namespace
-			wanted[keys.Models][e.next.idOf(m)], wanted[keys.Pools][e.next.idOf(m)] = true, true
+			wanted[keys.Models][e.next.IDOf(m)], wanted[keys.Pools][e.next.IDOf(m)] = true, true
 		}
 	}
 	f := e.file
-	part := e.next.excerptOf(wanted)
-	x, found := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, f.budget, f.included)
+	part := e.next.ExcerptOf(wanted)
+	x, found := parse([]Source{{Name: f.documents[0].Name, Data: part.Text}}, f.options, f.budget, f.included)
 	if found.HasErrors() || x.refersToUnread() {
 		return nil, false
 	}
@@ -271,14 +274,14 @@ func (e *editor) read() (*DocumentEdit, bool) {
 }
 
 func (e *editor) isChanged(registry, id string) bool {
-	return slices.ContainsFunc(e.changed[registry], func(m span) bool { return e.next.idOf(m) == id })
+	return slices.ContainsFunc(e.changed[registry], func(m document.Member) bool { return e.next.IDOf(m) == id })
 }
 
 // reachedAgents returns the changed agents and those that extend them.
 func (e *editor) reachedAgents() map[string]bool {
 	reached := make(map[string]bool, len(e.changed[keys.Agents]))
 	for _, m := range e.changed[keys.Agents] {
-		reached[e.next.idOf(m)] = true
+		reached[e.next.IDOf(m)] = true
 	}
 	if len(reached) == 0 {
 		return reached
@@ -306,12 +309,12 @@ func withAncestors(ids map[string]bool, extends map[string]string) map[string]bo
 }
 
 // canonicalDocument returns the document in Document's form, where x has the changed entries.
-func (e *editor) canonicalDocument(x *File) (*layout, bool) {
+func (e *editor) canonicalDocument(x *File) (*document.Layout, bool) {
 	text, err := x.Document()
 	if err != nil {
 		return nil, false
 	}
-	part, ok := layoutOf(text)
+	part, ok := document.LayoutOf(text)
 	if !ok {
 		return nil, false
 	}
@@ -319,31 +322,31 @@ func (e *editor) canonicalDocument(x *File) (*layout, bool) {
 	done := 0
 	for _, name := range keys.Declared {
 		for _, m := range e.changed[name] {
-			s := part.section(name)
-			at := part.find(s, e.next.idOf(m))
+			s := part.Section(name)
+			at := part.Find(s, e.next.IDOf(m))
 			if at < 0 {
 				return nil, false
 			}
-			if written := part.valueOf(s.entries[at]); !bytes.Equal(written, e.next.valueOf(m)) {
-				out.Write(e.next.text[done:m.value])
+			if written := part.ValueOf(s.Entries[at]); !bytes.Equal(written, e.next.ValueOf(m)) {
+				out.Write(e.next.Text[done:m.Value])
 				out.Write(written)
-				done = int(m.end)
+				done = int(m.End)
 			}
 		}
 	}
 	if done == 0 {
 		return e.next, true
 	}
-	out.Write(e.next.text[done:])
-	return layoutOf(out.Bytes())
+	out.Write(e.next.Text[done:])
+	return document.LayoutOf(out.Bytes())
 }
 
 // newFile returns the file of the document.
-func (e *editor) newFile(x *File, canonical *layout) *File {
+func (e *editor) newFile(x *File, canonical *document.Layout) *File {
 	old := e.file
 	f := &File{
 		origins: overlay.NewOrigins(), options: old.options, TenantRules: old.TenantRules, budget: x.budget,
-		documents: []*sourceFile{{Document: yamltree.Document{Name: old.documents[0].Name, Data: canonical.text}, dir: old.documents[0].dir}},
+		documents: []*sourceFile{{Document: yamltree.Document{Name: old.documents[0].Name, Data: canonical.Text}, dir: old.documents[0].dir}},
 		included:  x.included, looked: maps.Clone(old.looked), referred: old.referred,
 		redactor: old.redactor.With(&x.redactor),
 	}
@@ -351,7 +354,7 @@ func (e *editor) newFile(x *File, canonical *layout) *File {
 		f.looked = make(map[string]expand.Variable, len(x.looked))
 	}
 	maps.Copy(f.looked, x.looked)
-	f.edited = &edited{layout: canonical, extends: e.extends}
+	f.edited = &edited{Layout: canonical, extends: e.extends}
 	return f
 }
 
@@ -380,17 +383,17 @@ func (f *File) completeEdited(list diag.List) diag.List {
 		}
 	}
 	wanted[keys.Agents] = withAncestors(wanted[keys.Agents], known.extends)
-	part := known.excerptOf(wanted)
-	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, newBudget(), f.included)
+	part := known.ExcerptOf(wanted)
+	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.Text}}, f.options, newBudget(), f.included)
 	x.redactor = f.redactor
 	shown := x.Complete(nil, list)
-	part.moveSpans(shown, f.documents[0].Name)
+	part.MoveSpans(shown, f.documents[0].Name)
 	return shown
 }
 
 // readAgent reads an agent of an edit's document, with those it extends.
 func (f *File) readAgent(id string) *File {
-	part := f.edited.excerptOf(map[string]map[string]bool{keys.Agents: withAncestors(map[string]bool{id: true}, f.edited.extends)})
-	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.text}}, f.options, newBudget(), f.included)
+	part := f.edited.ExcerptOf(map[string]map[string]bool{keys.Agents: withAncestors(map[string]bool{id: true}, f.edited.extends)})
+	x, _ := parse([]Source{{Name: f.documents[0].Name, Data: part.Text}}, f.options, newBudget(), f.included)
 	return x
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/config/internal/document"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/spec"
@@ -113,12 +114,12 @@ func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 			needed = append(needed, below)
 		}
 	}
-	doc := rawObject{{Name: "version", Value: json.RawMessage("1")}}
+	doc := document.Object{{Name: "version", Value: json.RawMessage("1")}}
 	for _, section := range []struct {
 		registry string
 		ids      []string
 	}{{keys.Tools, named[keys.Tools]}, {keys.Agents, needed}, {keys.Workflows, named[keys.Workflows]}} {
-		entries, err := b.entriesOf(section.registry, section.ids).encode()
+		entries, err := b.entriesOf(section.registry, section.ids).Encode()
 		if err != nil {
 			return nil, err
 		}
@@ -126,12 +127,12 @@ func (b *TenantBase) excerpt(named map[string][]string) ([]byte, error) {
 			doc = append(doc, rawjson.Member{Name: section.registry, Value: entries})
 		}
 	}
-	return doc.encode()
+	return doc.Encode()
 }
 
 // entriesOf returns the entries of a registry with some ids, each once.
-func (b *TenantBase) entriesOf(registry string, ids []string) rawObject {
-	var entries rawObject
+func (b *TenantBase) entriesOf(registry string, ids []string) document.Object {
+	var entries document.Object
 	for _, id := range ids {
 		if value, ok := b.entries[registry][id]; ok && rawjson.Find(entries, id) == nil {
 			entries = append(entries, rawjson.Member{Name: id, Value: value})

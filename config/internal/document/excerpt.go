@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// excerpt is a document with some of another document's entries, in order, and everything outside
+// Excerpt is a document with some of another document's entries, in order, and everything outside
 // of registries.
-type excerpt struct {
-	text []byte
+type Excerpt struct {
+	Text []byte
 	// of is the other document, and pieces are the origins of the excerpt's parts.
 	of     []byte
 	pieces []piece
@@ -21,38 +21,38 @@ type excerpt struct {
 // piece is a part of an excerpt: its offset there and in the other document.
 type piece struct{ at, from int }
 
-// excerptOf returns the document with the wanted entries, by registry.
-func (l *layout) excerptOf(wanted map[string]map[string]bool) *excerpt {
+// ExcerptOf returns the document with the wanted entries, by registry.
+func (l *Layout) ExcerptOf(wanted map[string]map[string]bool) *Excerpt {
 	var out bytes.Buffer
-	x := &excerpt{of: l.text}
+	x := &Excerpt{of: l.Text}
 	add := func(from, to int) {
 		x.pieces = append(x.pieces, piece{out.Len(), from})
-		out.Write(l.text[from:to])
+		out.Write(l.Text[from:to])
 	}
 	done := 0
-	for i := range l.sections {
-		s := &l.sections[i]
-		if s.entries == nil {
+	for i := range l.Sections {
+		s := &l.Sections[i]
+		if s.Entries == nil {
 			continue
 		}
-		add(done, int(s.at.value)+1)
+		add(done, int(s.At.Value)+1)
 		first := true
-		for _, m := range l.wantedOf(s, wanted[s.name]) {
+		for _, m := range l.wantedOf(s, wanted[s.Name]) {
 			if !first {
 				out.WriteByte(',')
 			}
 			first = false
-			add(int(m.key), int(m.end))
+			add(int(m.Key), int(m.End))
 		}
-		done = int(s.at.end) - 1
+		done = int(s.At.End) - 1
 	}
-	add(done, len(l.text))
-	x.text = out.Bytes()
+	add(done, len(l.Text))
+	x.Text = out.Bytes()
 	return x
 }
 
 // wantedOf returns the entries of a registry with some ids.
-func (l *layout) wantedOf(s *placedSection, ids map[string]bool) []span {
+func (l *Layout) wantedOf(s *Section, ids map[string]bool) []Member {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -60,19 +60,19 @@ func (l *layout) wantedOf(s *placedSection, ids map[string]bool) []span {
 	for id := range ids {
 		keys[quoteKey(id)] = true
 	}
-	var list []span
-	for _, m := range s.entries {
-		if keys[string(l.keyOf(m))] {
+	var list []Member
+	for _, m := range s.Entries {
+		if keys[string(l.KeyOf(m))] {
 			list = append(list, m)
 		}
 	}
 	return list
 }
 
-// moveSpans converts the spans of diagnostics from the excerpt to the other document. Both have one
+// MoveSpans converts the spans of diagnostics from the excerpt to the other document. Both have one
 // line.
-func (x *excerpt) moveSpans(list diag.List, file string) {
-	from, to := newColumns(x.text), newColumns(x.of)
+func (x *Excerpt) MoveSpans(list diag.List, file string) {
+	from, to := newColumns(x.Text), newColumns(x.of)
 	move := func(column int) int { return to.column(x.origin(from.offset(column))) }
 	moveSpan := func(s *diag.Span) {
 		if s.File == file && s.Line == 1 && s.EndLine == 1 {
@@ -91,7 +91,7 @@ func (x *excerpt) moveSpans(list diag.List, file string) {
 }
 
 // origin returns the offset in the other document of a byte of the excerpt.
-func (x *excerpt) origin(offset int) int {
+func (x *Excerpt) origin(offset int) int {
 	i, found := slices.BinarySearchFunc(x.pieces, offset, func(p piece, at int) int { return cmp.Compare(p.at, at) })
 	if !found {
 		i--

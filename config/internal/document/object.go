@@ -1,4 +1,4 @@
-package config
+package document
 
 import (
 	"bytes"
@@ -12,11 +12,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// rawObject is a JSON object that preserves the order and text of its members.
-type rawObject []rawjson.Member
+// Object is a JSON object that preserves the order and text of its members.
+type Object []rawjson.Member
 
-// decodeMembers decodes an object without decoding its members' values.
-func decodeMembers(raw json.RawMessage) (rawObject, error) {
+// DecodeObject decodes an object without decoding its members' values.
+func DecodeObject(raw json.RawMessage) (Object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	token, err := decoder.Token()
 	if err != nil {
@@ -25,7 +25,7 @@ func decodeMembers(raw json.RawMessage) (rawObject, error) {
 	if token != json.Delim('{') {
 		return nil, errors.New("it must be a JSON object")
 	}
-	o := rawObject{}
+	o := Object{}
 	seen := map[string]bool{}
 	for decoder.More() {
 		name, err := decoder.Token()
@@ -52,10 +52,11 @@ func decodeMembers(raw json.RawMessage) (rawObject, error) {
 	return o, nil
 }
 
-func isNullJSON(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
+// IsNull reports whether a value is null.
+func IsNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
-// set returns the object with the named member replaced or added.
-func (o rawObject) set(name string, value json.RawMessage) rawObject {
+// Set returns the object with the named member replaced or added.
+func (o Object) Set(name string, value json.RawMessage) Object {
 	for i := range o {
 		if o[i].Name == name {
 			o[i].Value = value
@@ -65,12 +66,13 @@ func (o rawObject) set(name string, value json.RawMessage) rawObject {
 	return append(o, rawjson.Member{Name: name, Value: value})
 }
 
-// without returns the object without a member.
-func (o rawObject) without(name string) rawObject {
+// Without returns the object without a member.
+func (o Object) Without(name string) Object {
 	return slices.DeleteFunc(slices.Clone(o), func(m rawjson.Member) bool { return m.Name == name })
 }
 
-func (o rawObject) encode() (json.RawMessage, error) {
+// Encode returns the object as compact JSON.
+func (o Object) Encode() (json.RawMessage, error) {
 	var w rawjson.Writer
 	w.WriteByte('{')
 	for _, m := range o {
