@@ -1,9 +1,7 @@
 package vendorhttp
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -82,6 +80,15 @@ func (a *Access) NewAPI(transport http.RoundTripper, settings model.Settings, p 
 	}, nil
 }
 
+// parseBase returns a base URL whose path ends with a slash.
+func parseBase(raw string) (*url.URL, error) {
+	base, err := url.Parse(raw)
+	if err == nil && (base.Path == "" || base.Path[len(base.Path)-1] != '/') {
+		base = base.JoinPath("/")
+	}
+	return base, err
+}
+
 // RejectedFields returns the optional fields that the server was found to reject.
 func (a *API) RejectedFields() []string { return a.rejected.Names() }
 
@@ -99,36 +106,3 @@ func (a *API) CredentialKey() string {
 
 // CatalogVendor returns the catalog's name of the server's vendor; empty for an unknown server.
 func (a *API) CatalogVendor() string { return catalog.VendorOf(a.base.Hostname()) }
-
-// newRequest returns a request with a body for a path relative to the base URL.
-func (a *API) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
-	address, err := a.base.Parse(path)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, address.String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header = a.header.Clone()
-	if a.granted.Sign != nil {
-		err = a.granted.Sign(req, body)
-	}
-	return req, err
-}
-
-// send returns the response to a request. The caller closes its body, a stream that is limited. Any
-// other response is an error.
-func (a *API) send(req *http.Request) (*http.Response, error) {
-	res, err := a.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	a.noteRefusal(res.StatusCode)
-	decodeBody(res)
-	res.Body = limitStream(res.Body, model.ActivityReporter(req.Context()))
-	if body, refused := readRefusal(res); refused {
-		return nil, a.refusalError(res, body)
-	}
-	return res, nil
-}

@@ -6,9 +6,6 @@ import (
 	"io"
 )
 
-// byteOrderMark may precede the first line of a stream, and the data of an event.
-var byteOrderMark = []byte("\xef\xbb\xbf")
-
 // beginStream skips a byte order mark and white space. It reports whether JSON follows
 // instead of server-sent events.
 func (r *eventReader) beginStream() (isJSON bool) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
@@ -35,33 +34,6 @@ func (a *Access) hasNoEdits() bool { return a.Request == nil && a.Dialect == nil
 
 // URL returns the address of the API.
 func (a *Access) URL() string { return cmp.Or(a.BaseURL, a.DefaultBaseURL) }
-
-// Check checks the settings base_url, api_key and headers.
-func (a *Access) Check() diag.List {
-	list := append(CheckBaseURL(a.BaseURL), CheckSecret("api_key", "api_key", a.APIKey)...)
-	key := reservedHeader{}
-	if a.APIKey != "" || a.KeySetting != "" {
-		key = reservedHeader{name: a.KeyHeader, setting: cmp.Or(a.KeySetting, "api_key")}
-	}
-	if a.HostConnection != "" && a.APIKey != "" {
-		list = append(list, diag.New(diag.InvalidValue, "host_connection", "host_connection contradicts api_key").WithHint("give one of the two"))
-	}
-	if a.Request != nil {
-		list = append(list, check.Within("request", a.Request.Validate())...)
-		list = append(list, check.Within("request", a.checkEdits(a.Request))...)
-	}
-	return append(list, checkHeaders(a.Headers, key)...)
-}
-
-// CheckCredential warns about a provider whose requests carry no credential. ways names the
-// settings that give one. Further headers may carry a gateway's.
-func (a *Access) CheckCredential(given bool, ways string) diag.List {
-	if given || a.APIKey != "" || len(a.Headers) > 0 {
-		return nil
-	}
-	return diag.List{diag.New(diag.MissingField, "", "the provider has no credential").
-		WithSeverity(diag.Warning).WithHint("set %s", ways)}
-}
 
 // Redact returns the key and the headers in redacted form.
 func (a *Access) Redact() (key string, headers map[string]string) {

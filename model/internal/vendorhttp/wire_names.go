@@ -47,32 +47,6 @@ func (n *wireNames) of(id string) string {
 	return n.rule.Fit(id)
 }
 
-// adaptNames returns a request whose tool names the server accepts, and those names; nil if no
-// names change.
-func (a *API) adaptNames(req *model.Request) (*model.Request, *wireNames, error) {
-	rule := a.protocol.Names
-	if namesFit(rule, req) {
-		return req, nil, nil
-	}
-	names := &wireNames{rule: rule}
-	if len(req.Tools) > 0 {
-		var err error
-		if names, err = a.names.Encoded(req.Tools); err != nil {
-			return nil, nil, err
-		}
-	}
-	own := *req
-	own.Tools = names.tools
-	if own.ToolChoice.Name != "" {
-		own.ToolChoice.Name = names.of(own.ToolChoice.Name)
-	}
-	own.Messages = slices.Clone(req.Messages)
-	for i := range own.Messages {
-		own.Messages[i].Parts = names.adaptParts(own.Messages[i].Parts)
-	}
-	return &own, names, nil
-}
-
 // namesFit reports whether the server accepts all names in a request.
 func namesFit(rule toolname.Rule, req *model.Request) bool {
 	for i := range req.Tools {

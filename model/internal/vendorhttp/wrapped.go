@@ -27,22 +27,3 @@ func WrappedEvent(ev *ServerEvent) json.RawMessage {
 	}
 	return nil
 }
-
-// translateWrapped translates an event, or else the event that it has in one of its fields. Once there
-// was an answer without that, such an event may be a copy of it.
-func (t *attempt) translateWrapped(translator Translator, ev *ServerEvent, out *Batch) (done bool, err error) {
-	done, err = translator.Translate(ev, out)
-	for range maxWrappers {
-		if !out.Unknown || err != nil || t.answered && !t.isWrapped {
-			break
-		}
-		inner := WrappedEvent(ev)
-		if inner == nil {
-			break
-		}
-		ev.Name, ev.Data, out.Unknown = ev.Name[:0], inner, false
-		done, err = translator.Translate(ev, out)
-		t.isWrapped = t.isWrapped || !out.Unknown
-	}
-	return done, err
-}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net/url"
 
 	"github.com/agentruntime/agentruntime/internal/connection"
 	"github.com/agentruntime/agentruntime/model"
@@ -44,6 +43,29 @@ func (a *API) bindConnection(ctx context.Context) (*API, error) {
 	return &bound, nil
 }
 
+// authorize returns the API with the authorization of one call.
+func (a *API) authorize(ctx context.Context) (*API, error) {
+	if a.protocol.Authorize == nil {
+		return a, nil
+	}
+	granted, err := a.protocol.Authorize(ctx)
+	if err != nil {
+		failure := *model.AsError(err) // concurrent callers may share it
+		return nil, a.failures.Named(&failure)
+	}
+	bound := *a
+	bound.granted = granted
+	bound.header = a.header.Clone()
+	secrets := make(map[string]string, len(a.access.Headers)+len(granted.Headers))
+	maps.Copy(secrets, a.access.Headers)
+	for name, value := range granted.Headers {
+		bound.header.Set(name, value)
+		secrets["granted: "+name] = value
+	}
+	bound.failures.Redactor = newRedactor(a.access.APIKey, secrets, a.protocol.Keys)
+	return &bound, nil
+}
+
 // connectionError returns why a connection cannot be used for a model.
 func connectionError(err error) error {
 	failed, ok := errors.AsType[*connection.Error](err)
@@ -55,13 +77,4 @@ func connectionError(err error) error {
 	default:
 		return &model.Error{Class: model.Unauthorized, Message: err.Error(), Err: err}
 	}
-}
-
-// parseBase returns a base URL whose path ends with a slash.
-func parseBase(raw string) (*url.URL, error) {
-	base, err := url.Parse(raw)
-	if err == nil && (base.Path == "" || base.Path[len(base.Path)-1] != '/') {
-		base = base.JoinPath("/")
-	}
-	return base, err
 }

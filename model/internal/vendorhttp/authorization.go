@@ -2,11 +2,8 @@ package vendorhttp
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"regexp"
-
-	"github.com/agentruntime/agentruntime/model"
 )
 
 // Endpoint describes a vendor's API that is served elsewhere, such as by a cloud.
@@ -35,34 +32,4 @@ type Authorization struct {
 	Sign func(req *http.Request, body []byte) error
 	// Refused is called when the server answers 401 or 403; it may be nil.
 	Refused func()
-}
-
-// authorize returns the API with the authorization of one call.
-func (a *API) authorize(ctx context.Context) (*API, error) {
-	if a.protocol.Authorize == nil {
-		return a, nil
-	}
-	granted, err := a.protocol.Authorize(ctx)
-	if err != nil {
-		failure := *model.AsError(err) // concurrent callers may share it
-		return nil, a.failures.Named(&failure)
-	}
-	bound := *a
-	bound.granted = granted
-	bound.header = a.header.Clone()
-	secrets := make(map[string]string, len(a.access.Headers)+len(granted.Headers))
-	maps.Copy(secrets, a.access.Headers)
-	for name, value := range granted.Headers {
-		bound.header.Set(name, value)
-		secrets["granted: "+name] = value
-	}
-	bound.failures.Redactor = newRedactor(a.access.APIKey, secrets, a.protocol.Keys)
-	return &bound, nil
-}
-
-// noteRefusal reports to the authorization that the server did not accept it.
-func (a *API) noteRefusal(status int) {
-	if (status == http.StatusUnauthorized || status == http.StatusForbidden) && a.granted.Refused != nil {
-		a.granted.Refused()
-	}
 }
