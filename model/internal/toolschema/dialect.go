@@ -3,13 +3,7 @@
 package toolschema
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/toolname"
 	"github.com/agentruntime/agentruntime/model"
@@ -44,6 +38,9 @@ type Dialect struct {
 	// completes are the types that get empty properties or items if they have none.
 	completes []string
 }
+
+// foldable are the root keywords that can be folded.
+var foldable = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else", "$ref"}
 
 // claudeProperty matches the property names that Claude accepts, according to its API's errors:
 // "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
@@ -110,119 +107,5 @@ func (d *Dialect) Vendor() string { return d.Name }
 // MaxTools returns the maximum number of tools in a request; 0 for any number.
 func (d *Dialect) MaxTools() int { return d.most }
 
-// Adapt returns the changes made to a tool.
-func (d *Dialect) Adapt(t *model.Tool) model.ToolChange {
-	var c model.ToolChange
-	if !d.Names.Allows(t.Name) {
-		c.Name = d.Names.Fit(t.Name)
-	}
-	mapped, err := d.Map(t.Parameters)
-	if err == nil {
-		c.Dropped = mapped.Dropped
-	}
-	return c
-}
-
 // Dialects returns all dialects.
 func Dialects() []*Dialect { return []*Dialect{OpenAI, Compatible, Anthropic, Bedrock, Nova, Gemini} }
-
-// Mapped is a schema that a vendor accepts.
-type Mapped struct {
-	Schema json.RawMessage
-	// Dropped are the constraints hidden from the vendor; nil if the schema accepts the same
-	// objects as the original.
-	Dropped []string
-	// Note tells the model which constraints were dropped at the root; empty if none. Descriptions
-	// within the schema mention the others.
-	Note string
-}
-
-// Describe returns a tool's description extended with the constraints missing from its schema.
-func (m *Mapped) Describe(description string) string {
-	if m.Note == "" || description == "" {
-		return description + m.Note
-	}
-	return description + "\n\n" + m.Note
-}
-
-func (m *Mapped) drop(names ...string) {
-	for _, name := range names {
-		if !slices.Contains(m.Dropped, name) {
-			m.Dropped = append(m.Dropped, name)
-		}
-	}
-}
-
-// longestNote limits a description's note about dropped constraints, in bytes.
-const longestNote = 600
-
-// note returns the note that tells the model about constraints.
-func note(subject string, told fields) string {
-	text := encode(told)
-	if len(told) == 0 || len(text) > longestNote {
-		return ""
-	}
-	return subject + " must also satisfy this JSON Schema: " + string(text)
-}
-
-// mapSchema is Map without the cache.
-func (d *Dialect) mapSchema(schema json.RawMessage) (Mapped, error) {
-	if len(schema) == 0 {
-		schema = json.RawMessage(`{"type":"object"}`)
-	}
-	m, w, err := d.rewrite(schema, false, true)
-	if err == nil && len(m.Dropped) > 0 && w.refs.kept {
-		// The target of a kept reference may accept more than before, which is not allowed in a
-		// negation.
-		m, _, err = d.rewrite(schema, true, true)
-	}
-	return m, err
-}
-
-// MapValue returns a schema, accepted by the vendor, of any value.
-func (d *Dialect) MapValue(schema json.RawMessage) (Mapped, error) {
-	m, _, err := d.rewrite(schema, true, false)
-	return m, err
-}
-
-func (d *Dialect) rewrite(schema json.RawMessage, wideRefs, ofObject bool) (Mapped, *rewriter, error) {
-	var root fields
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return Mapped{}, nil, fmt.Errorf("the schema is not an object: %w", err)
-	}
-	m := Mapped{}
-	w := &rewriter{
-		dialect: d, document: schema, draft: draftOf(root), atRoot: ofObject, mapped: &m, following: []string{"#"},
-	}
-	ids := bytes.Count(schema, []byte(`"$id":`))
-	w.refs = references{elsewhere: ids > 1 || ids == 1 && root["$id"] == nil, wide: wideRefs}
-	if ofObject {
-		if w.ignoresSiblings() && root["$ref"] != nil {
-			maps.DeleteFunc(root, func(name string, _ json.RawMessage) bool { return name != "$ref" && slices.Contains(constraints, name) })
-		}
-		if root == nil {
-			schema = json.RawMessage(`{}`)
-		} else if w.flattenRoot(root) {
-			schema = encode(root)
-		}
-	}
-	m.Schema, _ = w.rewrite(schema)
-	slices.Sort(m.Dropped)
-	return m, w, nil
-}
-
-// drafts are the older drafts of JSON Schema, by a part of their URIs.
-var drafts = map[string]int{"draft-04": 4, "draft-06": 6, "draft-07": 7, "2019-09": 2019}
-
-// latestDraft is draft 2020-12.
-const latestDraft = 2020
-
-// draftOf returns the draft of a schema.
-func draftOf(root fields) int {
-	for name, draft := range drafts {
-		if strings.Contains(string(root["$schema"]), name) {
-			return draft
-		}
-	}
-	return latestDraft
-}

@@ -12,11 +12,6 @@ const (
 	maxBranches = 256
 )
 
-// foldable are the root keywords that can be folded.
-var foldable = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else", "$ref"}
-
-type fields = map[string]json.RawMessage
-
 // flattenRoot moves content below the root keywords that the dialect rejects into the root, and
 // reports whether there was any. The properties of alternatives become properties of the root; they
 // are required if all alternatives require them.

@@ -2,7 +2,6 @@ package toolschema
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"sync"
 )
 
@@ -54,21 +53,4 @@ func (m *memo) put(key memoKey, mapped Mapped) {
 		m.young, m.aged = make(map[memoKey]Mapped, maxRemembered), m.young
 	}
 	m.young[key] = mapped
-}
-
-// Map returns a schema of type object that the vendor accepts for a tool's arguments. The result is
-// shared; callers must not modify it.
-func (d *Dialect) Map(schema json.RawMessage) (Mapped, error) {
-	if len(schema) > longestRemembered {
-		return d.mapSchema(schema)
-	}
-	key := memoKey{d, sha256.Sum256(schema)}
-	if known, ok := remembered.get(key); ok {
-		return known, nil
-	}
-	mapped, err := d.mapSchema(schema)
-	if err == nil {
-		remembered.add(key, mapped)
-	}
-	return mapped, err
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
+type fields = map[string]json.RawMessage
+
 // schemaNode is a schema being rewritten.
 type schemaNode struct {
 	list []rawjson.Member
