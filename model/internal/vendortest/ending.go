@@ -30,20 +30,6 @@ func (v *Vendor) begunStream(t *testing.T) []byte {
 	return nil
 }
 
-// splitEvents returns the events of a stream, each with its blank line.
-func splitEvents(stream []byte) [][]byte {
-	var events [][]byte
-	start, end := 0, 0
-	for line := range bytes.Lines(stream) {
-		end += len(line)
-		if len(bytes.TrimSpace(line)) == 0 {
-			events = append(events, stream[start:end])
-			start = end
-		}
-	}
-	return append(events, stream[start:])
-}
-
 // testCancel cancels a request before and during the answer.
 func (v *Vendor) testCancel(t *testing.T) {
 	for name, piece := range map[string][]byte{

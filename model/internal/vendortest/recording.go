@@ -14,29 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Recording is a recorded stream with its expected result.
-type Recording struct {
-	// Name is the file's name without .sse, or the case's name if Stream is set.
-	Name string
-	// Stream is the text of the stream, for CheckStreams.
-	Stream string
-	// Request returns the matching request; nil for the shortest.
-	Request func() *model.Request
-	// Parts are the parts of the answer. A call id that ends in a question mark matches a
-	// generated id.
-	Parts []model.Part
-	// Reason and Usage belong to the finish event.
-	Reason model.FinishReason
-	Usage  *model.Usage
-	// Class and Message describe an error that ends the stream instead.
-	Class   model.ErrorClass
-	Message string
-	// EndsAnywhere is set if each event of the stream claims to be the last.
-	EndsAnywhere bool
-	// Hidden is a name that no event may contain.
-	Hidden string
-}
-
 func (v *Vendor) requestOf(r *Recording) *model.Request {
 	if r.Request == nil {
 		return v.helloRequest()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
-	"go.uber.org/goleak"
 )
 
 // Provider is the id of the provider under test. Every error of its executors must name it.
@@ -77,44 +76,27 @@ type Vendor struct {
 	Refusal, StreamError string
 }
 
-// Run tests an implementation.
-func Run(t *testing.T, v *Vendor) {
-	for name, test := range map[string]func(*Vendor, *testing.T){
-		"the kind makes executors":                      (*Vendor).testKind,
-		"the configuration is checked":                  (*Vendor).testConfig,
-		"the configuration is shown without secrets":    (*Vendor).testConfigIsShown,
-		"the configuration alone decides what is sent":  (*Vendor).testHeaders,
-		"base_url says where requests go":               (*Vendor).testURLs,
-		"tools are encoded once":                        (*Vendor).testToolsAreEncodedOnce,
-		"tools have names that the vendor accepts":      (*Vendor).testToolNames,
-		"calls have names":                              (*Vendor).testBlankToolNames,
-		"a connection is kept":                          (*Vendor).testConnectionIsKept,
-		"many ask at once":                              (*Vendor).testManyAtOnce,
-		"a redirect is not followed":                    (*Vendor).testRedirect,
-		"what fails is asked once":                      (*Vendor).testNoRetries,
-		"nobody is there":                               (*Vendor).testNobodyThere,
-		"a call can be canceled":                        (*Vendor).testCancel,
-		"a deadline is not a cancellation":              (*Vendor).testDeadline,
-		"breaking off ends the request":                 (*Vendor).testBreak,
-		"the body is closed":                            (*Vendor).testBodyIsClosed,
-		"a server that does not close holds up nothing": (*Vendor).testPatience,
-		"a connection breaks":                           (*Vendor).testAbruptClose,
-		"the transport fails":                           (*Vendor).testTransportErrors,
-		"headers need not fit the body":                 (*Vendor).testMislabeled,
-		"a conflict passes":                             (*Vendor).testConflict,
-		"secrets are kept":                              (*Vendor).testSecretsAreKept,
-		"what never ends is cut":                        (*Vendor).testEndless,
-		"the wait that a server asks for is told":       (*Vendor).testRetryAfter,
-		"recordings are read":                           (*Vendor).testRecordings,
-		"where the network cuts a stream is not seen":   (*Vendor).testSplitAnywhere,
-		"a truncated stream is interrupted":             (*Vendor).testTruncatedAnywhere,
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := goleak.IgnoreCurrent()
-			t.Cleanup(func() { goleak.VerifyNone(t, before) })
-			test(v, t)
-		})
-	}
+// Recording is a recorded stream with its expected result.
+type Recording struct {
+	// Name is the file's name without .sse, or the case's name if Stream is set.
+	Name string
+	// Stream is the text of the stream, for CheckStreams.
+	Stream string
+	// Request returns the matching request; nil for the shortest.
+	Request func() *model.Request
+	// Parts are the parts of the answer. A call id that ends in a question mark matches a
+	// generated id.
+	Parts []model.Part
+	// Reason and Usage belong to the finish event.
+	Reason model.FinishReason
+	Usage  *model.Usage
+	// Class and Message describe an error that ends the stream instead.
+	Class   model.ErrorClass
+	Message string
+	// EndsAnywhere is set if each event of the stream claims to be the last.
+	EndsAnywhere bool
+	// Hidden is a name that no event may contain.
+	Hidden string
 }
 
 // Hello returns the shortest request.
@@ -138,6 +120,20 @@ func (v *Vendor) recordedEvents(t testing.TB, name string) [][]byte {
 		t.Fatal(err)
 	}
 	return v.encodeEvents(splitEvents(data))
+}
+
+// splitEvents returns the events of a stream, each with its blank line.
+func splitEvents(stream []byte) [][]byte {
+	var events [][]byte
+	start, end := 0, 0
+	for line := range bytes.Lines(stream) {
+		end += len(line)
+		if len(bytes.TrimSpace(line)) == 0 {
+			events = append(events, stream[start:end])
+			start = end
+		}
+	}
+	return append(events, stream[start:])
 }
 
 // encodeEvents converts server-sent events to the vendor's form.
