@@ -42,6 +42,9 @@ type keySource struct {
 	vendor, metadata *cloudauth.Client
 }
 
+// transports reach the vendor and the machine's metadata service.
+type transports struct{ vendor, metadata http.RoundTripper }
+
 // fetch returns keys and their expiry time.
 func (s *keySource) fetch(ctx context.Context) (aws.Credentials, time.Time, error) {
 	switch s.From {

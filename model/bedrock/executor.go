@@ -52,9 +52,6 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 	return newExecutor(settings, c, transports{vendorhttp.SharedTransport(), cloudauth.MetadataTransport()})
 }
 
-// transports reach the vendor and the machine's metadata service.
-type transports struct{ vendor, metadata http.RoundTripper }
-
 func newExecutor(settings model.Settings, c *Config, t transports) (*Executor, error) {
 	c, err := vendorhttp.Configured(settings, c)
 	if err != nil {
