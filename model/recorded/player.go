@@ -153,6 +153,29 @@ func (p *Player) takeTrack(req *model.Request) (*track, error) {
 	return nil, &model.Error{Class: model.InvalidRequest, Message: mismatch.Error(), Err: mismatch}
 }
 
+// newMismatch compares a request with the recorded ones and picks the nearest. If several are
+// equally near, it prefers an unused one.
+func (p *Player) newMismatch(key string) *MismatchError {
+	asked, err := decodeAny([]byte(key))
+	best := &MismatchError{Nearest: -1}
+	if err != nil {
+		return best
+	}
+	bestUsed := false
+	for i := range p.tracks {
+		t := &p.tracks[i]
+		recorded, err := decodeAny([]byte(t.key))
+		if err != nil {
+			continue
+		}
+		found := compare(nil, "", recorded, asked)
+		if best.Nearest < 0 || len(found) < len(best.Differences) || len(found) == len(best.Differences) && bestUsed && !t.used {
+			best, bestUsed = &MismatchError{Nearest: i, Differences: found}, t.used
+		}
+	}
+	return best
+}
+
 // Unused returns the indexes of the recordings not used so far.
 func (p *Player) Unused() []int {
 	p.mu.Lock()

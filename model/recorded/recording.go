@@ -51,6 +51,24 @@ type recording struct {
 	Error   *failure `json:"error,omitempty"`
 }
 
+// newRequest returns the recorded form of a request.
+func (o *options) newRequest(req *model.Request) (request, error) {
+	if o.normalize != nil {
+		own, err := cloneRequest(req)
+		if err != nil {
+			return request{}, err
+		}
+		o.normalize(own)
+		req = own
+	}
+	r := model.NewRequestRecord(req, stripURL)
+	for i := range r.Messages {
+		r.Messages[i].ID = ""
+	}
+	o.redactRequest(&r)
+	return r, nil
+}
+
 // FormatError reports a line of a file that is not a recording.
 type FormatError struct {
 	// Line counts from 1.

@@ -13,24 +13,6 @@ import (
 // request is the part of a request that is recorded and compared.
 type request = model.RequestRecord
 
-// newRequest returns the recorded form of a request.
-func (o *options) newRequest(req *model.Request) (request, error) {
-	if o.normalize != nil {
-		own, err := cloneRequest(req)
-		if err != nil {
-			return request{}, err
-		}
-		o.normalize(own)
-		req = own
-	}
-	r := model.NewRequestRecord(req, stripURL)
-	for i := range r.Messages {
-		r.Messages[i].ID = ""
-	}
-	o.redactRequest(&r)
-	return r, nil
-}
-
 // cloneRequest returns a deep copy of the request.
 func cloneRequest(req *model.Request) (*model.Request, error) {
 	data, err := json.Marshal(req)
