@@ -321,6 +321,10 @@ func cutEvents(events []model.Event, n int) []model.Event {
 	return events
 }
 
+func isDelta(ev *model.Event) bool {
+	return ev.Type == model.EventText || ev.Type == model.EventReasoning || ev.Type == model.EventToolCallDelta
+}
+
 func (c *compiler) checkFailure(in *Failure, path string) {
 	switch {
 	case in.Stall:

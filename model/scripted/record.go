@@ -25,20 +25,6 @@ func (r *recorder) add(req *model.Request) {
 	r.requests = append(r.requests, c)
 }
 
-// Requests returns copies of the recorded requests, oldest first; see Record.
-func (e *Executor) Requests() []model.Request {
-	if e.record == nil {
-		return nil
-	}
-	e.record.mu.Lock()
-	defer e.record.mu.Unlock()
-	out := make([]model.Request, len(e.record.requests))
-	for i := range e.record.requests {
-		out[i] = cloneRequest(&e.record.requests[i])
-	}
-	return out
-}
-
 func cloneRequest(req *model.Request) model.Request {
 	c := *req
 	c.Messages = slices.Clone(req.Messages)
