@@ -95,3 +95,14 @@ func handOff(_ context.Context, p *plugins.PhaseContext, agentID string) error {
 	p.Handoff(agentID)
 	return nil
 }
+
+// IsStateless reports whether a plugin of this package always registers the same for an agent and
+// keeps no state of a turn.
+func IsStateless(p plugins.Plugin) bool {
+	switch p.(type) {
+	case LoopActions, MaxRounds:
+		return true
+	default:
+		return false
+	}
+}

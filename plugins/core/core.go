@@ -20,14 +20,3 @@ const (
 
 // noSections describes a plugin that claims no section.
 func noSections(summary string) plugins.Descriptor { return plugins.Descriptor{Summary: summary} }
-
-// IsStateless reports whether a plugin of this package always registers the same for an agent and
-// keeps no state of a turn.
-func IsStateless(p plugins.Plugin) bool {
-	switch p.(type) {
-	case LoopActions, MaxRounds:
-		return true
-	default:
-		return false
-	}
-}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -58,22 +57,4 @@ func finalizeAt(limit int) plugins.Hook {
 		p.Request().AddContext(plugins.ContextMessage{Role: model.RoleUser, Text: lastRoundText, Target: plugins.TargetSuffix})
 		return nil
 	}
-}
-
-// maxRounds applies to a turn that used up its rounds. An answer without tool calls ends the turn
-// by itself, so a text given in the last round counts.
-func maxRounds(limit int) condition {
-	if limit == 0 {
-		return nil
-	}
-	return func(p *plugins.PhaseContext) (event.Termination, bool) {
-		if p.Stats.Steps < limit || !p.Answer.HasToolCalls() {
-			return event.Termination{}, false
-		}
-		return newStop(spec.StopMaxRounds, strconv.Itoa(limit)+" rounds"), true
-	}
-}
-
-func newStop(code spec.StopType, detail string) event.Termination {
-	return event.Termination{Type: event.Stopped, Code: string(code), Detail: detail}
 }

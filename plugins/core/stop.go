@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -26,6 +27,10 @@ var _ plugins.Plugin = (*StopConditions)(nil)
 
 // condition reports whether a turn ends after a model answer, and why.
 type condition func(p *plugins.PhaseContext) (event.Termination, bool)
+
+func newStop(code spec.StopType, detail string) event.Termination {
+	return event.Termination{Type: event.Stopped, Code: string(code), Detail: detail}
+}
 
 // recentKey are the digests of the latest answers, newest last, for loop
 // detection.
@@ -129,6 +134,20 @@ func workedLonger(limit *spec.Duration) condition {
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
 		return newStop(spec.StopTimeout, "after "+limit.String()), p.Answer.HasToolCalls() && p.Stats.Worked(p.Now) > limit.Std()
+	}
+}
+
+// maxRounds applies to a turn that used up its rounds. An answer without tool calls ends the turn
+// by itself, so a text given in the last round counts.
+func maxRounds(limit int) condition {
+	if limit == 0 {
+		return nil
+	}
+	return func(p *plugins.PhaseContext) (event.Termination, bool) {
+		if p.Stats.Steps < limit || !p.Answer.HasToolCalls() {
+			return event.Termination{}, false
+		}
+		return newStop(spec.StopMaxRounds, strconv.Itoa(limit)+" rounds"), true
 	}
 }
 
