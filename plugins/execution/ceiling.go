@@ -1,9 +1,6 @@
 package execution
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/panics"
@@ -74,40 +71,4 @@ func compareCeilings(was, is plugins.Gate, toolID string, settingsChanged bool) 
 	}
 	defer panics.Handle(func(p *panics.Error) { w = incomparableGates(p) })
 	return ceiling.CeilingWidening(was, toolID)
-}
-
-// comparer compares gates of one tool.
-type comparer struct {
-	// verdict returns a gate's decision without a call.
-	verdict func(plugins.Gate) plugins.Verdict
-	// compare compares two gates of one plugin.
-	compare func(was, is plugins.Gate) plugins.Widening
-}
-
-// compareOwned compares the gates of two environments, plugin by plugin. The gates of a plugin that
-// only one environment has are compared by their verdicts.
-func compareOwned(old, now map[string][]plugins.Gate, by comparer) (all plugins.Widening) {
-	note := func(w plugins.Widening) {
-		if w.Reason != "" && (all.Reason == "" || w.Widened && !all.Widened) {
-			all.Reason = w.Reason
-		}
-		all.Widened, all.Narrowed = all.Widened || w.Widened, all.Narrowed || w.Narrowed
-	}
-	for _, owner := range slices.Sorted(maps.Keys(old)) {
-		for i, was := range old[owner] {
-			if i < len(now[owner]) {
-				note(by.compare(was, now[owner][i]))
-			} else if v := by.verdict(was); v.Access != plugins.AccessAllow {
-				note(plugins.Widening{Widened: true, Reason: fmt.Sprintf("plugin %s, which decided by %s, is gone", owner, cmp.Or(v.Rule, v.Access.String()))})
-			}
-		}
-	}
-	for _, owner := range slices.Sorted(maps.Keys(now)) {
-		for _, is := range now[owner][min(len(now[owner]), len(old[owner])):] {
-			if v := by.verdict(is); v.Access != plugins.AccessAllow {
-				note(plugins.Widening{Narrowed: true, Reason: fmt.Sprintf("plugin %s decides by %s", owner, cmp.Or(v.Rule, v.Access.String()))})
-			}
-		}
-	}
-	return all
 }

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -84,45 +82,6 @@ type Env struct {
 	silenced []string
 	// phases has a bit for each phase with a hook.
 	phases uint16
-}
-
-// Build registers the plugins in order and returns their environment. The sections are the decoded
-// settings of the agent, by claim. If the agent's active_hook_filter is not empty, only the plugins
-// it names and core plugins contribute hooks, gates, transforms and tools. Build returns all
-// errors, each a *RegisterError; a panic in Register is one of them.
-func Build(agent *spec.Agent, loaded []Loaded, sections map[plugins.Claim]any) (*Env, []error) {
-	env := &Env{
-		plugins: loaded,
-		hooks:   make([]taggedHook, 0, 2*len(loaded)),
-		actions: make([]actionHandler, 0, 8),
-		keys:    make([]keyRegistration, 0, 4),
-	}
-	var errs []error
-	given := &struct {
-		plugins.Registrar
-		registrar registrar
-	}{registrar: registrar{env: env, agent: agent, sections: sections}}
-	r := &given.registrar
-	given.Registry = r
-	for i := range loaded {
-		l := &loaded[i]
-		r.owner, r.errs = l.ID, nil
-		r.active = l.Core || len(agent.ActiveHookFilter) == 0 || slices.Contains(agent.ActiveHookFilter, l.ID)
-		if err := registerPlugin(l.Plugin, &given.Registrar); err != nil {
-			r.Fail(err)
-		}
-		for _, err := range r.errs {
-			errs = append(errs, &RegisterError{Plugin: l.ID, Err: err})
-		}
-	}
-	return env, errs
-}
-
-func registerPlugin(p plugins.Plugin, r *plugins.Registrar) (err error) {
-	defer panics.Handle(func(p *panics.Error) {
-		err = fmt.Errorf("panic in Register: %v", p.Value)
-	})
-	return p.Register(r)
 }
 
 // Plugins returns the agent's plugins in order.
@@ -269,15 +228,6 @@ func (e *Env) SchemaGates() bool {
 	})
 }
 
-// Widening compares the gates' decisions on a tool with an earlier environment; settingsChanged
-// is set if sections differ. Gates that cannot compare themselves are compared by their verdicts.
-func (e *Env) Widening(before *Env, toolID string, settingsChanged bool) plugins.Widening {
-	return compareOwned(before.ownedGates(), e.ownedGates(), comparer{
-		verdict: func(g plugins.Gate) plugins.Verdict { return staticVerdict(g, toolID) },
-		compare: func(was, is plugins.Gate) plugins.Widening { return compareGates(was, is, toolID, settingsChanged) },
-	})
-}
-
 // SampleTools returns samples of the tools that gates decide on, except for kinds that one of the
 // known tools belongs to.
 func (e *Env) SampleTools(known []string) (samples []string) {
@@ -294,44 +244,12 @@ func askSamples(gate plugins.SampleGate, known []string) (samples []string) {
 	return gate.SampleTools(known)
 }
 
-// ownedGates returns the gates by plugin.
-func (e *Env) ownedGates() map[string][]plugins.Gate {
-	m := make(map[string][]plugins.Gate)
-	if e == nil {
-		return m
-	}
-	for i := range e.gates {
-		m[e.gates[i].owner] = append(m[e.gates[i].owner], e.gates[i].gate)
-	}
-	return m
-}
-
 // staticVerdict returns a gate's verdict on a tool, or none if it has no static one.
 func staticVerdict(gate plugins.Gate, toolID string) plugins.Verdict {
 	if static, ok := gate.(plugins.StaticGate); ok {
 		return askVerdict(func() plugins.Verdict { return static.Verdict(toolID) })
 	}
 	return plugins.Verdict{}
-}
-
-// compareGates compares two gates of one plugin.
-func compareGates(was, is plugins.Gate, toolID string, settingsChanged bool) (w plugins.Widening) {
-	defer panics.Handle(func(p *panics.Error) { w = incomparableGates(p) })
-	if gate, ok := is.(plugins.DiffGate); ok {
-		return gate.Widening(was, toolID)
-	}
-	before, after := staticVerdict(was, toolID), staticVerdict(is, toolID)
-	unclear := settingsChanged && after.Access == plugins.AccessDepends
-	w.Widened, w.Narrowed = after.Access < before.Access || unclear, after.Access > before.Access || unclear
-	if w.Widened || w.Narrowed {
-		w.Reason = fmt.Sprintf("%s, before %s", cmp.Or(after.Rule, after.Access.String()), cmp.Or(before.Rule, before.Access.String()))
-	}
-	return w
-}
-
-// incomparableGates returns the comparison after a gate panicked: unknown.
-func incomparableGates(p *panics.Error) plugins.Widening {
-	return plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p.Value)}
 }
 
 // askVerdict calls a gate. If the gate panics, the tool is denied.

@@ -22,16 +22,6 @@ import (
 // RunEnd belong to the turn, whichever agent has the conversation: the state
 // records which plugins are between the two.
 
-// lifecycle tracks an engine's plugins between the phases at the ends.
-type lifecycle struct {
-	// active is set between Activate and Deactivate, and begun are the plugins
-	// between RunStart and RunEnd.
-	active bool
-	begun  []string
-	// only are the plugins that the current phase runs for; nil for all.
-	only []string
-}
-
 // Activate runs the Activate hooks, before any other engine method. It joins the *HookError of
 // each failed plugin.
 func (e *Engine) Activate(ctx context.Context) error {
@@ -147,11 +137,6 @@ func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string
 	settle(e.carryOutActions(ctx, phase))
 	e.runEffects(ctx, effects)
 	return stop, errs
-}
-
-// isConcerned reports whether the current phase runs for a plugin.
-func (e *Engine) isConcerned(plugin string) bool {
-	return e.only == nil || slices.Contains(e.only, plugin)
 }
 
 // byPlugin returns the hooks of each plugin.

@@ -31,28 +31,6 @@ type State struct {
 	Begun []string `json:"begun,omitempty"`
 }
 
-// ScheduledAction is an action that waits for its phase.
-type ScheduledAction struct {
-	Key     string          `json:"key"`
-	Payload json.RawMessage `json:"payload,omitempty"`
-}
-
-// entry is one state value. It is encoded as JSON when the hook that set it returns, so that a
-// value that cannot be encoded is detected where it is set.
-type entry struct {
-	value any
-	raw   json.RawMessage
-	// written is set if this turn wrote the value.
-	written bool
-}
-
-// unknown is the restored state of plugins that the agent lacks.
-type unknown struct {
-	run, session map[string]json.RawMessage
-	written      []string
-	actions      []ScheduledAction
-}
-
 // encodeStaged encodes staged changes as JSON: values, and payloads of actions that wait for
 // another phase.
 func (e *Engine) encodeStaged() error {
