@@ -1,5 +1,18 @@
 package diag
 
+// Severity is the severity of a diagnostic.
+type Severity string
+
+// The severities, heaviest first.
+const (
+	// Error makes a configuration invalid: nothing is built from it.
+	Error Severity = "error"
+	// Warning marks a probable mistake. It blocks nothing unless strict checking is enabled.
+	Warning Severity = "warning"
+	// Note is informational. It is named "info" in every output.
+	Note Severity = "info"
+)
+
 // Code names one kind of problem. Codes are part of the product's contract:
 // they appear in the text, JSON, SARIF and GitHub output exactly as written
 // here and never change their meaning.

@@ -11,19 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// Severity is the severity of a diagnostic.
-type Severity string
-
-// The severities, heaviest first.
-const (
-	// Error makes a configuration invalid: nothing is built from it.
-	Error Severity = "error"
-	// Warning marks a probable mistake. It blocks nothing unless strict checking is enabled.
-	Warning Severity = "warning"
-	// Note is informational. It is named "info" in every output.
-	Note Severity = "info"
-)
-
 // Span is a range of characters in a file. Lines and columns count from 1, in Unicode code points;
 // EndColumn is the first column after the range. The zero Span means that the place is unknown, as
 // for records built in Go.
