@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,15 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// location is the name of a schema inside its compiler. It is never fetched. It is absolute,
-// because the compiler takes a relative name for a file in the working directory and names that in
-// its errors. root is the prefix of relative references after they are resolved against it.
-const (
-	root     = "schema:///"
-	location = root + "schema.json"
-	// inverse is the schema that accepts exactly what the original rejects.
-	inverse = root + "inverse.json"
-)
+// inverse is the schema that accepts exactly what the original rejects.
+const inverse = root + "inverse.json"
 
 // compiled is a schema compiled by the library. It validates one value at a time.
 type compiled struct {
@@ -119,11 +113,6 @@ func plainError(err error) error {
 	return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), location, ""), root, ""))
 }
 
-// addressOf returns the address of a subschema as used by references in the schema.
-func addressOf(s *jsonschema.Schema) string {
-	return clipDigits(strings.TrimPrefix(s.Location, location))
-}
-
 // decodeSchema decodes a schema and rejects it if it is too large.
 func decodeSchema(raw json.RawMessage) (any, *measure, error) {
 	if len(raw) > maxBytes {
@@ -142,4 +131,15 @@ func decodeSchema(raw json.RawMessage) (any, *measure, error) {
 	default:
 		return nil, nil, errors.New("it must be an object or a boolean")
 	}
+}
+
+// decodeValue reads exactly one JSON value, keeping numbers as written. It fails if a number is out
+// of range.
+func decodeValue(raw []byte) (any, *measure, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, nil, err
+	}
+	size := new(measure)
+	return v, size, size.add(v, 0, 0)
 }

@@ -143,3 +143,12 @@ func (m *measure) checkSize() error {
 		return nil
 	}
 }
+
+// clipDigits shortens a number that is too long to read.
+func clipDigits(digits string) string {
+	const limit = 40
+	if len(digits) <= limit {
+		return digits
+	}
+	return digits[:limit] + "…"
+}

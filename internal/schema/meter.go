@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -164,6 +165,19 @@ func (m *meterer) measure(s *jsonschema.Schema) (*cost, error) {
 	}
 	c.paths, c.chain, c.open = paths, chain+1, false
 	return c, nil
+}
+
+// location is the name of a schema inside its compiler. It is never fetched. It is absolute,
+// because the compiler takes a relative name for a file in the working directory and names that in
+// its errors. root is the prefix of relative references after they are resolved against it.
+const (
+	root     = "schema:///"
+	location = root + "schema.json"
+)
+
+// addressOf returns the address of a subschema as used by references in the schema.
+func addressOf(s *jsonschema.Schema) string {
+	return clipDigits(strings.TrimPrefix(s.Location, location))
 }
 
 // sameValue returns the subschemas that apply to the same value as a schema. Some may

@@ -3,7 +3,6 @@
 package schema
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -125,17 +124,6 @@ func (s *Schema) ValidateJSON(ctx context.Context, raw []byte) ([]Violation, err
 		return s.listViolations(v), nil
 	}
 	return []Violation{{Message: violation.Error()}}, nil
-}
-
-// decodeValue reads exactly one JSON value, keeping numbers as written. It fails if a number is out
-// of range.
-func decodeValue(raw []byte) (any, *measure, error) {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, nil, err
-	}
-	size := new(measure)
-	return v, size, size.add(v, 0, 0)
 }
 
 // listViolations lists the first leaves of an error, sorted by path, because the library finds them
@@ -347,15 +335,6 @@ func formatNumber(r *big.Rat) string {
 		return clipDigits(r.RatString())
 	}
 	return clipDigits(r.FloatString(digits))
-}
-
-// clipDigits shortens a number that is too long to read.
-func clipDigits(digits string) string {
-	const limit = 40
-	if len(digits) <= limit {
-		return digits
-	}
-	return digits[:limit] + "…"
 }
 
 func indefiniteArticle(typ string) string {
