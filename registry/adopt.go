@@ -14,14 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Declaration is the configuration's declaration of a component that depends on nothing else.
-type Declaration struct {
-	// Type is the type of the kind. Dir is the base of relative paths in the settings.
-	Type, Dir string
-	// Settings is the settings record, including secrets.
-	Settings any
-}
-
 // Adopt replaces entries with identically declared entries of an earlier set, so that a check looks
 // only at the others. A component without a Declaration is adopted only if it is identical. Adopt
 // returns the components that are no longer needed.

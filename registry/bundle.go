@@ -10,14 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// Bundle is an entry for many tools, with the tools that it listed when added to the set. It is
-// immutable.
-type Bundle struct {
-	Source tools.Bundle
-	// Found are the diagnostics of the tools, with paths relative to the entry.
-	Found diag.List
-}
-
 // AddTool adds a tool, or, for a tools.Bundle, all its members. A *DuplicateError reports that an
 // id is taken; members with other ids are still added.
 func (s *Set) AddTool(id string, tool tools.Tool) error {

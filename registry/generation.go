@@ -1,8 +1,6 @@
 package registry
 
 import (
-	"errors"
-	"slices"
 	"sync"
 )
 
@@ -60,81 +58,4 @@ func (g *generation) endAfterUsers(end func()) {
 	if unused {
 		end()
 	}
-}
-
-// Acquire returns the last published revision, whose components stay open until its Release.
-func (s *Store) Acquire() *Revision {
-	for {
-		rev := s.current.Load()
-		if rev.generation.addUser() {
-			return rev
-		}
-		// Another revision has replaced it.
-	}
-}
-
-// Retain acquires a revision that is current or already acquired by the caller. It returns false
-// if the components were closed because the revision was replaced and its last user released it.
-func (r *Revision) Retain() bool { return r.generation.addAnotherUser() }
-
-// Release ends the use of the revision's components that began with Acquire or Retain. Call it once
-// for each; it does not wait.
-func (r *Revision) Release() { r.generation.removeUser() }
-
-// EndAfterUsers stops anyone else from acquiring a revision that was never replaced, and calls end
-// once, when all users have released it: possibly immediately.
-func (r *Revision) EndAfterUsers(end func()) { r.generation.endAfterUsers(end) }
-
-// noteRetired adds a revision to the revisions whose components are still open. It is called before
-// a new revision becomes current, so that shared components are never closed early.
-func (s *Store) noteRetired(old *Revision) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.retired = append(s.retired, old)
-}
-
-// dropRetired removes one entry of a revision from the retired ones, and returns the sets of the
-// others and of the current one.
-func (s *Store) dropRetired(old *Revision) []*Set {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i := slices.Index(s.retired, old); i >= 0 {
-		s.retired = slices.Delete(s.retired, i, i+1)
-	}
-	others := []*Set{s.Current().set}
-	for _, r := range s.retired {
-		others = append(others, r.set)
-	}
-	return others
-}
-
-// retireRevision closes the components that only the old revision has, once nothing uses it. Agent
-// providers missing from the current one are notified.
-func (s *Store) retireRevision(old *Revision) {
-	retireProviders(old.set, s.Current().set)
-	old.generation.endAfterUsers(func() {
-		closers := old.set.closers(s.dropRetired(old)...)
-		if len(closers) == 0 {
-			return
-		}
-		s.closing.Go(func() {
-			err := closeAll(closers)
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.errs = append(s.errs, err)
-		})
-	})
-}
-
-// Close closes the components of the current revision, and waits for those of earlier ones. Call
-// it when nothing is published or used anymore. The error lists all failed closes since the store
-// was created.
-func (s *Store) Close() error {
-	s.closing.Wait()
-	err := s.Current().set.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err = errors.Join(append(s.errs, err)...)
-	s.errs = nil
-	return err
 }

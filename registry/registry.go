@@ -4,6 +4,7 @@
 package registry
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"iter"
 	"slices"
@@ -31,6 +32,9 @@ type slot[T any] struct {
 	// digest is the hash of the entry's content, computed on first use.
 	digest atomic.Pointer[digest]
 }
+
+// digest is the hash of one entry.
+type digest [sha256.Size]byte
 
 func newRegistry[T any](kind, section string) *Registry[T] {
 	return &Registry[T]{kind: kind, section: section, slots: new(persist.Map[string, *slot[T]])}

@@ -69,8 +69,17 @@ func (r *Revision) Derive(key any, compute func() any) any {
 	return v
 }
 
-// digest is the hash of one entry.
-type digest [sha256.Size]byte
+// Retain acquires a revision that is current or already acquired by the caller. It returns false
+// if the components were closed because the revision was replaced and its last user released it.
+func (r *Revision) Retain() bool { return r.generation.addAnotherUser() }
+
+// Release ends the use of the revision's components that began with Acquire or Retain. Call it once
+// for each; it does not wait.
+func (r *Revision) Release() { r.generation.removeUser() }
+
+// EndAfterUsers stops anyone else from acquiring a revision that was never replaced, and calls end
+// once, when all users have released it: possibly immediately.
+func (r *Revision) EndAfterUsers(end func()) { r.generation.endAfterUsers(end) }
 
 // DeclaredHash returns the hash of everything that a configuration can declare: agents, models,
 // pools, defaults, and the declarations of components. It excludes data discovered from servers

@@ -71,6 +71,22 @@ type Source struct {
 	Agents []*spec.Agent
 }
 
+// Bundle is an entry for many tools, with the tools that it listed when added to the set. It is
+// immutable.
+type Bundle struct {
+	Source tools.Bundle
+	// Found are the diagnostics of the tools, with paths relative to the entry.
+	Found diag.List
+}
+
+// Declaration is the configuration's declaration of a component that depends on nothing else.
+type Declaration struct {
+	// Type is the type of the kind. Dir is the base of relative paths in the settings.
+	Type, Dir string
+	// Settings is the settings record, including secrets.
+	Settings any
+}
+
 // Path returns the configuration path of the source.
 func (s *Source) Path() string { return diag.Index("remote_agents", s.Position) }
 

@@ -2,7 +2,9 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -42,6 +44,17 @@ func NewStore(check Check) *Store {
 
 // Current returns the last published revision.
 func (s *Store) Current() *Revision { return s.current.Load() }
+
+// Acquire returns the last published revision, whose components stay open until its Release.
+func (s *Store) Acquire() *Revision {
+	for {
+		rev := s.current.Load()
+		if rev.generation.addUser() {
+			return rev
+		}
+		// Another revision has replaced it.
+	}
+}
 
 // InvalidError reports that a draft was not published because its dry run found
 // errors.
@@ -122,4 +135,58 @@ func (s *Store) publishDraft(ctx context.Context, edit func(*Draft) error, check
 			s.dropRetired(base)
 		}
 	}
+}
+
+// noteRetired adds a revision to the revisions whose components are still open. It is called before
+// a new revision becomes current, so that shared components are never closed early.
+func (s *Store) noteRetired(old *Revision) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.retired = append(s.retired, old)
+}
+
+// dropRetired removes one entry of a revision from the retired ones, and returns the sets of the
+// others and of the current one.
+func (s *Store) dropRetired(old *Revision) []*Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.retired, old); i >= 0 {
+		s.retired = slices.Delete(s.retired, i, i+1)
+	}
+	others := []*Set{s.Current().set}
+	for _, r := range s.retired {
+		others = append(others, r.set)
+	}
+	return others
+}
+
+// retireRevision closes the components that only the old revision has, once nothing uses it. Agent
+// providers missing from the current one are notified.
+func (s *Store) retireRevision(old *Revision) {
+	retireProviders(old.set, s.Current().set)
+	old.generation.endAfterUsers(func() {
+		closers := old.set.closers(s.dropRetired(old)...)
+		if len(closers) == 0 {
+			return
+		}
+		s.closing.Go(func() {
+			err := closeAll(closers)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.errs = append(s.errs, err)
+		})
+	})
+}
+
+// Close closes the components of the current revision, and waits for those of earlier ones. Call
+// it when nothing is published or used anymore. The error lists all failed closes since the store
+// was created.
+func (s *Store) Close() error {
+	s.closing.Wait()
+	err := s.Current().set.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = errors.Join(append(s.errs, err)...)
+	s.errs = nil
+	return err
 }
