@@ -7,6 +7,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
+// DefaultStepTimeout is the default time limit of a step.
+const DefaultStepTimeout = 5 * time.Minute
+
 // Step is one tool call or agent turn of a run.
 type Step struct {
 	ID       string                     `json:"id" required:"true" pattern:"^[A-Za-z0-9_-]{1,64}$" doc:"The id by which later steps refer to the step."`

@@ -11,6 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
+// MaxSteps is the maximum number of steps of a workflow.
+const MaxSteps = 100
+
 // stepsCheck checks steps in their order.
 type stepsCheck struct {
 	all []Step

@@ -5,7 +5,6 @@ package workflow
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
@@ -39,10 +38,6 @@ const (
 	DefaultTenant = "default"
 	// DefaultSubject owns the runs of a workflow without a subject.
 	DefaultSubject = "workflow"
-	// DefaultStepTimeout is the default time limit of a step.
-	DefaultStepTimeout = 5 * time.Minute
-	// MaxSteps is the maximum number of steps of a workflow.
-	MaxSteps = 100
 )
 
 // Workflow is a sequence of steps, and what starts it.
