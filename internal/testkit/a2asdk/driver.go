@@ -15,9 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/process"
 )
 
-// patience is how long a test waits for something that should be immediate.
-const patience = 30 * time.Second
-
 // driver is the process with the clients and servers of one version. It reads a line of JSON for
 // each call, and ends when its standard input does.
 type driver struct {
@@ -35,15 +32,6 @@ type driver struct {
 	// happened holds the unsolicited events of objects.
 	happened map[int]*record
 	gone     error // set when the process has ended
-}
-
-// line is a line of the process's output: an answer to a call, or an event of an object.
-type line struct {
-	ID     int             `json:"id"`
-	On     int             `json:"on"`
-	Event  json.RawMessage `json:"event"`
-	Result json.RawMessage `json:"result"`
-	Error  *Error          `json:"error"`
 }
 
 // drivers are the drivers in use, by version. Concurrent tests share them, because starting Node.js

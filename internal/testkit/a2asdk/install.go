@@ -42,23 +42,6 @@ const installTimeout = 2 * time.Minute
 
 var installed = sync.OnceValues(installDrivers)
 
-// ForEach runs a test for both versions and both transports, passed by name. The tests run in
-// parallel and share their setup.
-func ForEach(t *testing.T, test func(t *testing.T, v Version, transport string)) {
-	t.Helper()
-	for _, v := range jsVersions {
-		useDriver(t, v)
-	}
-	for _, v := range jsVersions {
-		for _, transport := range []string{JSONRPC, REST} {
-			t.Run(string(v)+" "+transport, func(t *testing.T) {
-				t.Parallel()
-				test(t, v, transport)
-			})
-		}
-	}
-}
-
 // requireInstalled returns the directory with the drivers and the SDKs, in the versions of the lock
 // file. It is created once per test binary and removed with it. Without Node.js 20, npm or the
 // network, the test is skipped, or fails in CI. Short tests are skipped.

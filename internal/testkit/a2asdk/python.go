@@ -35,16 +35,3 @@ func pythonCommand(t testing.TB) []string {
 	}
 	return []string{interpreter, "-B", filepath.Join(dir, "driver.py")}
 }
-
-// ForEachPython runs a test with the Python SDK over each transport. The tests run in parallel and
-// share the process.
-func ForEachPython(t *testing.T, test func(t *testing.T, transport string)) {
-	t.Helper()
-	useDriver(t, Python)
-	for _, transport := range []string{JSONRPC, REST, GRPC} {
-		t.Run(transport, func(t *testing.T) {
-			t.Parallel()
-			test(t, transport)
-		})
-	}
-}

@@ -2,9 +2,23 @@ package a2asdk
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 )
+
+// patience is how long a test waits for something that should be immediate.
+const patience = 30 * time.Second
+
+// line is a line of the process's output: an answer to a call, or an event of an object.
+type line struct {
+	ID     int             `json:"id"`
+	On     int             `json:"on"`
+	Event  json.RawMessage `json:"event"`
+	Result json.RawMessage `json:"result"`
+	Error  *Error          `json:"error"`
+}
 
 // record is a growing list of lines, for any number of readers.
 type record struct {
