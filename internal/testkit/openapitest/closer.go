@@ -92,3 +92,16 @@ func (c *closer) resolveRef(ref string) map[string]any {
 	}
 	return fieldsOf(value)
 }
+
+func fieldsOf(value any) map[string]any {
+	fields, _ := value.(map[string]any)
+	return fields
+}
+
+func escapeKey(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}
+
+func unescapeKey(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
+}

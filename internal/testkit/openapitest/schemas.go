@@ -2,10 +2,7 @@ package openapitest
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"net/url"
-	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -41,53 +38,6 @@ func (s *schemas) at(pointer string) (*jsonschema.Schema, error) {
 	}
 	s.compiled[pointer] = made
 	return made, nil
-}
-
-// content holds the described bodies at a place, by media type.
-type content struct {
-	description *description
-	schemas     *schemas
-	at          string
-}
-
-// schemaOf returns the schema of bodies with a media type.
-func (c *content) schemaOf(media string) (*jsonschema.Schema, error) {
-	for _, name := range []string{media, "*/*"} {
-		if _, at, found := c.description.lookUp(c.at + "/content/" + escapeKey(name)); found {
-			return c.schemas.at(at + "/schema")
-		}
-	}
-	return nil, fmt.Errorf("the media type %q is not described", media)
-}
-
-// checkBody reports the problems of a body. A body is allowed only if one is described.
-func (c *content) checkBody(media string, body []byte) error {
-	if _, _, described := c.description.lookUp(c.at + "/content"); !described {
-		if len(body) > 0 {
-			return errors.New("no body is described")
-		}
-		return nil
-	}
-	schema, err := c.schemaOf(media)
-	if err != nil {
-		return err
-	}
-	switch {
-	case media == "application/json" || strings.HasSuffix(media, "+json"):
-		return validateJSON(schema, body)
-	case media == "application/x-www-form-urlencoded":
-		form, err := url.ParseQuery(string(body))
-		if err != nil {
-			return err
-		}
-		fields := make(map[string]any, len(form))
-		for name := range form {
-			fields[name] = form.Get(name)
-		}
-		return schema.Validate(fields)
-	default:
-		return schema.Validate(string(body))
-	}
 }
 
 // validateJSON reports the problems of JSON.
