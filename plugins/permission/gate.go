@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/event/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
@@ -104,4 +106,20 @@ func (g *gate) useAnswer(p *plugins.PhaseContext, o outcome, scopes []Scope) plu
 
 func blockCall(format string, args ...any) plugins.Decision {
 	return plugins.Decision{Kind: plugins.Block, Reason: fmt.Sprintf(format, args...)}
+}
+
+// askPerson returns the decision that makes a call wait for a person.
+func (g *gate) askPerson(call *model.ToolCall, o outcome, scopes []Scope) plugins.Decision {
+	message := fmt.Sprintf("Agent %s wants to call tool %s. No rule covers it, so it needs your approval.", g.agent, call.Name)
+	if o.entry != nil {
+		message = fmt.Sprintf("Agent %s wants to call tool %s. By the rule %q that needs your approval.", g.agent, call.Name, o.entry.text)
+	}
+	parameters, err := json.Marshal(subject{Agent: g.agent, Tool: call.Name, Rule: o.ruleText(), Scopes: scopes})
+	if err != nil {
+		return blockCall("permission denied: %v", err)
+	}
+	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Interaction: &interaction.Request{
+		ID: "perm_" + call.ID, Action: Action, Message: message, Parameters: parameters,
+		ResponseSchema: responses[scopes[len(scopes)-1]], Mode: interaction.ReplayToolCall,
+	}}
 }
