@@ -32,16 +32,3 @@ func (p Prompt) Fill(value func(r Reference) string) string {
 	}
 	return out.String()
 }
-
-// IsVariableName reports whether name is a valid variable name: letters, digits and underscores,
-// not beginning with a digit.
-func IsVariableName(name string) bool {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', '0' <= c && c <= '9' && i > 0:
-		default:
-			return false
-		}
-	}
-	return name != ""
-}

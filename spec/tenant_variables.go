@@ -9,26 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// TenantVariable is a variable that tenants may set.
-type TenantVariable struct {
-	Description string  `json:"description,omitempty" doc:"A description of the variable."`
-	Secret      bool    `json:"secret,omitempty" default:"false" doc:"Whether the value is a secret: stored encrypted, never shown, and usable only in tools."`
-	Default     *string `json:"default,omitempty" doc:"The value for tenants that have not set one. If absent, references to the variable fail for them."`
-}
-
-// validateVariables checks the names of variables.
-func (t *Tenants) validateVariables() diag.List {
-	var list diag.List
-	for _, name := range slices.Sorted(maps.Keys(t.Variables)) {
-		path := diag.Key("variables", name)
-		if !IsVariableName(name) {
-			list = append(list, diag.New(diag.InvalidID, path, "%q cannot be the name of a variable", clip.Text(name)).
-				WithHint("use letters, digits and underscores"))
-		}
-	}
-	return list
-}
-
 // CheckDefaults reports secrets with defaults, since everyone who reads the configuration can see
 // them. It is safe for nil.
 func (t *Tenants) CheckDefaults() diag.List {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -133,6 +134,19 @@ func (t *Tenants) Validate() diag.List {
 	return list
 }
 
+// validateVariables checks the names of variables.
+func (t *Tenants) validateVariables() diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(t.Variables)) {
+		path := diag.Key("variables", name)
+		if !IsVariableName(name) {
+			list = append(list, diag.New(diag.InvalidID, path, "%q cannot be the name of a variable", clip.Text(name)).
+				WithHint("use letters, digits and underscores"))
+		}
+	}
+	return list
+}
+
 func checkGlobs(path string, globs []string) diag.List {
 	var list diag.List
 	for i, glob := range globs {
@@ -224,4 +238,11 @@ func (b *Budgets) Or(others *Budgets) *Budgets {
 		c.MaxToolCalls = others.MaxToolCalls
 	}
 	return &c
+}
+
+// TenantVariable is a variable that tenants may set.
+type TenantVariable struct {
+	Description string  `json:"description,omitempty" doc:"A description of the variable."`
+	Secret      bool    `json:"secret,omitempty" default:"false" doc:"Whether the value is a secret: stored encrypted, never shown, and usable only in tools."`
+	Default     *string `json:"default,omitempty" doc:"The value for tenants that have not set one. If absent, references to the variable fail for them."`
 }
