@@ -26,8 +26,12 @@ type OperationDoc struct {
 	Summary, Doc string
 	// Parameters are the parameters that are not in the path.
 	Parameters []Parameter
-	// Body is a value of the type of the body, or its schema; nil for none.
-	Body any
+	// Body is a value of the type of the body, or its schema; nil for none. It is Optional if it may be
+	// omitted.
+	Body     any
+	Optional bool
+	// Media are the media types of the body; empty means JSON.
+	Media []string
 	// Examples are bodies.
 	Examples Examples
 	// Answers are the responses by status.
@@ -45,8 +49,8 @@ type Answer struct {
 	Doc string
 	// Body is a value of the type of the body, or its schema; nil for none.
 	Body any
-	// Media is the media type of the body; empty means JSON.
-	Media    string
+	// Media are the media types of the body; empty means JSON.
+	Media    []string
 	Headers  Object
 	Examples Examples
 }
@@ -118,7 +122,11 @@ func (g *generator) describeByID(id string, doc OperationDoc) Object {
 		op["parameters"] = parameters
 	}
 	if doc.Body != nil {
-		op["requestBody"] = Object{"required": true, "content": g.describeContent("", doc.Body, doc.Examples)}
+		body := Object{"content": g.describeContent(doc.Media, doc.Body, doc.Examples)}
+		if !doc.Optional {
+			body["required"] = true
+		}
+		op["requestBody"] = body
 	}
 	return op
 }
@@ -136,12 +144,12 @@ func (g *generator) describeAnswer(a *Answer) Object {
 }
 
 // describeContent describes a body.
-func (g *generator) describeContent(media string, body any, examples Examples) Object {
+func (g *generator) describeContent(media []string, body any, examples Examples) Object {
 	schema, ok := body.(Object)
 	if !ok {
 		schema = g.schemaOf(reflect.TypeOf(body))
 	}
-	content := Object{"schema": schema}
+	described := Object{"schema": schema}
 	if len(examples) > 0 {
 		list := Object{}
 		for name, e := range examples {
@@ -150,10 +158,14 @@ func (g *generator) describeContent(media string, body any, examples Examples) O
 				list[name] = Object{"summary": e.Summary, "value": json.RawMessage(e.JSON)}
 			}
 		}
-		content["examples"] = list
+		described["examples"] = list
 	}
-	if media == "" {
-		media = "application/json"
+	if media == nil {
+		media = []string{"application/json"}
 	}
-	return Object{media: content}
+	content := Object{}
+	for _, name := range media {
+		content[name] = described
+	}
+	return content
 }

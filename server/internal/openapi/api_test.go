@@ -63,3 +63,19 @@ func TestTypesAndTheirTagsBecomeSchemas(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestABodyHasEachOfItsMediaTypes(t *testing.T) {
+	api := API{Title: "Shop", Wildcards: map[string]string{"items/{id}": "The item."}, Operations: map[string]OperationDoc{"buy": {
+		Summary: "Buy", Body: Object{"type": "object"}, Optional: true, Media: []string{"application/json", "application/x-www-form-urlencoded"},
+		Answers: map[int]Answer{200: {Doc: "Bought.", Body: Object{"type": "string"}, Media: []string{"text/plain", "text/event-stream"}}},
+	}}}
+	text := api.Generate([]Operation{{Pattern: "POST /items/{id}:buy", ID: "buy"}})
+	want := Parse(`{"/items/{id}:buy":{
+  "parameters":[{"name":"id","in":"path","required":true,"description":"The item.","schema":{"type":"string"}}],
+  "post":{"operationId":"buy","summary":"Buy",
+    "requestBody":{"content":{"application/json":{"schema":{"type":"object"}},"application/x-www-form-urlencoded":{"schema":{"type":"object"}}}},
+    "responses":{"200":{"description":"Bought.","content":{"text/plain":{"schema":{"type":"string"}},"text/event-stream":{"schema":{"type":"string"}}}}}}}}`)
+	if got := Parse(string(text))["paths"]; !reflect.DeepEqual(got, any(want)) {
+		t.Errorf("the paths are\n%s", text)
+	}
+}

@@ -185,8 +185,9 @@ func (g *generator) parametersOf(op *Operation, path string) (list []Object) {
 func pathParameters(path string) (list []Object) {
 	for part := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
+			name, _, _ = strings.Cut(name, "}") // a verb may follow, as in {id}:cancel
 			list = append(list, Object{
-				"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": Object{"type": "string"},
+				"name": name, "in": "path", "required": true, "schema": Object{"type": "string"},
 			})
 		}
 	}

@@ -198,7 +198,7 @@ func orNull(s Object) Object {
 
 // keywords are the keywords of schemas whose values are tags: JSON with single quotes, or text.
 var keywords = []string{
-	"type", "const", "format", "default", "examples", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "items", "additionalProperties",
+	"type", "const", "format", "default", "examples", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "items", "additionalProperties",
 	"propertyNames", "oneOf",
 }
 
