@@ -43,16 +43,45 @@ var codeOf = map[string]int{
 	"UNAUTHENTICATED": codeUnauthenticated, "UNAUTHORIZED": codeForbidden,
 }
 
+// rpcFailure is the response to a JSON-RPC call that fails.
+type rpcFailure struct {
+	Error   rpcError `json:"error"`
+	ID      any      `json:"id" type:"['string','number','null']"`
+	JSONRPC string   `json:"jsonrpc" const:"'2.0'"`
+}
+
+// rpcError is a JSON-RPC error.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Data    any    `json:"data,omitempty" jsonschema:"Details of the error."`
+	Message string `json:"message"`
+}
+
 // writeRPCProblem writes a JSON-RPC error for a request whose id is unknown.
 func writeRPCProblem(w http.ResponseWriter, status, code int, message string) {
-	writeJSON(w, status, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}})
+	writeJSON(w, status, rpcFailure{JSONRPC: "2.0", Error: rpcError{Code: code, Message: message}})
+}
+
+// restFailure is the response to an HTTP+JSON request that fails.
+type restFailure struct {
+	Error   restError `json:"error"`
+	Code    int       `json:"code,omitempty" jsonschema:"JSON-RPC error code, in version 0.3."`
+	Message string    `json:"message,omitempty" jsonschema:"Error message, in version 0.3."`
+}
+
+// restError is a google.rpc.Status.
+type restError struct {
+	Code    int              `json:"code" jsonschema:"HTTP status code."`
+	Details []map[string]any `json:"details,omitempty" jsonschema:"Details of the error. One of them contains the reason that the protocol defines." items:"{'type':'object','examples':[{'@type':'type.googleapis.com/google.rpc.ErrorInfo','reason':'TASK_NOT_FOUND','domain':'a2a-protocol.org'}]}"`
+	Message string           `json:"message"`
+	Status  string           `json:"status" examples:"['NOT_FOUND']"`
 }
 
 // writeProblem writes an HTTP+JSON error.
 func writeProblem(w http.ResponseWriter, status int, reason, message string) {
-	writeJSON(w, status, map[string]any{"error": map[string]any{
-		"code": status, "status": statusName(status), "message": message,
-		"details": []any{map[string]any{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": a2a.ProtocolDomain}},
+	writeJSON(w, status, restFailure{Error: restError{
+		Code: status, Status: statusName(status), Message: message,
+		Details: []map[string]any{{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": a2a.ProtocolDomain}},
 	}})
 }
 
