@@ -31,16 +31,26 @@ func (f *Failure) writeError(w http.ResponseWriter, r *http.Request, writer Erro
 	refuseRequest(w, r, writer, e)
 }
 
+// errorBody is the body of an error response in the server's own format.
+type errorBody struct {
+	_ struct{} `additionalProperties:"false"`
+
+	Error struct {
+		_ struct{} `additionalProperties:"false"`
+
+		Code      string `json:"code" jsonschema:"Machine-readable error code." examples:"['unauthorized','insufficient_scope','rate_limited']"`
+		Message   string `json:"message" jsonschema:"Human-readable error message."`
+		RequestID string `json:"request_id" jsonschema:"ID of the request in the log."`
+		Details   any    `json:"details,omitempty" jsonschema:"Details of the error, such as the ID of the resource."`
+	} `json:"error"`
+}
+
 // WriteError writes an error in the server's own format:
 // {"error":{"code","message","request_id","details"}}. Empty details are omitted.
 func WriteError(w http.ResponseWriter, e *Error) {
-	type shown struct {
-		Code      string `json:"code"`
-		Message   string `json:"message"`
-		RequestID string `json:"request_id"`
-		Details   any    `json:"details,omitempty"`
-	}
-	if err := WriteJSON(w, e.Status, map[string]shown{"error": {e.Code, e.Message, e.RequestID, e.Details}}); err != nil {
+	var body errorBody
+	body.Error.Code, body.Error.Message, body.Error.RequestID, body.Error.Details = e.Code, e.Message, e.RequestID, e.Details
+	if err := WriteJSON(w, e.Status, body); err != nil {
 		w.WriteHeader(e.Status) // not reached: strings and encodable details
 	}
 }
