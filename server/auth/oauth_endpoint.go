@@ -1,7 +1,6 @@
 package auth
 
 import (
-	_ "embed"
 	"net/http"
 	"net/url"
 	"slices"
@@ -22,21 +21,10 @@ const retryRevocation = "5"
 // with their secret.
 func (o *OAuth) Routes() []server.Route {
 	return []server.Route{
-		{Pattern: "POST /api/oauth/token", Handler: http.HandlerFunc(o.serveToken), Public: true},
-		{Pattern: "POST /api/oauth/revoke", Handler: http.HandlerFunc(o.serveRevoke), Public: true},
+		{Pattern: "POST /api/oauth/token", ID: "token", Handler: http.HandlerFunc(o.serveToken), Public: true},
+		{Pattern: "POST /api/oauth/revoke", ID: "revoke", Handler: http.HandlerFunc(o.serveRevoke), Public: true},
 	}
 }
-
-//go:embed openapi.yaml
-var oauthDescription string
-
-// OpenAPI describes the endpoints.
-func (o *OAuth) OpenAPI() []byte {
-	return []byte(strings.NewReplacer("ACCESS_PREFIX", o.access, "REFRESH_PREFIX", o.refresh).Replace(oauthDescription))
-}
-
-// DeferDescription does nothing: tests check the description against the routes.
-func (*OAuth) DeferDescription() {}
 
 // WriteError writes the router's errors in OAuth's format.
 func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
@@ -45,17 +33,17 @@ func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error
 
 // oauthError is the body of an error response.
 type oauthError struct {
-	Code        string `json:"error"`
-	Description string `json:"error_description,omitempty"`
+	Code        string `json:"error" jsonschema:"Machine-readable error code." examples:"['invalid_request','invalid_client','invalid_grant','invalid_scope','unsupported_grant_type','rate_limited','server_error','temporarily_unavailable']"`
+	Description string `json:"error_description,omitempty" jsonschema:"Human-readable description of the error."`
 }
 
 // issued is the body of a response with a token.
 type issued struct {
 	AccessToken  string `json:"access_token"`
-	TokenType    string `json:"token_type"`
-	ExpiresIn    int64  `json:"expires_in"`
-	RefreshToken string `json:"refresh_token,omitempty"`
-	Scope        string `json:"scope"`
+	TokenType    string `json:"token_type" const:"Bearer"`
+	ExpiresIn    int64  `json:"expires_in" minimum:"0" jsonschema:"Lifetime of the token, in seconds."`
+	RefreshToken string `json:"refresh_token,omitempty" jsonschema:"Refresh token from the request."`
+	Scope        string `json:"scope" jsonschema:"Space-separated scopes of the token."`
 }
 
 // serveToken exchanges a client's secret, optionally with its refresh token, for an access token.
