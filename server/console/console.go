@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/internal/openapi"
 )
 
 // Prefix is the path of the page.
@@ -93,11 +94,25 @@ var (
 	_ server.DeferredDescriber = Surface{}
 )
 
-//go:embed openapi.yaml
-var description []byte
-
 // OpenAPI describes the routes of the page.
-func (Surface) OpenAPI() []byte { return description }
+func (s Surface) OpenAPI() []byte {
+	type answers = map[int]openapi.Answer
+	return server.DescribeAPI(&openapi.API{
+		Title: "Console", Doc: "The web console, a static page that uses the other protocols.",
+		Operations: map[string]openapi.OperationDoc{
+			"findConsole": {Summary: "Redirect to the page", Answers: answers{
+				http.StatusPermanentRedirect: {Doc: "The header Location has the address of the page."},
+			}},
+			"readConsole": {Summary: "Read the page", Answers: answers{
+				http.StatusOK: {
+					Doc:  "The page. Its scripts and styles are served below this path.",
+					Body: openapi.Object{"type": "string"}, Media: []string{"text/html"},
+				},
+				http.StatusNotModified: {Doc: "The page has not changed."},
+			}},
+		},
+	}, s.Routes())
+}
 
 // DeferDescription does nothing: tests check the description against the routes.
 func (Surface) DeferDescription() {}
@@ -108,8 +123,8 @@ func New() Surface { return Surface{} }
 // Routes returns the routes of the page. They are public: the page contains no data.
 func (Surface) Routes() []server.Route {
 	return []server.Route{
-		{Pattern: "GET " + Prefix, Public: true, Handler: http.HandlerFunc(redirectToPage)},
-		{Pattern: "GET " + Prefix + "/{file...}", Public: true, Quiet: true, Handler: http.HandlerFunc(serveFile)},
+		{Pattern: "GET " + Prefix, ID: "findConsole", Public: true, Handler: http.HandlerFunc(redirectToPage)},
+		{Pattern: "GET " + Prefix + "/{file...}", ID: "readConsole", Public: true, Quiet: true, Handler: http.HandlerFunc(serveFile)},
 	}
 }
 
