@@ -181,26 +181,6 @@ func parsePattern(pattern string) (method, path string, open bool) {
 	return method, path, false
 }
 
-// OmitPaths returns the description of a surface without the paths that begin with a prefix, for
-// surfaces whose routes depend on settings. An invalid description is returned unchanged. It takes
-// milliseconds; callers should cache the result.
-func OmitPaths(document []byte, prefix string) []byte {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
-	if err != nil || doc.Paths == nil {
-		return document
-	}
-	for path := range doc.Paths.Map() {
-		if strings.HasPrefix(path, prefix) {
-			doc.Paths.Delete(path)
-		}
-	}
-	text, err := json.Marshal(doc)
-	if err != nil {
-		return document
-	}
-	return text
-}
-
 // toCamelCase returns a title as one word.
 func toCamelCase(title string) string {
 	var b bytes.Buffer
