@@ -87,6 +87,20 @@ func onePerPlace(list diag.List) diag.List {
 	return out
 }
 
+// dropConsequent removes the other diagnostics of values that are invalid YAML, such as one with an
+// unsupported tag, whose type is unknown.
+func dropConsequent(list diag.List) diag.List {
+	unreadable := map[diag.Span]bool{}
+	for _, d := range list {
+		if d.Code == diag.InvalidYAML {
+			unreadable[d.Span] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
+		return d.Code != diag.InvalidYAML && d.Line > 0 && unreadable[d.Span]
+	})
+}
+
 // fillSpans fills in a diagnostic's missing positions.
 func (f *File) fillSpans(d *diag.Diagnostic) {
 	if d.Line == 0 && d.Path != "" {

@@ -162,7 +162,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	f.redactor.SortValues()
 	f.nameCharacters(list)
 	f.redactor.RedactDiagnostics(list)
-	list = onePerPlace(list)
+	list = onePerPlace(dropConsequent(list))
 	list.Sort(f.fileNames())
 	return f, list
 }
