@@ -74,6 +74,9 @@ func TestDiagnostics(t *testing.T) {
 		"NUL":                    {"version: 1\n\x00", []string{"invalid-yaml 2:1-2:2 |\x00|"}},
 		"invalid UTF-8":          {"version: 1\n# é\xff\n", []string{"invalid-yaml 2:4-2:5 |\uFFFD|"}},
 		"UTF-16":                 {"\xff\xfev\x00", []string{"invalid-yaml 1:1-1:1 ||"}},
+		"UTF-16, little-endian":  {"v\x00e\x00r\x00s\x00i\x00o\x00n\x00:\x00 \x001\x00\n\x00", []string{"invalid-yaml 1:1-1:1 ||"}},
+		"UTF-16, big-endian":     {"\x00v\x00e\x00r\x00s\x00i\x00o\x00n\x00:\x00 \x001\x00\n", []string{"invalid-yaml 1:1-1:1 ||"}},
+		"UTF-16, a long comment": {"#\x00" + strings.Repeat("\xe4\x00", 300), []string{"invalid-yaml 1:1-1:1 ||"}},
 
 		// unsupported-version
 		"no version":          {"agents: {bogus: 1}\n", []string{"unsupported-version 1:1-1:1 version ||"}},

@@ -35,7 +35,10 @@ func (doc *Document) Check() (diag.Diagnostic, bool) {
 			WithHint("split it: several files may be given"), false
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		doc.Data = nil
-		return doc.FaultAt(0, 0, "the file is encoded as UTF-16; only UTF-8 can be read"), false
+		return doc.FaultAt(0, 0, "the file is encoded as UTF-16; only UTF-8 can be read").WithHint("save it as UTF-8"), false
+	case looksLikeUTF16(data):
+		doc.Data = nil
+		return doc.FaultAt(0, 0, "the file looks like UTF-16; only UTF-8 can be read").WithHint("save it as UTF-8"), false
 	}
 	for i := 0; i < len(data); {
 		c := data[i]
@@ -61,6 +64,20 @@ func (doc *Document) Check() (diag.Diagnostic, bool) {
 			WithHint("split it: several files may be given"), false
 	}
 	return diag.Diagnostic{}, true
+}
+
+// looksLikeUTF16 reports whether data without a byte order mark looks like UTF-16: of its first
+// characters, most have one zero byte, always on the same side.
+func looksLikeUTF16(data []byte) bool {
+	const start = 512
+	data = data[:min(len(data), start)&^1]
+	var zeros [2]int
+	for i, c := range data {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	return min(zeros[0], zeros[1]) == 0 && max(zeros[0], zeros[1]) > len(data)/4
 }
 
 // estimateNodes estimates an upper bound of parsed nodes from the characters that start one. The
