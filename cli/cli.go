@@ -175,10 +175,29 @@ func arguments(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && (len(args) <= most || most == unlimited) {
 			return nil
 		}
-		if len(args) == 0 {
+		if len(args) == 0 && least == 1 {
 			return usagef(cmd, "an argument is required")
 		}
-		return usagef(cmd, "%s given", terminal.Count(len(args), "argument is", "arguments are"))
+		given := "no argument is"
+		if len(args) > 0 {
+			given = terminal.Count(len(args), "argument is", "arguments are")
+		}
+		return usagef(cmd, "%s given, but %s", given, allowedCount(least, most, len(args)))
+	}
+}
+
+// allowedCount describes the numbers of arguments that a command takes to a user who gave another
+// number.
+func allowedCount(least, most, given int) string {
+	switch {
+	case most == 0:
+		return "none is allowed"
+	case given > most && most != unlimited:
+		return "at most " + terminal.Count(most, "is", "are") + " allowed"
+	case least == most:
+		return terminal.Count(least, "is", "are") + " required"
+	default:
+		return "at least " + terminal.Count(least, "is", "are") + " required"
 	}
 }
 

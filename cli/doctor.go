@@ -73,8 +73,9 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 				return usagef(cmd, "--model needs --provider")
 			case !strings.Contains(args[0], "://") && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")):
 				return usagef(cmd, "%s is a file; --provider ID or --mcp ID says what of it to check", args[0])
-			case len(args) > 1:
-				return usagef(cmd, "%d arguments are given", len(args))
+			}
+			if err := arguments(1, 1)(cmd, args); err != nil {
+				return err
 			}
 			return doctor(cmd.Context(), cmd, p, args[0], &o)
 		},
