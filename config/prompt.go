@@ -1,10 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/diag"
@@ -41,9 +39,6 @@ func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Valu
 	}
 	key, value := n.FindField("file")
 	text, err := d.expander.IncludeFile(from.File, "")
-	if err == nil && !utf8.ValidString(text) {
-		err = fmt.Errorf("the file %s is not UTF-8 text", clip.Text(from.File))
-	}
 	if err != nil {
 		d.addDiagnostic(diag.InvalidValue, p.fieldPlace("file", key), value, "%v", err)
 		return

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -190,6 +191,8 @@ func (e *Expander) expandReference(ref, dir string, x *Expansion) (string, error
 	}
 	e.Looked[name] = Variable{value, set}
 	switch {
+	case set && !utf8.ValidString(value):
+		return "", fmt.Errorf("the value of the variable %s is not UTF-8 text", name)
 	case set && (value != "" || !optional):
 		x.Hidden = append(x.Hidden, secret.Value{Text: value, Shown: "${" + name + "}"})
 		return value, nil
@@ -249,6 +252,10 @@ func ReadText(path string) (string, error) {
 		return "", fileErrorReason(err)
 	case len(data) > maxIncluded:
 		return "", fmt.Errorf("it has more than %d bytes", maxIncluded)
+	case !utf8.Valid(data):
+		return "", errors.New("it is not UTF-8 text")
+	case bytes.IndexByte(data, 0) >= 0:
+		return "", errors.New("it contains the character U+0000, as text in UTF-16 does; it must be UTF-8 text")
 	}
 	return string(bytes.TrimPrefix(data, []byte("\ufeff"))), nil
 }

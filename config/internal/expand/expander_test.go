@@ -13,7 +13,7 @@ import (
 )
 
 func testExpander() *Expander {
-	env := map[string]string{"A": "value of a", "EMPTY": "", "REF": "${A} $$ ${file:x}", "_b2": "2"}
+	env := map[string]string{"A": "value of a", "EMPTY": "", "REF": "${A} $$ ${file:x}", "_b2": "2", "LATIN1": "caf\xe9"}
 	return &Expander{
 		Lookup: func(name string) (string, bool) {
 			v, ok := env[name]
@@ -35,6 +35,9 @@ func TestExpand(t *testing.T) {
 	write("secret", "s3cret ${A}\r\n\n")
 	write("large", strings.Repeat("x", maxIncluded+1))
 	write("fits", strings.Repeat("x", maxIncluded))
+	write("latin1", "caf\xe9")
+	write("utf16", "\xff\xfea\x00")
+	write("utf16le", "a\x00b\x00")
 	for name, tt := range map[string]struct {
 		text, want string
 		unset      []string
@@ -72,6 +75,10 @@ func TestExpand(t *testing.T) {
 		"a directory":            {text: "${file:.}", err: "it is not a regular file"},
 		"a device":               {text: "${file:/dev/zero}", err: "it is not a regular file"},
 		"a file too large":       {text: "${file:large}", err: "it has more than 1048576 bytes"},
+		"a file in Latin-1":      {text: "${file:latin1}", err: "the file latin1 cannot be read: it is not UTF-8 text"},
+		"a file in UTF-16":       {text: "${file:utf16}", err: "it is not UTF-8 text"},
+		"a file with NUL":        {text: "${file:utf16le}", err: "it contains the character U+0000"},
+		"a variable in Latin-1":  {text: "${LATIN1}", err: "the value of the variable LATIN1 is not UTF-8 text"},
 		"NUL in a path":          {text: "${file:a\x00b}", err: "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
