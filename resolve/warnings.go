@@ -64,7 +64,9 @@ func (m *merger) warnUnmatched(ids []string, catalog *toolset.Filter) (allows bo
 			continue
 		}
 		w := diag.New(diag.UnmatchedTool, m.entryPath(d), "%q names no registered tool", d.Entry)
-		if strings.ContainsAny(d.Entry, "*?[{") {
+		if strings.TrimSpace(d.Entry) == "" {
+			w = w.WithHint("write the id of a tool, or remove the entry; %s: [] names no tools", d.Field)
+		} else if strings.ContainsAny(d.Entry, "*?[{") {
 			w = w.WithHint("%s holds literal ids; patterns belong in %s", d.Field, patternField(d.Field))
 		} else if near := m.nearestTool(d.Entry, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)

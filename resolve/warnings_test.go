@@ -90,6 +90,14 @@ func TestUnmatchedEntries(t *testing.T) {
 				`unmatched-tool: agents.a.excluded_tools[0]: "[x]" names no registered tool (excluded_tools holds literal ids; patterns belong in excluded_tool_patterns)`,
 			},
 		},
+		"an empty entry": {
+			[]draft{tool("weather"), agent("a", func(a *spec.Agent) {
+				a.AllowedTools, a.ExcludedTools = spec.Names{"weather", ""}, spec.Names{" "}
+			})}, []string{
+				`unmatched-tool: agents.a.allowed_tools[1]: "" names no registered tool (write the id of a tool, or remove the entry; allowed_tools: [] names no tools)`,
+				`unmatched-tool: agents.a.excluded_tools[0]: " " names no registered tool (write the id of a tool, or remove the entry; excluded_tools: [] names no tools)`,
+			},
+		},
 		"an asterisk where there is no tool": {
 			[]draft{agent("a", func(a *spec.Agent) { a.AllowedToolPatterns = spec.Names{"*"} })},
 			[]string{`unmatched-pattern: agents.a.allowed_tool_patterns[0]: pattern "*" matches no registered tool`},
