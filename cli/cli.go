@@ -50,11 +50,20 @@ type exit struct{ code int }
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // run runs a command line and returns its exit code. It escapes all output. A wrong command line or
-// an unreadable file returns exitUsage.
+// an unreadable file returns exitUsage, and output that cannot be written exitFailed.
 func (p *program) run(ctx context.Context, args []string) int {
 	out, errs := terminal.NewWriter(p.Out), terminal.NewWriter(p.Err)
 	code := p.with(terminal.Streams{In: p.In, Out: out, Err: errs}).execute(ctx, args)
-	if err := errors.Join(out.Flush(), errs.Flush()); err != nil && code == exitOK {
+	flushed := errors.Join(out.Flush(), errs.Flush())
+	switch {
+	case out.Err() != nil && code == exitUsage: // the error of the command
+		return exitFailed
+	case code != exitOK:
+		return code
+	case out.Err() != nil:
+		p.PrintErrorf("%v", out.Err())
+		return exitFailed
+	case flushed != nil:
 		return exitFailed
 	}
 	return code

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"sync"
@@ -16,6 +17,8 @@ type Writer struct {
 	mu sync.Mutex
 	// held is the start of a character, or a carriage return, that the next write completes.
 	held []byte
+	// failed is the first error of a write.
+	failed error
 }
 
 // NewWriter returns a writer that writes the escaped text to out.
@@ -66,6 +69,13 @@ func (w *Writer) WriteUnescaped(text string) error {
 // File returns the file that the output goes to, if any.
 func (w *Writer) File() (*os.File, bool) { return FileOf(w.out) }
 
+// Err returns the first error of a write. Later writes may have succeeded.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}
+
 func (w *Writer) flushLocked() error {
 	text, _ := appendEscaped(nil, w.held, true)
 	w.held = nil
@@ -77,5 +87,6 @@ func (w *Writer) writeRaw(text []byte) error {
 		return nil
 	}
 	_, err := w.out.Write(text)
+	w.failed = cmp.Or(w.failed, err)
 	return err
 }
