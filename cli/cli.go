@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -133,7 +134,8 @@ that a store keeps, so that they outlive the process.`,
 }
 
 // checkSubcommand rejects an unknown subcommand of a command that only groups others, and an unknown
-// topic of help. Cobra shows the help of the group and succeeds.
+// topic of help. Cobra shows the help of the group and succeeds. It also rejects a misspelt
+// subcommand of a command that takes files.
 func checkSubcommand(root *cobra.Command, args []string) error {
 	cmd, rest, err := root.Find(args)
 	if err == nil && cmd.Name() == "help" {
@@ -141,19 +143,41 @@ func checkSubcommand(root *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	isGroup := cmd != root && cmd.HasSubCommands() && cmd.Use == cmd.Name()
-	if err != nil || !isGroup || cmd.ParseFlags(rest) != nil || cmd.Flags().NArg() == 0 {
+	if err != nil || cmd == root || !cmd.HasSubCommands() {
 		return nil // cobra reports the errors
 	}
+	if cmd.Use != cmd.Name() {
+		return checkFirstFile(cmd, rest)
+	}
+	if cmd.ParseFlags(rest) != nil || cmd.Flags().NArg() == 0 {
+		return nil
+	}
 	name, hint := cmd.Flags().Arg(0), ""
+	if near, ok := nearestSubcommand(cmd, name); ok {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return usagef(cmd, "unknown command %q for %q%s", name, cmd.CommandPath(), hint)
+}
+
+// checkFirstFile rejects a first argument that names no file but is nearly the name of a subcommand.
+func checkFirstFile(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return nil
+	}
+	near, ok := nearestSubcommand(cmd, args[0])
+	if _, err := os.Stat(args[0]); !ok || err == nil {
+		return nil
+	}
+	return usagef(cmd, "%q is neither a file nor a command of %q; did you mean %q?", args[0], cmd.CommandPath(), near)
+}
+
+// nearestSubcommand returns the subcommand of a command with the most similar name.
+func nearestSubcommand(cmd *cobra.Command, name string) (near string, ok bool) {
 	var names []string
 	for _, sub := range cmd.Commands() {
 		names = append(names, sub.Name())
 	}
-	if near, ok := nearest.Of(name, names); ok {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	return usagef(cmd, "unknown command %q for %q%s", name, cmd.CommandPath(), hint)
+	return nearest.Of(name, names)
 }
 
 // freeTexts are the flags whose value may be empty, or whose command rejects it in its own words.

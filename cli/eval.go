@@ -250,7 +250,14 @@ func (p *program) eval(ctx context.Context, names, cases []string, o *evalOption
 func (p *program) loadCases(names, cases []string, o *evalOptions) (*evals.Suite, diag.List, error) {
 	if len(cases) == 0 {
 		dir := names[0]
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		info, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, fmt.Errorf("read configuration: there is no file or directory %s", dir)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("read configuration: %w", err)
+		}
+		if !info.IsDir() {
 			dir = filepath.Dir(dir)
 		}
 		cases = []string{filepath.Join(dir, "evals")}

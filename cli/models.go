@@ -3,11 +3,13 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/cli/internal/terminal"
+	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/model/catalog"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -45,11 +47,14 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 			if online {
 				return usagef(cmd, "--online needs --file")
 			}
+			if len(args) > 0 && namesConfiguration(args[0]) {
+				return usagef(cmd, "%s is the name of a file, not a pattern for names of models; --file %[1]s lists the models of a configuration", args[0])
+			}
 			list, err := findModels(vendor, strings.Join(args, ""))
 			if err != nil {
 				return usagef(cmd, "%w", err)
 			}
-			return list.show(p.output(cmd, unredacted), vendor)
+			return list.show(p.output(cmd, unredacted), vendor, strings.Join(args, ""))
 		},
 	}
 	formatFlag(cmd, "text", "json")
@@ -59,6 +64,12 @@ Exit codes: 0 done, 1 the configuration has errors, 2 usage or a file cannot be 
 	excludeFlags(cmd, "vendor", "file")
 	excludeFlags(cmd, "vendor", "online")
 	return cmd
+}
+
+// namesConfiguration reports whether a pattern for names of models looks like the name of a
+// configuration file.
+func namesConfiguration(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name))
 }
 
 // listConfigured lists the models of a configuration with their limits and prices.
@@ -115,9 +126,12 @@ func findModels(vendor, glob string) (*modelList, error) {
 }
 
 // missingText explains an empty list.
-func (*modelList) missingText(vendor string) string {
-	var vendors []string
+func (*modelList) missingText(vendor, glob string) string {
+	var vendors, names []string
 	for _, m := range catalog.All() {
+		if vendor == "" || m.Vendor == vendor {
+			names = append(names, m.Name)
+		}
 		if !slices.Contains(vendors, m.Vendor) {
 			vendors = append(vendors, m.Vendor)
 		}
@@ -126,13 +140,16 @@ func (*modelList) missingText(vendor string) string {
 	if vendor != "" && !slices.Contains(vendors, vendor) {
 		return fmt.Sprintf("The catalog has no models of %s; it has those of %s. For models of other servers, use --file FILE --online, or see what the server lists.", vendor, strings.Join(vendors, ", "))
 	}
+	if near, ok := nearest.Of(glob, names); ok {
+		return fmt.Sprintf("No model of the catalog matches; did you mean %q?", near)
+	}
 	return "No model of the catalog matches."
 }
 
-// show writes the models. vendor is the value of --vendor; empty without it.
-func (l *modelList) show(out *output, vendor string) error {
+// show writes the models. vendor is the value of --vendor, and glob the pattern; empty without it.
+func (l *modelList) show(out *output, vendor, glob string) error {
 	return (&listing[*catalog.Model]{
-		record: l, items: l.Models, none: l.missingText(vendor),
+		record: l, items: l.Models, none: l.missingText(vendor, glob),
 		header: []string{"VENDOR", "MODEL", "CONTEXT", "OUTPUT", "READS", "INPUT", "OUTPUT", "CACHED", "CUTOFF", "RETIRES"},
 		row: func(m *catalog.Model) []string {
 			input, output, cached := listedPrices(m.Pricing)
