@@ -132,6 +132,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 		"loop_detection: {consecutive_threshold: 8}": {
 			"hard_cutoff_threshold is 6 and consecutive_threshold 8; the first must be more than the second (the defaults are 6 and 3)",
 		},
+		"tool_budgets: {'': 3}":                                {"\"\" must be a mapping, not the number 3"},
 		"tool_budgets: {look: 3}":                              {"look must be a mapping, not the number 3"},
 		"tool_budgets: {look: {}}":                             {"max_calls is required (Maximum executed calls; further calls are answered with a hint. 0 executes none.)"},
 		"tool_budgets: {look: {max_call: 3}}":                  {`unknown field "max_call" (did you mean "max_calls"?)`},

@@ -52,6 +52,8 @@ func (p *place) label() string {
 		return "the file"
 	case p.index >= 0:
 		return p.parent.label() + "[" + strconv.Itoa(p.index) + "]"
+	case p.key == "":
+		return `""`
 	default:
 		return clip.Text(p.key)
 	}
