@@ -56,13 +56,13 @@ func latinLookalike(r rune) (script string, latin rune) {
 
 // nameCharacters names lookalike characters in the hints of diagnostics at their positions: they
 // may be the mistake and are otherwise hard to find.
-func (f *File) nameCharacters(list diag.List) {
+func (t *tree) nameCharacters(list diag.List) {
 	for i := range list {
 		d := &list[i]
 		if d.Severity == diag.Note || d.Line == 0 || strings.Contains(d.Hint, "U+") || strings.Contains(d.Message, "U+") {
 			continue
 		}
-		for _, doc := range f.documents {
+		for _, doc := range t.documents {
 			if doc.Name != d.File {
 				continue
 			}

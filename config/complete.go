@@ -27,9 +27,9 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 	shown, suppressed, used := f.applyIgnores(all)
 	wrong := f.checkIgnores(all, used)
 	if len(wrong) > 0 {
-		f.redactor.RedactDiagnostics(wrong)
+		f.tree.redactor.RedactDiagnostics(wrong)
 		shown = append(shown, wrong...)
-		shown.Sort(f.fileNames())
+		shown.Sort(f.tree.fileNames())
 	}
 	return shown, suppressed
 }
@@ -37,11 +37,11 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 // mergeFindings is Complete without handling comments.
 func (f *File) mergeFindings(load, build diag.List) diag.List {
 	causes := newCauses(load)
-	causes.meant = f.meant
+	causes.meant = f.tree.meant
 	for id := range f.unextended {
 		causes.below[diag.Key("agents", id)] = true // its inheritance is unknown
 	}
-	causes.addMissingRegistries(f.root)
+	causes.addMissingRegistries(f.tree.root)
 	list := slices.Clone(load)
 	for _, d := range build {
 		if !f.Partial && !causes.coversFinding(d) {
@@ -49,13 +49,13 @@ func (f *File) mergeFindings(load, build diag.List) diag.List {
 		}
 	}
 	for i := range list {
-		f.fillSpans(&list[i])
+		f.tree.fillSpans(&list[i])
 	}
 	f.nameGroups(list)
-	f.nameCharacters(list)
-	f.redactor.RedactDiagnostics(list)
+	f.tree.nameCharacters(list)
+	f.tree.redactor.RedactDiagnostics(list)
 	list = onePerPlace(list.Dedup())
-	list.Sort(f.fileNames())
+	list.Sort(f.tree.fileNames())
 	return list
 }
 
@@ -102,20 +102,20 @@ func dropConsequent(list diag.List) diag.List {
 }
 
 // fillSpans fills in a diagnostic's missing positions.
-func (f *File) fillSpans(d *diag.Diagnostic) {
+func (t *tree) fillSpans(d *diag.Diagnostic) {
 	if d.Line == 0 && d.Path != "" {
-		if span, ok := f.locateSpan(placeCode(d), d.Path); ok {
+		if span, ok := t.locateSpan(placeCode(d), d.Path); ok {
 			d.Span = span
 		}
 	}
 	d.Related = slices.Clone(d.Related) // the caller keeps its own
-	f.relateOverlay(d)
+	t.relateOverlay(d)
 	for i := range d.Related {
 		r := &d.Related[i]
 		if r.Line != 0 || r.Path == "" {
 			continue
 		}
-		if span, ok := f.locateSpan("", r.Path); ok {
+		if span, ok := t.locateSpan("", r.Path); ok {
 			r.Span = span
 		}
 	}
@@ -224,7 +224,7 @@ func (d *decoder) addValidationFindings(start int, p *place, n *yamltree.Node, l
 	base := p.path()
 	for _, one := range list {
 		one.Path = diag.Join(base, one.Path)
-		if d.file.meant[one.Path] && one.Code == diag.MissingField || repeatsFinding(one, before, base) {
+		if d.tree.meant[one.Path] && one.Code == diag.MissingField || repeatsFinding(one, before, base) {
 			continue
 		}
 		d.addAt(one, n)
@@ -258,7 +258,7 @@ func isBelow(path, above string) bool {
 
 // addAt adds a diagnostic of a record at the place its path leads to.
 func (d *decoder) addAt(one diag.Diagnostic, n *yamltree.Node) {
-	if at, ok := d.file.findTarget(placeCode(&one), one.Path); ok {
+	if at, ok := d.tree.findTarget(placeCode(&one), one.Path); ok {
 		n = at
 	}
 	d.addFinding(one, n)

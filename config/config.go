@@ -38,8 +38,6 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
-	"github.com/agentruntime/agentruntime/config/internal/overlay"
-	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -162,21 +160,10 @@ type File struct {
 	// entry is then not a mistake.
 	Partial bool
 
-	documents []*sourceFile
-	// referred are the files that these files refer to.
-	referred  map[string]struct{}
-	root      *yamltree.Node
-	redactor  secret.Redactor
-	index     map[*yamltree.Node]map[string]int
-	spellings map[string][]string // other spellings in files, by field name
+	tree tree
 	// workflowGroups are the groups below workflows that contain workflows, by workflow id.
 	workflowGroups map[string]string
-	// meant are the paths of fields that seem to be present under a misspelled name, so that they
-	// are not reported missing too.
-	meant map[string]bool
-	// origins records the effect of patches and extends, patched are the applied patches, and
-	// unextended the agents with an invalid extends.
-	origins overlay.Origins
+	// patched are the applied patches, and unextended the agents with an invalid extends.
 	patched []patch
 	// options are the options of loading, and included the files used as values.
 	options    Options
@@ -190,34 +177,32 @@ type File struct {
 	// others.
 	edited     *edited
 	readEdited func() *edited
-	// declared is the tree before agents were extended, and noted what decoding recorded about its
-	// texts.
+	// declared is the tree before agents were extended.
 	declared *yamltree.Node
-	noted    notedTexts
 }
 
 // Files returns the names of the configuration's files: the given ones, and then, sorted, the
 // referenced files whose content matters when it is read, such as prompts, scripts and
 // certificates. Missing files are listed too.
 func (f *File) Files() []string {
-	return append(f.fileNames(), slices.Sorted(maps.Keys(f.referred))...)
+	return append(f.tree.fileNames(), slices.Sorted(maps.Keys(f.tree.referred))...)
 }
 
 // addReferredFile notes that the configuration refers to a file.
-func (f *File) addReferredFile(name string) {
+func (t *tree) addReferredFile(name string) {
 	if name == "" {
 		return
 	}
-	if f.referred == nil {
-		f.referred = map[string]struct{}{}
+	if t.referred == nil {
+		t.referred = map[string]struct{}{}
 	}
-	f.referred[name] = struct{}{}
+	t.referred[name] = struct{}{}
 }
 
 // fileNames returns the names of the files in the given order.
-func (f *File) fileNames() []string {
-	names := make([]string, len(f.documents))
-	for i, doc := range f.documents {
+func (t *tree) fileNames() []string {
+	names := make([]string, len(t.documents))
+	for i, doc := range t.documents {
 		names[i] = doc.Name
 	}
 	return names

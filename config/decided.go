@@ -14,24 +14,24 @@ import (
 )
 
 // decidedBy returns the origin of the value at a path, if it is not the entry itself.
-func (f *File) decidedBy(path []diag.Segment) overlay.Origin {
-	if len(f.origins.Written) == 0 || f.root == nil {
+func (t *tree) decidedBy(path []diag.Segment) overlay.Origin {
+	if len(t.origins.Written) == 0 || t.root == nil {
 		return overlay.Origin{}
 	}
 	var by overlay.Origin
 	inherited := "" // the agent a whole collection comes from
-	at := f.root
+	at := t.root
 	for i, segment := range path {
-		if _, merged := f.origins.Written[at]; merged && !segment.IsIndex {
-			by = f.originOf(at, segment.Key)
+		if _, merged := t.origins.Written[at]; merged && !segment.IsIndex {
+			by = t.originOf(at, segment.Key)
 			by.From = cmp.Or(by.From, inherited)
 		}
-		next, ok := f.followSegment(at, segment)
+		next, ok := t.followSegment(at, segment)
 		if !ok {
 			break
 		}
 		at = next.value
-		if by.From != "" && i > 1 && f.hasAt(path[0], by.From, path[2:i+1], at) {
+		if by.From != "" && i > 1 && t.hasAt(path[0], by.From, path[2:i+1], at) {
 			inherited = by.From
 		}
 	}
@@ -39,10 +39,10 @@ func (f *File) decidedBy(path []diag.Segment) overlay.Origin {
 }
 
 // hasAt reports whether an entry has exactly this value at a path.
-func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, value *yamltree.Node) bool {
-	at := f.root
+func (t *tree) hasAt(registry diag.Segment, id string, path []diag.Segment, value *yamltree.Node) bool {
+	at := t.root
 	for _, segment := range slices.Concat([]diag.Segment{registry, {Key: id}}, path) {
-		next, ok := f.followSegment(at, segment)
+		next, ok := t.followSegment(at, segment)
 		if !ok {
 			return false
 		}
@@ -52,15 +52,15 @@ func (f *File) hasAt(registry diag.Segment, id string, path []diag.Segment, valu
 }
 
 // originOf returns the origin of a field of a merged collection.
-func (f *File) originOf(in *yamltree.Node, name string) overlay.Origin {
-	if c, ok := f.origins.Cleared[in][name]; ok {
+func (t *tree) originOf(in *yamltree.Node, name string) overlay.Origin {
+	if c, ok := t.origins.Cleared[in][name]; ok {
 		return c.Origin
 	}
-	if o, ok := f.origins.Fields[in][name]; ok {
+	if o, ok := t.origins.Fields[in][name]; ok {
 		return o
 	}
-	for _, other := range f.spellings[name] {
-		if o, ok := f.origins.Fields[in][other]; ok {
+	for _, other := range t.spellings[name] {
+		if o, ok := t.origins.Fields[in][other]; ok {
 			return o
 		}
 	}
@@ -69,47 +69,47 @@ func (f *File) originOf(in *yamltree.Node, name string) overlay.Origin {
 
 // relateOverlay relates a diagnostic about an inherited or patched value to the place that
 // decided it, or to the value that was patched.
-func (f *File) relateOverlay(d *diag.Diagnostic) {
-	if len(f.origins.Written) == 0 || d.Path == "" {
+func (t *tree) relateOverlay(d *diag.Diagnostic) {
+	if len(t.origins.Written) == 0 || d.Path == "" {
 		return
 	}
 	path, ok := diag.ParsePath(d.Path)
 	if !ok || len(path) < 3 {
 		return
 	}
-	by := f.decidedBy(path)
+	by := t.decidedBy(path)
 	registry, id := path[0].Key, path[1].Key
 	if by.From != "" {
-		if key, value := f.findEntry(registry, id).FindField(keys.Extends); key != nil {
-			f.addRelated(d, clip.Text(id)+" extends "+clip.Text(value.Text)+" here", extendsPath(id), value)
+		if key, value := t.findEntry(registry, id).FindField(keys.Extends); key != nil {
+			t.addRelated(d, clip.Text(id)+" extends "+clip.Text(value.Text)+" here", extendsPath(id), value)
 		}
 		id = by.From
 	}
 	if by.Patched {
-		if key, _ := f.findChild(f.findRegistry(registry), id); key != nil {
-			f.addRelated(d, "the patched "+keys.RegistryNamed(registry).Noun+" is here", diag.Key(registry, id), key)
+		if key, _ := t.findChild(t.findRegistry(registry), id); key != nil {
+			t.addRelated(d, "the patched "+keys.RegistryNamed(registry).Noun+" is here", diag.Key(registry, id), key)
 		}
 	}
 }
 
-func (f *File) addRelated(d *diag.Diagnostic, message, path string, n *yamltree.Node) {
+func (t *tree) addRelated(d *diag.Diagnostic, message, path string, n *yamltree.Node) {
 	if slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Path == path && r.Message == message }) {
 		return
 	}
-	d.Related = append(slices.Clip(d.Related), diag.Related{Message: message, Path: path, Span: f.documents[n.Document].SpanOfNode(n)})
+	d.Related = append(slices.Clip(d.Related), diag.Related{Message: message, Path: path, Span: t.documents[n.Document].SpanOfNode(n)})
 }
 
-func (f *File) findRegistry(name string) *yamltree.Node {
-	_, value := f.root.FindField(name)
+func (t *tree) findRegistry(name string) *yamltree.Node {
+	_, value := t.root.FindField(name)
 	return value
 }
 
-func (f *File) findEntry(registry, id string) *yamltree.Node {
-	in := f.findRegistry(registry)
+func (t *tree) findEntry(registry, id string) *yamltree.Node {
+	in := t.findRegistry(registry)
 	if in == nil {
 		return nil
 	}
-	_, value := f.findChild(in, id)
+	_, value := t.findChild(in, id)
 	return value
 }
 
@@ -131,7 +131,9 @@ type Decision struct {
 // Decisions returns where each field of an extending or patched agent was decided, in field order.
 // For others it returns nil: their fields are decided in place.
 func (f *File) Decisions(agentID string) []Decision {
-	return f.decisions(agentID, func(key *yamltree.Node, _ string) string { return f.documents[key.Document].SpanOfNode(key).Place() })
+	return f.decisions(agentID, func(key *yamltree.Node, _ string) string {
+		return f.tree.documents[key.Document].SpanOfNode(key).Place()
+	})
 }
 
 // DocumentDecisions is Decisions with paths instead of file positions, for readers that have the
@@ -149,11 +151,11 @@ func (f *File) DocumentDecisions(agentID, second string) []Decision {
 }
 
 func (f *File) decisions(agentID string, place func(key *yamltree.Node, path string) string) []Decision {
-	if f.root == nil {
+	if f.tree.root == nil {
 		return nil
 	}
-	entry := f.findEntry(keys.Agents, agentID)
-	if _, merged := f.origins.Written[entry]; !merged {
+	entry := f.tree.findEntry(keys.Agents, agentID)
+	if _, merged := f.tree.origins.Written[entry]; !merged {
 		return nil
 	}
 	c := &decisions{file: f, agent: agentID, place: place}
@@ -175,18 +177,18 @@ func (c *decisions) addFields(parent string, in *yamltree.Node) {
 	f := c.file
 	for key, value := range in.Pairs {
 		field := diag.Key(parent, key.Text)
-		_, merged := f.origins.Written[value]
+		_, merged := f.tree.origins.Written[value]
 		switch {
 		case field == keys.Extends, isExtension(key.Text):
 		case merged, field == "sections" && value.Kind == yamltree.Mapping:
 			c.addFields(field, value)
 		default:
 			path, _ := diag.ParsePath(diag.Join(diag.Key(keys.Agents, c.agent), field))
-			c.addField(key, field, f.decidedBy(path), false)
+			c.addField(key, field, f.tree.decidedBy(path), false)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.origins.Cleared[in])) {
-		cleared := f.origins.Cleared[in][name]
+	for _, name := range slices.Sorted(maps.Keys(f.tree.origins.Cleared[in])) {
+		cleared := f.tree.origins.Cleared[in][name]
 		c.addField(cleared.Key, diag.Key(parent, name), cleared.Origin, true)
 	}
 }
@@ -202,10 +204,10 @@ func (c *decisions) addField(key *yamltree.Node, field string, by overlay.Origin
 // DecidedPath returns the path that decided the value at a path, which may be in a patch.
 func (f *File) DecidedPath(path string) string {
 	segments, ok := diag.ParsePath(path)
-	if !ok || len(segments) < 3 || f.root == nil {
+	if !ok || len(segments) < 3 || f.tree.root == nil {
 		return path
 	}
-	by := f.decidedBy(segments)
+	by := f.tree.decidedBy(segments)
 	if !by.Patched {
 		return path
 	}

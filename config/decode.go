@@ -17,11 +17,16 @@ import (
 // decoder decodes trees into records. It reports errors as diagnostics and continues with the
 // next value.
 type decoder struct {
-	file     *File
+	tree     *tree
 	expander expand.Expander
 	strict   bool // an unset variable is an error
 	found    diag.List
-	kinds    Kinds
+	// partial is set if a top-level value cannot be used, so that definitions may be missing.
+	partial bool
+	// recordOf describes the record of an entry or of settings, and surfaces are the protocols that
+	// the program was built with.
+	recordOf func(reflect.Type) *record.Type
+	surfaces []string
 }
 
 // addDiagnostic adds a diagnostic about the value n, or about the key of the place p if the code
@@ -30,7 +35,7 @@ func (d *decoder) addDiagnostic(code diag.Code, p *place, n *yamltree.Node, form
 	if p != nil && p.node != nil && (code.MarksKey() || n.Kind == yamltree.Null && n.Text == "") {
 		n = p.node // the key, also for an omitted value
 	}
-	if doc := d.file.documents[n.Document]; doc.findings > yamltree.MaxFindings {
+	if doc := d.tree.documents[n.Document]; doc.findings > yamltree.MaxFindings {
 		doc.countFinding(code.Info().Severity) // not worth a text
 		return reported{}
 	}
@@ -39,15 +44,15 @@ func (d *decoder) addDiagnostic(code diag.Code, p *place, n *yamltree.Node, form
 
 // addFinding adds a diagnostic about n. The number of diagnostics per file is limited.
 func (d *decoder) addFinding(found diag.Diagnostic, n *yamltree.Node) reported {
-	doc := d.file.documents[n.Document]
+	doc := d.tree.documents[n.Document]
 	if !doc.countFinding(found.Severity) {
 		if doc.omitted == nil {
-			found.Span = doc.SpanOfNode(d.file.origins.AsWritten(n))
+			found.Span = doc.SpanOfNode(d.tree.origins.AsWritten(n))
 			doc.omitted = &found
 		}
 		return reported{}
 	}
-	found.Span = doc.SpanOfNode(d.file.origins.AsWritten(n))
+	found.Span = doc.SpanOfNode(d.tree.origins.AsWritten(n))
 	d.found = append(d.found, found)
 	return reported{&d.found[len(d.found)-1]}
 }
@@ -65,7 +70,7 @@ func (r reported) setHint(text string) {
 // countErrors returns the number of errors so far, including unreported ones.
 func (d *decoder) countErrors() int {
 	n := 0
-	for _, doc := range d.file.documents {
+	for _, doc := range d.tree.documents {
 		n += doc.errors
 	}
 	return n
@@ -116,7 +121,7 @@ func (d *decoder) decodeField(f *record.Field, key, value *yamltree.Node, v refl
 		return
 	}
 	if other := f.OtherSpelling(key.Text); other != nil {
-		d.file.addSpelling(f.Name, other.Name)
+		d.tree.addSpelling(f.Name, other.Name)
 		d.decodeUnits(*other, value, target, at)
 		return
 	}
@@ -151,7 +156,7 @@ func (d *decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value
 func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, p *place, variant, also string) {
 	at := p.fieldPlace(key.Text, key)
 	if slices.Contains(r.LeftOut, key.Text) {
-		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.kinds.Surfaces))
+		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.surfaces))
 		d.hideSecrets(value, secret.IsHiddenName(key.Text))
 		return
 	}
@@ -207,10 +212,10 @@ func guessField(r *record.Type, name string, names []string, p *place) (field, h
 }
 
 func (d *decoder) addMeantField(p *place) {
-	if d.file.meant == nil {
-		d.file.meant = map[string]bool{}
+	if d.tree.meant == nil {
+		d.tree.meant = map[string]bool{}
 	}
-	d.file.meant[p.path()] = true
+	d.tree.meant[p.path()] = true
 }
 
 // checkRequired reports the required fields that are missing.
@@ -237,10 +242,10 @@ func (d *decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Val
 // reportMissingField reports a missing field at the key of its record.
 func (d *decoder) reportMissingField(name string, n *yamltree.Node, p *place, hint string) {
 	at := p.fieldPlace(name, nil)
-	if d.file.meant[at.path()] {
+	if d.tree.meant[at.path()] {
 		return
 	}
-	if c, ok := d.file.origins.Cleared[n][name]; ok {
+	if c, ok := d.tree.origins.Cleared[n][name]; ok {
 		n = c.Key
 	} else if p != nil && p.node != nil {
 		n = p.node

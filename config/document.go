@@ -161,12 +161,12 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 // and if its patches cannot stay patches: patches of several files are applied in order, and
 // entries that are invalid without them would not be read completely.
 func (f *File) withoutPatches() *File {
-	if len(f.documents) != 1 || len(f.patched) == 0 {
+	if len(f.tree.documents) != 1 || len(f.patched) == 0 {
 		return nil
 	}
 	opts := f.options
 	opts.RequireVariables = false
-	doc := f.documents[0]
+	doc := f.tree.documents[0]
 	bare, found := parseBare(Source{Name: doc.Name, Data: doc.Data}, opts, f.included)
 	if found.HasErrors() {
 		return nil
@@ -176,17 +176,17 @@ func (f *File) withoutPatches() *File {
 
 // BaseDir returns the base directory of Document's relative paths: the first file's directory.
 func (f *File) BaseDir() string {
-	if len(f.documents) == 0 {
+	if len(f.tree.documents) == 0 {
 		return ""
 	}
-	return f.documents[0].dir
+	return f.tree.documents[0].dir
 }
 
 // DocumentHash returns the document's hash, and whether there is a document.
 func (f *File) DocumentHash() (string, bool) {
 	document, err := f.Document()
-	if err != nil && len(f.documents) == 1 && f.documents[0].stored {
-		document, err = f.documents[0].Data, nil
+	if err != nil && len(f.tree.documents) == 1 && f.tree.documents[0].stored {
+		document, err = f.tree.documents[0].Data, nil
 	}
 	return HashDocument(document), err == nil
 }
@@ -249,7 +249,7 @@ func (w *documentWriter) writeSection(name string, section *yamltree.Node) error
 // writePatches writes a file's patches unchanged.
 func (w *documentWriter) writePatches() error {
 	w.keepsPaths = true
-	_, patches := w.file.documents[0].Root.FindField(keys.Patches)
+	_, patches := w.file.tree.documents[0].Root.FindField(keys.Patches)
 	w.WriteName(keys.Patches)
 	w.WriteByte('{')
 	for key, value := range patches.Pairs {
@@ -278,7 +278,7 @@ func (w *documentWriter) writeEntry(section string, entry *yamltree.Node) error 
 }
 
 func (w *documentWriter) writeNode(n *yamltree.Node) error {
-	if known := w.file.noted.find(n); known.plain != "" || known.plainURL != "" {
+	if known := w.file.tree.noted.find(n); known.plain != "" || known.plainURL != "" {
 		w.plain = append(w.plain, cmp.Or(known.plain, known.plainURL))
 	}
 	switch n.Kind {
@@ -348,7 +348,7 @@ func (w *documentWriter) clearedFields(n *yamltree.Node) (names []string) {
 	if w.extending == nil {
 		return nil
 	}
-	for name := range w.file.origins.Cleared[n] {
+	for name := range w.file.tree.origins.Cleared[n] {
 		if n != w.extending || !isNamesField(name) || !strings.HasPrefix(name, "allowed_") {
 			names = append(names, name)
 		}
@@ -363,7 +363,7 @@ func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
 	if name == nil || len(n.Children) != 2 {
 		return "", false
 	}
-	prompt := w.file.noted.find(name).prompt
+	prompt := w.file.tree.noted.find(name).prompt
 	if prompt == nil {
 		return "", false
 	}
@@ -372,8 +372,8 @@ func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
 
 // textOf returns a file's text in its document form.
 func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
-	dir := w.file.dirOf(n)
-	text, noted := n.Text, w.file.noted.find(n)
+	dir := w.file.tree.dirOf(n)
+	text, noted := n.Text, w.file.tree.noted.find(n)
 	if noted.isPath && !strings.HasPrefix(text, "${") {
 		return w.rebase(dir, text)
 	}

@@ -17,16 +17,16 @@ var placedSections = []string{"providers", "tools", "plugins", "agent_providers"
 // directory stays and is an unknown field.
 func (l *loader) readDirs() {
 	for _, name := range placedSections {
-		_, section := l.file.root.FindField(name)
+		_, section := l.tree.root.FindField(name)
 		for _, entry := range section.Pairs {
 			_, value := entry.FindField(keys.Dir)
 			if value == nil || value.Kind != yamltree.String || value.Text == "" {
 				continue
 			}
-			dir := expand.RelativeTo(l.file.documents[value.Document].dir, filepath.FromSlash(value.Text))
+			dir := expand.RelativeTo(l.tree.documents[value.Document].dir, filepath.FromSlash(value.Text))
 			at := slices.Index(entry.Children, value) - 1
 			entry.Children = slices.Delete(slices.Clone(entry.Children), at, at+2)
-			l.file.noted.placeNodes(entry, value.Document, dir)
+			l.tree.noted.placeNodes(entry, value.Document, dir)
 		}
 	}
 }
@@ -46,17 +46,17 @@ func (t *notedTexts) placeNodes(n *yamltree.Node, document uint16, dir string) {
 }
 
 // dirOf returns the base directory of a node's relative paths.
-func (f *File) dirOf(n *yamltree.Node) string {
-	if dir, ok := f.noted.dirs[n]; ok {
+func (t *tree) dirOf(n *yamltree.Node) string {
+	if dir, ok := t.noted.dirs[n]; ok {
 		return dir
 	}
-	return f.documents[n.Document].dir
+	return t.documents[n.Document].dir
 }
 
 // writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
 // the entry then names.
 func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
-	dir := w.file.dirOf(entry)
+	dir := w.file.tree.dirOf(entry)
 	if dir == w.base || entry.Kind != yamltree.Mapping || len(entry.Children) == 0 {
 		return w.writeNode(entry)
 	}

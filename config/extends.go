@@ -147,7 +147,7 @@ func (e *extender) reportCircle(circle []*extension) {
 	for _, x := range circle[1:min(len(circle), shown)] {
 		found.Related = append(found.Related, diag.Related{
 			Message: "and " + clip.Text(x.id) + " extends " + clip.Text(x.base) + " here", Path: extendsPath(x.id),
-			Span: e.file.documents[x.value.Document].SpanOfNode(x.value),
+			Span: e.tree.documents[x.value.Document].SpanOfNode(x.value),
 		})
 	}
 	e.reportExtends(circle[0], found)
@@ -208,12 +208,12 @@ func (e *extender) inherited(base, own *yamltree.Node) *yamltree.Node {
 	}
 	if key, sections := below.FindField("sections"); key != nil && hasValue(own, "context_policy") {
 		without := overlay.WithoutField(sections, spec.CompactionSection)
-		e.file.origins.Share(without, sections)
+		e.file.tree.origins.Share(without, sections)
 		below = overlay.WithoutField(below, "sections")
 		below = &yamltree.Node{Kind: below.Kind, Style: below.Style, Document: below.Document, Line: below.Line, Column: below.Column,
 			Children: append(slices.Clone(below.Children), key, without)}
 	}
-	e.file.origins.Share(below, base)
+	e.file.tree.origins.Share(below, base)
 	return below
 }
 

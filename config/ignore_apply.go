@@ -39,7 +39,7 @@ func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.
 // ignoredLines returns the lines suppressed by comments, with the reasons.
 func (f *File) ignoredLines() map[ignoredLine]string {
 	var reasons map[ignoredLine]string
-	for _, doc := range f.documents {
+	for _, doc := range f.tree.documents {
 		for _, c := range doc.ignoresOf() {
 			for _, code := range c.codes {
 				if reasons == nil {
@@ -65,7 +65,7 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 		isError[ignoredLine{d.File, d.Line, d.Code}] = true
 	}
 	var found diag.List
-	for _, doc := range f.documents {
+	for _, doc := range f.tree.documents {
 		for _, c := range doc.ignoresOf() {
 			c.faults = slices.Clip(c.faults)
 			for _, code := range c.codes {

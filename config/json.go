@@ -95,7 +95,7 @@ func lowerBool(text string) string {
 
 // addSecret hides a value where the text of its file is shown.
 func (d *decoder) addSecret(n *yamltree.Node) {
-	doc := d.file.documents[n.Document]
+	doc := d.tree.documents[n.Document]
 	doc.secrets = append(doc.secrets, n)
 }
 
@@ -114,7 +114,7 @@ func (d *decoder) hideSecrets(n *yamltree.Node, isSecret bool) {
 	case yamltree.String, yamltree.Int, yamltree.Float:
 		if isSecret {
 			d.addSecret(n)
-			d.file.redactor.AddSecret(n.Text)
+			d.tree.redactor.AddSecret(n.Text)
 		} else if n.Kind == yamltree.String && redact.IsURL("url", n.Text) {
 			d.hideURL(n)
 		}

@@ -99,6 +99,9 @@ func parse(sources []Source, opts Options, left budget, known map[string]expand.
 // registries.
 type loader struct {
 	decoder
+
+	file  *File
+	kinds Kinds
 	// patches are the patches of all files; leavesOut selects those to skip.
 	patches   []patch
 	leavesOut func(*patch) bool
@@ -107,12 +110,14 @@ type loader struct {
 }
 
 func newLoader(opts Options, left budget, known map[string]expand.Included) *loader {
-	return &loader{decoder: newDecoder(opts, left, known), overlaid: left.overlaid}
+	f := &File{tree: tree{origins: overlay.NewOrigins()}, options: opts}
+	return &loader{decoder: newDecoder(&f.tree, opts, left, known), file: f, kinds: opts.Kinds, overlaid: left.overlaid}
 }
 
-func newDecoder(opts Options, left budget, known map[string]expand.Included) decoder {
+// newDecoder returns a decoder of a tree.
+func newDecoder(t *tree, opts Options, left budget, known map[string]expand.Included) decoder {
 	return decoder{
-		file: &File{origins: overlay.NewOrigins(), options: opts}, strict: opts.RequireVariables, kinds: opts.Kinds,
+		tree: t, strict: opts.RequireVariables, recordOf: opts.Kinds.recordOf, surfaces: opts.Kinds.Surfaces,
 		expander: expand.Expander{Lookup: opts.lookupFunc(), Left: left.expanded, Unread: left.unread, Files: maps.Clone(known)},
 	}
 }
@@ -125,7 +130,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 			Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))},
 			dir:      filepath.Dir(source.Name), stored: source.Stored,
 		}
-		f.documents = append(f.documents, doc)
+		f.tree.documents = append(f.tree.documents, doc)
 		found, ok := yamltree.Parse(&doc.Document, i, keys.NounOf)
 		l.addAll(doc, found)
 		if !ok || !l.checkVersion(doc) {
@@ -135,7 +140,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 			f.Partial = true
 		}
 	}
-	f.root = l.mergeDocuments()
+	f.tree.root = l.mergeDocuments()
 	l.readDirs()
 	l.decodeComponents(opts.Kinds)
 	l.decodeModels()
@@ -146,7 +151,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	l.decodeSchedules()
 	l.decodeWorkflows()
 	list := l.found
-	for _, doc := range f.documents {
+	for _, doc := range f.tree.documents {
 		list = append(list, doc.omittedFindings()...)
 		f.Partial = f.Partial || doc.hasTooManyErrors()
 	}
@@ -154,16 +159,16 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	f.readEdited = sync.OnceValue(f.newEdited)
 	f.budget = budget{l.expander.Left, l.expander.Unread, l.overlaid}
 	for name := range l.expander.Files {
-		f.addReferredFile(name)
+		f.tree.addReferredFile(name)
 	}
 	for i := range list {
-		f.relateOverlay(&list[i])
+		f.tree.relateOverlay(&list[i])
 	}
-	f.redactor.SortValues()
-	f.nameCharacters(list)
-	f.redactor.RedactDiagnostics(list)
+	f.tree.redactor.SortValues()
+	f.tree.nameCharacters(list)
+	f.tree.redactor.RedactDiagnostics(list)
 	list = onePerPlace(dropConsequent(list))
-	list.Sort(f.fileNames())
+	list.Sort(f.tree.fileNames())
 	return f, list
 }
 
@@ -235,7 +240,7 @@ func describeVersion(n *yamltree.Node) string {
 // mergeDocuments merges all files and returns the root.
 func (l *loader) mergeDocuments() *yamltree.Node {
 	m := overlay.NewTree()
-	for _, doc := range l.file.documents {
+	for _, doc := range l.tree.documents {
 		for key, value := range doc.Root.Pairs {
 			switch name := key.Text; {
 			case keys.RegistryNamed(name) != nil:
@@ -267,6 +272,7 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 			}
 		}
 	}
+	l.file.Partial = l.file.Partial || l.partial
 	l.applyPatches(m)
 	l.file.declared = m.CopyDeclared()
 	l.extendAgents(m)
@@ -284,7 +290,7 @@ func (d *decoder) isMapping(key, value *yamltree.Node) bool {
 
 func (d *decoder) wrongTop(key, value *yamltree.Node, want string) {
 	var root *place
-	d.file.Partial = true
+	d.partial = true
 	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).setHint(formOf(key.Text, value))
 }
 
@@ -332,7 +338,7 @@ func (d *decoder) unknownTop(key, value *yamltree.Node) {
 		found.setHint(f.hintText())
 	}
 	// The definition meant for this place is missing.
-	d.file.Partial = d.file.Partial || near != ""
+	d.partial = d.partial || near != ""
 	d.hideSecrets(value, false)
 }
 

@@ -16,16 +16,16 @@ type found struct {
 }
 
 // findPath follows a path until a segment is missing.
-func (f *File) findPath(path string) (found, bool) {
+func (t *tree) findPath(path string) (found, bool) {
 	segments, ok := diag.ParsePath(path)
-	if !ok || f.root == nil {
+	if !ok || t.root == nil {
 		return found{}, false
 	}
-	at := found{value: f.root}
+	at := found{value: t.root}
 	for i, segment := range segments {
-		next, ok := f.followSegment(at.value, segment)
+		next, ok := t.followSegment(at.value, segment)
 		if !ok {
-			return at, i > 0 && (at.key != nil || at.value != f.root)
+			return at, i > 0 && (at.key != nil || at.value != t.root)
 		}
 		at = next
 	}
@@ -35,14 +35,14 @@ func (f *File) findPath(path string) (found, bool) {
 
 // HasValue reports whether the files have a value at a path.
 func (f *File) HasValue(path string) bool {
-	at, ok := f.findPath(path)
+	at, ok := f.tree.findPath(path)
 	return ok && at.exact && at.value != nil
 }
 
 // References returns the variable and file references in the value at a path, nested ones included,
 // as written in the files: ${NAME}, ${file:path}.
 func (f *File) References(path string) []string {
-	at, ok := f.findPath(path)
+	at, ok := f.tree.findPath(path)
 	if !ok || !at.exact || at.value == nil {
 		return nil
 	}
@@ -60,22 +60,22 @@ func referencesIn(n *yamltree.Node) []string {
 var writtenReference = regexp.MustCompile(`\$\{[^}]*\}`)
 
 // followSegment follows one path segment from a node.
-func (f *File) followSegment(from *yamltree.Node, segment diag.Segment) (found, bool) {
+func (t *tree) followSegment(from *yamltree.Node, segment diag.Segment) (found, bool) {
 	if segment.IsIndex {
 		if from.Kind != yamltree.Sequence || segment.Index >= len(from.Children) {
 			return found{}, false
 		}
 		return found{value: from.Children[segment.Index]}, true
 	}
-	if key, value := f.findChild(from, segment.Key); value != nil {
+	if key, value := t.findChild(from, segment.Key); value != nil {
 		return found{key: key, value: value}, true
 	}
-	for _, other := range f.spellings[segment.Key] {
-		if key, value := f.findChild(from, other); value != nil {
+	for _, other := range t.spellings[segment.Key] {
+		if key, value := t.findChild(from, other); value != nil {
 			return found{key: key, value: value}, true
 		}
 	}
-	if c, ok := f.origins.Cleared[from][segment.Key]; ok {
+	if c, ok := t.origins.Cleared[from][segment.Key]; ok {
 		return found{key: c.Key, value: c.Value}, true // the missing value was removed here
 	}
 	return found{}, false
@@ -83,31 +83,31 @@ func (f *File) followSegment(from *yamltree.Node, segment diag.Segment) (found, 
 
 // addSpelling records another spelling of a field in the files, so that lookups by its own name
 // find it.
-func (f *File) addSpelling(name, other string) {
-	if f.spellings == nil {
-		f.spellings = map[string][]string{}
+func (t *tree) addSpelling(name, other string) {
+	if t.spellings == nil {
+		t.spellings = map[string][]string{}
 	}
-	if !slices.Contains(f.spellings[name], other) {
-		f.spellings[name] = append(f.spellings[name], other)
+	if !slices.Contains(t.spellings[name], other) {
+		t.spellings[name] = append(t.spellings[name], other)
 	}
 }
 
 // findChild finds a key; large mappings are indexed on first use.
-func (f *File) findChild(from *yamltree.Node, name string) (key, value *yamltree.Node) {
+func (t *tree) findChild(from *yamltree.Node, name string) (key, value *yamltree.Node) {
 	const large = 128
 	if len(from.Children) < large {
 		return from.FindField(name)
 	}
-	known, ok := f.index[from]
+	known, ok := t.index[from]
 	if !ok {
 		known = make(map[string]int, len(from.Children)/2)
 		for i := 0; i+1 < len(from.Children) && from.Kind == yamltree.Mapping; i += 2 {
 			known[from.Children[i].Text] = i
 		}
-		if f.index == nil {
-			f.index = map[*yamltree.Node]map[string]int{}
+		if t.index == nil {
+			t.index = map[*yamltree.Node]map[string]int{}
 		}
-		f.index[from] = known
+		t.index[from] = known
 	}
 	if i, ok := known[name]; ok {
 		return from.Children[i], from.Children[i+1]
@@ -116,8 +116,8 @@ func (f *File) findChild(from *yamltree.Node, name string) (key, value *yamltree
 }
 
 // findTarget returns the key or value that a diagnostic with the code refers to.
-func (f *File) findTarget(code diag.Code, path string) (*yamltree.Node, bool) {
-	at, ok := f.findPath(path)
+func (t *tree) findTarget(code diag.Code, path string) (*yamltree.Node, bool) {
+	at, ok := t.findPath(path)
 	switch n := at.value; {
 	case !ok:
 		return nil, false
@@ -133,21 +133,21 @@ func (f *File) findTarget(code diag.Code, path string) (*yamltree.Node, bool) {
 }
 
 // locateSpan returns the span for a diagnostic's code and path.
-func (f *File) locateSpan(code diag.Code, path string) (diag.Span, bool) {
-	n, ok := f.findTarget(code, path)
-	if !ok || int(n.Document) >= len(f.documents) {
+func (t *tree) locateSpan(code diag.Code, path string) (diag.Span, bool) {
+	n, ok := t.findTarget(code, path)
+	if !ok || int(n.Document) >= len(t.documents) {
 		return diag.Span{}, false
 	}
-	return f.documents[n.Document].SpanOfNode(f.origins.AsWritten(n)), true
+	return t.documents[n.Document].SpanOfNode(t.origins.AsWritten(n)), true
 }
 
 // Place returns the location of the value at a path as file:line:column, or "" if the files lack
 // the path.
 func (f *File) Place(path string) string {
-	if at, ok := f.findPath(path); !ok || !at.exact {
+	if at, ok := f.tree.findPath(path); !ok || !at.exact {
 		return ""
 	}
-	span, _ := f.locateSpan("", path)
+	span, _ := f.tree.locateSpan("", path)
 	return span.Place()
 }
 

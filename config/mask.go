@@ -39,7 +39,7 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 	}
 	file, _ := Parse([]Source{{Name: "document", Data: declared}}, options)
 	found := maskNamed(patches, false)
-	for _, noted := range file.noted.texts {
+	for _, noted := range file.tree.noted.texts {
 		for _, path := range []string{noted.plain, noted.masked} {
 			if path == "" {
 				continue

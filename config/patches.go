@@ -114,7 +114,7 @@ func (l *loader) applyPatches(m *overlay.Tree) {
 		if p.value.Kind == yamltree.Null {
 			l.hideSecrets(target, false)
 			m.RemoveEntry(registry, p.id)
-			l.file.origins.SetCleared(registry, p.id, overlay.Clearing{Key: p.key, Value: p.value, Origin: overlay.Origin{Patched: true}})
+			l.tree.origins.SetCleared(registry, p.id, overlay.Clearing{Key: p.key, Value: p.value, Origin: overlay.Origin{Patched: true}})
 			continue
 		}
 		o := l.newOverlayMerger(overlay.Origin{Patched: true})
@@ -146,7 +146,7 @@ func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
 }
 
 func (l *loader) newOverlayMerger(by overlay.Origin) *overlay.Merger {
-	return &overlay.Merger{Origins: &l.file.origins, By: by, Left: &l.overlaid}
+	return &overlay.Merger{Origins: &l.tree.origins, By: by, Left: &l.overlaid}
 }
 
 // reportOverlaid reports that merged entries exceed the limit.

@@ -49,20 +49,20 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *place)
 	text := []byte(n.Text)
 	found := secret.FindCredentials(text)
 	for _, at := range found {
-		d.file.redactor.AddSecret(string(text[at[0]:at[1]]))
+		d.tree.redactor.AddSecret(string(text[at[0]:at[1]]))
 	}
 	literal := secret.LiteralOf(n.Text)
 	switch {
 	case len(found) > 0:
 	case kind == credential && literal != "":
 	case kind == named && len(literal) >= secret.MinRandom && secret.LooksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
-		d.file.redactor.AddSecret(n.Text)
+		d.tree.redactor.AddSecret(n.Text)
 	case kind == parameter:
 		d.checkParameter(n, p)
 		return
 	default:
 		if kind >= listed && !secret.IsReference(n.Text) {
-			d.file.noted.of(n).plain = p.path() // it is not stored, though it may be harmless
+			d.tree.noted.of(n).plain = p.path() // it is not stored, though it may be harmless
 		}
 		return
 	}
@@ -70,7 +70,7 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *place)
 }
 
 func (d *decoder) reportPlainSecret(n *yamltree.Node, p *place) {
-	d.file.noted.of(n).plain = p.path()
+	d.tree.noted.of(n).plain = p.path()
 	d.addFinding(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }

@@ -44,7 +44,7 @@ func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Valu
 		return
 	}
 	prompt := promptText(text, p.key == "system_prompt")
-	d.file.noted.of(value).prompt = &prompt
+	d.tree.noted.of(value).prompt = &prompt
 	v.SetString(text)
 }
 

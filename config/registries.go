@@ -18,7 +18,7 @@ import (
 // eachEntry calls yield for each entry of a registry, after checking its id. sound
 // reports whether the id is valid.
 func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, p *place, sound bool)) {
-	key, value := l.file.root.FindField(name)
+	key, value := l.tree.root.FindField(name)
 	if value == nil {
 		return
 	}
@@ -26,7 +26,7 @@ func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, 
 	top := (*place)(nil).fieldPlace(name, key)
 	outdented := l.findOutdented(value, top)
 	for key, value := range value.Pairs {
-		if l.file.documents[key.Document].hasTooManyErrors() || outdented[key] {
+		if l.tree.documents[key.Document].hasTooManyErrors() || outdented[key] {
 			continue
 		}
 		p := top.fieldPlace(key.Text, key)
@@ -81,7 +81,7 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 	var list []Entry[spec.Kind[S, T]]
 	known := record.KindsOf(kinds)
 	l.eachEntry(name, func(id string, n *yamltree.Node, p *place, sound bool) {
-		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.file.dirOf(n)}
+		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.tree.dirOf(n)}
 		before := l.countErrors()
 		if i, ok := l.findKind(n, p, known); ok {
 			entry.Kind = kinds[i]
@@ -181,7 +181,7 @@ func (l *loader) decodeComponent(id string, n *yamltree.Node, p *place, config a
 func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *place) (record T, start int) {
 	start = len(d.found)
 	v := reflect.ValueOf(&record).Elem()
-	r := d.kinds.recordOf(v.Type())
+	r := d.recordOf(v.Type())
 	if r.ID != nil {
 		v.FieldByIndex(r.ID).SetString(id)
 	}
@@ -195,7 +195,7 @@ func (l *loader) decodeModels() {
 		l.addValidationFindings(start, p, n, m.Validate())
 		l.file.Models = append(l.file.Models, m)
 	})
-	_, models := l.file.root.FindField("models")
+	_, models := l.tree.root.FindField("models")
 	first := make(map[string]*yamltree.Node, len(l.file.Models))
 	for key := range models.Pairs {
 		first[key.Text] = key
@@ -214,12 +214,12 @@ func (l *loader) decodeModels() {
 
 // reportDuplicate reports a second definition; the first one in the files is the original.
 func (l *loader) reportDuplicate(found diag.Diagnostic, n, first *yamltree.Node, path, message string) {
-	found.Related = []diag.Related{{Message: message, Path: path, Span: l.file.documents[first.Document].SpanOfNode(first)}}
+	found.Related = []diag.Related{{Message: message, Path: path, Span: l.tree.documents[first.Document].SpanOfNode(first)}}
 	l.addFinding(found, n)
 }
 
 func (l *loader) remoteAgents() {
-	key, value := l.file.root.FindField("remote_agents")
+	key, value := l.tree.root.FindField("remote_agents")
 	if value == nil {
 		return
 	}
@@ -255,7 +255,7 @@ func (l *loader) remoteAgents() {
 // decodeAgents decodes the defaults and the agents. An inherited value is checked with the agent,
 // but reported only at the defaults.
 func (l *loader) decodeAgents() {
-	key, value := l.file.root.FindField("defaults")
+	key, value := l.tree.root.FindField("defaults")
 	inherited := map[string]bool{}
 	if value != nil {
 		p := (*place)(nil).fieldPlace("defaults", key)

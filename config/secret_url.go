@@ -26,7 +26,7 @@ func (d *decoder) checkURL(n *yamltree.Node, p *place) {
 			d.reportPlainSecret(n, p)
 			fallthrough
 		default:
-			d.file.noted.of(n).plainURL = p.path()
+			d.tree.noted.of(n).plainURL = p.path()
 		}
 	}
 }
@@ -49,10 +49,10 @@ func (d *decoder) hideURLPart(name, value string) {
 	}
 	for _, spelling := range spellings {
 		if name != "" {
-			d.file.redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
+			d.tree.redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
 		}
 		if len(spelling) >= secret.MinRandom && secret.LooksRandom([]byte(spelling)) {
-			d.file.redactor.AddSecret(spelling)
+			d.tree.redactor.AddSecret(spelling)
 		}
 	}
 }
@@ -65,10 +65,10 @@ func (d *decoder) checkParameter(n *yamltree.Node, p *place) {
 	d.hideURLPart(p.key+"=", n.Text)
 	switch {
 	case redact.IsHarmless(p.key, n.Text):
-		d.file.noted.of(n).masked = p.path()
+		d.tree.noted.of(n).masked = p.path()
 	case secret.LooksSecret(p.key, n.Text):
 		d.reportPlainSecret(n, p)
 	default:
-		d.file.noted.of(n).plain = p.path()
+		d.tree.noted.of(n).plain = p.path()
 	}
 }

@@ -35,7 +35,7 @@ const (
 func (l *loader) decodeSettings() {
 	l.file.Store = decodeSetting(&l.decoder, "store", l.checkStore)
 	l.file.Revisions = decodeSetting(&l.decoder, "revisions", (*settings.Revisions).Validate)
-	if _, value := l.file.root.FindField(keys.Tenants); value != nil && value.Kind == yamltree.Mapping {
+	if _, value := l.tree.root.FindField(keys.Tenants); value != nil && value.Kind == yamltree.Mapping {
 		l.file.TenantRules = new(decodeSetting(&l.decoder, keys.Tenants, (*spec.Tenants).Validate))
 	}
 	l.file.Turns = decodeSetting(&l.decoder, "turns", (*settings.Turns).Validate)
@@ -48,7 +48,7 @@ func (l *loader) decodeSettings() {
 }
 
 func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) (record T) {
-	key, value := d.file.root.FindField(name)
+	key, value := d.tree.root.FindField(name)
 	if value == nil || value.Kind == yamltree.Null {
 		return record
 	}
@@ -65,8 +65,8 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 		return nil
 	}
 	list := slices.DeleteFunc(s.Validate(), func(one diag.Diagnostic) bool { return one.Path == "driver" })
-	_, store := l.file.root.FindField("store")
-	if _, dsn := store.FindField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.Kind != yamltree.Null && !l.file.meant["store.dsn"] {
+	_, store := l.tree.root.FindField("store")
+	if _, dsn := store.FindField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.Kind != yamltree.Null && !l.tree.meant["store.dsn"] {
 		list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is empty; it must be the path of a file").
 			WithHint("leave dsn out for runtime.db in data_dir"))
 	}
@@ -75,9 +75,9 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 
 // isDriverUnknown reports whether a driver is given that does not exist.
 func (l *loader) isDriverUnknown(s *settings.Store) bool {
-	_, store := l.file.root.FindField("store")
+	_, store := l.tree.root.FindField("store")
 	_, driver := store.FindField("driver")
-	return s.Driver == "" && driver != nil && driver.Kind != yamltree.Null || l.file.meant["store.driver"]
+	return s.Driver == "" && driver != nil && driver.Kind != yamltree.Null || l.tree.meant["store.driver"]
 }
 
 // checkServer checks the server and that the agents it names exist.
@@ -101,7 +101,7 @@ func (l *loader) checkServer(s *settings.Server) diag.List {
 // checkDescriptions warns of agents without a description in the cards and lists that the
 // server publishes.
 func (l *loader) checkDescriptions() {
-	_, server := l.file.root.FindField("server")
+	_, server := l.tree.root.FindField("server")
 	s := &l.file.Server
 	answers := s.Listen != settings.ListenNone || s.A2A.GRPCListen != ""
 	if server == nil || server.Kind != yamltree.Mapping || !answers || !s.A2A.On() && !s.AgentRuns.On() {
@@ -120,7 +120,7 @@ func (l *loader) checkDescriptions() {
 
 // noteNoRetry adds a single note if no agent retries model calls and at least one uses a vendor.
 func (l *loader) noteNoRetry() {
-	_, agents := l.file.root.FindField("agents")
+	_, agents := l.tree.root.FindField("agents")
 	if !slices.ContainsFunc(l.file.Providers, hasVendor) || agents == nil || l.file.Defaults != nil && l.file.Defaults.Sections[retrySection] != nil {
 		return
 	}
@@ -157,25 +157,25 @@ func (l *loader) storePaths() {
 	s := &l.file.Store
 	unknown := l.isDriverUnknown(s) // then the DSN may contain a password
 	s.Driver = s.Kind()
-	if s.DataDir == "" && len(l.file.documents) > 0 {
-		s.DataDir = filepath.Join(l.file.documents[0].dir, dataDir)
+	if s.DataDir == "" && len(l.tree.documents) > 0 {
+		s.DataDir = filepath.Join(l.tree.documents[0].dir, dataDir)
 	}
-	if w := &l.file.Workspaces; w.Dir == "" && len(l.file.documents) > 0 {
-		w.Dir = filepath.Join(l.file.documents[0].dir, dataDir, workspacesDir)
+	if w := &l.file.Workspaces; w.Dir == "" && len(l.tree.documents) > 0 {
+		w.Dir = filepath.Join(l.tree.documents[0].dir, dataDir, workspacesDir)
 	}
 	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://") && !s.NamesDatabase()
-	_, store := l.file.root.FindField("store")
+	_, store := l.tree.root.FindField("store")
 	_, dsn := store.FindField("dsn")
 	switch {
 	case s.DSN == "" && file:
 		s.DSN = filepath.Join(s.DataDir, storeFile)
 	case s.DSN == "":
 	case file:
-		s.DSN = expand.RelativeTo(l.file.documents[dsn.Document].dir, s.DSN)
+		s.DSN = expand.RelativeTo(l.tree.documents[dsn.Document].dir, s.DSN)
 	default:
-		l.file.redactor.AddSecret(s.DSN)
+		l.tree.redactor.AddSecret(s.DSN)
 		for _, password := range secret.PasswordsOf(s.DSN) {
-			l.file.redactor.AddSecret(password)
+			l.tree.redactor.AddSecret(password)
 		}
 		l.addSecret(dsn)
 		if at := secret.KeyPassword.FindStringSubmatch(dsn.Text); at != nil && secret.LiteralOf(at[1]) != "" {

@@ -42,7 +42,7 @@ func (o *TenantOverlay) HasWorkflows() bool {
 // that the configuration allows. It does not report findings of resolving: whether agents may use
 // more than the configuration permits.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
-	d := &overlayChecker{decoder: decoder{file: &File{origins: overlay.NewOrigins()}}, base: base}
+	d := &overlayChecker{decoder: decoder{tree: &tree{origins: overlay.NewOrigins()}}, base: base}
 	o := &TenantOverlay{Removed: map[string][]string{}}
 	if found := base.checkOutline(source.Data); found != nil {
 		return o, found
@@ -89,7 +89,7 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 // EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it against
 // its own configuration; references in texts stay. The diagnostics concern the file alone.
 func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
-	d := &overlayChecker{decoder: decoder{file: &File{origins: overlay.NewOrigins()}}}
+	d := &overlayChecker{decoder: decoder{tree: &tree{origins: overlay.NewOrigins()}}}
 	root := d.readOverlay(source)
 	if root == nil || d.found.HasErrors() {
 		return nil, d.found
@@ -121,7 +121,7 @@ type overlayChecker struct {
 // readOverlay reads the text; it returns nil if unreadable.
 func (d *overlayChecker) readOverlay(source Source) *yamltree.Node {
 	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: source.Data}, dir: filepath.Dir(source.Name)}
-	d.file.documents = append(d.file.documents, doc)
+	d.tree.documents = append(d.tree.documents, doc)
 	found, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
 	d.addAll(doc, found)
 	if !ok || found.HasErrors() || !d.checkVersion(doc) {
@@ -349,10 +349,10 @@ var overlaySections = []string{keys.Tools, keys.Agents, keys.Workflows, keys.Pat
 // overlayDocument returns the second of two documents as canonical JSON. The error is a
 // *PlainSecretError.
 func (f *File) overlayDocument() ([]byte, error) {
-	w := &documentWriter{file: f, base: f.documents[1].dir}
+	w := &documentWriter{file: f, base: f.tree.documents[1].dir}
 	w.WriteString(`{"version":1`)
 	for _, name := range overlaySections {
-		_, section := f.documents[1].Root.FindField(name)
+		_, section := f.tree.documents[1].Root.FindField(name)
 		if section == nil || len(section.Children) == 0 {
 			continue
 		}
@@ -362,7 +362,7 @@ func (f *File) overlayDocument() ([]byte, error) {
 		}
 	}
 	w.WriteByte('}')
-	if plain := slices.Concat(w.plain, f.noted.plainTexts()); len(plain) > 0 {
+	if plain := slices.Concat(w.plain, f.tree.noted.plainTexts()); len(plain) > 0 {
 		slices.Sort(plain)
 		return nil, &PlainSecretError{slices.Compact(plain)}
 	}
@@ -372,7 +372,7 @@ func (f *File) overlayDocument() ([]byte, error) {
 // PathOf returns the path of the first of the fields that the overlay sets for an agent, or else
 // the path of the agent's part of the overlay.
 func (o *TenantOverlay) PathOf(agent string, fields []string) string {
-	root := o.File.documents[1].Root
+	root := o.File.tree.documents[1].Root
 	_, own := root.FindField(keys.Agents)
 	path, entry := diag.Key(keys.Agents, agent), (*yamltree.Node)(nil)
 	if _, entry = own.FindField(agent); entry == nil {
@@ -395,10 +395,10 @@ func (o *TenantOverlay) PathOf(agent string, fields []string) string {
 func (o *TenantOverlay) Place(list diag.List) diag.List {
 	placed := slices.Clone(list)
 	for i := range placed {
-		o.File.fillSpans(&placed[i])
+		o.File.tree.fillSpans(&placed[i])
 	}
-	o.File.nameCharacters(placed)
-	o.File.redactor.RedactDiagnostics(placed)
+	o.File.tree.nameCharacters(placed)
+	o.File.tree.redactor.RedactDiagnostics(placed)
 	return placed
 }
 

@@ -117,7 +117,7 @@ func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *place) (text st
 		d.addSecret(n)
 	}
 	if f.Secret && ok {
-		d.file.redactor.AddSecret(text)
+		d.tree.redactor.AddSecret(text)
 		d.addSecret(n)
 	}
 	return text, known, ok
@@ -130,14 +130,14 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 	}
 	d.checkPlainSecret(kind, n, p)
 	if kind != ordinary {
-		d.file.noted.of(n).isSecret = true
+		d.tree.noted.of(n).isSecret = true
 	}
 	if strings.IndexByte(n.Text, '$') < 0 {
 		return n.Text, true, true
 	}
-	x := d.expander.Expand(n.Text, d.file.dirOf(n))
+	x := d.expander.Expand(n.Text, d.tree.dirOf(n))
 	for _, hidden := range x.Hidden {
-		d.file.redactor.AddValue(hidden)
+		d.tree.redactor.AddValue(hidden)
 	}
 	if x.Err != nil {
 		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), x.Err)
@@ -194,14 +194,14 @@ func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value,
 		return
 	}
 	if f.Path {
-		d.file.noted.of(n).isPath = true
-		text = expand.RelativeTo(d.file.dirOf(n), text)
+		d.tree.noted.of(n).isPath = true
+		text = expand.RelativeTo(d.tree.dirOf(n), text)
 	}
 	if f.Dir && known && strings.TrimSpace(text) != "" {
 		d.checkDirectory(n, text, p)
 	}
 	if f.Read {
-		d.file.addReferredFile(text)
+		d.tree.addReferredFile(text)
 	}
 	v.SetString(text)
 }

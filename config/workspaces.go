@@ -17,7 +17,7 @@ func (l *loader) warnWorkspaceTools() {
 	if l.file.Workspaces.On() || l.file.Partial {
 		return
 	}
-	_, tools := l.file.root.FindField("tools")
+	_, tools := l.tree.root.FindField("tools")
 	for i := range l.file.Tools {
 		entry := &l.file.Tools[i]
 		user, ok := entry.Config.(workspaceUser)
