@@ -101,35 +101,6 @@ func dropConsequent(list diag.List) diag.List {
 	})
 }
 
-// fillSpans fills in a diagnostic's missing positions.
-func (t *tree) fillSpans(d *diag.Diagnostic) {
-	if d.Line == 0 && d.Path != "" {
-		if span, ok := t.locateSpan(placeCode(d), d.Path); ok {
-			d.Span = span
-		}
-	}
-	d.Related = slices.Clone(d.Related) // the caller keeps its own
-	t.relateOverlay(d)
-	for i := range d.Related {
-		r := &d.Related[i]
-		if r.Line != 0 || r.Path == "" {
-			continue
-		}
-		if span, ok := t.locateSpan("", r.Path); ok {
-			r.Span = span
-		}
-	}
-}
-
-// placeCode returns the code that locates a diagnostic. For a diagnostic about a key it is a code
-// that marks keys.
-func placeCode(d *diag.Diagnostic) diag.Code {
-	if d.OfKey {
-		return diag.UnknownField
-	}
-	return d.Code
-}
-
 // causes are the places of loading findings that later findings may follow from.
 type causes struct {
 	// at are the places themselves, and below those with a faulty value.

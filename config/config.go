@@ -188,26 +188,6 @@ func (f *File) Files() []string {
 	return append(f.tree.fileNames(), slices.Sorted(maps.Keys(f.tree.referred))...)
 }
 
-// addReferredFile notes that the configuration refers to a file.
-func (t *tree) addReferredFile(name string) {
-	if name == "" {
-		return
-	}
-	if t.referred == nil {
-		t.referred = map[string]struct{}{}
-	}
-	t.referred[name] = struct{}{}
-}
-
-// fileNames returns the names of the files in the given order.
-func (t *tree) fileNames() []string {
-	names := make([]string, len(t.documents))
-	for i, doc := range t.documents {
-		names[i] = doc.Name
-	}
-	return names
-}
-
 // Validator is implemented by records with checks that tags cannot express. The paths of its
 // diagnostics are relative to the record. For a registry's entry, Validate runs once all fields
 // are decoded and must call Validate of the entry's parts itself.

@@ -31,28 +31,6 @@ func (l *loader) readDirs() {
 	}
 }
 
-// placeNodes records the directory of a node and of its descendants from the same file.
-func (t *notedTexts) placeNodes(n *yamltree.Node, document uint16, dir string) {
-	if _, known := t.dirs[n]; known || n.Document != document {
-		return
-	}
-	if t.dirs == nil {
-		t.dirs = make(map[*yamltree.Node]string)
-	}
-	t.dirs[n] = dir
-	for _, child := range n.Children {
-		t.placeNodes(child, document, dir)
-	}
-}
-
-// dirOf returns the base directory of a node's relative paths.
-func (t *tree) dirOf(n *yamltree.Node) string {
-	if dir, ok := t.noted.dirs[n]; ok {
-		return dir
-	}
-	return t.documents[n.Document].dir
-}
-
 // writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
 // the entry then names.
 func (w *documentWriter) writePlaced(entry *yamltree.Node) error {

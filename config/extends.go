@@ -173,8 +173,6 @@ func (e *extender) reportExtends(x *extension, found diag.Diagnostic) {
 	e.addFinding(found, x.value)
 }
 
-func extendsPath(id string) string { return diag.Key(diag.Key("agents", id), keys.Extends) }
-
 // extendAgent merges an agent over its base, after extending the base.
 func (e *extender) extendAgent(x *extension) {
 	if e.done[x.id] {

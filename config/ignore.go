@@ -12,6 +12,18 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
+// describeLine describes the line that the comment applies to.
+func (c *ignore) describeLine() string {
+	switch c.line {
+	case c.span.Line:
+		return "this line"
+	case 0:
+		return "the line after the comment"
+	default:
+		return fmt.Sprintf("line %d", c.line)
+	}
+}
+
 // ignore is a comment that silences diagnostics of one line, as in
 //
 //	# runtime: ignore no-tools, unused-definition the reason

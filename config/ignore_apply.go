@@ -84,18 +84,6 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 	return found
 }
 
-// describeLine describes the line that the comment applies to.
-func (c *ignore) describeLine() string {
-	switch c.line {
-	case c.span.Line:
-		return "this line"
-	case 0:
-		return "the line after the comment"
-	default:
-		return fmt.Sprintf("line %d", c.line)
-	}
-}
-
 // ofTheMachine reports whether diagnostics of a code depend on the machine: on its variables, and
 // on its known server catalogues. While a catalogue is unknown, so are findings about its tools.
 func ofTheMachine(code diag.Code, unknownTools bool) bool {

@@ -198,7 +198,7 @@ func (d *decoder) checkVersion(doc *sourceFile) bool {
 	}
 	key, value := doc.Root.FindField("version")
 	if value == nil {
-		d.addAll(doc, diag.List{doc.missingVersion(supported)})
+		d.addAll(doc, diag.List{missingVersion(doc, supported)})
 		return false
 	}
 	if value.Kind == yamltree.Int || value.Kind == yamltree.Float {
@@ -214,7 +214,7 @@ func (d *decoder) checkVersion(doc *sourceFile) bool {
 
 // missingVersion returns the diagnostic for a file without a version. Its place is the start of
 // the file, or a key that other systems use instead.
-func (doc *sourceFile) missingVersion(supported string) diag.Diagnostic {
+func missingVersion(doc *sourceFile, supported string) diag.Diagnostic {
 	found := diag.New(diag.UnsupportedVersion, "version", "version is required").WithHint("%s", supported)
 	found.Span = doc.SpanOf(0, 0)
 	for key := range doc.Root.Pairs {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -32,32 +31,6 @@ func (t *tree) findPath(path string) (found, bool) {
 	at.exact = true
 	return at, len(segments) > 0
 }
-
-// HasValue reports whether the files have a value at a path.
-func (f *File) HasValue(path string) bool {
-	at, ok := f.tree.findPath(path)
-	return ok && at.exact && at.value != nil
-}
-
-// References returns the variable and file references in the value at a path, nested ones included,
-// as written in the files: ${NAME}, ${file:path}.
-func (f *File) References(path string) []string {
-	at, ok := f.tree.findPath(path)
-	if !ok || !at.exact || at.value == nil {
-		return nil
-	}
-	return referencesIn(at.value)
-}
-
-func referencesIn(n *yamltree.Node) []string {
-	found := writtenReference.FindAllString(n.Text, -1)
-	for _, child := range n.Children {
-		found = append(found, referencesIn(child)...)
-	}
-	return found
-}
-
-var writtenReference = regexp.MustCompile(`\$\{[^}]*\}`)
 
 // followSegment follows one path segment from a node.
 func (t *tree) followSegment(from *yamltree.Node, segment diag.Segment) (found, bool) {
@@ -141,18 +114,37 @@ func (t *tree) locateSpan(code diag.Code, path string) (diag.Span, bool) {
 	return t.documents[n.Document].SpanOfNode(t.origins.AsWritten(n)), true
 }
 
-// Place returns the location of the value at a path as file:line:column, or "" if the files lack
-// the path.
-func (f *File) Place(path string) string {
-	if at, ok := f.tree.findPath(path); !ok || !at.exact {
-		return ""
-	}
-	span, _ := f.tree.locateSpan("", path)
-	return span.Place()
-}
-
 // namesItself reports whether a value is itself the id that a diagnostic is about, such as the name
 // of a remote source.
 func namesItself(code diag.Code, n *yamltree.Node) bool {
 	return (code == diag.InvalidID || code == diag.DuplicateID) && n.Kind == yamltree.String
+}
+
+// placeCode returns the code that locates a diagnostic. For a diagnostic about a key it is a code
+// that marks keys.
+func placeCode(d *diag.Diagnostic) diag.Code {
+	if d.OfKey {
+		return diag.UnknownField
+	}
+	return d.Code
+}
+
+// fillSpans fills in a diagnostic's missing positions.
+func (t *tree) fillSpans(d *diag.Diagnostic) {
+	if d.Line == 0 && d.Path != "" {
+		if span, ok := t.locateSpan(placeCode(d), d.Path); ok {
+			d.Span = span
+		}
+	}
+	d.Related = slices.Clone(d.Related) // the caller keeps its own
+	t.relateOverlay(d)
+	for i := range d.Related {
+		r := &d.Related[i]
+		if r.Line != 0 || r.Path == "" {
+			continue
+		}
+		if span, ok := t.locateSpan("", r.Path); ok {
+			r.Span = span
+		}
+	}
 }

@@ -1,7 +1,5 @@
 package config
 
-import "github.com/agentruntime/agentruntime/config/internal/secret"
-
 // Redact returns text without the values of variables and included files, and
 // without the secrets of the configuration. Values of six bytes and more are
 // replaced wherever they occur, shorter ones where they stand in quotes.
@@ -16,17 +14,4 @@ func (f *File) Source(name string) []byte {
 		}
 	}
 	return nil
-}
-
-func (doc *sourceFile) redactedText() []byte {
-	var ranges [][2]int
-	if doc.Root == nil {
-		ranges = secret.FindNamed(doc.Data)
-	}
-	ranges = append(append(ranges, secret.FindCredentials(doc.Data)...), secret.FindURLParts(doc.Data)...)
-	for _, n := range doc.secrets {
-		from, to := doc.NodeRange(n)
-		ranges = append(ranges, [2]int{from, to})
-	}
-	return secret.MaskRanges(doc.Data, ranges)
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -48,4 +49,17 @@ func (doc *sourceFile) omittedFindings() diag.List {
 		d.Severity = diag.Error
 	}
 	return diag.List{d}
+}
+
+func (doc *sourceFile) redactedText() []byte {
+	var ranges [][2]int
+	if doc.Root == nil {
+		ranges = secret.FindNamed(doc.Data)
+	}
+	ranges = append(append(ranges, secret.FindCredentials(doc.Data)...), secret.FindURLParts(doc.Data)...)
+	for _, n := range doc.secrets {
+		from, to := doc.NodeRange(n)
+		ranges = append(ranges, [2]int{from, to})
+	}
+	return secret.MaskRanges(doc.Data, ranges)
 }
