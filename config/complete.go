@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -27,9 +28,9 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 	shown, suppressed, used := f.applyIgnores(all)
 	wrong := f.checkIgnores(all, used)
 	if len(wrong) > 0 {
-		f.tree.redactor.RedactDiagnostics(wrong)
+		f.tree.Redactor.RedactDiagnostics(wrong)
 		shown = append(shown, wrong...)
-		shown.Sort(f.tree.fileNames())
+		shown.Sort(f.tree.FileNames())
 	}
 	return shown, suppressed
 }
@@ -37,11 +38,11 @@ func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed)
 // mergeFindings is Complete without handling comments.
 func (f *File) mergeFindings(load, build diag.List) diag.List {
 	causes := newCauses(load)
-	causes.meant = f.tree.meant
+	causes.meant = f.tree.Meant
 	for id := range f.unextended {
 		causes.below[diag.Key("agents", id)] = true // its inheritance is unknown
 	}
-	causes.addMissingRegistries(f.tree.root)
+	causes.addMissingRegistries(f.tree.Root)
 	list := slices.Clone(load)
 	for _, d := range build {
 		if !f.Partial && !causes.coversFinding(d) {
@@ -49,13 +50,13 @@ func (f *File) mergeFindings(load, build diag.List) diag.List {
 		}
 	}
 	for i := range list {
-		f.tree.fillSpans(&list[i])
+		f.tree.FillSpans(&list[i])
 	}
 	f.nameGroups(list)
-	f.tree.nameCharacters(list)
-	f.tree.redactor.RedactDiagnostics(list)
+	f.tree.NameCharacters(list)
+	f.tree.Redactor.RedactDiagnostics(list)
 	list = onePerPlace(list.Dedup())
-	list.Sort(f.tree.fileNames())
+	list.Sort(f.tree.FileNames())
 	return list
 }
 
@@ -187,15 +188,15 @@ func (c *causes) coversFinding(d diag.Diagnostic) bool {
 
 // addValidationFindings adds the findings of a record's Validate, except for those that repeat or
 // follow from diagnostics reported in the record since start.
-func (d *decoder) addValidationFindings(start int, p *place, n *yamltree.Node, list diag.List) {
+func (d *decoder) addValidationFindings(start int, p *tree.Place, n *yamltree.Node, list diag.List) {
 	if len(list) == 0 {
 		return
 	}
 	before := slices.Clone(d.found[start:])
-	base := p.path()
+	base := p.Path()
 	for _, one := range list {
 		one.Path = diag.Join(base, one.Path)
-		if d.tree.meant[one.Path] && one.Code == diag.MissingField || repeatsFinding(one, before, base) {
+		if d.tree.Meant[one.Path] && one.Code == diag.MissingField || repeatsFinding(one, before, base) {
 			continue
 		}
 		d.addAt(one, n)
@@ -229,7 +230,7 @@ func isBelow(path, above string) bool {
 
 // addAt adds a diagnostic of a record at the place its path leads to.
 func (d *decoder) addAt(one diag.Diagnostic, n *yamltree.Node) {
-	if at, ok := d.tree.findTarget(placeCode(&one), one.Path); ok {
+	if at, ok := d.tree.FindTarget(tree.PlaceCode(&one), one.Path); ok {
 		n = at
 	}
 	d.addFinding(one, n)

@@ -38,6 +38,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -160,7 +161,7 @@ type File struct {
 	// entry is then not a mistake.
 	Partial bool
 
-	tree tree
+	tree tree.Tree
 	// workflowGroups are the groups below workflows that contain workflows, by workflow id.
 	workflowGroups map[string]string
 	// patched are the applied patches, and unextended the agents with an invalid extends.
@@ -185,7 +186,7 @@ type File struct {
 // referenced files whose content matters when it is read, such as prompts, scripts and
 // certificates. Missing files are listed too.
 func (f *File) Files() []string {
-	return append(f.tree.fileNames(), slices.Sorted(maps.Keys(f.tree.referred))...)
+	return append(f.tree.FileNames(), slices.Sorted(maps.Keys(f.tree.Referred))...)
 }
 
 // Validator is implemented by records with checks that tags cannot express. The paths of its

@@ -31,7 +31,7 @@ type Decision struct {
 // For others it returns nil: their fields are decided in place.
 func (f *File) Decisions(agentID string) []Decision {
 	return f.decisions(agentID, func(key *yamltree.Node, _ string) string {
-		return f.tree.documents[key.Document].SpanOfNode(key).Place()
+		return f.tree.Documents[key.Document].SpanOfNode(key).Place()
 	})
 }
 
@@ -50,11 +50,11 @@ func (f *File) DocumentDecisions(agentID, second string) []Decision {
 }
 
 func (f *File) decisions(agentID string, place func(key *yamltree.Node, path string) string) []Decision {
-	if f.tree.root == nil {
+	if f.tree.Root == nil {
 		return nil
 	}
-	entry := f.tree.findEntry(keys.Agents, agentID)
-	if _, merged := f.tree.origins.Written[entry]; !merged {
+	entry := f.tree.FindEntry(keys.Agents, agentID)
+	if _, merged := f.tree.Origins.Written[entry]; !merged {
 		return nil
 	}
 	c := &decisions{file: f, agent: agentID, place: place}
@@ -76,18 +76,18 @@ func (c *decisions) addFields(parent string, in *yamltree.Node) {
 	f := c.file
 	for key, value := range in.Pairs {
 		field := diag.Key(parent, key.Text)
-		_, merged := f.tree.origins.Written[value]
+		_, merged := f.tree.Origins.Written[value]
 		switch {
 		case field == keys.Extends, isExtension(key.Text):
 		case merged, field == "sections" && value.Kind == yamltree.Mapping:
 			c.addFields(field, value)
 		default:
 			path, _ := diag.ParsePath(diag.Join(diag.Key(keys.Agents, c.agent), field))
-			c.addField(key, field, f.tree.decidedBy(path), false)
+			c.addField(key, field, f.tree.DecidedBy(path), false)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.tree.origins.Cleared[in])) {
-		cleared := f.tree.origins.Cleared[in][name]
+	for _, name := range slices.Sorted(maps.Keys(f.tree.Origins.Cleared[in])) {
+		cleared := f.tree.Origins.Cleared[in][name]
 		c.addField(cleared.Key, diag.Key(parent, name), cleared.Origin, true)
 	}
 }
@@ -103,10 +103,10 @@ func (c *decisions) addField(key *yamltree.Node, field string, by overlay.Origin
 // DecidedPath returns the path that decided the value at a path, which may be in a patch.
 func (f *File) DecidedPath(path string) string {
 	segments, ok := diag.ParsePath(path)
-	if !ok || len(segments) < 3 || f.tree.root == nil {
+	if !ok || len(segments) < 3 || f.tree.Root == nil {
 		return path
 	}
-	by := f.tree.decidedBy(segments)
+	by := f.tree.DecidedBy(segments)
 	if !by.Patched {
 		return path
 	}

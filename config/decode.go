@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -17,7 +18,7 @@ import (
 // decoder decodes trees into records. It reports errors as diagnostics and continues with the
 // next value.
 type decoder struct {
-	tree     *tree
+	tree     *tree.Tree
 	expander expand.Expander
 	strict   bool // an unset variable is an error
 	found    diag.List
@@ -31,28 +32,28 @@ type decoder struct {
 
 // addDiagnostic adds a diagnostic about the value n, or about the key of the place p if the code
 // marks keys.
-func (d *decoder) addDiagnostic(code diag.Code, p *place, n *yamltree.Node, format string, args ...any) reported {
-	if p != nil && p.node != nil && (code.MarksKey() || n.Kind == yamltree.Null && n.Text == "") {
-		n = p.node // the key, also for an omitted value
+func (d *decoder) addDiagnostic(code diag.Code, p *tree.Place, n *yamltree.Node, format string, args ...any) reported {
+	if p != nil && p.Node != nil && (code.MarksKey() || n.Kind == yamltree.Null && n.Text == "") {
+		n = p.Node // the key, also for an omitted value
 	}
-	if doc := d.tree.documents[n.Document]; doc.findings > yamltree.MaxFindings {
-		doc.countFinding(code.Info().Severity) // not worth a text
+	if doc := d.tree.Documents[n.Document]; doc.Findings > yamltree.MaxFindings {
+		doc.CountFinding(code.Info().Severity) // not worth a text
 		return reported{}
 	}
-	return d.addFinding(diag.New(code, p.path(), format, args...), n)
+	return d.addFinding(diag.New(code, p.Path(), format, args...), n)
 }
 
 // addFinding adds a diagnostic about n. The number of diagnostics per file is limited.
 func (d *decoder) addFinding(found diag.Diagnostic, n *yamltree.Node) reported {
-	doc := d.tree.documents[n.Document]
-	if !doc.countFinding(found.Severity) {
-		if doc.omitted == nil {
-			found.Span = doc.SpanOfNode(d.tree.origins.AsWritten(n))
-			doc.omitted = &found
+	doc := d.tree.Documents[n.Document]
+	if !doc.CountFinding(found.Severity) {
+		if doc.Omitted == nil {
+			found.Span = doc.SpanOfNode(d.tree.Origins.AsWritten(n))
+			doc.Omitted = &found
 		}
 		return reported{}
 	}
-	found.Span = doc.SpanOfNode(d.tree.origins.AsWritten(n))
+	found.Span = doc.SpanOfNode(d.tree.Origins.AsWritten(n))
 	d.found = append(d.found, found)
 	return reported{&d.found[len(d.found)-1]}
 }
@@ -70,16 +71,16 @@ func (r reported) setHint(text string) {
 // countErrors returns the number of errors so far, including unreported ones.
 func (d *decoder) countErrors() int {
 	n := 0
-	for _, doc := range d.tree.documents {
-		n += doc.errors
+	for _, doc := range d.tree.Documents {
+		n += doc.Errors
 	}
 	return n
 }
 
 // decodeFields decodes a mapping into a struct. also is another key, already decoded by the caller.
-func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value, p *place, also string) {
+func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value, p *tree.Place, also string) {
 	if n.Kind != yamltree.Mapping {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.Describe(false))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.Label(), n.Describe(false))
 		return
 	}
 	seen := make(map[*record.Field]*yamltree.Node, len(n.Children)/2)
@@ -94,7 +95,7 @@ func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value
 			unknown = append(unknown, [2]*yamltree.Node{key, value})
 		case seen[f] != nil:
 			first := seen[f]
-			d.addDiagnostic(diag.InvalidValue, p.fieldPlace(key.Text, key), key, "%s means the same as %s; only one of them can be given", clip.Text(key.Text), clip.Text(first.Text))
+			d.addDiagnostic(diag.InvalidValue, p.Field(key.Text, key), key, "%s means the same as %s; only one of them can be given", clip.Text(key.Text), clip.Text(first.Text))
 		default:
 			seen[f] = key
 			d.decodeField(f, key, value, v, p)
@@ -109,8 +110,8 @@ func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value
 }
 
 // decodeField decodes the value of a field.
-func (d *decoder) decodeField(f *record.Field, key, value *yamltree.Node, v reflect.Value, p *place) {
-	at := p.fieldPlace(key.Text, key)
+func (d *decoder) decodeField(f *record.Field, key, value *yamltree.Node, v reflect.Value, p *tree.Place) {
+	at := p.Field(key.Text, key)
 	target := f.ValueIn(v)
 	s := record.ShapeOf(f.Type)
 	if value.Kind == yamltree.Null && s != record.NamesShape {
@@ -121,7 +122,7 @@ func (d *decoder) decodeField(f *record.Field, key, value *yamltree.Node, v refl
 		return
 	}
 	if other := f.OtherSpelling(key.Text); other != nil {
-		d.tree.addSpelling(f.Name, other.Name)
+		d.tree.AddSpelling(f.Name, other.Name)
 		d.decodeUnits(*other, value, target, at)
 		return
 	}
@@ -133,7 +134,7 @@ func (d *decoder) decodeField(f *record.Field, key, value *yamltree.Node, v refl
 
 // checkVariant reports the fields of other variants of the record, and returns its
 // variant.
-func (d *decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value, seen map[*record.Field]*yamltree.Node, p *place) string {
+func (d *decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value, seen map[*record.Field]*yamltree.Node, p *tree.Place) string {
 	if r.Variant == nil {
 		return ""
 	}
@@ -146,15 +147,15 @@ func (d *decoder) checkVariant(r *record.Type, n *yamltree.Node, v reflect.Value
 		if f == nil || len(f.Of) == 0 || slices.Contains(f.Of, variant) || seen[f] != key {
 			continue
 		}
-		d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, record.Alternatives(f.Of)).
+		d.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.Text), variant, record.Alternatives(f.Of)).
 			setHint(listAllowed(r.Names(variant)))
 	}
 	return variant
 }
 
 // reportUnknownField reports a key that a record does not have.
-func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, p *place, variant, also string) {
-	at := p.fieldPlace(key.Text, key)
+func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, p *tree.Place, variant, also string) {
+	at := p.Field(key.Text, key)
 	if slices.Contains(r.LeftOut, key.Text) {
 		d.addDiagnostic(diag.UnknownField, at, key, "this program was built without the protocol %s", key.Text).setHint(listLinked(d.surfaces))
 		d.hideSecrets(value, secret.IsHiddenName(key.Text))
@@ -181,19 +182,19 @@ func (d *decoder) reportUnknownField(r *record.Type, key, value *yamltree.Node, 
 	}
 	found.setHint(hint)
 	if f := r.ByName[near]; f != nil {
-		d.addMeantField(p.fieldPlace(f.Name, nil))
+		d.addMeantField(p.Field(f.Name, nil))
 		// A number for a numeric field, such as max_token: 100, is a misspelled limit.
 		limit := value.Kind == yamltree.Int && (f.Type.Kind() == reflect.Int || f.Type == reflect.TypeFor[*int]())
 		d.hideSecrets(value, f.Secret || secret.IsHiddenName(key.Text) && !limit)
 		return
 	}
-	d.addMeantField(p.fieldPlace(near, nil))
+	d.addMeantField(p.Field(near, nil))
 }
 
 // guessField returns the field that an unknown name probably means, and the hint; ok is false if
 // there is no guess. A field's name in another system precedes a similar field, unless it is
 // misspelled further.
-func guessField(r *record.Type, name string, names []string, p *place) (field, hint string, ok bool) {
+func guessField(r *record.Type, name string, names []string, p *tree.Place) (field, hint string, ok bool) {
 	near, isNear := nearest.Of(name, names)
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		return near, didYouMean(near), true // the same name in another case
@@ -211,15 +212,15 @@ func guessField(r *record.Type, name string, names []string, p *place) (field, h
 	return "", "", false
 }
 
-func (d *decoder) addMeantField(p *place) {
-	if d.tree.meant == nil {
-		d.tree.meant = map[string]bool{}
+func (d *decoder) addMeantField(p *tree.Place) {
+	if d.tree.Meant == nil {
+		d.tree.Meant = map[string]bool{}
 	}
-	d.tree.meant[p.path()] = true
+	d.tree.Meant[p.Path()] = true
 }
 
 // checkRequired reports the required fields that are missing.
-func (d *decoder) checkRequired(r *record.Type, n *yamltree.Node, seen map[*record.Field]*yamltree.Node, p *place) {
+func (d *decoder) checkRequired(r *record.Type, n *yamltree.Node, seen map[*record.Field]*yamltree.Node, p *tree.Place) {
 	for _, f := range r.Required {
 		if seen[f] != nil {
 			continue
@@ -229,7 +230,7 @@ func (d *decoder) checkRequired(r *record.Type, n *yamltree.Node, seen map[*reco
 }
 
 // checkDepending reports missing texts that another field's value requires.
-func (d *decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	for _, f := range r.Depending {
 		holds := r.ByName[f.When.Field].ValueIn(v).String() == f.When.Value
 		_, written := n.FindField(f.Name)
@@ -240,15 +241,15 @@ func (d *decoder) checkDepending(r *record.Type, n *yamltree.Node, v reflect.Val
 }
 
 // reportMissingField reports a missing field at the key of its record.
-func (d *decoder) reportMissingField(name string, n *yamltree.Node, p *place, hint string) {
-	at := p.fieldPlace(name, nil)
-	if d.tree.meant[at.path()] {
+func (d *decoder) reportMissingField(name string, n *yamltree.Node, p *tree.Place, hint string) {
+	at := p.Field(name, nil)
+	if d.tree.Meant[at.Path()] {
 		return
 	}
-	if c, ok := d.tree.origins.Cleared[n][name]; ok {
+	if c, ok := d.tree.Origins.Cleared[n][name]; ok {
 		n = c.Key
-	} else if p != nil && p.node != nil {
-		n = p.node
+	} else if p != nil && p.Node != nil {
+		n = p.Node
 	}
 	d.addDiagnostic(diag.MissingField, at, n, "%s is required", name).setHint(hint)
 }

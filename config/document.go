@@ -114,12 +114,12 @@ func (f *File) writeDocument() (text []byte, plain []string, err error) {
 // and if its patches cannot stay patches: patches of several files are applied in order, and
 // entries that are invalid without them would not be read completely.
 func (f *File) withoutPatches() *File {
-	if len(f.tree.documents) != 1 || len(f.patched) == 0 {
+	if len(f.tree.Documents) != 1 || len(f.patched) == 0 {
 		return nil
 	}
 	opts := f.options
 	opts.RequireVariables = false
-	doc := f.tree.documents[0]
+	doc := f.tree.Documents[0]
 	bare, found := parseBare(Source{Name: doc.Name, Data: doc.Data}, opts, f.included)
 	if found.HasErrors() {
 		return nil
@@ -129,17 +129,17 @@ func (f *File) withoutPatches() *File {
 
 // BaseDir returns the base directory of Document's relative paths: the first file's directory.
 func (f *File) BaseDir() string {
-	if len(f.tree.documents) == 0 {
+	if len(f.tree.Documents) == 0 {
 		return ""
 	}
-	return f.tree.documents[0].dir
+	return f.tree.Documents[0].Dir
 }
 
 // DocumentHash returns the document's hash, and whether there is a document.
 func (f *File) DocumentHash() (string, bool) {
 	document, err := f.Document()
-	if err != nil && len(f.tree.documents) == 1 && f.tree.documents[0].stored {
-		document, err = f.tree.documents[0].Data, nil
+	if err != nil && len(f.tree.Documents) == 1 && f.tree.Documents[0].Stored {
+		document, err = f.tree.Documents[0].Data, nil
 	}
 	return HashDocument(document), err == nil
 }
@@ -202,7 +202,7 @@ func (w *documentWriter) writeSection(name string, section *yamltree.Node) error
 // writePatches writes a file's patches unchanged.
 func (w *documentWriter) writePatches() error {
 	w.keepsPaths = true
-	_, patches := w.file.tree.documents[0].Root.FindField(keys.Patches)
+	_, patches := w.file.tree.Documents[0].Root.FindField(keys.Patches)
 	w.WriteName(keys.Patches)
 	w.WriteByte('{')
 	for key, value := range patches.Pairs {
@@ -231,8 +231,8 @@ func (w *documentWriter) writeEntry(section string, entry *yamltree.Node) error 
 }
 
 func (w *documentWriter) writeNode(n *yamltree.Node) error {
-	if known := w.file.tree.noted.find(n); known.plain != "" || known.plainURL != "" {
-		w.plain = append(w.plain, cmp.Or(known.plain, known.plainURL))
+	if known := w.file.tree.Noted.Find(n); known.Plain != "" || known.PlainURL != "" {
+		w.plain = append(w.plain, cmp.Or(known.Plain, known.PlainURL))
 	}
 	switch n.Kind {
 	case yamltree.Mapping:
@@ -301,7 +301,7 @@ func (w *documentWriter) clearedFields(n *yamltree.Node) (names []string) {
 	if w.extending == nil {
 		return nil
 	}
-	for name := range w.file.tree.origins.Cleared[n] {
+	for name := range w.file.tree.Origins.Cleared[n] {
 		if n != w.extending || !isNamesField(name) || !strings.HasPrefix(name, "allowed_") {
 			names = append(names, name)
 		}
@@ -316,7 +316,7 @@ func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
 	if name == nil || len(n.Children) != 2 {
 		return "", false
 	}
-	prompt := w.file.tree.noted.find(name).prompt
+	prompt := w.file.tree.Noted.Find(name).Prompt
 	if prompt == nil {
 		return "", false
 	}
@@ -325,9 +325,9 @@ func (w *documentWriter) promptOf(n *yamltree.Node) (content string, ok bool) {
 
 // textOf returns a file's text in its document form.
 func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
-	dir := w.file.tree.dirOf(n)
-	text, noted := n.Text, w.file.tree.noted.find(n)
-	if noted.isPath && !strings.HasPrefix(text, "${") {
+	dir := w.file.tree.DirOf(n)
+	text, noted := n.Text, w.file.tree.Noted.Find(n)
+	if noted.IsPath && !strings.HasPrefix(text, "${") {
 		return w.rebase(dir, text)
 	}
 	const mark = "${file:"
@@ -344,7 +344,7 @@ func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 		out.WriteString(text[:at])
 		path := text[at+len(mark) : at+end]
 		text = text[at+end+1:]
-		if noted.isSecret {
+		if noted.IsSecret {
 			rebased, err := w.rebase(dir, path)
 			if err != nil {
 				return "", err

@@ -17,16 +17,16 @@ var placedSections = []string{"providers", "tools", "plugins", "agent_providers"
 // directory stays and is an unknown field.
 func (l *loader) readDirs() {
 	for _, name := range placedSections {
-		_, section := l.tree.root.FindField(name)
+		_, section := l.tree.Root.FindField(name)
 		for _, entry := range section.Pairs {
 			_, value := entry.FindField(keys.Dir)
 			if value == nil || value.Kind != yamltree.String || value.Text == "" {
 				continue
 			}
-			dir := expand.RelativeTo(l.tree.documents[value.Document].dir, filepath.FromSlash(value.Text))
+			dir := expand.RelativeTo(l.tree.Documents[value.Document].Dir, filepath.FromSlash(value.Text))
 			at := slices.Index(entry.Children, value) - 1
 			entry.Children = slices.Delete(slices.Clone(entry.Children), at, at+2)
-			l.tree.noted.placeNodes(entry, value.Document, dir)
+			l.tree.Noted.PlaceNodes(entry, value.Document, dir)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func (l *loader) readDirs() {
 // writePlaced writes an entry that becomes a component. Its paths start at its own directory, which
 // the entry then names.
 func (w *documentWriter) writePlaced(entry *yamltree.Node) error {
-	dir := w.file.tree.dirOf(entry)
+	dir := w.file.tree.DirOf(entry)
 	if dir == w.base || entry.Kind != yamltree.Mapping || len(entry.Children) == 0 {
 		return w.writeNode(entry)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
@@ -81,7 +82,7 @@ func (f *File) Edit(text []byte) (edit *DocumentEdit, ok bool) {
 // newEdited indexes the file's document. It returns nil if it cannot be used for edits.
 func (f *File) newEdited() *edited {
 	text, err := f.Document()
-	if err != nil || f.Partial || len(f.tree.documents) != 1 || f.refersToUnread() {
+	if err != nil || f.Partial || len(f.tree.Documents) != 1 || f.refersToUnread() {
 		return nil
 	}
 	l, ok := document.LayoutOf(text)
@@ -101,7 +102,7 @@ func (f *File) newEdited() *edited {
 
 // refersToUnread reports whether the file references files with unknown content.
 func (f *File) refersToUnread() bool {
-	for name := range f.tree.referred {
+	for name := range f.tree.Referred {
 		if _, ok := f.included[name]; !ok {
 			return true
 		}
@@ -246,7 +247,7 @@ func (e *editor) read() (*DocumentEdit, bool) {
 	}
 	f := e.file
 	part := e.next.ExcerptOf(wanted)
-	x, found := parse([]Source{{Name: f.tree.documents[0].Name, Data: part.Text}}, f.options, f.budget, f.included)
+	x, found := parse([]Source{{Name: f.tree.Documents[0].Name, Data: part.Text}}, f.options, f.budget, f.included)
 	if found.HasErrors() || x.refersToUnread() {
 		return nil, false
 	}
@@ -344,11 +345,11 @@ func (e *editor) canonicalDocument(x *File) (*document.Layout, bool) {
 // newFile returns the file of the document.
 func (e *editor) newFile(x *File, canonical *document.Layout) *File {
 	old := e.file
-	first := old.tree.documents[0]
+	first := old.tree.Documents[0]
 	f := &File{options: old.options, TenantRules: old.TenantRules, budget: x.budget, included: x.included, looked: maps.Clone(old.looked)}
-	f.tree = tree{
-		documents: []*sourceFile{{Document: yamltree.Document{Name: first.Name, Data: canonical.Text}, dir: first.dir}},
-		origins:   overlay.NewOrigins(), referred: old.tree.referred, redactor: old.tree.redactor.With(&x.tree.redactor),
+	f.tree = tree.Tree{
+		Documents: []*tree.SourceFile{{Document: yamltree.Document{Name: first.Name, Data: canonical.Text}, Dir: first.Dir}},
+		Origins:   overlay.NewOrigins(), Referred: old.tree.Referred, Redactor: old.tree.Redactor.With(&x.tree.Redactor),
 	}
 	if f.looked == nil && len(x.looked) > 0 {
 		f.looked = make(map[string]expand.Variable, len(x.looked))
@@ -384,16 +385,16 @@ func (f *File) completeEdited(list diag.List) diag.List {
 	}
 	wanted[keys.Agents] = withAncestors(wanted[keys.Agents], known.extends)
 	part := known.ExcerptOf(wanted)
-	x, _ := parse([]Source{{Name: f.tree.documents[0].Name, Data: part.Text}}, f.options, newBudget(), f.included)
-	x.tree.redactor = f.tree.redactor
+	x, _ := parse([]Source{{Name: f.tree.Documents[0].Name, Data: part.Text}}, f.options, newBudget(), f.included)
+	x.tree.Redactor = f.tree.Redactor
 	shown := x.Complete(nil, list)
-	part.MoveSpans(shown, f.tree.documents[0].Name)
+	part.MoveSpans(shown, f.tree.Documents[0].Name)
 	return shown
 }
 
 // readAgent reads an agent of an edit's document, with those it extends.
 func (f *File) readAgent(id string) *File {
 	part := f.edited.ExcerptOf(map[string]map[string]bool{keys.Agents: withAncestors(map[string]bool{id: true}, f.edited.extends)})
-	x, _ := parse([]Source{{Name: f.tree.documents[0].Name, Data: part.Text}}, f.options, newBudget(), f.included)
+	x, _ := parse([]Source{{Name: f.tree.Documents[0].Name, Data: part.Text}}, f.options, newBudget(), f.included)
 	return x
 }

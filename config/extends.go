@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -60,7 +61,7 @@ func (l *loader) extendAgents(m *overlay.Tree) {
 		}
 		e.extendAgent(x)
 		if l.overlaid < 0 {
-			l.reportOverlaid((*place)(nil).fieldPlace("agents", nil).fieldPlace(x.id, nil).fieldPlace(keys.Extends, x.key), x.value)
+			l.reportOverlaid((*tree.Place)(nil).Field("agents", nil).Field(x.id, nil).Field(keys.Extends, x.key), x.value)
 			return
 		}
 		m.ReplaceValue(agents, x.id, e.entries[x.id])
@@ -146,8 +147,8 @@ func (e *extender) reportCircle(circle []*extension) {
 	const shown = 8
 	for _, x := range circle[1:min(len(circle), shown)] {
 		found.Related = append(found.Related, diag.Related{
-			Message: "and " + clip.Text(x.id) + " extends " + clip.Text(x.base) + " here", Path: extendsPath(x.id),
-			Span: e.tree.documents[x.value.Document].SpanOfNode(x.value),
+			Message: "and " + clip.Text(x.id) + " extends " + clip.Text(x.base) + " here", Path: tree.ExtendsPath(x.id),
+			Span: e.tree.Documents[x.value.Document].SpanOfNode(x.value),
 		})
 	}
 	e.reportExtends(circle[0], found)
@@ -169,7 +170,7 @@ func (e *extender) reportUnknownBase(x *extension) {
 }
 
 func (e *extender) reportExtends(x *extension, found diag.Diagnostic) {
-	found.Path, found.Agent = extendsPath(x.id), x.id
+	found.Path, found.Agent = tree.ExtendsPath(x.id), x.id
 	e.addFinding(found, x.value)
 }
 
@@ -206,12 +207,12 @@ func (e *extender) inherited(base, own *yamltree.Node) *yamltree.Node {
 	}
 	if key, sections := below.FindField("sections"); key != nil && hasValue(own, "context_policy") {
 		without := overlay.WithoutField(sections, spec.CompactionSection)
-		e.file.tree.origins.Share(without, sections)
+		e.file.tree.Origins.Share(without, sections)
 		below = overlay.WithoutField(below, "sections")
 		below = &yamltree.Node{Kind: below.Kind, Style: below.Style, Document: below.Document, Line: below.Line, Column: below.Column,
 			Children: append(slices.Clone(below.Children), key, without)}
 	}
-	e.file.tree.origins.Share(below, base)
+	e.file.tree.Origins.Share(below, base)
 	return below
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
@@ -47,13 +48,13 @@ var readForeignNames = sync.OnceValue(func() *foreignNames {
 })
 
 // recordKind returns the key of foreignNames.Fields for a record.
-func recordKind(p *place, t reflect.Type) string {
+func recordKind(p *tree.Place, t reflect.Type) string {
 	switch t {
 	case keys.AgentType, keys.DefaultsType:
 		return "agent"
 	}
-	if p != nil && p.parent != nil && p.parent.parent == nil {
-		if r := keys.RegistryNamed(p.parent.key); r != nil && r.Type == nil {
+	if p != nil && p.Parent != nil && p.Parent.Parent == nil {
+		if r := keys.RegistryNamed(p.Parent.Key); r != nil && r.Type == nil {
 			return r.EntryName()
 		}
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -66,7 +67,7 @@ func (f *File) setWorkflowGroup(id, group string) {
 
 // decodeWorkflow decodes a workflow in either spelling. It returns the record's problems and the
 // number of earlier diagnostics.
-func (l *loader) decodeWorkflow(id string, n *yamltree.Node, p *place) (w workflow.Workflow, found diag.List, start int) {
+func (l *loader) decodeWorkflow(id string, n *yamltree.Node, p *tree.Place) (w workflow.Workflow, found diag.List, start int) {
 	var translated *workflow.Workflow
 	switch l.workflowSpelling(id, n) {
 	case keys.EventTriggers:

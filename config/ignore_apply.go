@@ -39,14 +39,14 @@ func (f *File) applyIgnores(list diag.List) (shown diag.List, suppressed []diag.
 // ignoredLines returns the lines suppressed by comments, with the reasons.
 func (f *File) ignoredLines() map[ignoredLine]string {
 	var reasons map[ignoredLine]string
-	for _, doc := range f.tree.documents {
-		for _, c := range doc.ignoresOf() {
-			for _, code := range c.codes {
+	for _, doc := range f.tree.Documents {
+		for _, c := range doc.Ignores() {
+			for _, code := range c.Codes {
 				if reasons == nil {
 					reasons = map[ignoredLine]string{}
 				}
-				if at := (ignoredLine{doc.Name, c.line, code}); c.line > 0 && reasons[at] == "" {
-					reasons[at] = c.reason
+				if at := (ignoredLine{doc.Name, c.Line, code}); c.Line > 0 && reasons[at] == "" {
+					reasons[at] = c.Reason
 				}
 			}
 		}
@@ -65,20 +65,20 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 		isError[ignoredLine{d.File, d.Line, d.Code}] = true
 	}
 	var found diag.List
-	for _, doc := range f.tree.documents {
-		for _, c := range doc.ignoresOf() {
-			c.faults = slices.Clip(c.faults)
-			for _, code := range c.codes {
-				at := ignoredLine{doc.Name, c.line, code}
+	for _, doc := range f.tree.Documents {
+		for _, c := range doc.Ignores() {
+			c.Faults = slices.Clip(c.Faults)
+			for _, code := range c.Codes {
+				at := ignoredLine{doc.Name, c.Line, code}
 				switch {
 				case used[at] || ofTheMachine(code, unknownTools):
 				case isError[at]:
-					c.addFault(fmt.Sprintf("%s is an error here; only warnings and infos can be ignored", code), "fix the error and remove the comment")
+					c.AddFault(fmt.Sprintf("%s is an error here; only warnings and infos can be ignored", code), "fix the error and remove the comment")
 				case complete:
-					c.addFault(fmt.Sprintf("no %s diagnostic to ignore on %s", code, c.describeLine()), "remove the comment, or put it on the line of the diagnostic or alone on the one before")
+					c.AddFault(fmt.Sprintf("no %s diagnostic to ignore on %s", code, c.DescribeLine()), "remove the comment, or put it on the line of the diagnostic or alone on the one before")
 				}
 			}
-			found = append(found, c.faults...)
+			found = append(found, c.Faults...)
 		}
 	}
 	return found

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/redact"
@@ -11,7 +12,7 @@ import (
 )
 
 // encodeJSON encodes a value as JSON: texts expanded, numbers exact, keys in order.
-func (d *decoder) encodeJSON(n *yamltree.Node, p *place) (json.RawMessage, bool) {
+func (d *decoder) encodeJSON(n *yamltree.Node, p *tree.Place) (json.RawMessage, bool) {
 	w := jsonWriter{decoder: d}
 	ok := w.writeValue(n, p)
 	return w.Bytes(), ok
@@ -26,7 +27,7 @@ type jsonWriter struct {
 }
 
 // writeValue appends a value. It continues after an error, so that all are reported.
-func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
+func (w *jsonWriter) writeValue(n *yamltree.Node, p *tree.Place) bool {
 	switch n.Kind {
 	case yamltree.Null:
 		w.WriteString("null")
@@ -35,7 +36,7 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
 	case yamltree.Int, yamltree.Float:
 		v, err := parseNumber(n.Text)
 		if err != nil {
-			w.decoder.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+			w.decoder.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 			return false
 		}
 		w.WriteString(v.json)
@@ -49,7 +50,7 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
 			return true
 		}
 		kind := ordinary
-		if p != nil && p.index < 0 && secret.IsSecretName(p.key) {
+		if p != nil && p.Index < 0 && secret.IsSecretName(p.Key) {
 			kind = named
 			w.decoder.addSecret(n)
 		}
@@ -62,25 +63,25 @@ func (w *jsonWriter) writeValue(n *yamltree.Node, p *place) bool {
 	return true
 }
 
-func (w *jsonWriter) writeSequence(n *yamltree.Node, p *place) bool {
+func (w *jsonWriter) writeSequence(n *yamltree.Node, p *tree.Place) bool {
 	ok := true
 	w.WriteByte('[')
 	for i, child := range n.Children {
 		if i > 0 {
 			w.WriteByte(',')
 		}
-		ok = w.writeValue(child, p.elementPlace(i)) && ok
+		ok = w.writeValue(child, p.Element(i)) && ok
 	}
 	w.WriteByte(']')
 	return ok
 }
 
-func (w *jsonWriter) writeMapping(n *yamltree.Node, p *place) bool {
+func (w *jsonWriter) writeMapping(n *yamltree.Node, p *tree.Place) bool {
 	ok := true
 	w.WriteByte('{')
 	for key, value := range n.Pairs {
 		w.WriteName(key.Text)
-		ok = w.writeValue(value, p.fieldPlace(key.Text, key)) && ok
+		ok = w.writeValue(value, p.Field(key.Text, key)) && ok
 	}
 	w.WriteByte('}')
 	return ok
@@ -95,8 +96,8 @@ func lowerBool(text string) string {
 
 // addSecret hides a value where the text of its file is shown.
 func (d *decoder) addSecret(n *yamltree.Node) {
-	doc := d.tree.documents[n.Document]
-	doc.secrets = append(doc.secrets, n)
+	doc := d.tree.Documents[n.Document]
+	doc.Secrets = append(doc.Secrets, n)
 }
 
 // hideSecrets hides the texts of an undecoded value: all of them if it is a secret, otherwise those
@@ -114,7 +115,7 @@ func (d *decoder) hideSecrets(n *yamltree.Node, isSecret bool) {
 	case yamltree.String, yamltree.Int, yamltree.Float:
 		if isSecret {
 			d.addSecret(n)
-			d.tree.redactor.AddSecret(n.Text)
+			d.tree.Redactor.AddSecret(n.Text)
 		} else if n.Kind == yamltree.String && redact.IsURL("url", n.Text) {
 			d.hideURL(n)
 		}

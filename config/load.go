@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -110,12 +111,12 @@ type loader struct {
 }
 
 func newLoader(opts Options, left budget, known map[string]expand.Included) *loader {
-	f := &File{tree: tree{origins: overlay.NewOrigins()}, options: opts}
+	f := &File{tree: tree.Tree{Origins: overlay.NewOrigins()}, options: opts}
 	return &loader{decoder: newDecoder(&f.tree, opts, left, known), file: f, kinds: opts.Kinds, overlaid: left.overlaid}
 }
 
 // newDecoder returns a decoder of a tree.
-func newDecoder(t *tree, opts Options, left budget, known map[string]expand.Included) decoder {
+func newDecoder(t *tree.Tree, opts Options, left budget, known map[string]expand.Included) decoder {
 	return decoder{
 		tree: t, strict: opts.RequireVariables, recordOf: opts.Kinds.recordOf, surfaces: opts.Kinds.Surfaces,
 		expander: expand.Expander{Lookup: opts.lookupFunc(), Left: left.expanded, Unread: left.unread, Files: maps.Clone(known)},
@@ -126,11 +127,11 @@ func newDecoder(t *tree, opts Options, left budget, known map[string]expand.Incl
 func (l *loader) parse(sources []Source) (*File, diag.List) {
 	f, opts := l.file, l.file.options
 	for i, source := range sources {
-		doc := &sourceFile{
+		doc := &tree.SourceFile{
 			Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))},
-			dir:      filepath.Dir(source.Name), stored: source.Stored,
+			Dir:      filepath.Dir(source.Name), Stored: source.Stored,
 		}
-		f.tree.documents = append(f.tree.documents, doc)
+		f.tree.Documents = append(f.tree.Documents, doc)
 		found, ok := yamltree.Parse(&doc.Document, i, keys.NounOf)
 		l.addAll(doc, found)
 		if !ok || !l.checkVersion(doc) {
@@ -140,7 +141,7 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 			f.Partial = true
 		}
 	}
-	f.tree.root = l.mergeDocuments()
+	f.tree.Root = l.mergeDocuments()
 	l.readDirs()
 	l.decodeComponents(opts.Kinds)
 	l.decodeModels()
@@ -151,40 +152,40 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	l.decodeSchedules()
 	l.decodeWorkflows()
 	list := l.found
-	for _, doc := range f.tree.documents {
-		list = append(list, doc.omittedFindings()...)
-		f.Partial = f.Partial || doc.hasTooManyErrors()
+	for _, doc := range f.tree.Documents {
+		list = append(list, doc.OmittedFindings()...)
+		f.Partial = f.Partial || doc.HasTooManyErrors()
 	}
 	f.included, f.looked = l.expander.Files, l.expander.Looked
 	f.readEdited = sync.OnceValue(f.newEdited)
 	f.budget = budget{l.expander.Left, l.expander.Unread, l.overlaid}
 	for name := range l.expander.Files {
-		f.tree.addReferredFile(name)
+		f.tree.AddReferredFile(name)
 	}
 	for i := range list {
-		f.tree.relateOverlay(&list[i])
+		f.tree.RelateOverlay(&list[i])
 	}
-	f.tree.redactor.SortValues()
-	f.tree.nameCharacters(list)
-	f.tree.redactor.RedactDiagnostics(list)
+	f.tree.Redactor.SortValues()
+	f.tree.NameCharacters(list)
+	f.tree.Redactor.RedactDiagnostics(list)
 	list = onePerPlace(dropConsequent(list))
-	list.Sort(f.tree.fileNames())
+	list.Sort(f.tree.FileNames())
 	return f, list
 }
 
 // addAll adds diagnostics of a document that already have positions.
-func (d *decoder) addAll(doc *sourceFile, found diag.List) {
+func (d *decoder) addAll(doc *tree.SourceFile, found diag.List) {
 	for _, one := range found {
-		if doc.countFinding(one.Severity) {
+		if doc.CountFinding(one.Severity) {
 			d.found = append(d.found, one)
-		} else if doc.omitted == nil {
-			doc.omitted = &one
+		} else if doc.Omitted == nil {
+			doc.Omitted = &one
 		}
 	}
 }
 
 // checkVersion reports a file with an unknown format, about which nothing else can be reported.
-func (d *decoder) checkVersion(doc *sourceFile) bool {
+func (d *decoder) checkVersion(doc *tree.SourceFile) bool {
 	supported := fmt.Sprintf("the supported version is %d: write version: %d", Version, Version)
 	if doc.Root == nil || doc.Root.Kind == yamltree.Null {
 		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must set the version of the file format").WithHint("%s", supported)
@@ -206,15 +207,15 @@ func (d *decoder) checkVersion(doc *sourceFile) bool {
 			return true
 		}
 	}
-	var root *place
-	found := d.addDiagnostic(diag.UnsupportedVersion, root.fieldPlace("version", key), value, "version %s is not supported", describeVersion(value))
+	var root *tree.Place
+	found := d.addDiagnostic(diag.UnsupportedVersion, root.Field("version", key), value, "version %s is not supported", describeVersion(value))
 	found.setHint(supported)
 	return false
 }
 
 // missingVersion returns the diagnostic for a file without a version. Its place is the start of
 // the file, or a key that other systems use instead.
-func missingVersion(doc *sourceFile, supported string) diag.Diagnostic {
+func missingVersion(doc *tree.SourceFile, supported string) diag.Diagnostic {
 	found := diag.New(diag.UnsupportedVersion, "version", "version is required").WithHint("%s", supported)
 	found.Span = doc.SpanOf(0, 0)
 	for key := range doc.Root.Pairs {
@@ -240,7 +241,7 @@ func describeVersion(n *yamltree.Node) string {
 // mergeDocuments merges all files and returns the root.
 func (l *loader) mergeDocuments() *yamltree.Node {
 	m := overlay.NewTree()
-	for _, doc := range l.tree.documents {
+	for _, doc := range l.tree.Documents {
 		for key, value := range doc.Root.Pairs {
 			switch name := key.Text; {
 			case keys.RegistryNamed(name) != nil:
@@ -289,9 +290,9 @@ func (d *decoder) isMapping(key, value *yamltree.Node) bool {
 }
 
 func (d *decoder) wrongTop(key, value *yamltree.Node, want string) {
-	var root *place
+	var root *tree.Place
 	d.partial = true
-	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).setHint(formOf(key.Text, value))
+	d.addDiagnostic(diag.InvalidValue, root.Field(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).setHint(formOf(key.Text, value))
 }
 
 // formOf describes the expected form of a top-level value, using an id from the file.
@@ -324,7 +325,7 @@ func findEntryID(entry *yamltree.Node) (id string) {
 
 func (d *decoder) unknownTop(key, value *yamltree.Node) {
 	names := keys.Top()
-	found := d.addDiagnostic(diag.UnknownField, (*place)(nil).fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
+	found := d.addDiagnostic(diag.UnknownField, (*tree.Place)(nil).Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
 	found.setHint(listAllowed(names))
 	near, isNear := nearest.Of(key.Text, names)
 	f, known := findForeign(readForeignNames().Top, key.Text)

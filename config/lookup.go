@@ -8,18 +8,18 @@ import (
 
 // HasValue reports whether the files have a value at a path.
 func (f *File) HasValue(path string) bool {
-	at, ok := f.tree.findPath(path)
-	return ok && at.exact && at.value != nil
+	at, ok := f.tree.FindPath(path)
+	return ok && at.Exact && at.Value != nil
 }
 
 // References returns the variable and file references in the value at a path, nested ones included,
 // as written in the files: ${NAME}, ${file:path}.
 func (f *File) References(path string) []string {
-	at, ok := f.tree.findPath(path)
-	if !ok || !at.exact || at.value == nil {
+	at, ok := f.tree.FindPath(path)
+	if !ok || !at.Exact || at.Value == nil {
 		return nil
 	}
-	return referencesIn(at.value)
+	return referencesIn(at.Value)
 }
 
 func referencesIn(n *yamltree.Node) []string {
@@ -35,9 +35,9 @@ var writtenReference = regexp.MustCompile(`\$\{[^}]*\}`)
 // Place returns the location of the value at a path as file:line:column, or "" if the files lack
 // the path.
 func (f *File) Place(path string) string {
-	if at, ok := f.tree.findPath(path); !ok || !at.exact {
+	if at, ok := f.tree.FindPath(path); !ok || !at.Exact {
 		return ""
 	}
-	span, _ := f.tree.locateSpan("", path)
+	span, _ := f.tree.LocateSpan("", path)
 	return span.Place()
 }

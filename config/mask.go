@@ -39,8 +39,8 @@ func MaskDocument(document []byte, options Options) json.RawMessage {
 	}
 	file, _ := Parse([]Source{{Name: "document", Data: declared}}, options)
 	found := maskNamed(patches, false)
-	for _, noted := range file.tree.noted.texts {
-		for _, path := range []string{noted.plain, noted.masked} {
+	for _, noted := range file.tree.Noted.Texts {
+		for _, path := range []string{noted.Plain, noted.Masked} {
 			if path == "" {
 				continue
 			}

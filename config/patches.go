@@ -6,6 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -18,17 +19,17 @@ type patch struct {
 	registry, id string
 	// key is the id in the file; value is merged into the entry, or is null to remove it.
 	key, value *yamltree.Node
-	place      *place
+	place      *tree.Place
 	// mayWiden is set if the patch, or its whole file, sets allow_widening.
 	mayWiden bool
 }
 
 // readPatches reads the patches of one file.
 func (l *loader) readPatches(key, value *yamltree.Node) {
-	top := (*place)(nil).fieldPlace(keys.Patches, key)
+	top := (*tree.Place)(nil).Field(keys.Patches, key)
 	all := l.readAllowWidening(value, top)
 	for key, value := range value.Pairs {
-		p := top.fieldPlace(key.Text, key)
+		p := top.Field(key.Text, key)
 		switch name := key.Text; {
 		case name == keys.AllowWidening:
 		case slices.Contains(keys.Patchable, name):
@@ -42,26 +43,26 @@ func (l *loader) readPatches(key, value *yamltree.Node) {
 }
 
 // readRegistryPatches reads the patches of the entries of one registry.
-func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *place, all bool) {
+func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *tree.Place, all bool) {
 	if value.Kind == yamltree.Null {
 		return
 	}
 	if value.Kind != yamltree.Mapping {
 		l.file.Partial = true
-		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.label(), value.Describe(false)).
+		l.addDiagnostic(diag.InvalidValue, p, value, "%s must be a mapping, not %s", p.Label(), value.Describe(false)).
 			setHint("write each patch under the id of its entry")
 		l.hideSecrets(value, false)
 		return
 	}
 	for key, value := range value.Pairs {
-		at := p.fieldPlace(key.Text, key)
+		at := p.Field(key.Text, key)
 		switch {
 		case value.Kind == yamltree.Null && value.Text == "":
 			l.addDiagnostic(diag.InvalidValue, at, value, "the patch of %s has no fields", clip.Text(key.Text)).
 				setHint("write null to remove the entry")
 			continue
 		case value.Kind != yamltree.Mapping && value.Kind != yamltree.Null:
-			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.label(), value.Describe(false))
+			l.addDiagnostic(diag.InvalidValue, at, value, "%s must be a mapping, not %s", at.Label(), value.Describe(false))
 			l.hideSecrets(value, secret.IsHiddenName(key.Text))
 			continue
 		}
@@ -71,20 +72,20 @@ func (l *loader) readRegistryPatches(registry string, value *yamltree.Node, p *p
 }
 
 // readAllowWidening reads allow_widening from a mapping of patches or from one patch.
-func (l *loader) readAllowWidening(n *yamltree.Node, p *place) bool {
+func (l *loader) readAllowWidening(n *yamltree.Node, p *tree.Place) bool {
 	key, value := n.FindField(keys.AllowWidening)
 	if value == nil || value.Kind == yamltree.Null {
 		return false
 	}
 	if value.Kind != yamltree.Bool {
-		l.addDiagnostic(diag.InvalidValue, p.fieldPlace(keys.AllowWidening, key), value, "%s must be true or false, not %s", keys.AllowWidening, value.Describe(false))
+		l.addDiagnostic(diag.InvalidValue, p.Field(keys.AllowWidening, key), value, "%s must be true or false, not %s", keys.AllowWidening, value.Describe(false))
 		return false
 	}
 	return lowerBool(value.Text) == "true"
 }
 
 // unknownPatches reports a key of patches that is not a registry.
-func (d *decoder) unknownPatches(key, value *yamltree.Node, p *place) {
+func (d *decoder) unknownPatches(key, value *yamltree.Node, p *tree.Place) {
 	names := append(slices.Clone(keys.Patchable), keys.AllowWidening)
 	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
 	found.setHint(listAllowed(names))
@@ -114,7 +115,7 @@ func (l *loader) applyPatches(m *overlay.Tree) {
 		if p.value.Kind == yamltree.Null {
 			l.hideSecrets(target, false)
 			m.RemoveEntry(registry, p.id)
-			l.tree.origins.SetCleared(registry, p.id, overlay.Clearing{Key: p.key, Value: p.value, Origin: overlay.Origin{Patched: true}})
+			l.tree.Origins.SetCleared(registry, p.id, overlay.Clearing{Key: p.key, Value: p.value, Origin: overlay.Origin{Patched: true}})
 			continue
 		}
 		o := l.newOverlayMerger(overlay.Origin{Patched: true})
@@ -138,7 +139,7 @@ func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
 	for key := range registry.Pairs {
 		ids = append(ids, key.Text)
 	}
-	found := diag.New(diag.UnmatchedPatch, p.place.path(), "there is no %s %q to patch", keys.RegistryNamed(p.registry).Noun, clip.Text(p.id)).WithNearest(p.id, ids)
+	found := diag.New(diag.UnmatchedPatch, p.place.Path(), "there is no %s %q to patch", keys.RegistryNamed(p.registry).Noun, clip.Text(p.id)).WithNearest(p.id, ids)
 	if found.Hint == "" {
 		found = found.WithHint("patches change entries that exist; define it under %s", p.registry)
 	}
@@ -146,11 +147,11 @@ func (l *loader) reportUnmatched(p *patch, registry *yamltree.Node) {
 }
 
 func (l *loader) newOverlayMerger(by overlay.Origin) *overlay.Merger {
-	return &overlay.Merger{Origins: &l.tree.origins, By: by, Left: &l.overlaid}
+	return &overlay.Merger{Origins: &l.tree.Origins, By: by, Left: &l.overlaid}
 }
 
 // reportOverlaid reports that merged entries exceed the limit.
-func (l *loader) reportOverlaid(p *place, n *yamltree.Node) {
+func (l *loader) reportOverlaid(p *tree.Place, n *yamltree.Node) {
 	l.file.Partial = true
 	l.addDiagnostic(diag.InvalidValue, p, n, "the configuration has more than %d fields after patches and extends are applied", overlay.MaxFields)
 }

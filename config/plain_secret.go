@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -27,11 +28,11 @@ const (
 )
 
 // sensitivityOf returns the sensitivity of a field. Mapping entries have no name.
-func sensitivityOf(f *record.Field, p *place) sensitivity {
+func sensitivityOf(f *record.Field, p *tree.Place) sensitivity {
 	switch {
 	case f.Query && f.Name == "":
 		return parameter
-	case f.Secret && (f.Name != "" || p != nil && secret.IsCredentialName(p.key)):
+	case f.Secret && (f.Name != "" || p != nil && secret.IsCredentialName(p.Key)):
 		return credential
 	case f.Secret:
 		return listed
@@ -42,35 +43,35 @@ func sensitivityOf(f *record.Field, p *place) sensitivity {
 
 // checkPlainSecret warns about a secret written in the file. The value is masked wherever the file
 // is shown and is never printed.
-func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *place) {
-	if kind < listed && redact.IsURL(p.name(), n.Text) {
+func (d *decoder) checkPlainSecret(kind sensitivity, n *yamltree.Node, p *tree.Place) {
+	if kind < listed && redact.IsURL(p.Name(), n.Text) {
 		d.checkURL(n, p)
 	}
 	text := []byte(n.Text)
 	found := secret.FindCredentials(text)
 	for _, at := range found {
-		d.tree.redactor.AddSecret(string(text[at[0]:at[1]]))
+		d.tree.Redactor.AddSecret(string(text[at[0]:at[1]]))
 	}
 	literal := secret.LiteralOf(n.Text)
 	switch {
 	case len(found) > 0:
 	case kind == credential && literal != "":
 	case kind == named && len(literal) >= secret.MinRandom && secret.LooksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
-		d.tree.redactor.AddSecret(n.Text)
+		d.tree.Redactor.AddSecret(n.Text)
 	case kind == parameter:
 		d.checkParameter(n, p)
 		return
 	default:
 		if kind >= listed && !secret.IsReference(n.Text) {
-			d.tree.noted.of(n).plain = p.path() // it is not stored, though it may be harmless
+			d.tree.Noted.Of(n).Plain = p.Path() // it is not stored, though it may be harmless
 		}
 		return
 	}
 	d.reportPlainSecret(n, p)
 }
 
-func (d *decoder) reportPlainSecret(n *yamltree.Node, p *place) {
-	d.tree.noted.of(n).plain = p.path()
-	d.addFinding(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
+func (d *decoder) reportPlainSecret(n *yamltree.Node, p *tree.Place) {
+	d.tree.Noted.Of(n).Plain = p.Path()
+	d.addFinding(diag.New(diag.PlainSecret, p.Path(), "%s contains a secret in plain text", p.Label()).
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -18,13 +19,13 @@ var (
 	tenantScopes = []spec.Scope{spec.TenantScope}
 )
 
-func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind != yamltree.Mapping {
 		if n.Kind == yamltree.Sequence {
 			d.reportMismatch(f, n, p, "a text or {file: path}")
 			return
 		}
-		if p != nil && p.key == "system_prompt" {
+		if p != nil && p.Key == "system_prompt" {
 			d.expander.Scopes = promptScopes
 		}
 		d.decodeText(f, n, v, p)
@@ -40,15 +41,15 @@ func (d *decoder) decodePrompt(f *record.Field, n *yamltree.Node, v reflect.Valu
 	key, value := n.FindField("file")
 	text, err := d.expander.IncludeFile(from.File, "")
 	if err != nil {
-		d.addDiagnostic(diag.InvalidValue, p.fieldPlace("file", key), value, "%v", err)
+		d.addDiagnostic(diag.InvalidValue, p.Field("file", key), value, "%v", err)
 		return
 	}
-	prompt := promptText(text, p.key == "system_prompt")
-	d.tree.noted.of(value).prompt = &prompt
+	prompt := promptText(text, p.Key == "system_prompt")
+	d.tree.Noted.Of(value).Prompt = &prompt
 	v.SetString(text)
 }
 
-func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	switch n.Kind {
 	case yamltree.String:
 		level := record.Field{Enum: spec.EffortLevels()}
@@ -70,12 +71,12 @@ func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Valu
 	case yamltree.Int, yamltree.Float:
 		number, err := parseNumber(n.Text)
 		if err != nil {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 			return
 		}
 		percent, whole := number.asInt()
 		if !whole || percent < 0 || percent > 100 {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.label(), clip.Text(n.Text))
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.Label(), clip.Text(n.Text))
 			return
 		}
 		v.Set(reflect.ValueOf(spec.EffortPercent(int(percent))))

@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -16,24 +17,24 @@ import (
 // a record described by struct tags. If T has a Validate method, its findings are among the
 // diagnostics. The file locates later diagnostics (Complete) and holds the source for reports.
 func ParseRecord[T any](source Source, opts Options) (value T, f *File, found diag.List) {
-	f = &File{tree: tree{origins: overlay.NewOrigins()}, options: opts}
+	f = &File{tree: tree.Tree{Origins: overlay.NewOrigins()}, options: opts}
 	d := newDecoder(&f.tree, opts, newBudget(), nil)
-	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, dir: filepath.Dir(source.Name)}
-	f.tree.documents = []*sourceFile{doc}
+	doc := &tree.SourceFile{Document: yamltree.Document{Name: source.Name, Data: bytes.TrimPrefix(source.Data, []byte("\ufeff"))}, Dir: filepath.Dir(source.Name)}
+	f.tree.Documents = []*tree.SourceFile{doc}
 	list, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
 	d.addAll(doc, list)
 	if !ok || doc.Root == nil {
 		if len(d.found) == 0 {
 			d.found = append(d.found, doc.FaultAt(0, 0, "the file is empty"))
 		}
-		f.tree.root = &yamltree.Node{Kind: yamltree.Mapping}
+		f.tree.Root = &yamltree.Node{Kind: yamltree.Mapping}
 		return value, f, d.found
 	}
-	f.tree.root = doc.Root
+	f.tree.Root = doc.Root
 	v := reflect.ValueOf(&value)
-	d.decodeFields(record.Of(v.Type().Elem()), f.tree.root, v.Elem(), nil, "")
+	d.decodeFields(record.Of(v.Type().Elem()), f.tree.Root, v.Elem(), nil, "")
 	if validator, ok := v.Interface().(Validator); ok {
-		d.addValidationFindings(0, nil, f.tree.root, validator.Validate())
+		d.addValidationFindings(0, nil, f.tree.Root, validator.Validate())
 	}
-	return value, f, append(d.found, doc.omittedFindings()...)
+	return value, f, append(d.found, doc.OmittedFindings()...)
 }

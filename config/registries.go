@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -17,22 +18,22 @@ import (
 
 // eachEntry calls yield for each entry of a registry, after checking its id. sound
 // reports whether the id is valid.
-func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, p *place, sound bool)) {
-	key, value := l.tree.root.FindField(name)
+func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, p *tree.Place, sound bool)) {
+	key, value := l.tree.Root.FindField(name)
 	if value == nil {
 		return
 	}
 	r := keys.RegistryNamed(name)
-	top := (*place)(nil).fieldPlace(name, key)
+	top := (*tree.Place)(nil).Field(name, key)
 	outdented := l.findOutdented(value, top)
 	for key, value := range value.Pairs {
-		if l.tree.documents[key.Document].hasTooManyErrors() || outdented[key] {
+		if l.tree.Documents[key.Document].HasTooManyErrors() || outdented[key] {
 			continue
 		}
-		p := top.fieldPlace(key.Text, key)
-		found := spec.CheckID(p.path(), r.Noun, key.Text)
+		p := top.Field(key.Text, key)
+		found := spec.CheckID(p.Path(), r.Noun, key.Text)
 		if name == "tools" {
-			found = spec.CheckToolID(p.path(), key.Text)
+			found = spec.CheckToolID(p.Path(), key.Text)
 		}
 		for _, one := range found {
 			l.addFinding(one, key)
@@ -43,7 +44,7 @@ func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, 
 
 // findOutdented finds entries without a value whose fields are beside them instead of below, and
 // reports the first field of each. It returns the keys of such entries and fields.
-func (l *loader) findOutdented(registry *yamltree.Node, top *place) map[*yamltree.Node]bool {
+func (l *loader) findOutdented(registry *yamltree.Node, top *tree.Place) map[*yamltree.Node]bool {
 	var found map[*yamltree.Node]bool
 	var entry *yamltree.Node // without a value
 	reported := false
@@ -56,7 +57,7 @@ func (l *loader) findOutdented(registry *yamltree.Node, top *place) map[*yamltre
 			entry = nil
 			continue
 		case !reported:
-			l.addDiagnostic(diag.InvalidValue, top.fieldPlace(key.Text, key), key, "%s is next to %s, not below it", clip.Text(key.Text), clip.Text(entry.Text)).
+			l.addDiagnostic(diag.InvalidValue, top.Field(key.Text, key), key, "%s is next to %s, not below it", clip.Text(key.Text), clip.Text(entry.Text)).
 				setHint("indent it, and the fields after it, further than " + clip.Text(entry.Text))
 			reported, l.file.Partial = true, true
 		}
@@ -80,8 +81,8 @@ func (l *loader) decodeComponents(kinds Kinds) {
 func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []Entry[spec.Kind[S, T]] {
 	var list []Entry[spec.Kind[S, T]]
 	known := record.KindsOf(kinds)
-	l.eachEntry(name, func(id string, n *yamltree.Node, p *place, sound bool) {
-		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.tree.dirOf(n)}
+	l.eachEntry(name, func(id string, n *yamltree.Node, p *tree.Place, sound bool) {
+		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: l.tree.DirOf(n)}
 		before := l.countErrors()
 		if i, ok := l.findKind(n, p, known); ok {
 			entry.Kind = kinds[i]
@@ -95,9 +96,9 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 }
 
 // findKind returns the kind for an entry's type.
-func (l *loader) findKind(n *yamltree.Node, p *place, kinds []record.Kind) (int, bool) {
+func (l *loader) findKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind) (int, bool) {
 	if n.Kind != yamltree.Mapping {
-		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), n.Describe(false))
+		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.Label(), n.Describe(false))
 		return 0, false
 	}
 	types := make([]string, len(kinds))
@@ -110,7 +111,7 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []record.Kind) (int,
 		l.hideSecrets(n, false)
 		return 0, false
 	}
-	at := p.fieldPlace("type", key)
+	at := p.Field("type", key)
 	text, known, ok := l.readText(record.Plain, value, at)
 	if ok && known {
 		for i, k := range kinds {
@@ -119,7 +120,7 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []record.Kind) (int,
 			}
 		}
 		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), record.Alternatives(types))
-		if f, ok := findForeign(readForeignNames().Types[p.parent.key], text); ok && !slices.Contains(types, f.Field) && f.Field != "" {
+		if f, ok := findForeign(readForeignNames().Types[p.Parent.Key], text); ok && !slices.Contains(types, f.Field) && f.Field != "" {
 			found.setHint("")
 		} else if ok {
 			found.setHint(f.hintText())
@@ -133,23 +134,23 @@ func (l *loader) findKind(n *yamltree.Node, p *place, kinds []record.Kind) (int,
 
 // reportMissingType reports an entry without a type, and suggests a key that was probably meant as
 // the type.
-func (l *loader) reportMissingType(n *yamltree.Node, p *place, types []string) {
+func (l *loader) reportMissingType(n *yamltree.Node, p *tree.Place, types []string) {
 	for key := range n.Pairs {
 		if slices.Contains(typeNames, key.Text) {
-			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + record.Alternatives(types))
+			l.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + record.Alternatives(types))
 			return
 		}
 		if len(key.Text) > len("types") {
 			continue
 		}
 		if near, ok := nearest.Of(key.Text, []string{"type"}); ok && key.Text != near {
-			l.addDiagnostic(diag.UnknownField, p.fieldPlace(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint(didYouMean(near))
+			l.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint(didYouMean(near))
 			return
 		}
 	}
 	hint := "allowed are " + record.Alternatives(types)
 	_, args := n.FindField("args")
-	if p.parent.key == "tools" && args != nil {
+	if p.Parent.Key == "tools" && args != nil {
 		hint = "for an MCP server write type: mcp, and command: [program, argument] instead of command and args"
 	}
 	l.reportMissingField("type", n, p, hint)
@@ -159,10 +160,10 @@ func (l *loader) reportMissingType(n *yamltree.Node, p *place, types []string) {
 var typeNames = []string{"kind", "provider", "vendor", "driver", "class", "transport"}
 
 // decodeComponent decodes the fields of an entry into its kind's record.
-func (l *loader) decodeComponent(id string, n *yamltree.Node, p *place, config any) {
+func (l *loader) decodeComponent(id string, n *yamltree.Node, p *tree.Place, config any) {
 	v := reflect.ValueOf(config)
 	if v.Kind() != reflect.Pointer || v.IsNil() || record.ShapeOf(v.Type().Elem()) != record.RecordShape {
-		l.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.label(), config)
+		l.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.Label(), config)
 		return
 	}
 	start := len(l.found)
@@ -178,7 +179,7 @@ func (l *loader) decodeComponent(id string, n *yamltree.Node, p *place, config a
 
 // decodeRecord decodes an entry whose record type is known. It returns the number of earlier
 // diagnostics.
-func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *place) (record T, start int) {
+func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *tree.Place) (record T, start int) {
 	start = len(d.found)
 	v := reflect.ValueOf(&record).Elem()
 	r := d.recordOf(v.Type())
@@ -190,23 +191,23 @@ func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *place) (rec
 }
 
 func (l *loader) decodeModels() {
-	l.eachEntry("models", func(id string, n *yamltree.Node, p *place, _ bool) {
+	l.eachEntry("models", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
 		m, start := decodeRecord[spec.Model](&l.decoder, id, n, p)
 		l.addValidationFindings(start, p, n, m.Validate())
 		l.file.Models = append(l.file.Models, m)
 	})
-	_, models := l.tree.root.FindField("models")
+	_, models := l.tree.Root.FindField("models")
 	first := make(map[string]*yamltree.Node, len(l.file.Models))
 	for key := range models.Pairs {
 		first[key.Text] = key
 	}
-	l.eachEntry("model_pools", func(id string, n *yamltree.Node, p *place, _ bool) {
+	l.eachEntry("model_pools", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
 		pool, start := decodeRecord[spec.Pool](&l.decoder, id, n, p)
 		l.addValidationFindings(start, p, n, pool.Validate())
 		if other := first[id]; other != nil {
-			found := diag.New(diag.DuplicateID, p.path(), "%q is the id of a model and of a model pool", clip.Text(id)).
+			found := diag.New(diag.DuplicateID, p.Path(), "%q is the id of a model and of a model pool", clip.Text(id)).
 				WithHint("models and model pools share one namespace; rename one of them")
-			l.reportDuplicate(found, p.node, other, diag.Key("models", id), "the model is here")
+			l.reportDuplicate(found, p.Node, other, diag.Key("models", id), "the model is here")
 		}
 		l.file.Pools = append(l.file.Pools, pool)
 	})
@@ -214,29 +215,29 @@ func (l *loader) decodeModels() {
 
 // reportDuplicate reports a second definition; the first one in the files is the original.
 func (l *loader) reportDuplicate(found diag.Diagnostic, n, first *yamltree.Node, path, message string) {
-	found.Related = []diag.Related{{Message: message, Path: path, Span: l.tree.documents[first.Document].SpanOfNode(first)}}
+	found.Related = []diag.Related{{Message: message, Path: path, Span: l.tree.Documents[first.Document].SpanOfNode(first)}}
 	l.addFinding(found, n)
 }
 
 func (l *loader) remoteAgents() {
-	key, value := l.tree.root.FindField("remote_agents")
+	key, value := l.tree.Root.FindField("remote_agents")
 	if value == nil {
 		return
 	}
-	top := (*place)(nil).fieldPlace("remote_agents", key)
-	seen := map[string]*place{}
+	top := (*tree.Place)(nil).Field("remote_agents", key)
+	seen := map[string]*tree.Place{}
 	for i, n := range value.Children {
-		p := top.elementPlace(i)
+		p := top.Element(i)
 		before := l.countErrors()
 		source, start := decodeRecord[spec.RemoteSource](&l.decoder, "", n, p)
 		l.addValidationFindings(start, p, n, source.Validate())
 		nameKey, name := n.FindField("name")
 		if name != nil && source.Name != "" {
-			at := p.fieldPlace("name", nameKey)
+			at := p.Field("name", nameKey)
 			if first := seen[source.Name]; first != nil {
-				_, other := value.Children[first.parent.index].FindField("name")
-				found := diag.New(diag.DuplicateID, at.path(), "remote source %q is defined twice", clip.Text(source.Name))
-				l.reportDuplicate(found, name, other, first.path(), "the first one is here")
+				_, other := value.Children[first.Parent.Index].FindField("name")
+				found := diag.New(diag.DuplicateID, at.Path(), "remote source %q is defined twice", clip.Text(source.Name))
+				l.reportDuplicate(found, name, other, first.Path(), "the first one is here")
 			} else {
 				seen[source.Name] = at
 			}
@@ -255,10 +256,10 @@ func (l *loader) remoteAgents() {
 // decodeAgents decodes the defaults and the agents. An inherited value is checked with the agent,
 // but reported only at the defaults.
 func (l *loader) decodeAgents() {
-	key, value := l.tree.root.FindField("defaults")
+	key, value := l.tree.Root.FindField("defaults")
 	inherited := map[string]bool{}
 	if value != nil {
-		p := (*place)(nil).fieldPlace("defaults", key)
+		p := (*tree.Place)(nil).Field("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](&l.decoder, "", value, p)
 		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
 		l.file.Defaults = &defaults
@@ -266,7 +267,7 @@ func (l *loader) decodeAgents() {
 			inherited[key.Text] = true
 		}
 	}
-	l.eachEntry("agents", func(id string, n *yamltree.Node, p *place, _ bool) {
+	l.eachEntry("agents", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
 		entry, start := decodeRecord[keys.Agent](&l.decoder, id, n, p)
 		agent := entry.Agent
 		l.file.Agents = append(l.file.Agents, &agent)

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // checkURL hides the user and parameters of a URL. The URL is not stored if one of them may be a
 // secret, and a warning names the parts that look like one.
-func (d *decoder) checkURL(n *yamltree.Node, p *place) {
+func (d *decoder) checkURL(n *yamltree.Node, p *tree.Place) {
 	d.hideURL(n)
 	if strings.HasPrefix(n.Text, "/") {
 		d.addSecret(n) // the source text does not show that it is a URL
@@ -26,7 +27,7 @@ func (d *decoder) checkURL(n *yamltree.Node, p *place) {
 			d.reportPlainSecret(n, p)
 			fallthrough
 		default:
-			d.tree.noted.of(n).plainURL = p.path()
+			d.tree.Noted.Of(n).PlainURL = p.Path()
 		}
 	}
 }
@@ -49,26 +50,26 @@ func (d *decoder) hideURLPart(name, value string) {
 	}
 	for _, spelling := range spellings {
 		if name != "" {
-			d.tree.redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
+			d.tree.Redactor.AddValue(secret.Value{Text: name + spelling, Shown: name + secret.Shown})
 		}
 		if len(spelling) >= secret.MinRandom && secret.LooksRandom([]byte(spelling)) {
-			d.tree.redactor.AddSecret(spelling)
+			d.tree.Redactor.AddSecret(spelling)
 		}
 	}
 }
 
 // checkParameter treats the value of a query parameter like one in a URL.
-func (d *decoder) checkParameter(n *yamltree.Node, p *place) {
+func (d *decoder) checkParameter(n *yamltree.Node, p *tree.Place) {
 	if secret.IsReference(n.Text) {
 		return
 	}
-	d.hideURLPart(p.key+"=", n.Text)
+	d.hideURLPart(p.Key+"=", n.Text)
 	switch {
-	case redact.IsHarmless(p.key, n.Text):
-		d.tree.noted.of(n).masked = p.path()
-	case secret.LooksSecret(p.key, n.Text):
+	case redact.IsHarmless(p.Key, n.Text):
+		d.tree.Noted.Of(n).Masked = p.Path()
+	case secret.LooksSecret(p.Key, n.Text):
 		d.reportPlainSecret(n, p)
 	default:
-		d.tree.noted.of(n).plain = p.path()
+		d.tree.Noted.Of(n).Plain = p.Path()
 	}
 }

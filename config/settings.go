@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -35,7 +36,7 @@ const (
 func (l *loader) decodeSettings() {
 	l.file.Store = decodeSetting(&l.decoder, "store", l.checkStore)
 	l.file.Revisions = decodeSetting(&l.decoder, "revisions", (*settings.Revisions).Validate)
-	if _, value := l.tree.root.FindField(keys.Tenants); value != nil && value.Kind == yamltree.Mapping {
+	if _, value := l.tree.Root.FindField(keys.Tenants); value != nil && value.Kind == yamltree.Mapping {
 		l.file.TenantRules = new(decodeSetting(&l.decoder, keys.Tenants, (*spec.Tenants).Validate))
 	}
 	l.file.Turns = decodeSetting(&l.decoder, "turns", (*settings.Turns).Validate)
@@ -48,11 +49,11 @@ func (l *loader) decodeSettings() {
 }
 
 func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) (record T) {
-	key, value := d.tree.root.FindField(name)
+	key, value := d.tree.Root.FindField(name)
 	if value == nil || value.Kind == yamltree.Null {
 		return record
 	}
-	p := (*place)(nil).fieldPlace(name, key)
+	p := (*tree.Place)(nil).Field(name, key)
 	record, start := decodeRecord[T](d, "", value, p)
 	d.addValidationFindings(start, p, value, validate(&record))
 	return record
@@ -65,8 +66,8 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 		return nil
 	}
 	list := slices.DeleteFunc(s.Validate(), func(one diag.Diagnostic) bool { return one.Path == "driver" })
-	_, store := l.tree.root.FindField("store")
-	if _, dsn := store.FindField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.Kind != yamltree.Null && !l.tree.meant["store.dsn"] {
+	_, store := l.tree.Root.FindField("store")
+	if _, dsn := store.FindField("dsn"); s.DSN == "" && s.Kind() == settings.StoreSQLite && dsn != nil && dsn.Kind != yamltree.Null && !l.tree.Meant["store.dsn"] {
 		list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is empty; it must be the path of a file").
 			WithHint("leave dsn out for runtime.db in data_dir"))
 	}
@@ -75,9 +76,9 @@ func (l *loader) checkStore(s *settings.Store) diag.List {
 
 // isDriverUnknown reports whether a driver is given that does not exist.
 func (l *loader) isDriverUnknown(s *settings.Store) bool {
-	_, store := l.tree.root.FindField("store")
+	_, store := l.tree.Root.FindField("store")
 	_, driver := store.FindField("driver")
-	return s.Driver == "" && driver != nil && driver.Kind != yamltree.Null || l.tree.meant["store.driver"]
+	return s.Driver == "" && driver != nil && driver.Kind != yamltree.Null || l.tree.Meant["store.driver"]
 }
 
 // checkServer checks the server and that the agents it names exist.
@@ -101,7 +102,7 @@ func (l *loader) checkServer(s *settings.Server) diag.List {
 // checkDescriptions warns of agents without a description in the cards and lists that the
 // server publishes.
 func (l *loader) checkDescriptions() {
-	_, server := l.tree.root.FindField("server")
+	_, server := l.tree.Root.FindField("server")
 	s := &l.file.Server
 	answers := s.Listen != settings.ListenNone || s.A2A.GRPCListen != ""
 	if server == nil || server.Kind != yamltree.Mapping || !answers || !s.A2A.On() && !s.AgentRuns.On() {
@@ -120,7 +121,7 @@ func (l *loader) checkDescriptions() {
 
 // noteNoRetry adds a single note if no agent retries model calls and at least one uses a vendor.
 func (l *loader) noteNoRetry() {
-	_, agents := l.tree.root.FindField("agents")
+	_, agents := l.tree.Root.FindField("agents")
 	if !slices.ContainsFunc(l.file.Providers, hasVendor) || agents == nil || l.file.Defaults != nil && l.file.Defaults.Sections[retrySection] != nil {
 		return
 	}
@@ -157,36 +158,36 @@ func (l *loader) storePaths() {
 	s := &l.file.Store
 	unknown := l.isDriverUnknown(s) // then the DSN may contain a password
 	s.Driver = s.Kind()
-	if s.DataDir == "" && len(l.tree.documents) > 0 {
-		s.DataDir = filepath.Join(l.tree.documents[0].dir, dataDir)
+	if s.DataDir == "" && len(l.tree.Documents) > 0 {
+		s.DataDir = filepath.Join(l.tree.Documents[0].Dir, dataDir)
 	}
-	if w := &l.file.Workspaces; w.Dir == "" && len(l.tree.documents) > 0 {
-		w.Dir = filepath.Join(l.tree.documents[0].dir, dataDir, workspacesDir)
+	if w := &l.file.Workspaces; w.Dir == "" && len(l.tree.Documents) > 0 {
+		w.Dir = filepath.Join(l.tree.Documents[0].Dir, dataDir, workspacesDir)
 	}
 	file := s.Driver == settings.StoreSQLite && !unknown && !strings.Contains(s.DSN, "://") && !s.NamesDatabase()
-	_, store := l.tree.root.FindField("store")
+	_, store := l.tree.Root.FindField("store")
 	_, dsn := store.FindField("dsn")
 	switch {
 	case s.DSN == "" && file:
 		s.DSN = filepath.Join(s.DataDir, storeFile)
 	case s.DSN == "":
 	case file:
-		s.DSN = expand.RelativeTo(l.tree.documents[dsn.Document].dir, s.DSN)
+		s.DSN = expand.RelativeTo(l.tree.Documents[dsn.Document].Dir, s.DSN)
 	default:
-		l.tree.redactor.AddSecret(s.DSN)
+		l.tree.Redactor.AddSecret(s.DSN)
 		for _, password := range secret.PasswordsOf(s.DSN) {
-			l.tree.redactor.AddSecret(password)
+			l.tree.Redactor.AddSecret(password)
 		}
 		l.addSecret(dsn)
 		if at := secret.KeyPassword.FindStringSubmatch(dsn.Text); at != nil && secret.LiteralOf(at[1]) != "" {
-			l.reportPlainSecret(dsn, (*place)(nil).fieldPlace("store", nil).fieldPlace("dsn", nil))
+			l.reportPlainSecret(dsn, (*tree.Place)(nil).Field("store", nil).Field("dsn", nil))
 		}
 	}
 }
 
 // decodeSchedules decodes the schedules, which refer to agents.
 func (l *loader) decodeSchedules() {
-	l.eachEntry("schedules", func(id string, n *yamltree.Node, p *place, _ bool) {
+	l.eachEntry("schedules", func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
 		s, start := decodeRecord[settings.Schedule](&l.decoder, id, n, p)
 		found := append(s.Validate(), workflow.CheckTimes(s.Cron, s.TimeZone)...)
 		found = append(found, l.file.checkAgent("agent", s.Agent)...)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -42,11 +43,11 @@ var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 // checkSpelling reports a reference in another system's syntax, which is not expanded. In a secret
 // or an address, which would be sent literally, this is an error; elsewhere it is a warning if the
 // text has nothing else. It returns whether there is an error.
-func (d *decoder) checkSpelling(kind sensitivity, n *yamltree.Node, p *place) bool {
+func (d *decoder) checkSpelling(kind sensitivity, n *yamltree.Node, p *tree.Place) bool {
 	if !strings.ContainsAny(n.Text, "$%{/") {
 		return false
 	}
-	exact := kind == credential || kind == listed || p != nil && urlName.MatchString(p.key)
+	exact := kind == credential || kind == listed || p != nil && urlName.MatchString(p.Key)
 	for _, s := range foreignSpellings {
 		if m := s.whole.FindStringSubmatch(n.Text); m != nil && (exact || shellName.MatchString(m[1])) {
 			return d.reportSpelling(exact, m[1], n, p)
@@ -63,13 +64,13 @@ func (d *decoder) checkSpelling(kind sensitivity, n *yamltree.Node, p *place) bo
 
 // reportSpelling never prints a text that may be a secret: it shows a name only if it looks like a
 // variable's name.
-func (d *decoder) reportSpelling(exact bool, name string, n *yamltree.Node, p *place) bool {
+func (d *decoder) reportSpelling(exact bool, name string, n *yamltree.Node, p *tree.Place) bool {
 	if !shellName.MatchString(name) {
 		name = "NAME"
 	}
-	found := diag.New(diag.NoEffect, p.path(), "%s contains a variable in another system's syntax; it is not expanded", p.label())
+	found := diag.New(diag.NoEffect, p.Path(), "%s contains a variable in another system's syntax; it is not expanded", p.Label())
 	if exact {
-		found = diag.New(diag.InvalidValue, p.path(), "%s contains a variable in another system's syntax; it would be used literally", p.label())
+		found = diag.New(diag.InvalidValue, p.Path(), "%s contains a variable in another system's syntax; it would be used literally", p.Label())
 	}
 	hint := "write ${%s}"
 	if strings.Contains(n.Text, "$") {

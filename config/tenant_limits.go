@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
@@ -76,13 +77,13 @@ func (d *overlayChecker) checkCounts(root *yamltree.Node) bool {
 func (d *overlayChecker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
 	patchesAt, patches := root.FindField(keys.Patches)
 	n, key, section := 0, (*yamltree.Node)(nil), (*yamltree.Node)(nil)
-	var at *place
+	var at *tree.Place
 	if key, section = root.FindField(l.section); section != nil {
-		n, at = l.count(section), (*place)(nil).fieldPlace(l.section, key)
+		n, at = l.count(section), (*tree.Place)(nil).Field(l.section, key)
 	}
 	if patchKey, patched := patches.FindField(l.section); patched != nil {
 		n += l.count(patched)
-		key, at = patchKey, (*place)(nil).fieldPlace(keys.Patches, patchesAt).fieldPlace(l.section, patchKey)
+		key, at = patchKey, (*tree.Place)(nil).Field(keys.Patches, patchesAt).Field(l.section, patchKey)
 	}
 	if n > l.most {
 		d.refuse(at, key, "have more than %d %s, and this one has %d", l.most, l.noun, n).

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/access"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -42,7 +43,7 @@ func (o *TenantOverlay) HasWorkflows() bool {
 // that the configuration allows. It does not report findings of resolving: whether agents may use
 // more than the configuration permits.
 func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.List) {
-	d := &overlayChecker{decoder: decoder{tree: &tree{origins: overlay.NewOrigins()}}, base: base}
+	d := &overlayChecker{decoder: decoder{tree: &tree.Tree{Origins: overlay.NewOrigins()}}, base: base}
 	o := &TenantOverlay{Removed: map[string][]string{}}
 	if found := base.checkOutline(source.Data); found != nil {
 		return o, found
@@ -89,7 +90,7 @@ func ParseTenantOverlay(base *TenantBase, source Source) (*TenantOverlay, diag.L
 // EncodeTenantOverlay returns the overlay in a file as JSON for a server, which checks it against
 // its own configuration; references in texts stay. The diagnostics concern the file alone.
 func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
-	d := &overlayChecker{decoder: decoder{tree: &tree{origins: overlay.NewOrigins()}}}
+	d := &overlayChecker{decoder: decoder{tree: &tree.Tree{Origins: overlay.NewOrigins()}}}
 	root := d.readOverlay(source)
 	if root == nil || d.found.HasErrors() {
 		return nil, d.found
@@ -120,8 +121,8 @@ type overlayChecker struct {
 
 // readOverlay reads the text; it returns nil if unreadable.
 func (d *overlayChecker) readOverlay(source Source) *yamltree.Node {
-	doc := &sourceFile{Document: yamltree.Document{Name: source.Name, Data: source.Data}, dir: filepath.Dir(source.Name)}
-	d.tree.documents = append(d.tree.documents, doc)
+	doc := &tree.SourceFile{Document: yamltree.Document{Name: source.Name, Data: source.Data}, Dir: filepath.Dir(source.Name)}
+	d.tree.Documents = append(d.tree.Documents, doc)
 	found, ok := yamltree.Parse(&doc.Document, 0, keys.NounOf)
 	d.addAll(doc, found)
 	if !ok || found.HasErrors() || !d.checkVersion(doc) {
@@ -131,13 +132,13 @@ func (d *overlayChecker) readOverlay(source Source) *yamltree.Node {
 }
 
 // refuse reports something that overlays in general, or this one, may not do.
-func (d *overlayChecker) refuse(p *place, n *yamltree.Node, format string, args ...any) reported {
+func (d *overlayChecker) refuse(p *tree.Place, n *yamltree.Node, format string, args ...any) reported {
 	return d.addDiagnostic(diag.WidenedAccess, p, n, "the overlay of a tenant cannot "+format, args...)
 }
 
 func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
 	for key, value := range root.Pairs {
-		p := (*place)(nil).fieldPlace(key.Text, key)
+		p := (*tree.Place)(nil).Field(key.Text, key)
 		switch {
 		case key.Text == "version":
 		case key.Text == keys.Patches && value.Kind == yamltree.Mapping:
@@ -145,12 +146,12 @@ func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
 		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, agent := range value.Pairs {
 				o.Agents = append(o.Agents, id.Text)
-				d.checkAgent(agent, p.fieldPlace(id.Text, id))
+				d.checkAgent(agent, p.Field(id.Text, id))
 			}
 		case key.Text == keys.Tools && value.Kind == yamltree.Mapping:
 			for id, tool := range value.Pairs {
 				o.Tools, o.OwnTools = append(o.Tools, id.Text), append(o.OwnTools, id.Text)
-				d.checkTool(id, tool, p.fieldPlace(id.Text, id))
+				d.checkTool(id, tool, p.Field(id.Text, id))
 			}
 		case key.Text == keys.Workflows && value.Kind == yamltree.Mapping:
 			d.checkWorkflows(o, value, p)
@@ -168,20 +169,20 @@ func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
 	}
 }
 
-func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, p *place) {
+func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, p *tree.Place) {
 	for key, value := range patches.Pairs {
-		at := p.fieldPlace(key.Text, key)
+		at := p.Field(key.Text, key)
 		switch {
 		case key.Text == keys.AllowWidening:
 			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
 		case key.Text == keys.Agents && value.Kind == yamltree.Mapping:
 			for id, patch := range value.Pairs {
 				o.Agents = append(o.Agents, id.Text)
-				d.checkPatch(o, keys.Agents, id, patch, at.fieldPlace(id.Text, id))
+				d.checkPatch(o, keys.Agents, id, patch, at.Field(id.Text, id))
 			}
 		case key.Text == keys.Tools && value.Kind == yamltree.Mapping:
 			for id, patch := range value.Pairs {
-				d.checkPatch(o, keys.Tools, id, patch, at.fieldPlace(id.Text, id))
+				d.checkPatch(o, keys.Tools, id, patch, at.Field(id.Text, id))
 			}
 		case key.Text == keys.Workflows && value.Kind == yamltree.Mapping:
 			d.checkWorkflowPatches(o, key, value, at)
@@ -193,7 +194,7 @@ func (d *overlayChecker) checkPatches(o *TenantOverlay, patches *yamltree.Node, 
 	}
 }
 
-func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch *yamltree.Node, p *place) {
+func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch *yamltree.Node, p *tree.Place) {
 	switch {
 	case patch.Kind == yamltree.Null:
 		o.Removed[registry] = append(o.Removed[registry], id.Text)
@@ -203,16 +204,16 @@ func (d *overlayChecker) checkPatch(o *TenantOverlay, registry string, id, patch
 		o.Tools = append(o.Tools, id.Text)
 		for key := range patch.Pairs {
 			if key.Text != "description" {
-				d.refuse(p.fieldPlace(key.Text, key), key, "change %s of a tool of the configuration", clip.Text(key.Text)).
+				d.refuse(p.Field(key.Text, key), key, "change %s of a tool of the configuration", clip.Text(key.Text)).
 					setHint("it can change only the description, or add a separate tool")
 			}
 		}
 	}
 }
 
-func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *place) {
+func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *tree.Place) {
 	for key, value := range agent.Pairs {
-		at := p.fieldPlace(key.Text, key)
+		at := p.Field(key.Text, key)
 		switch {
 		case key.Text == keys.AllowWidening:
 			d.refuse(at, key, "allow itself to widen access").setHint("its rights are in tenants.may of the configuration")
@@ -228,10 +229,10 @@ func (d *overlayChecker) checkAgent(agent *yamltree.Node, p *place) {
 	}
 }
 
-func (d *overlayChecker) checkSections(sections *yamltree.Node, p *place) {
+func (d *overlayChecker) checkSections(sections *yamltree.Node, p *tree.Place) {
 	for key := range sections.Pairs {
 		if key.Text != spec.PermissionSection && !d.base.Rights.MaySet(key.Text) {
-			d.refuse(p.fieldPlace(key.Text, key), key, "set the section %s", clip.Text(key.Text)).setHint("the configuration must allow it under tenants.may.sections")
+			d.refuse(p.Field(key.Text, key), key, "set the section %s", clip.Text(key.Text)).setHint("the configuration must allow it under tenants.may.sections")
 		}
 	}
 }
@@ -248,7 +249,7 @@ const allowPrivateKey = "allow_private"
 // programFields are the additional fields of an MCP server that runs as a program.
 var programFields = []string{"command", "env"}
 
-func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *place) {
+func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *tree.Place) {
 	if d.base.has(keys.Tools, id.Text) {
 		d.refuse(p, id, "replace a tool of the configuration").setHint("give it another id")
 		return
@@ -258,44 +259,44 @@ func (d *overlayChecker) checkTool(id, tool *yamltree.Node, p *place) {
 		return // reported when decoding
 	}
 	if !d.base.Rights.MayBring(typ.Text) {
-		d.refuse(p.fieldPlace("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.Text)).setHint("the configuration must allow it under tenants.may.kinds")
+		d.refuse(p.Field("type", typ), typ, "bring a tool of kind %s", clip.Text(typ.Text)).setHint("the configuration must allow it under tenants.may.kinds")
 		return
 	}
 	for key, value := range tool.Pairs {
 		if key.Text == allowPrivateKey {
-			d.checkAllowPrivate(value, p.fieldPlace(key.Text, key))
+			d.checkAllowPrivate(value, p.Field(key.Text, key))
 		}
 		program := typ.Text == "mcp" && slices.Contains(programFields, key.Text) && d.base.Rights.MayBring("command")
 		if allowed, bounded := ownToolFields[typ.Text]; bounded && !program && !slices.Contains(allowed, key.Text) {
-			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a tool", clip.Text(key.Text)).setHint("")
+			d.refuse(p.Field(key.Text, key), key, "set %s of a tool", clip.Text(key.Text)).setHint("")
 		}
 	}
 }
 
 // checkAllowPrivate checks the private addresses that a tenant's tool wants to reach.
-func (d *overlayChecker) checkAllowPrivate(list *yamltree.Node, p *place) {
+func (d *overlayChecker) checkAllowPrivate(list *yamltree.Node, p *tree.Place) {
 	for i, entry := range list.Children {
 		if entry.Kind == yamltree.String && !d.base.Rights.MayReach(entry.Text) {
-			d.refuse(p.elementPlace(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.Text)).
+			d.refuse(p.Element(i), entry, "reach %s, which the configuration does not list", clip.Text(entry.Text)).
 				setHint("the configuration must allow it under tenants.may.allow_private")
 		}
 	}
 }
 
 // checkReferences rejects references to the process's variables and files.
-func (d *overlayChecker) checkReferences(n *yamltree.Node, p *place) {
+func (d *overlayChecker) checkReferences(n *yamltree.Node, p *tree.Place) {
 	switch n.Kind {
 	case yamltree.Mapping:
 		for key, value := range n.Pairs {
-			at := p.fieldPlace(key.Text, key)
+			at := p.Field(key.Text, key)
 			keeps := d.keepsRefs
-			d.keepsRefs = keeps || at.path() == keys.Patches+"."+keys.Workflows
+			d.keepsRefs = keeps || at.Path() == keys.Patches+"."+keys.Workflows
 			d.checkReferences(value, at)
 			d.keepsRefs = keeps
 		}
 	case yamltree.Sequence:
 		for i, child := range n.Children {
-			d.checkReferences(child, p.elementPlace(i))
+			d.checkReferences(child, p.Element(i))
 		}
 	case yamltree.String:
 		text := n.Text
@@ -309,7 +310,7 @@ func (d *overlayChecker) checkReferences(n *yamltree.Node, p *place) {
 }
 
 // checkReference checks the references in the rest of a text that begins with one.
-func (d *overlayChecker) checkReference(n *yamltree.Node, rest string, p *place) {
+func (d *overlayChecker) checkReference(n *yamltree.Node, rest string, p *tree.Place) {
 	for {
 		name := rest[len("${"):]
 		if !strings.HasPrefix(name, "turn.") && !strings.HasPrefix(name, "tenant.") {
@@ -349,10 +350,10 @@ var overlaySections = []string{keys.Tools, keys.Agents, keys.Workflows, keys.Pat
 // overlayDocument returns the second of two documents as canonical JSON. The error is a
 // *PlainSecretError.
 func (f *File) overlayDocument() ([]byte, error) {
-	w := &documentWriter{file: f, base: f.tree.documents[1].dir}
+	w := &documentWriter{file: f, base: f.tree.Documents[1].Dir}
 	w.WriteString(`{"version":1`)
 	for _, name := range overlaySections {
-		_, section := f.tree.documents[1].Root.FindField(name)
+		_, section := f.tree.Documents[1].Root.FindField(name)
 		if section == nil || len(section.Children) == 0 {
 			continue
 		}
@@ -362,7 +363,7 @@ func (f *File) overlayDocument() ([]byte, error) {
 		}
 	}
 	w.WriteByte('}')
-	if plain := slices.Concat(w.plain, f.tree.noted.plainTexts()); len(plain) > 0 {
+	if plain := slices.Concat(w.plain, f.tree.Noted.PlainTexts()); len(plain) > 0 {
 		slices.Sort(plain)
 		return nil, &PlainSecretError{slices.Compact(plain)}
 	}
@@ -372,7 +373,7 @@ func (f *File) overlayDocument() ([]byte, error) {
 // PathOf returns the path of the first of the fields that the overlay sets for an agent, or else
 // the path of the agent's part of the overlay.
 func (o *TenantOverlay) PathOf(agent string, fields []string) string {
-	root := o.File.tree.documents[1].Root
+	root := o.File.tree.Documents[1].Root
 	_, own := root.FindField(keys.Agents)
 	path, entry := diag.Key(keys.Agents, agent), (*yamltree.Node)(nil)
 	if _, entry = own.FindField(agent); entry == nil {
@@ -395,10 +396,10 @@ func (o *TenantOverlay) PathOf(agent string, fields []string) string {
 func (o *TenantOverlay) Place(list diag.List) diag.List {
 	placed := slices.Clone(list)
 	for i := range placed {
-		o.File.tree.fillSpans(&placed[i])
+		o.File.tree.FillSpans(&placed[i])
 	}
-	o.File.tree.nameCharacters(placed)
-	o.File.tree.redactor.RedactDiagnostics(placed)
+	o.File.tree.NameCharacters(placed)
+	o.File.tree.Redactor.RedactDiagnostics(placed)
 	return placed
 }
 

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
 // checkWorkflows checks the workflows that an overlay adds.
-func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *yamltree.Node, p *place) {
+func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *yamltree.Node, p *tree.Place) {
 	for id, w := range workflows.Pairs {
-		at := p.fieldPlace(id.Text, id)
+		at := p.Field(id.Text, id)
 		switch limit := d.base.Rights.Workflows.Limit(); {
 		case isWorkflowGroup(id.Text, w):
 			d.refuse(at, id, "group workflows").setHint("write each trigger or schedule under its id in workflows")
@@ -33,7 +34,7 @@ func (d *overlayChecker) checkWorkflows(o *TenantOverlay, workflows *yamltree.No
 }
 
 // checkWorkflowPatches checks the patches of workflows of the configuration.
-func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *yamltree.Node, p *place) {
+func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *yamltree.Node, p *tree.Place) {
 	if d.base.Rights.Workflows == nil {
 		d.refuse(p, key, "patch workflows").setHint("the configuration must allow it under tenants.may.workflows")
 		return
@@ -44,7 +45,7 @@ func (d *overlayChecker) checkWorkflowPatches(o *TenantOverlay, key, patches *ya
 			continue
 		}
 		o.addWorkflow(id.Text)
-		d.checkWorkflow(patch, p.fieldPlace(id.Text, id))
+		d.checkWorkflow(patch, p.Field(id.Text, id))
 	}
 }
 
@@ -56,10 +57,10 @@ func (o *TenantOverlay) addWorkflow(id string) {
 }
 
 // checkWorkflow checks the fields of a workflow. An overlay may not choose the owner of its runs.
-func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *place) {
+func (d *overlayChecker) checkWorkflow(w *yamltree.Node, p *tree.Place) {
 	for key := range w.Pairs {
 		if slices.Contains([]string{"tenant", "subject", keys.AllowWidening}, key.Text) {
-			d.refuse(p.fieldPlace(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).setHint("the runs of its workflows belong to the tenant itself")
+			d.refuse(p.Field(key.Text, key), key, "set %s of a workflow", clip.Text(key.Text)).setHint("the runs of its workflows belong to the tenant itself")
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -18,9 +19,9 @@ import (
 
 var durationGrammar = regexp.MustCompile(schema.DurationPattern)
 
-func (d *decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind == yamltree.Int || n.Kind == yamltree.Float {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.label(), n.Describe(false)).
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.Label(), n.Describe(false)).
 			setHint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.Text), clip.Text(n.Text)))
 		return
 	}
@@ -30,7 +31,7 @@ func (d *decoder) decodeDuration(f *record.Field, n *yamltree.Node, v reflect.Va
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || !durationGrammar.MatchString(text) {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), n.Describe(f.Secret)).
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.Label(), n.Describe(f.Secret)).
 			setHint(timespanHint(text))
 		return
 	}
@@ -68,7 +69,7 @@ func timespanHint(text string) string {
 }
 
 // decodeUnits decodes a time span given as a number of some unit.
-func (d *decoder) decodeUnits(s record.Spelling, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeUnits(s record.Spelling, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	want := "a number of " + s.UnitName()
 	if n.Kind != yamltree.Int && n.Kind != yamltree.Float {
 		d.notNumber(&record.Field{}, n, p, want)
@@ -77,11 +78,11 @@ func (d *decoder) decodeUnits(s record.Spelling, n *yamltree.Node, v reflect.Val
 	number, err := parseNumber(n.Text)
 	switch span := number.asFloat() * float64(s.Unit); {
 	case err != nil:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 	case span < 0:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.label(), clip.Text(n.Text))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.Label(), clip.Text(n.Text))
 	case span >= math.MaxInt64:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large", p.label(), clip.Text(n.Text))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large", p.Label(), clip.Text(n.Text))
 	default:
 		if v.Kind() == reflect.Pointer {
 			v.Set(reflect.New(v.Type().Elem()))

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -25,7 +26,7 @@ import (
 )
 
 // decodeValue decodes a value of any shape.
-func (d *decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeValue(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	switch record.ShapeOf(v.Type()) {
 	case record.TextShape:
 		d.decodeText(f, n, v, p)
@@ -84,8 +85,8 @@ func truthOf(n *yamltree.Node) string {
 }
 
 // reportMismatch reports a value of the wrong type.
-func (d *decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *place, want string) reported {
-	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, n.Describe(f.Secret))
+func (d *decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *tree.Place, want string) reported {
+	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.Label(), want, n.Describe(f.Secret))
 	if f.Secret {
 		d.hideSecrets(n, true)
 	}
@@ -94,7 +95,7 @@ func (d *decoder) reportMismatch(f *record.Field, n *yamltree.Node, p *place, wa
 
 // readText returns the expanded text of a value. ok is false if the value is not a text or cannot
 // be expanded. known is false if a variable is unset, so that the text cannot be checked.
-func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *place) (text string, known, ok bool) {
+func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *tree.Place) (text string, known, ok bool) {
 	switch n.Kind {
 	case yamltree.String:
 	case yamltree.Bool, yamltree.Int, yamltree.Float:
@@ -102,7 +103,7 @@ func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *place) (text st
 		switch {
 		case f.Secret:
 			found.setHint("write it in quotes")
-		case n.Kind == yamltree.Int && p != nil && strings.HasSuffix(p.key, "listen"):
+		case n.Kind == yamltree.Int && p != nil && strings.HasSuffix(p.Key, "listen"):
 			found.setHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.Text) + "\"")
 		default:
 			found.setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.Text)))
@@ -117,30 +118,30 @@ func (d *decoder) readText(f *record.Field, n *yamltree.Node, p *place) (text st
 		d.addSecret(n)
 	}
 	if f.Secret && ok {
-		d.tree.redactor.AddSecret(text)
+		d.tree.Redactor.AddSecret(text)
 		d.addSecret(n)
 	}
 	return text, known, ok
 }
 
 // expandText expands a node's text and checks the text as written.
-func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text string, known, ok bool) {
+func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *tree.Place) (text string, known, ok bool) {
 	if d.checkSpelling(kind, n, p) {
 		return "", false, false
 	}
 	d.checkPlainSecret(kind, n, p)
 	if kind != ordinary {
-		d.tree.noted.of(n).isSecret = true
+		d.tree.Noted.Of(n).IsSecret = true
 	}
 	if strings.IndexByte(n.Text, '$') < 0 {
 		return n.Text, true, true
 	}
-	x := d.expander.Expand(n.Text, d.tree.dirOf(n))
+	x := d.expander.Expand(n.Text, d.tree.DirOf(n))
 	for _, hidden := range x.Hidden {
-		d.tree.redactor.AddValue(hidden)
+		d.tree.Redactor.AddValue(hidden)
 	}
 	if x.Err != nil {
-		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), x.Err)
+		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), x.Err)
 		if x.Meant != "" {
 			found.setHint("write ${" + x.Meant + "}")
 		}
@@ -150,7 +151,7 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 		if slices.Contains(x.Unset[:i], name) {
 			continue
 		}
-		found := diag.New(diag.UnsetVariable, p.path(), "the variable %s is not set", name).
+		found := diag.New(diag.UnsetVariable, p.Path(), "the variable %s is not set", name).
 			WithHint("set it, or write ${%s:-default}%s", name, argumentHint(p, name))
 		if d.strict {
 			found.Severity = diag.Error
@@ -158,7 +159,7 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 		d.addFinding(found, n)
 	}
 	if kind == credential && isQuoted(x.Text) {
-		found := diag.New(diag.InvalidValue, p.path(), "the variable in %s has quotes around its value, which are sent with it", p.label()).
+		found := diag.New(diag.InvalidValue, p.Path(), "the variable in %s has quotes around its value, which are sent with it", p.Label()).
 			WithHint("remove the quotes from the environment")
 		found.Severity = diag.Warning
 		d.addFinding(found, n)
@@ -168,8 +169,8 @@ func (d *decoder) expandText(kind sensitivity, n *yamltree.Node, p *place) (text
 
 // argumentHint continues the hint about an unset variable in a tool, where the author may have
 // meant a call argument.
-func argumentHint(p *place, name string) string {
-	if !strings.HasPrefix(p.path(), "tools.") || strings.ToLower(name) != name {
+func argumentHint(p *tree.Place, name string) string {
+	if !strings.HasPrefix(p.Path(), "tools.") || strings.ToLower(name) != name {
 		return ""
 	}
 	return "; an argument of the call is written {{" + name + "}}"
@@ -181,7 +182,7 @@ func isQuoted(text string) bool {
 	return end > 0 && text[0] == text[end] && (text[0] == '"' || text[0] == '\'')
 }
 
-func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if f.Tenant {
 		d.expander.Scopes = tenantScopes
 		defer func() { d.expander.Scopes = nil }()
@@ -194,44 +195,44 @@ func (d *decoder) decodeText(f *record.Field, n *yamltree.Node, v reflect.Value,
 		return
 	}
 	if f.Path {
-		d.tree.noted.of(n).isPath = true
-		text = expand.RelativeTo(d.tree.dirOf(n), text)
+		d.tree.Noted.Of(n).IsPath = true
+		text = expand.RelativeTo(d.tree.DirOf(n), text)
 	}
 	if f.Dir && known && strings.TrimSpace(text) != "" {
 		d.checkDirectory(n, text, p)
 	}
 	if f.Read {
-		d.tree.addReferredFile(text)
+		d.tree.AddReferredFile(text)
 	}
 	v.SetString(text)
 }
 
 // checkDirectory notes a directory that does not exist.
-func (d *decoder) checkDirectory(n *yamltree.Node, name string, p *place) {
+func (d *decoder) checkDirectory(n *yamltree.Node, name string, p *tree.Place) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && !info.IsDir(), errors.Is(err, syscall.ENOTDIR):
-		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.label(), strconv.Quote(clip.Text(n.Text)))
+		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which is not a directory", p.Label(), strconv.Quote(clip.Text(n.Text)))
 	case errors.Is(err, fs.ErrNotExist):
-		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.label(), strconv.Quote(clip.Text(n.Text))).
+		d.addDiagnostic(diag.MissingDirectory, p, n, "%s is %s, which does not exist on this machine", p.Label(), strconv.Quote(clip.Text(n.Text))).
 			setHint("create the directory, or correct the path")
 	}
 }
 
 // checkText checks a text against the enum and the pattern of its field.
-func (d *decoder) checkText(f *record.Field, n *yamltree.Node, text string, p *place) bool {
+func (d *decoder) checkText(f *record.Field, n *yamltree.Node, text string, p *tree.Place) bool {
 	switch {
 	case slices.Contains(f.LeftOut, text):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.label(), quoteValue(f, n)).setHint(listLinked(f.Enum))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, but this program was built without it", p.Label(), quoteValue(f, n)).setHint(listLinked(f.Enum))
 		return false
 	case len(f.Enum) > 0 && !slices.Contains(f.Enum, text):
-		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.label(), quoteValue(f, n), record.Alternatives(f.Enum))
+		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.Label(), quoteValue(f, n), record.Alternatives(f.Enum))
 		if near, ok := nearest.Of(text, f.Enum); ok {
 			found.setHint(didYouMean(near))
 		}
 		return false
 	case f.Pattern != nil && !f.Pattern.MatchString(text):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.label(), quoteValue(f, n), f.Pattern)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.Label(), quoteValue(f, n), f.Pattern)
 		return false
 	}
 	return true
@@ -245,7 +246,7 @@ func quoteValue(f *record.Field, n *yamltree.Node) string {
 	return strconv.Quote(clip.Text(n.Text))
 }
 
-func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	want := "a whole number"
 	if record.ShapeOf(v.Type()) == record.FloatShape {
 		want = "a number"
@@ -256,7 +257,7 @@ func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Valu
 	}
 	number, err := parseNumber(n.Text)
 	if err != nil {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 		return
 	}
 	if !d.inRange(f, n, number.asFloat(), p) {
@@ -264,7 +265,7 @@ func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Valu
 	}
 	if !number.storeIn(v) {
 		if _, whole := number.asInt(); whole || want == "a number" {
-			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.label(), clip.Text(n.Text))
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.Label(), clip.Text(n.Text))
 			return
 		}
 		d.reportMismatch(f, n, p, want)
@@ -272,7 +273,7 @@ func (d *decoder) decodeNumber(f *record.Field, n *yamltree.Node, v reflect.Valu
 }
 
 // notNumber reports a value that is not a number.
-func (d *decoder) notNumber(f *record.Field, n *yamltree.Node, p *place, want string) {
+func (d *decoder) notNumber(f *record.Field, n *yamltree.Node, p *tree.Place, want string) {
 	found := d.reportMismatch(f, n, p, want)
 	if n.Kind != yamltree.String {
 		return
@@ -292,21 +293,21 @@ func (d *decoder) notNumber(f *record.Field, n *yamltree.Node, p *place, want st
 var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
 
 // inRange checks a number against the limits of its field.
-func (d *decoder) inRange(f *record.Field, n *yamltree.Node, v float64, p *place) bool {
+func (d *decoder) inRange(f *record.Field, n *yamltree.Node, v float64, p *tree.Place) bool {
 	switch {
 	case f.Min != nil && f.Max != nil && (v < *f.Min || v > *f.Max):
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.Text), record.FormatNumber(*f.Min), record.FormatNumber(*f.Max))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min), record.FormatNumber(*f.Max))
 	case f.Min != nil && v < *f.Min:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.Text), record.FormatNumber(*f.Min))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Min))
 	case f.Max != nil && v > *f.Max:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.Text), record.FormatNumber(*f.Max))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.Label(), clip.Text(n.Text), record.FormatNumber(*f.Max))
 	default:
 		return true
 	}
 	return false
 }
 
-func (d *decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind != yamltree.Sequence {
 		found := d.reportMismatch(f, n, p, "a list")
 		if n.Kind == yamltree.String && v.Type().Elem().Kind() == reflect.String && !f.Secret {
@@ -319,21 +320,21 @@ func (d *decoder) decodeList(f *record.Field, n *yamltree.Node, v reflect.Value,
 	}
 	length := float64(len(n.Children))
 	if f.Min != nil && length < *f.Min || f.Max != nil && length > *f.Max {
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.label(), countNoun(len(n.Children), "element"), describeBounds(f))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.Label(), countNoun(len(n.Children), "element"), describeBounds(f))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Children), len(n.Children))
 	of := f.Element()
 	for i, child := range n.Children {
-		d.decodeValue(of, child, list.Index(i), p.elementPlace(i))
+		d.decodeValue(of, child, list.Index(i), p.Element(i))
 	}
 	v.Set(list)
 }
 
 // elementsOf formats a text as list elements: a command line as its words, anything else as one
 // element.
-func elementsOf(text string, p *place) string {
-	if p == nil || p.key != "command" || strings.ContainsAny(text, "\"'\\$") {
+func elementsOf(text string, p *tree.Place) string {
+	if p == nil || p.Key != "command" || strings.ContainsAny(text, "\"'\\$") {
 		return clip.Text(text)
 	}
 	words := strings.Fields(text)
@@ -363,7 +364,7 @@ func describeBounds(f *record.Field) string {
 	}
 }
 
-func (d *decoder) decodeMapping(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeMapping(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	if n.Kind != yamltree.Mapping {
 		d.reportMismatch(f, n, p, "a mapping")
 		return
@@ -372,14 +373,14 @@ func (d *decoder) decodeMapping(f *record.Field, n *yamltree.Node, v reflect.Val
 	of := f.Element()
 	for key, value := range n.Pairs {
 		element := reflect.New(v.Type().Elem()).Elem()
-		d.decodeValue(of, value, element, p.fieldPlace(key.Text, key))
+		d.decodeValue(of, value, element, p.Field(key.Text, key))
 		m.SetMapIndex(reflect.ValueOf(key.Text).Convert(v.Type().Key()), element)
 	}
 	v.Set(m)
 }
 
 // decodeCustom decodes into types that read JSON or text themselves.
-func (d *decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Value, p *place) {
+func (d *decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Value, p *tree.Place) {
 	var err error
 	switch record.ShapeOf(v.Type()) {
 	case record.RawShape:
@@ -402,14 +403,14 @@ func (d *decoder) decodeCustom(f *record.Field, n *yamltree.Node, v reflect.Valu
 			err = u.UnmarshalText([]byte(text))
 		}
 	default:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %s is not supported)", p.label(), v.Type())
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %s is not supported)", p.Label(), v.Type())
 		return
 	}
 	switch {
 	case err != nil && f.Secret:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s does not have the form it must have", p.label())
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s does not have the form it must have", p.Label())
 	case err != nil:
-		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.Label(), err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/record"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -40,9 +41,9 @@ func (p *Patch) Widens(field, format string, args ...any) diag.Diagnostic {
 	}
 	d := diag.New(diag.WidenedAccess, path, format, args...).
 		WithHint("if that is meant, add allow_widening: true to the patch")
-	d.Span = p.file.tree.documents[at.Document].SpanOfNode(at)
-	if key, _ := p.file.tree.findChild(p.file.tree.findRegistry(p.Registry), p.ID); key != nil {
-		p.file.tree.addRelated(&d, "the patched "+keys.RegistryNamed(p.Registry).Noun+" is here", diag.Key(p.Registry, p.ID), key)
+	d.Span = p.file.tree.Documents[at.Document].SpanOfNode(at)
+	if key, _ := p.file.tree.FindChild(p.file.tree.FindRegistry(p.Registry), p.ID); key != nil {
+		p.file.tree.AddRelated(&d, "the patched "+keys.RegistryNamed(p.Registry).Noun+" is here", diag.Key(p.Registry, p.ID), key)
 	}
 	return d
 }
@@ -52,7 +53,7 @@ func (f *File) GuardedPatches() []Patch {
 	var list []Patch
 	for i := range f.patched {
 		if p := &f.patched[i]; !p.mayWiden {
-			list = append(list, Patch{Registry: p.registry, ID: p.id, Path: p.place.path(), Removes: p.value.Kind == yamltree.Null, patch: p, file: f})
+			list = append(list, Patch{Registry: p.registry, ID: p.id, Path: p.place.Path(), Removes: p.value.Kind == yamltree.Null, patch: p, file: f})
 		}
 	}
 	return list
@@ -62,7 +63,7 @@ func (f *File) GuardedPatches() []Patch {
 func (f *File) Extends(agentID string) []string {
 	var chain []string
 	for range maxExtends {
-		_, value := f.tree.findEntry("agents", agentID).FindField(keys.Extends)
+		_, value := f.tree.FindEntry("agents", agentID).FindField(keys.Extends)
 		if value == nil || value.Kind != yamltree.String || slices.Contains(chain, value.Text) {
 			break
 		}
@@ -79,13 +80,13 @@ func (f *File) BeforePatches() *File {
 	if len(f.GuardedPatches()) == 0 {
 		return nil
 	}
-	before := &File{tree: tree{origins: overlay.NewOrigins()}, Partial: f.Partial}
-	for _, doc := range f.tree.documents {
-		before.tree.documents = append(before.tree.documents, &sourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, dir: doc.dir})
+	before := &File{tree: tree.Tree{Origins: overlay.NewOrigins()}, Partial: f.Partial}
+	for _, doc := range f.tree.Documents {
+		before.tree.Documents = append(before.tree.Documents, &tree.SourceFile{Document: yamltree.Document{Name: doc.Name, Data: doc.Data, Root: doc.Root}, Dir: doc.Dir})
 	}
 	l := &loader{overlaid: overlay.MaxFields, leavesOut: func(p *patch) bool { return !p.mayWiden }}
 	l.file, l.tree, l.recordOf, l.expander = before, &before.tree, record.Of, expand.Expander{Lookup: f.options.lookupFunc(), Left: yamltree.MaxExpanded, Unread: expand.MaxIncludedTotal, Files: f.included}
-	before.tree.root = l.mergeDocuments()
+	before.tree.Root = l.mergeDocuments()
 	l.decodeComponents(f.options.Kinds)
 	l.decodeModels()
 	l.decodeAgents()

@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/config/settings"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
@@ -11,7 +12,7 @@ import (
 func (l *loader) decodeWorkflows() {
 	l.expander.KeepsRefs = true
 	defer func() { l.expander.KeepsRefs = false }()
-	l.eachEntry(keys.Workflows, func(id string, n *yamltree.Node, p *place, _ bool) {
+	l.eachEntry(keys.Workflows, func(id string, n *yamltree.Node, p *tree.Place, _ bool) {
 		w, found, start := l.decodeWorkflow(id, n, p)
 		l.addValidationFindings(start, p, n, found)
 		if w.Tenant == "" && w.Subject == "" && !l.file.options.Keyed && !l.file.Server.Authenticated() {

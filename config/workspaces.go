@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
@@ -17,7 +18,7 @@ func (l *loader) warnWorkspaceTools() {
 	if l.file.Workspaces.On() || l.file.Partial {
 		return
 	}
-	_, tools := l.tree.root.FindField("tools")
+	_, tools := l.tree.Root.FindField("tools")
 	for i := range l.file.Tools {
 		entry := &l.file.Tools[i]
 		user, ok := entry.Config.(workspaceUser)
@@ -28,8 +29,8 @@ func (l *loader) warnWorkspaceTools() {
 		if n == nil {
 			continue
 		}
-		p := (*place)(nil).fieldPlace("tools", nil).fieldPlace(entry.ID, key)
-		found := diag.New(diag.NoEffect, p.path(), "tool %q has no root, and no session has a workspace: each call fails", clip.Text(entry.ID))
+		p := (*tree.Place)(nil).Field("tools", nil).Field(entry.ID, key)
+		found := diag.New(diag.NoEffect, p.Path(), "tool %q has no root, and no session has a workspace: each call fails", clip.Text(entry.ID))
 		l.addFinding(found.WithHint("give it a root, or allow workspaces: workspaces.git.allowed_repositories"), n)
 	}
 }

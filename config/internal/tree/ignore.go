@@ -1,4 +1,4 @@
-package config
+package tree
 
 import (
 	"bytes"
@@ -12,15 +12,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// describeLine describes the line that the comment applies to.
-func (c *ignore) describeLine() string {
-	switch c.line {
+// DescribeLine describes the line that the comment applies to.
+func (c *ignore) DescribeLine() string {
+	switch c.Line {
 	case c.span.Line:
 		return "this line"
 	case 0:
 		return "the line after the comment"
 	default:
-		return fmt.Sprintf("line %d", c.line)
+		return fmt.Sprintf("line %d", c.Line)
 	}
 }
 
@@ -30,12 +30,12 @@ func (c *ignore) describeLine() string {
 type ignore struct {
 	// span is the place of the comment.
 	span diag.Span
-	// line is the line whose diagnostics are suppressed, or 0.
-	line   int
-	codes  []diag.Code
-	reason string
-	// faults are the mistakes in the comment itself.
-	faults diag.List
+	// Line is the line whose diagnostics are suppressed, or 0.
+	Line   int
+	Codes  []diag.Code
+	Reason string
+	// Faults are the mistakes in the comment itself.
+	Faults diag.List
 }
 
 // ignoreForm is the hint with the form of an ignore comment.
@@ -44,8 +44,8 @@ const ignoreForm = "write # runtime: ignore CODE reason"
 // ignoreMark matches the start of an ignore comment; the group is the word that probes replace.
 var ignoreMark = regexp.MustCompile(`#[ \t]*(runtime):[ \t]*ignore\b`)
 
-// ignoresOf returns a document's ignore comments.
-func (doc *sourceFile) ignoresOf() []ignore {
+// Ignores returns a document's ignore comments.
+func (doc *SourceFile) Ignores() []ignore {
 	if doc.ignoresKnown {
 		return doc.ignores
 	}
@@ -149,25 +149,25 @@ var ignoreParts = regexp.MustCompile(`^[ \t]*([^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)[
 
 // newIgnore reads the comment at from, whose codes begin at rest, and which ends with its line, or
 // before limit.
-func (doc *sourceFile) newIgnore(from, rest, limit int) ignore {
+func (doc *SourceFile) newIgnore(from, rest, limit int) ignore {
 	content := doc.Data[rest:limit]
 	if end := bytes.IndexAny(content, "\r\n"); end >= 0 {
 		content = content[:end]
 	}
 	content = bytes.TrimRight(content, " \t")
-	c := ignore{span: doc.SpanOf(from, rest+len(content)), line: doc.silencedLine(from)}
+	c := ignore{span: doc.SpanOf(from, rest+len(content)), Line: doc.silencedLine(from)}
 	parts := ignoreParts.FindSubmatch(content)
 	if parts == nil {
-		c.addFault("the comment names no code to ignore", ignoreForm)
+		c.AddFault("the comment names no code to ignore", ignoreForm)
 		return c
 	}
-	c.reason = string(parts[2])
+	c.Reason = string(parts[2])
 	for name := range strings.SplitSeq(string(parts[1]), ",") {
 		c.addCode(strings.TrimSpace(name))
 	}
-	if c.reason == "" && len(c.faults) == 0 {
-		c.codes = nil
-		c.addFault("the comment gives no reason", "add one after the code: # runtime: ignore CODE reason")
+	if c.Reason == "" && len(c.Faults) == 0 {
+		c.Codes = nil
+		c.AddFault("the comment gives no reason", "add one after the code: # runtime: ignore CODE reason")
 	}
 	return c
 }
@@ -181,26 +181,26 @@ func (c *ignore) addCode(name string) {
 	}
 	switch {
 	case code == diag.InvalidIgnore:
-		c.addFault(name+" cannot be ignored", "fix or remove the comment")
+		c.AddFault(name+" cannot be ignored", "fix or remove the comment")
 	case !slices.Contains(names, name):
-		c.addFault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
-		last := len(c.faults) - 1
-		c.faults[last] = c.faults[last].WithNearest(name, names)
-	case !slices.Contains(c.codes, code):
-		c.codes = append(c.codes, code)
+		c.AddFault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
+		last := len(c.Faults) - 1
+		c.Faults[last] = c.Faults[last].WithNearest(name, names)
+	case !slices.Contains(c.Codes, code):
+		c.Codes = append(c.Codes, code)
 	}
 }
 
-// addFault adds a fault of the comment.
-func (c *ignore) addFault(message, hint string) {
+// AddFault adds a fault of the comment.
+func (c *ignore) AddFault(message, hint string) {
 	d := diag.New(diag.InvalidIgnore, "", "%s", message).WithHint("%s", hint)
 	d.Span = c.span
-	c.faults = append(c.faults, d)
+	c.Faults = append(c.Faults, d)
 }
 
 // silencedLine returns the line that a comment applies to: its own or, if it is on a
 // line by itself, the next line that is not a comment. An empty line ends the search.
-func (doc *sourceFile) silencedLine(from int) int {
+func (doc *SourceFile) silencedLine(from int) int {
 	starts := doc.LineStarts()
 	line, _ := doc.LineAndColumn(from)
 	if len(bytes.TrimSpace(doc.Data[starts[line-1]:from])) > 0 {

@@ -1,4 +1,4 @@
-package config
+package tree
 
 import (
 	"bytes"
@@ -54,15 +54,15 @@ func latinLookalike(r rune) (script string, latin rune) {
 	return "", 0
 }
 
-// nameCharacters names lookalike characters in the hints of diagnostics at their positions: they
+// NameCharacters names lookalike characters in the hints of diagnostics at their positions: they
 // may be the mistake and are otherwise hard to find.
-func (t *tree) nameCharacters(list diag.List) {
+func (t *Tree) NameCharacters(list diag.List) {
 	for i := range list {
 		d := &list[i]
 		if d.Severity == diag.Note || d.Line == 0 || strings.Contains(d.Hint, "U+") || strings.Contains(d.Message, "U+") {
 			continue
 		}
-		for _, doc := range t.documents {
+		for _, doc := range t.Documents {
 			if doc.Name != d.File {
 				continue
 			}
@@ -88,7 +88,7 @@ func joinHints(first, second string) string {
 
 // oddCharacter looks for such a character at a diagnostic's position: in the marked text, or, if
 // that cannot be parsed, in the whole line and the one before.
-func (doc *sourceFile) oddCharacter(d *diag.Diagnostic) string {
+func (doc *SourceFile) oddCharacter(d *diag.Diagnostic) string {
 	if d.Column > maxColumn {
 		return ""
 	}
@@ -114,7 +114,7 @@ func (doc *sourceFile) oddCharacter(d *diag.Diagnostic) string {
 const maxColumn = 1000
 
 // lineText returns a line, counted as in editors, up to the examined limit.
-func (doc *sourceFile) lineText(n int) string {
+func (doc *SourceFile) lineText(n int) string {
 	starts := doc.LineStarts()
 	if n < 1 || n > len(starts) {
 		return ""
