@@ -61,7 +61,7 @@ func (l *loader) extendAgents(m *overlay.Tree) {
 		}
 		e.extendAgent(x)
 		if l.overlaid < 0 {
-			l.reportOverlaid((*tree.Place)(nil).Field("agents", nil).Field(x.id, nil).Field(keys.Extends, x.key), x.value)
+			l.reportOverlaid(tree.TopField("agents", nil).Field(x.id, nil).Field(keys.Extends, x.key), x.value)
 			return
 		}
 		m.ReplaceValue(agents, x.id, e.entries[x.id])

@@ -325,7 +325,7 @@ func findEntryID(entry *yamltree.Node) (id string) {
 
 func (d *decoder) unknownTop(key, value *yamltree.Node) {
 	names := keys.Top()
-	found := d.addDiagnostic(diag.UnknownField, (*tree.Place)(nil).Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
+	found := d.addDiagnostic(diag.UnknownField, tree.TopField(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
 	found.setHint(listAllowed(names))
 	near, isNear := nearest.Of(key.Text, names)
 	f, known := findForeign(readForeignNames().Top, key.Text)

@@ -26,7 +26,7 @@ type patch struct {
 
 // readPatches reads the patches of one file.
 func (l *loader) readPatches(key, value *yamltree.Node) {
-	top := (*tree.Place)(nil).Field(keys.Patches, key)
+	top := tree.TopField(keys.Patches, key)
 	all := l.readAllowWidening(value, top)
 	for key, value := range value.Pairs {
 		p := top.Field(key.Text, key)

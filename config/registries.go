@@ -24,7 +24,7 @@ func (l *loader) eachEntry(name string, yield func(id string, n *yamltree.Node, 
 		return
 	}
 	r := keys.RegistryNamed(name)
-	top := (*tree.Place)(nil).Field(name, key)
+	top := tree.TopField(name, key)
 	outdented := l.findOutdented(value, top)
 	for key, value := range value.Pairs {
 		if l.tree.Documents[key.Document].HasTooManyErrors() || outdented[key] {
@@ -224,7 +224,7 @@ func (l *loader) remoteAgents() {
 	if value == nil {
 		return
 	}
-	top := (*tree.Place)(nil).Field("remote_agents", key)
+	top := tree.TopField("remote_agents", key)
 	seen := map[string]*tree.Place{}
 	for i, n := range value.Children {
 		p := top.Element(i)
@@ -259,7 +259,7 @@ func (l *loader) decodeAgents() {
 	key, value := l.tree.Root.FindField("defaults")
 	inherited := map[string]bool{}
 	if value != nil {
-		p := (*tree.Place)(nil).Field("defaults", key)
+		p := tree.TopField("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](&l.decoder, "", value, p)
 		l.addValidationFindings(start, p, value, append(withoutAgents(defaults.Validate()), checkForm(defaults.OutputSchema)...))
 		l.file.Defaults = &defaults

@@ -53,7 +53,7 @@ func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) 
 	if value == nil || value.Kind == yamltree.Null {
 		return record
 	}
-	p := (*tree.Place)(nil).Field(name, key)
+	p := tree.TopField(name, key)
 	record, start := decodeRecord[T](d, "", value, p)
 	d.addValidationFindings(start, p, value, validate(&record))
 	return record
@@ -180,7 +180,7 @@ func (l *loader) storePaths() {
 		}
 		l.addSecret(dsn)
 		if at := secret.KeyPassword.FindStringSubmatch(dsn.Text); at != nil && secret.LiteralOf(at[1]) != "" {
-			l.reportPlainSecret(dsn, (*tree.Place)(nil).Field("store", nil).Field("dsn", nil))
+			l.reportPlainSecret(dsn, tree.TopField("store", nil).Field("dsn", nil))
 		}
 	}
 }

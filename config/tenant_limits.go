@@ -79,11 +79,11 @@ func (d *overlayChecker) checkCount(root *yamltree.Node, l *overlayLimit) bool {
 	n, key, section := 0, (*yamltree.Node)(nil), (*yamltree.Node)(nil)
 	var at *tree.Place
 	if key, section = root.FindField(l.section); section != nil {
-		n, at = l.count(section), (*tree.Place)(nil).Field(l.section, key)
+		n, at = l.count(section), tree.TopField(l.section, key)
 	}
 	if patchKey, patched := patches.FindField(l.section); patched != nil {
 		n += l.count(patched)
-		key, at = patchKey, (*tree.Place)(nil).Field(keys.Patches, patchesAt).Field(l.section, patchKey)
+		key, at = patchKey, tree.TopField(keys.Patches, patchesAt).Field(l.section, patchKey)
 	}
 	if n > l.most {
 		d.refuse(at, key, "have more than %d %s, and this one has %d", l.most, l.noun, n).

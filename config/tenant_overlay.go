@@ -138,7 +138,7 @@ func (d *overlayChecker) refuse(p *tree.Place, n *yamltree.Node, format string, 
 
 func (d *overlayChecker) checkTop(o *TenantOverlay, root *yamltree.Node) {
 	for key, value := range root.Pairs {
-		p := (*tree.Place)(nil).Field(key.Text, key)
+		p := tree.TopField(key.Text, key)
 		switch {
 		case key.Text == "version":
 		case key.Text == keys.Patches && value.Kind == yamltree.Mapping:

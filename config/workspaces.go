@@ -29,7 +29,7 @@ func (l *loader) warnWorkspaceTools() {
 		if n == nil {
 			continue
 		}
-		p := (*tree.Place)(nil).Field("tools", nil).Field(entry.ID, key)
+		p := tree.TopField("tools", nil).Field(entry.ID, key)
 		found := diag.New(diag.NoEffect, p.Path(), "tool %q has no root, and no session has a workspace: each call fails", clip.Text(entry.ID))
 		l.addFinding(found.WithHint("give it a root, or allow workspaces: workspaces.git.allowed_repositories"), n)
 	}

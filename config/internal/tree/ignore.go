@@ -12,22 +12,10 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// DescribeLine describes the line that the comment applies to.
-func (c *ignore) DescribeLine() string {
-	switch c.Line {
-	case c.span.Line:
-		return "this line"
-	case 0:
-		return "the line after the comment"
-	default:
-		return fmt.Sprintf("line %d", c.Line)
-	}
-}
-
-// ignore is a comment that silences diagnostics of one line, as in
+// Ignore is a comment that silences diagnostics of one line, as in
 //
 //	# runtime: ignore no-tools, unused-definition the reason
-type ignore struct {
+type Ignore struct {
 	// span is the place of the comment.
 	span diag.Span
 	// Line is the line whose diagnostics are suppressed, or 0.
@@ -44,12 +32,8 @@ const ignoreForm = "write # runtime: ignore CODE reason"
 // ignoreMark matches the start of an ignore comment; the group is the word that probes replace.
 var ignoreMark = regexp.MustCompile(`#[ \t]*(runtime):[ \t]*ignore\b`)
 
-// Ignores returns a document's ignore comments.
-func (doc *SourceFile) Ignores() []ignore {
-	if doc.ignoresKnown {
-		return doc.ignores
-	}
-	doc.ignoresKnown = true
+// findIgnores returns a document's ignore comments.
+func findIgnores(doc *yamltree.Document) (found []Ignore) {
 	if doc.Root == nil || !bytes.Contains(doc.Data, []byte("runtime:")) {
 		return nil
 	}
@@ -65,10 +49,10 @@ func (doc *SourceFile) Ignores() []ignore {
 			if i+1 < len(marks) {
 				end = marks[i+1][0]
 			}
-			doc.ignores = append(doc.ignores, doc.newIgnore(marks[i][0], marks[i][1], end))
+			found = append(found, newIgnore(doc, marks[i][0], marks[i][1], end))
 		}
 	}
-	return doc.ignores
+	return found
 }
 
 // probeLength is the length of the word that replaces a mark, and prefixLength the length of the
@@ -149,13 +133,13 @@ var ignoreParts = regexp.MustCompile(`^[ \t]*([^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)[
 
 // newIgnore reads the comment at from, whose codes begin at rest, and which ends with its line, or
 // before limit.
-func (doc *SourceFile) newIgnore(from, rest, limit int) ignore {
+func newIgnore(doc *yamltree.Document, from, rest, limit int) Ignore {
 	content := doc.Data[rest:limit]
 	if end := bytes.IndexAny(content, "\r\n"); end >= 0 {
 		content = content[:end]
 	}
 	content = bytes.TrimRight(content, " \t")
-	c := ignore{span: doc.SpanOf(from, rest+len(content)), Line: doc.silencedLine(from)}
+	c := Ignore{span: doc.SpanOf(from, rest+len(content)), Line: silencedLine(doc, from)}
 	parts := ignoreParts.FindSubmatch(content)
 	if parts == nil {
 		c.AddFault("the comment names no code to ignore", ignoreForm)
@@ -173,7 +157,7 @@ func (doc *SourceFile) newIgnore(from, rest, limit int) ignore {
 }
 
 // addCode adds a code to suppress, or a fault if the code is unknown.
-func (c *ignore) addCode(name string) {
+func (c *Ignore) addCode(name string) {
 	code := diag.Code(name)
 	var names []string
 	for _, info := range diag.Codes() {
@@ -192,15 +176,27 @@ func (c *ignore) addCode(name string) {
 }
 
 // AddFault adds a fault of the comment.
-func (c *ignore) AddFault(message, hint string) {
+func (c *Ignore) AddFault(message, hint string) {
 	d := diag.New(diag.InvalidIgnore, "", "%s", message).WithHint("%s", hint)
 	d.Span = c.span
 	c.Faults = append(c.Faults, d)
 }
 
+// DescribeLine describes the line that the comment applies to.
+func (c *Ignore) DescribeLine() string {
+	switch c.Line {
+	case c.span.Line:
+		return "this line"
+	case 0:
+		return "the line after the comment"
+	default:
+		return fmt.Sprintf("line %d", c.Line)
+	}
+}
+
 // silencedLine returns the line that a comment applies to: its own or, if it is on a
 // line by itself, the next line that is not a comment. An empty line ends the search.
-func (doc *SourceFile) silencedLine(from int) int {
+func silencedLine(doc *yamltree.Document, from int) int {
 	starts := doc.LineStarts()
 	line, _ := doc.LineAndColumn(from)
 	if len(bytes.TrimSpace(doc.Data[starts[line-1]:from])) > 0 {

@@ -88,6 +88,20 @@ func (t *Tree) FindChild(from *yamltree.Node, name string) (key, value *yamltree
 	return nil, nil
 }
 
+func (t *Tree) FindRegistry(name string) *yamltree.Node {
+	_, value := t.Root.FindField(name)
+	return value
+}
+
+func (t *Tree) FindEntry(registry, id string) *yamltree.Node {
+	in := t.FindRegistry(registry)
+	if in == nil {
+		return nil
+	}
+	_, value := t.FindChild(in, id)
+	return value
+}
+
 // FindTarget returns the key or value that a diagnostic with the code refers to.
 func (t *Tree) FindTarget(code diag.Code, path string) (*yamltree.Node, bool) {
 	at, ok := t.FindPath(path)
@@ -105,46 +119,8 @@ func (t *Tree) FindTarget(code diag.Code, path string) (*yamltree.Node, bool) {
 	}
 }
 
-// LocateSpan returns the span for a diagnostic's code and path.
-func (t *Tree) LocateSpan(code diag.Code, path string) (diag.Span, bool) {
-	n, ok := t.FindTarget(code, path)
-	if !ok || int(n.Document) >= len(t.Documents) {
-		return diag.Span{}, false
-	}
-	return t.Documents[n.Document].SpanOfNode(t.Origins.AsWritten(n)), true
-}
-
 // namesItself reports whether a value is itself the id that a diagnostic is about, such as the name
 // of a remote source.
 func namesItself(code diag.Code, n *yamltree.Node) bool {
 	return (code == diag.InvalidID || code == diag.DuplicateID) && n.Kind == yamltree.String
-}
-
-// PlaceCode returns the code that locates a diagnostic. For a diagnostic about a key it is a code
-// that marks keys.
-func PlaceCode(d *diag.Diagnostic) diag.Code {
-	if d.OfKey {
-		return diag.UnknownField
-	}
-	return d.Code
-}
-
-// FillSpans fills in a diagnostic's missing positions.
-func (t *Tree) FillSpans(d *diag.Diagnostic) {
-	if d.Line == 0 && d.Path != "" {
-		if span, ok := t.LocateSpan(PlaceCode(d), d.Path); ok {
-			d.Span = span
-		}
-	}
-	d.Related = slices.Clone(d.Related) // the caller keeps its own
-	t.RelateOverlay(d)
-	for i := range d.Related {
-		r := &d.Related[i]
-		if r.Line != 0 || r.Path == "" {
-			continue
-		}
-		if span, ok := t.LocateSpan("", r.Path); ok {
-			r.Span = span
-		}
-	}
 }

@@ -2,8 +2,9 @@ package tree
 
 import "github.com/agentruntime/agentruntime/internal/yamltree"
 
-// Notes is what decoding recorded about the files' texts, for Document.
+// Notes is what decoding recorded about the files' texts, for the document.
 type Notes struct {
+	// Texts are the notes by text.
 	Texts map[*yamltree.Node]*Note
 	// dirs are the base directories of nodes' paths, if their files do not determine them.
 	dirs map[*yamltree.Node]string
@@ -15,7 +16,7 @@ type Note struct {
 	IsPath, IsSecret bool
 	// Prompt is the content of the prompt file that the text names, as a configuration text.
 	Prompt *string
-	// Plain is the path of a literal secret, PlainURL the path of a URL with secrets, and masked the
+	// Plain is the path of a literal secret, PlainURL the path of a URL with secrets, and Masked the
 	// path of a text that is stored but not shown. They are empty for other texts.
 	Plain, PlainURL, Masked string
 }

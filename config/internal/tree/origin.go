@@ -90,8 +90,10 @@ func (t *Tree) RelateOverlay(d *diag.Diagnostic) {
 	}
 }
 
+// ExtendsPath returns the path of an agent's extends.
 func ExtendsPath(id string) string { return diag.Key(diag.Key("agents", id), keys.Extends) }
 
+// AddRelated adds a related place to a diagnostic, once.
 func (t *Tree) AddRelated(d *diag.Diagnostic, message, path string, n *yamltree.Node) {
 	if slices.ContainsFunc(d.Related, func(r diag.Related) bool { return r.Path == path && r.Message == message }) {
 		return

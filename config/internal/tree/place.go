@@ -19,10 +19,15 @@ type Place struct {
 	Node *yamltree.Node
 }
 
+// TopField returns the place of a top-level key.
+func TopField(key string, n *yamltree.Node) *Place { return (*Place)(nil).Field(key, n) }
+
+// Field returns the place of a field below p; n is its key, or nil for an absent field.
 func (p *Place) Field(key string, n *yamltree.Node) *Place {
 	return &Place{Parent: p, Key: key, Node: n, Index: -1}
 }
 
+// Element returns the place of a list element below p.
 func (p *Place) Element(i int) *Place { return &Place{Parent: p, Index: i} }
 
 // Path returns the path of the place.

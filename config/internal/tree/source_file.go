@@ -12,17 +12,18 @@ import (
 type SourceFile struct {
 	yamltree.Document
 
+	// Dir is the file's directory, where its relative paths start.
 	Dir string
-	// Stored is set for a stored document, as with Source.Stored.
+	// Stored is set for a stored document, as with config.Source.Stored.
 	Stored bool
 	// Secrets are the values to hide when showing the text.
 	Secrets []*yamltree.Node
-	// Findings and errors count the file's diagnostics; omitted is the first unreported one.
+	// Findings and Errors count the file's diagnostics; Omitted is the first unreported one.
 	Findings, Errors int
 	Omitted          *diag.Diagnostic
 
 	// ignores are the comments that silence diagnostics; they are read on first use.
-	ignores      []ignore
+	ignores      []Ignore
 	ignoresKnown bool
 }
 
@@ -51,6 +52,7 @@ func (doc *SourceFile) OmittedFindings() diag.List {
 	return diag.List{d}
 }
 
+// RedactedText returns the file's text with asterisks in place of secrets.
 func (doc *SourceFile) RedactedText() []byte {
 	var ranges [][2]int
 	if doc.Root == nil {
@@ -62,4 +64,12 @@ func (doc *SourceFile) RedactedText() []byte {
 		ranges = append(ranges, [2]int{from, to})
 	}
 	return secret.MaskRanges(doc.Data, ranges)
+}
+
+// Ignores returns the file's ignore comments.
+func (doc *SourceFile) Ignores() []Ignore {
+	if !doc.ignoresKnown {
+		doc.ignores, doc.ignoresKnown = findIgnores(&doc.Document), true
+	}
+	return doc.ignores
 }

@@ -1,3 +1,5 @@
+// Package tree holds the merged YAML tree of a configuration: its files, the positions of values in
+// them, and what decoding recorded about values.
 package tree
 
 import (
@@ -6,11 +8,11 @@ import (
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
-// Tree is the merged YAML tree of files, with the positions of its values and what decoding recorded
-// about them.
+// Tree is the merged YAML tree of files. A node's Document is the index of its file.
 type Tree struct {
 	Documents []*SourceFile
-	Root      *yamltree.Node
+	// Root is the merged tree. Nodes of files stay unchanged in it.
+	Root *yamltree.Node
 	// Origins records the effect of patches and extends.
 	Origins overlay.Origins
 	// Redactor hides the secrets of the files.
@@ -21,7 +23,8 @@ type Tree struct {
 	// are not reported missing too.
 	Meant map[string]bool
 	// Referred are the files that these files refer to.
-	Referred  map[string]struct{}
+	Referred map[string]struct{}
+
 	spellings map[string][]string // other spellings in files, by field name
 	index     map[*yamltree.Node]map[string]int
 }
@@ -52,18 +55,4 @@ func (t *Tree) DirOf(n *yamltree.Node) string {
 		return dir
 	}
 	return t.Documents[n.Document].Dir
-}
-
-func (t *Tree) FindRegistry(name string) *yamltree.Node {
-	_, value := t.Root.FindField(name)
-	return value
-}
-
-func (t *Tree) FindEntry(registry, id string) *yamltree.Node {
-	in := t.FindRegistry(registry)
-	if in == nil {
-		return nil
-	}
-	_, value := t.FindChild(in, id)
-	return value
 }
