@@ -78,7 +78,7 @@ func (c *decisions) addFields(parent string, in *yamltree.Node) {
 		field := diag.Key(parent, key.Text)
 		_, merged := f.tree.Origins.Written[value]
 		switch {
-		case field == keys.Extends, isExtension(key.Text):
+		case field == keys.Extends, keys.IsExtension(key.Text):
 		case merged, field == "sections" && value.Kind == yamltree.Mapping:
 			c.addFields(field, value)
 		default:

@@ -16,27 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
-	"github.com/agentruntime/agentruntime/spec"
 )
-
-// promptText returns a prompt file's content as a configuration text.
-func promptText(content string, isTemplate bool) string {
-	if !isTemplate {
-		return escapeText(content)
-	}
-	var text strings.Builder
-	for _, part := range spec.Template(content).Parts() {
-		if part.Name == "" {
-			text.WriteString(escapeText(part.Text))
-		} else {
-			text.WriteString(part.String())
-		}
-	}
-	return text.String()
-}
-
-// escapeText returns a text that expands to the given one.
-func escapeText(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
 // PlainSecretError reports fields that may hold secrets, such as env, headers and keys, whose
 // values are not references. They are not stored.
@@ -206,7 +186,7 @@ func (w *documentWriter) writePatches() error {
 	w.WriteName(keys.Patches)
 	w.WriteByte('{')
 	for key, value := range patches.Pairs {
-		if isExtension(key.Text) || value.Kind == yamltree.Null || value.Kind == yamltree.Mapping && len(value.Children) == 0 {
+		if keys.IsExtension(key.Text) || value.Kind == yamltree.Null || value.Kind == yamltree.Mapping && len(value.Children) == 0 {
 			continue
 		}
 		w.WriteName(key.Text)
@@ -333,7 +313,7 @@ func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 	const mark = "${file:"
 	var out strings.Builder
 	for {
-		at := indexReference(text, mark)
+		at := expand.IndexReference(text, mark)
 		if at < 0 {
 			break
 		}
@@ -356,23 +336,9 @@ func (w *documentWriter) textOf(n *yamltree.Node) (string, error) {
 		if !ok || read.Err != nil {
 			return "", fmt.Errorf("write document: the file %s was not read", path)
 		}
-		out.WriteString(escapeText(strings.TrimRight(read.Text, "\r\n")))
+		out.WriteString(expand.Escape(strings.TrimRight(read.Text, "\r\n")))
 	}
 	return out.String() + text, nil
-}
-
-// indexReference returns the index of a reference, or -1: text after $$ does not count.
-func indexReference(text, mark string) int {
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] != '$':
-		case strings.HasPrefix(text[i:], "$$"):
-			i++
-		case strings.HasPrefix(text[i:], mark):
-			return i
-		}
-	}
-	return -1
 }
 
 // rebase converts a path relative to a directory into one relative to the base.

@@ -18,6 +18,13 @@ func (d *decoder) encodeJSON(n *yamltree.Node, p *tree.Place) (json.RawMessage, 
 	return w.Bytes(), ok
 }
 
+// encodeAsWritten encodes a value as JSON; references in texts stay.
+func (d *decoder) encodeAsWritten(n *yamltree.Node) json.RawMessage {
+	w := jsonWriter{decoder: d, keepsTexts: true}
+	w.writeValue(n, nil)
+	return w.Bytes()
+}
+
 type jsonWriter struct {
 	rawjson.Writer
 

@@ -3,7 +3,6 @@ package config
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/settings"
@@ -50,12 +49,4 @@ func (k *Kinds) switchOffSurfaces(s *settings.Server) {
 			*enabled = new(bool)
 		}
 	}
-}
-
-// listLinked lists the choices built into this program.
-func listLinked(names []string) string {
-	if len(names) == 0 {
-		return "it has none"
-	}
-	return "it has " + strings.Join(names, ", ")
 }

@@ -2,14 +2,12 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/config/internal/expand"
@@ -17,10 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/overlay"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Load reads the files of a configuration, as Expand returns them. Mistakes in their content are
@@ -173,71 +168,6 @@ func (l *loader) parse(sources []Source) (*File, diag.List) {
 	return f, list
 }
 
-// addAll adds diagnostics of a document that already have positions.
-func (d *decoder) addAll(doc *tree.SourceFile, found diag.List) {
-	for _, one := range found {
-		if doc.CountFinding(one.Severity) {
-			d.found = append(d.found, one)
-		} else if doc.Omitted == nil {
-			doc.Omitted = &one
-		}
-	}
-}
-
-// checkVersion reports a file with an unknown format, about which nothing else can be reported.
-func (d *decoder) checkVersion(doc *tree.SourceFile) bool {
-	supported := fmt.Sprintf("the supported version is %d: write version: %d", Version, Version)
-	if doc.Root == nil || doc.Root.Kind == yamltree.Null {
-		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must set the version of the file format").WithHint("%s", supported)
-		found.Span = doc.SpanOf(0, 0)
-		d.addAll(doc, diag.List{found})
-		return false
-	}
-	if doc.Root.Kind != yamltree.Mapping {
-		d.addDiagnostic(diag.InvalidValue, nil, doc.Root, "a configuration file must be a mapping, not %s", doc.Root.Describe(false))
-		return false
-	}
-	key, value := doc.Root.FindField("version")
-	if value == nil {
-		d.addAll(doc, diag.List{missingVersion(doc, supported)})
-		return false
-	}
-	if value.Kind == yamltree.Int || value.Kind == yamltree.Float {
-		if n, err := parseNumber(value.Text); err == nil && n.asFloat() == Version {
-			return true
-		}
-	}
-	var root *tree.Place
-	found := d.addDiagnostic(diag.UnsupportedVersion, root.Field("version", key), value, "version %s is not supported", describeVersion(value))
-	found.setHint(supported)
-	return false
-}
-
-// missingVersion returns the diagnostic for a file without a version. Its place is the start of
-// the file, or a key that other systems use instead.
-func missingVersion(doc *tree.SourceFile, supported string) diag.Diagnostic {
-	found := diag.New(diag.UnsupportedVersion, "version", "version is required").WithHint("%s", supported)
-	found.Span = doc.SpanOf(0, 0)
-	for key := range doc.Root.Pairs {
-		near, isNear := nearest.Of(snakeCase(key.Text), []string{"version"})
-		if f, known := findForeign(readForeignNames().Top, key.Text); isNear || known && f.Field == "version" {
-			found.Span = doc.SpanOfNode(key)
-			return found.WithHint("write %s: %d instead of %s", cmp.Or(near, f.Field), Version, clip.Text(key.Text))
-		}
-	}
-	return found
-}
-
-func describeVersion(n *yamltree.Node) string {
-	if n.Kind == yamltree.String {
-		return fmt.Sprintf("%q", clip.Text(n.Text))
-	}
-	if n.IsScalar() && n.Kind != yamltree.Null {
-		return clip.Text(n.Text)
-	}
-	return "(" + n.Describe(false) + ")"
-}
-
 // mergeDocuments merges all files and returns the root.
 func (l *loader) mergeDocuments() *yamltree.Node {
 	m := overlay.NewTree()
@@ -261,7 +191,7 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 				} else if value.Kind != yamltree.Null {
 					l.wrongTop(key, value, "a list")
 				}
-			case isExtension(name):
+			case keys.IsExtension(name):
 				l.hideSecrets(value, false)
 			case name == keys.Patches:
 				if l.isMapping(key, value) {
@@ -278,69 +208,6 @@ func (l *loader) mergeDocuments() *yamltree.Node {
 	l.file.declared = m.CopyDeclared()
 	l.extendAgents(m)
 	return m.Root
-}
-
-// isMapping reports whether a top-level value is a mapping, and adds a diagnostic
-// if it is neither a mapping nor null.
-func (d *decoder) isMapping(key, value *yamltree.Node) bool {
-	if value.Kind != yamltree.Mapping && value.Kind != yamltree.Null {
-		d.wrongTop(key, value, "a mapping")
-	}
-	return value.Kind == yamltree.Mapping
-}
-
-func (d *decoder) wrongTop(key, value *yamltree.Node, want string) {
-	var root *tree.Place
-	d.partial = true
-	d.addDiagnostic(diag.InvalidValue, root.Field(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).setHint(formOf(key.Text, value))
-}
-
-// formOf describes the expected form of a top-level value, using an id from the file.
-func formOf(name string, value *yamltree.Node) string {
-	if name == "remote_agents" {
-		return "write a list: remote_agents: [{name: cloud, base_url: https://…}]"
-	}
-	if keys.RegistryNamed(name) == nil {
-		return ""
-	}
-	id := "<id>"
-	if len(value.Children) > 0 {
-		id = cmp.Or(findEntryID(value.Children[0]), id)
-	}
-	return "write each entry under its id, without a dash: " + name + ": {" + id + ": {…}}"
-}
-
-// findEntryID returns the likely id of a list entry: its id or name, or its only key.
-func findEntryID(entry *yamltree.Node) (id string) {
-	for key, value := range entry.Pairs {
-		switch {
-		case (key.Text == "id" || key.Text == "name") && value.Kind == yamltree.String && len(spec.CheckID("", "", value.Text)) == 0:
-			id = value.Text
-		case len(entry.Children) == 2 && value.Kind == yamltree.Mapping && len(spec.CheckID("", "", key.Text)) == 0:
-			id = key.Text
-		}
-	}
-	return id
-}
-
-func (d *decoder) unknownTop(key, value *yamltree.Node) {
-	names := keys.Top()
-	found := d.addDiagnostic(diag.UnknownField, tree.TopField(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
-	found.setHint(listAllowed(names))
-	near, isNear := nearest.Of(key.Text, names)
-	f, known := findForeign(readForeignNames().Top, key.Text)
-	switch {
-	case strings.HasPrefix(key.Text, "//"):
-		found.setHint("write comments with #")
-	case isNear && slices.Contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.Text), names)):
-		found.setHint(didYouMean(near))
-	case known:
-		near = f.Field
-		found.setHint(f.hintText())
-	}
-	// The definition meant for this place is missing.
-	d.partial = d.partial || near != ""
-	d.hideSecrets(value, false)
 }
 
 // isMergedByKey reports whether a field of a record is merged key by key.

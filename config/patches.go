@@ -9,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 )
 
@@ -34,7 +33,7 @@ func (l *loader) readPatches(key, value *yamltree.Node) {
 		case name == keys.AllowWidening:
 		case slices.Contains(keys.Patchable, name):
 			l.readRegistryPatches(name, value, p, all)
-		case isExtension(name):
+		case keys.IsExtension(name):
 			l.hideSecrets(value, false)
 		default:
 			l.unknownPatches(key, value, p)
@@ -82,17 +81,6 @@ func (l *loader) readAllowWidening(n *yamltree.Node, p *tree.Place) bool {
 		return false
 	}
 	return lowerBool(value.Text) == "true"
-}
-
-// unknownPatches reports a key of patches that is not a registry.
-func (d *decoder) unknownPatches(key, value *yamltree.Node, p *tree.Place) {
-	names := append(slices.Clone(keys.Patchable), keys.AllowWidening)
-	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
-	found.setHint(listAllowed(names))
-	if near, ok := nearest.Of(key.Text, names); ok {
-		found.setHint(didYouMean(near))
-	}
-	d.hideSecrets(value, secret.IsHiddenName(key.Text))
 }
 
 // applyPatches merges the patches into the entries of the merged files.

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/config/internal/expand"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
 	"github.com/agentruntime/agentruntime/diag"
@@ -83,4 +84,20 @@ func (d *decoder) decodeEffort(f *record.Field, n *yamltree.Node, v reflect.Valu
 	default:
 		d.reportMismatch(f, n, p, "one of "+strings.Join(spec.EffortLevels(), ", ")+", a number from 0 to 100, or {budget: tokens}")
 	}
+}
+
+// promptText returns a prompt file's content as a configuration text.
+func promptText(content string, isTemplate bool) string {
+	if !isTemplate {
+		return expand.Escape(content)
+	}
+	var text strings.Builder
+	for _, part := range spec.Template(content).Parts() {
+		if part.Name == "" {
+			text.WriteString(expand.Escape(part.Text))
+		} else {
+			text.WriteString(part.String())
+		}
+	}
+	return text.String()
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
@@ -11,7 +10,6 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/yamltree"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -95,70 +93,6 @@ func decodeKinds[S, T any](l *loader, name string, kinds []spec.Kind[S, T]) []En
 	return list
 }
 
-// findKind returns the kind for an entry's type.
-func (l *loader) findKind(n *yamltree.Node, p *tree.Place, kinds []record.Kind) (int, bool) {
-	if n.Kind != yamltree.Mapping {
-		l.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.Label(), n.Describe(false))
-		return 0, false
-	}
-	types := make([]string, len(kinds))
-	for i, k := range kinds {
-		types[i] = k.Type
-	}
-	key, value := n.FindField("type")
-	if value == nil || value.Kind == yamltree.Null {
-		l.reportMissingType(n, p, types)
-		l.hideSecrets(n, false)
-		return 0, false
-	}
-	at := p.Field("type", key)
-	text, known, ok := l.readText(record.Plain, value, at)
-	if ok && known {
-		for i, k := range kinds {
-			if k.Type == text {
-				return i, true
-			}
-		}
-		found := l.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.Text), record.Alternatives(types))
-		if f, ok := findForeign(readForeignNames().Types[p.Parent.Key], text); ok && !slices.Contains(types, f.Field) && f.Field != "" {
-			found.setHint("")
-		} else if ok {
-			found.setHint(f.hintText())
-		} else if near, ok := nearest.Of(text, types); ok {
-			found.setHint(didYouMean(near))
-		}
-	}
-	l.hideSecrets(n, false)
-	return 0, false
-}
-
-// reportMissingType reports an entry without a type, and suggests a key that was probably meant as
-// the type.
-func (l *loader) reportMissingType(n *yamltree.Node, p *tree.Place, types []string) {
-	for key := range n.Pairs {
-		if slices.Contains(typeNames, key.Text) {
-			l.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint("write type: " + record.Alternatives(types))
-			return
-		}
-		if len(key.Text) > len("types") {
-			continue
-		}
-		if near, ok := nearest.Of(key.Text, []string{"type"}); ok && key.Text != near {
-			l.addDiagnostic(diag.UnknownField, p.Field(key.Text, key), key, "unknown field %q", clip.Text(key.Text)).setHint(didYouMean(near))
-			return
-		}
-	}
-	hint := "allowed are " + record.Alternatives(types)
-	_, args := n.FindField("args")
-	if p.Parent.Key == "tools" && args != nil {
-		hint = "for an MCP server write type: mcp, and command: [program, argument] instead of command and args"
-	}
-	l.reportMissingField("type", n, p, hint)
-}
-
-// typeNames are other systems' names for the type of a component.
-var typeNames = []string{"kind", "provider", "vendor", "driver", "class", "transport"}
-
 // decodeComponent decodes the fields of an entry into its kind's record.
 func (l *loader) decodeComponent(id string, n *yamltree.Node, p *tree.Place, config any) {
 	v := reflect.ValueOf(config)
@@ -175,19 +109,6 @@ func (l *loader) decodeComponent(id string, n *yamltree.Node, p *tree.Place, con
 	if validator, ok := config.(Validator); ok {
 		l.addValidationFindings(start, p, n, validator.Validate())
 	}
-}
-
-// decodeRecord decodes an entry whose record type is known. It returns the number of earlier
-// diagnostics.
-func decodeRecord[T any](d *decoder, id string, n *yamltree.Node, p *tree.Place) (record T, start int) {
-	start = len(d.found)
-	v := reflect.ValueOf(&record).Elem()
-	r := d.recordOf(v.Type())
-	if r.ID != nil {
-		v.FieldByIndex(r.ID).SetString(id)
-	}
-	d.decodeFields(r, n, v, p, "")
-	return record, start
 }
 
 func (l *loader) decodeModels() {

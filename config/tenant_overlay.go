@@ -95,9 +95,7 @@ func EncodeTenantOverlay(source Source) (json.RawMessage, diag.List) {
 	if root == nil || d.found.HasErrors() {
 		return nil, d.found
 	}
-	w := jsonWriter{decoder: &d.decoder, keepsTexts: true}
-	w.writeValue(root, nil)
-	return w.Bytes(), d.found
+	return d.encodeAsWritten(root), d.found
 }
 
 // PlainSecretFindings returns the diagnostics in an error of Document.
@@ -303,7 +301,7 @@ func (d *overlayChecker) checkReferences(n *yamltree.Node, p *tree.Place) {
 		if d.keepsRefs {
 			text = expand.WithoutKeptRefs(text)
 		}
-		if at := indexReference(text, "${"); at >= 0 {
+		if at := expand.IndexReference(text, "${"); at >= 0 {
 			d.checkReference(n, text[at:], p)
 		}
 	}
@@ -318,7 +316,7 @@ func (d *overlayChecker) checkReference(n *yamltree.Node, rest string, p *tree.P
 			d.refuse(p, n, "refer to ${%s}, which belongs to the process", clip.Text(name)).setHint("write the value, ${turn.NAME} or ${tenant.NAME}, and $$ for a plain $")
 			return
 		}
-		at := indexReference(name, "${")
+		at := expand.IndexReference(name, "${")
 		if at < 0 {
 			return
 		}

@@ -2,6 +2,8 @@
 // the loader reads itself.
 package keys
 
+import "strings"
+
 // Version is the version of the file format.
 const Version = 1
 
@@ -42,3 +44,7 @@ const (
 	PatchesDoc       = "Changes of entries that are defined elsewhere: absent fields stay, null clears a field, mappings are merged, anything else is replaced."
 	AllowWideningDoc = "Whether patches may let agents do more than they may without them; otherwise that is an error."
 )
+
+// IsExtension reports whether a key is ignored by the runtime. Keys that begin with x- hold
+// anchors, or notes for other tools.
+func IsExtension(key string) bool { return len(key) > len("x-") && strings.HasPrefix(key, "x-") }

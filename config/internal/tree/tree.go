@@ -11,7 +11,7 @@ import (
 // Tree is the merged YAML tree of files. A node's Document is the index of its file.
 type Tree struct {
 	Documents []*SourceFile
-	// Root is the merged tree. Nodes of files stay unchanged in it.
+	// Root is the merged tree.
 	Root *yamltree.Node
 	// Origins records the effect of patches and extends.
 	Origins overlay.Origins

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config/internal/expand"
+	"github.com/agentruntime/agentruntime/config/internal/keys"
 	"github.com/agentruntime/agentruntime/config/internal/record"
 	"github.com/agentruntime/agentruntime/config/internal/secret"
 	"github.com/agentruntime/agentruntime/config/internal/tree"
@@ -58,6 +59,17 @@ func (d *decoder) addFinding(found diag.Diagnostic, n *yamltree.Node) reported {
 	return reported{&d.found[len(d.found)-1]}
 }
 
+// addAll adds diagnostics of a document that already have positions.
+func (d *decoder) addAll(doc *tree.SourceFile, found diag.List) {
+	for _, one := range found {
+		if doc.CountFinding(one.Severity) {
+			d.found = append(d.found, one)
+		} else if doc.Omitted == nil {
+			doc.Omitted = &one
+		}
+	}
+}
+
 // reported is a diagnostic that was just added, for adding details; it is empty if the diagnostic
 // was dropped.
 type reported struct{ diagnostic *diag.Diagnostic }
@@ -89,7 +101,7 @@ func (d *decoder) decodeFields(r *record.Type, n *yamltree.Node, v reflect.Value
 		f := r.ByName[key.Text]
 		switch {
 		case f == nil && key.Text == also:
-		case f == nil && isExtension(key.Text):
+		case f == nil && keys.IsExtension(key.Text):
 			d.hideSecrets(value, secret.IsHiddenName(key.Text))
 		case f == nil:
 			unknown = append(unknown, [2]*yamltree.Node{key, value})
@@ -267,3 +279,11 @@ func listAllowed(names []string) string {
 }
 
 func didYouMean(name string) string { return "did you mean \"" + name + "\"?" }
+
+// listLinked lists the choices built into this program.
+func listLinked(names []string) string {
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return "it has " + strings.Join(names, ", ")
+}

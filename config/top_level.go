@@ -1,0 +1,145 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/config/internal/keys"
+	"github.com/agentruntime/agentruntime/config/internal/secret"
+	"github.com/agentruntime/agentruntime/config/internal/tree"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/yamltree"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+func (d *decoder) wrongTop(key, value *yamltree.Node, want string) {
+	var root *tree.Place
+	d.partial = true
+	d.addDiagnostic(diag.InvalidValue, root.Field(key.Text, key), value, "%s must be %s, not %s", key.Text, want, value.Describe(false)).setHint(formOf(key.Text, value))
+}
+
+func (d *decoder) unknownTop(key, value *yamltree.Node) {
+	names := keys.Top()
+	found := d.addDiagnostic(diag.UnknownField, tree.TopField(key.Text, key), key, "unknown field %q", clip.Text(key.Text))
+	found.setHint(listAllowed(names))
+	near, isNear := nearest.Of(key.Text, names)
+	f, known := findForeign(readForeignNames().Top, key.Text)
+	switch {
+	case strings.HasPrefix(key.Text, "//"):
+		found.setHint("write comments with #")
+	case isNear && slices.Contains(names, nearestForeign(readForeignNames().Top, snakeCase(key.Text), names)):
+		found.setHint(didYouMean(near))
+	case known:
+		near = f.Field
+		found.setHint(f.hintText())
+	}
+	// The definition meant for this place is missing.
+	d.partial = d.partial || near != ""
+	d.hideSecrets(value, false)
+}
+
+// unknownPatches reports a key of patches that is not a registry.
+func (d *decoder) unknownPatches(key, value *yamltree.Node, p *tree.Place) {
+	names := append(slices.Clone(keys.Patchable), keys.AllowWidening)
+	found := d.addDiagnostic(diag.UnknownField, p, key, "unknown field %q", clip.Text(key.Text))
+	found.setHint(listAllowed(names))
+	if near, ok := nearest.Of(key.Text, names); ok {
+		found.setHint(didYouMean(near))
+	}
+	d.hideSecrets(value, secret.IsHiddenName(key.Text))
+}
+
+// isMapping reports whether a top-level value is a mapping, and adds a diagnostic
+// if it is neither a mapping nor null.
+func (d *decoder) isMapping(key, value *yamltree.Node) bool {
+	if value.Kind != yamltree.Mapping && value.Kind != yamltree.Null {
+		d.wrongTop(key, value, "a mapping")
+	}
+	return value.Kind == yamltree.Mapping
+}
+
+// checkVersion reports a file with an unknown format, about which nothing else can be reported.
+func (d *decoder) checkVersion(doc *tree.SourceFile) bool {
+	supported := fmt.Sprintf("the supported version is %d: write version: %d", keys.Version, keys.Version)
+	if doc.Root == nil || doc.Root.Kind == yamltree.Null {
+		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must set the version of the file format").WithHint("%s", supported)
+		found.Span = doc.SpanOf(0, 0)
+		d.addAll(doc, diag.List{found})
+		return false
+	}
+	if doc.Root.Kind != yamltree.Mapping {
+		d.addDiagnostic(diag.InvalidValue, nil, doc.Root, "a configuration file must be a mapping, not %s", doc.Root.Describe(false))
+		return false
+	}
+	key, value := doc.Root.FindField("version")
+	if value == nil {
+		d.addAll(doc, diag.List{missingVersion(doc, supported)})
+		return false
+	}
+	if value.Kind == yamltree.Int || value.Kind == yamltree.Float {
+		if n, err := parseNumber(value.Text); err == nil && n.asFloat() == keys.Version {
+			return true
+		}
+	}
+	var root *tree.Place
+	found := d.addDiagnostic(diag.UnsupportedVersion, root.Field("version", key), value, "version %s is not supported", describeVersion(value))
+	found.setHint(supported)
+	return false
+}
+
+// missingVersion returns the diagnostic for a file without a version. Its place is the start of
+// the file, or a key that other systems use instead.
+func missingVersion(doc *tree.SourceFile, supported string) diag.Diagnostic {
+	found := diag.New(diag.UnsupportedVersion, "version", "version is required").WithHint("%s", supported)
+	found.Span = doc.SpanOf(0, 0)
+	for key := range doc.Root.Pairs {
+		near, isNear := nearest.Of(snakeCase(key.Text), []string{"version"})
+		if f, known := findForeign(readForeignNames().Top, key.Text); isNear || known && f.Field == "version" {
+			found.Span = doc.SpanOfNode(key)
+			return found.WithHint("write %s: %d instead of %s", cmp.Or(near, f.Field), keys.Version, clip.Text(key.Text))
+		}
+	}
+	return found
+}
+
+func describeVersion(n *yamltree.Node) string {
+	if n.Kind == yamltree.String {
+		return fmt.Sprintf("%q", clip.Text(n.Text))
+	}
+	if n.IsScalar() && n.Kind != yamltree.Null {
+		return clip.Text(n.Text)
+	}
+	return "(" + n.Describe(false) + ")"
+}
+
+// formOf describes the expected form of a top-level value, using an id from the file.
+func formOf(name string, value *yamltree.Node) string {
+	if name == "remote_agents" {
+		return "write a list: remote_agents: [{name: cloud, base_url: https://…}]"
+	}
+	if keys.RegistryNamed(name) == nil {
+		return ""
+	}
+	id := "<id>"
+	if len(value.Children) > 0 {
+		id = cmp.Or(findEntryID(value.Children[0]), id)
+	}
+	return "write each entry under its id, without a dash: " + name + ": {" + id + ": {…}}"
+}
+
+// findEntryID returns the likely id of a list entry: its id or name, or its only key.
+func findEntryID(entry *yamltree.Node) (id string) {
+	for key, value := range entry.Pairs {
+		switch {
+		case (key.Text == "id" || key.Text == "name") && value.Kind == yamltree.String && len(spec.CheckID("", "", value.Text)) == 0:
+			id = value.Text
+		case len(entry.Children) == 2 && value.Kind == yamltree.Mapping && len(spec.CheckID("", "", key.Text)) == 0:
+			id = key.Text
+		}
+	}
+	return id
+}
